@@ -106,7 +106,7 @@ test('what somebody has to answer waits on their first page, and in the palette'
 });
 
 test('a call of a run is approved where the run is followed, and the run goes on', async () => {
-  const run = (await ask('ana', '/api/runs?status=waiting_approval'))[0];
+  const run = (await ask('ana', '/api/runs?status=waiting_approval')).find((one) => one.agent === 'triage');
   await as('lea', async (page) => {
     await page.goto(`/runs/${run.id}`);
     await page.getByText('It waits for approval').waitFor();

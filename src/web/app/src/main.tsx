@@ -8,15 +8,21 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { queries } from './api';
+import { meReadOptions, queries } from './api';
 import { lendNonce, nonce, trustStyles } from './nonce';
+import { cansOptions } from './parts/guard';
 import { router } from './router';
-import { begin } from './session';
+import { begin, currentToken } from './session';
 import { theme } from './theme';
 
 trustStyles();
 lendNonce();
 begin(window.location, window.history, window.sessionStorage);
+// Every page waits for these two: they are asked for while the first one is being drawn.
+if (currentToken()) {
+  void queries.prefetchQuery({ ...meReadOptions(), staleTime: 60_000 });
+  void queries.prefetchQuery(cansOptions());
+}
 
 const root = document.getElementById('root');
 if (root) {

@@ -33,6 +33,14 @@ const task = (e: Fields, children: ReactNode = 'a task') => (
     {children}
   </Link>
 );
+/** What an id leads to, where it has a page. */
+const thing = (value: unknown) => {
+  const id = text(value);
+  if (id.startsWith('chg_')) return change(id);
+  if (id.startsWith('run_')) return run({ type: '', id });
+  if (id.startsWith('tsk_')) return task({ type: '', id });
+  return id.startsWith('apr_') ? approval(id, 'a request') : code(id);
+};
 /** Whose run it is, where somebody else than the agent tells of it. */
 const ofOther = (e: Fields, by: string) => (by === e.agent ? null : <> of {who(e.agent)}</>);
 const quoted = (value: unknown) => (text(value) ? <>: «<Said>{text(value)}</Said>»</> : null);
@@ -67,7 +75,7 @@ const SENTENCES: Record<string, (e: Fields, by: string) => ReactNode> = {
   token_narrowed: (e) => <>narrowed a token of {who(e.holder)}</>,
   token_expired: (e) => <>noted the end of a token of {who(e.holder)}</>,
   kill_switch: (e) => <>{e.engaged ? 'stopped' : 'released'} {code(e.scope)}{quoted(e.reason)}</>,
-  denied: (e) => <>was refused {code(e.operation)}{e.target ? <> on {code(e.target)}</> : null}{Number(e.count) > 1 ? <>, {text(e.count)} times</> : null}{quoted(e.reason)}</>,
+  denied: (e) => <>was refused {code(e.operation)}{e.target ? <> on {thing(e.target)}</> : null}{Number(e.count) > 1 ? <>, {text(e.count)} times</> : null}{quoted(e.reason)}</>,
   access_decided: (e) => <>asked whether {code(e.subject)} may {code(e.action)} {code(e.resource)}</>,
   approval_requested: (e) => <>asked for approval{e.id ? <>: {approval(e.id, <Said>{text(e.summary)}</Said>)}</> : null}</>,
   arguments_kept: () => 'gave arguments with a request',

@@ -1,4 +1,3 @@
-import { Tooltip } from '@mantine/core';
 import { useSyncExternalStore } from 'react';
 import { ago, exact, stamp } from './time';
 
@@ -27,8 +26,9 @@ export function When({ at, as = 'ago' }: { at: string | null | undefined; as?: '
   // An event of this very second must not lie in the future.
   const base = time > current && time.getTime() - current.getTime() < 20_000 ? time : current;
   return (
-    <Tooltip label={exact(time)}>
-      <time dateTime={at}>{as === 'ago' ? ago(time, base) : stamp(time, current)}</time>
-    </Tooltip>
+    // Of the browser's own making: a list has hundreds of them.
+    <time dateTime={at} title={exact(time)}>
+      {as === 'ago' ? ago(time, base) : stamp(time, current)}
+    </time>
   );
 }

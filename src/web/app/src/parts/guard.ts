@@ -1,11 +1,11 @@
 // What the signed-in person may do at all. A read that would be refused is not asked for: each refusal is an event.
 
-import { useQuery, type QueryKey, type UseQueryOptions } from '@tanstack/react-query';
+import { queryOptions, useQuery, type QueryKey, type UseQueryOptions } from '@tanstack/react-query';
 import { policyExplain, Refused, type AllExplained } from '../api';
 
 /** Every operation, with what the gate would answer where it is about the company itself. */
-function useCans() {
-  const { data } = useQuery({
+export const cansOptions = () =>
+  queryOptions({
     queryKey: [{ _id: 'policyExplainAll' }],
     queryFn: async () => {
       const { data } = await policyExplain({ body: {}, throwOnError: true });
@@ -14,11 +14,9 @@ function useCans() {
     staleTime: 60_000,
     retry: false,
   });
-  return data;
-}
 
 export function useCan(op: string) {
-  return useCans()?.get(op);
+  return useQuery(cansOptions()).data?.get(op);
 }
 
 /** A read that waits for the gate to say that it may be asked; where it may not, its reason stands in for an answer. */

@@ -21,7 +21,7 @@ function AskForIt({ answer }: { answer: Explained }) {
   const isOpen = answer.decision === 'needs_approval' && answer.approvals.every((need) => !need.request);
   if (answer.actor !== me?.id || !path || !isOpen) return null;
   return (
-    <p className={css.ask}>
+    <p className={css.askFor}>
       <Button component={Link} to={path} variant="default" leftSection={<Icon name="clock" size={14} />}>
         Ask for it
       </Button>

@@ -71,7 +71,9 @@ function VersionRows({ all, inForce }: { all: AppliedVersion[]; inForce: number 
       {all.map((one) => (
         <tr key={one.version}>
           <td>
-            <strong>{one.version}</strong> <code className={parts.dim}>{one.hash.slice(0, 8)}</code>
+            <span className={parts.whole}>
+              <strong>{one.version}</strong> <code className={parts.dim}>{one.hash.slice(0, 8)}</code>
+            </span>
           </td>
           <td>
             <Actor id={one.by} />
