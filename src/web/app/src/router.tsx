@@ -3,6 +3,9 @@ import type { DataSearch } from './pages/data/filter';
 import type { TaskSearch } from './pages/work/Tasks';
 import { NotFound } from './shell/NotFound';
 import { Shell } from './shell/Shell';
+import { queries } from './api';
+import { newestOptions } from './pages/log/useLog';
+import { currentToken } from './session';
 import { Broken } from './shell/Broken';
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
@@ -60,6 +63,10 @@ const log = createRoute({
   path: '/log',
   component: lazyRouteComponent(() => import('./pages/log/Log'), 'Log'),
   validateSearch: (search: Record<string, unknown>): LogSearch => ({ type: text(search.type), actor: text(search.actor), decision: text(search.decision) }),
+  loaderDeps: ({ search: { type, actor } }) => ({ type, actor }),
+  loader: ({ deps }) => {
+    if (currentToken()) void queries.prefetchQuery(newestOptions(deps));
+  },
 });
 const entry = createRoute({ getParentRoute: () => log, path: '$seq', component: lazyRouteComponent(() => import('./pages/log/Entry'), 'Entry') });
 

@@ -72,7 +72,8 @@ export function useAct() {
 
 export function tell(error: unknown) {
   if (error instanceof Refused && error.status === 401) return;
-  const problems = error instanceof Refused ? error.problems.join('; ') : '';
+  // The first problem may stand in the message already.
+  const problems = error instanceof Refused ? error.problems.filter((problem) => !error.message.includes(problem)).join('; ') : '';
   const operation = error instanceof Refused && error.status === 403 ? refusedOperation(error.message) : undefined;
   notifications.show({
     color: 'red',

@@ -89,7 +89,7 @@ function Nothing({ show }: { show: Show }) {
 
 function Rows({ list, show }: { list: ShownApproval[]; show: Show }) {
   return (
-    <VirtualRows list={list} height={92} className={css.scroll}>
+    <VirtualRows list={list} height={112} className={css.scroll}>
       {(approval, style) => {
         const open = approval.approvers.filter((need) => need.held.length < need.threshold);
         return (

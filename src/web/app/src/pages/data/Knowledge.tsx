@@ -99,7 +99,11 @@ function Uploading() {
   const upload = async (file: File) => {
     const content_type = typeOf(file.name);
     if (!content_type) {
-      notifications.show({ color: 'red', title: 'Not uploaded', message: `${file.name} is not one of ${Object.keys(TYPES).join(', ')}` });
+      notUploaded(`${file.name} is not one of ${Object.keys(TYPES).join(', ')}`);
+      return;
+    }
+    if (file.size > MOST_BYTES) {
+      notUploaded(`${file.name} is larger than 10 MiB`);
       return;
     }
     const body = { name: file.name, content_type, content_base64: packed(new Uint8Array(await file.arrayBuffer())) };
@@ -125,6 +129,11 @@ function Uploading() {
     </>
   );
 }
+
+/** The largest file that the server reads. */
+const MOST_BYTES = 10 << 20;
+
+const notUploaded = (message: string) => notifications.show({ color: 'red', title: 'Not uploaded', message });
 
 const TYPES: Record<string, DocumentType> = {
   '.txt': 'text/plain',

@@ -104,9 +104,13 @@ function Bars({ opened, of }: { opened: OpenedShownView; of: ShownCollection | u
   );
 }
 
+const MEASURES: Record<string, string> = { sum: 'sum', avg: 'average', min: 'least', max: 'most' };
+
 function titleOf(name: string, of: ShownCollection | undefined): string {
   const meant = [...(of?.semantics.metrics ?? []), ...(of?.semantics.dimensions ?? [])].find((one) => one.name === name);
-  return meant ? meant.title || name.replaceAll('_', ' ') : nameOf(name, of?.fields[name]);
+  if (meant) return meant.title || name.replaceAll('_', ' ');
+  const [, how, field] = /^(sum|avg|min|max):(.*)$/.exec(name) ?? [];
+  return how && field ? `${nameOf(field, of?.fields[field])}, ${MEASURES[how] ?? how}` : nameOf(name, of?.fields[name]);
 }
 
 /** The views of all data, or those of one collection, as links. */

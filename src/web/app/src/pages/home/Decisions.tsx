@@ -1,5 +1,6 @@
 import { useLive } from '../../live';
 import { Card } from '../../parts/Page';
+import { When } from '../../parts/When';
 import css from './home.module.css';
 
 const KINDS = [
@@ -32,6 +33,11 @@ export function Decisions() {
             });
           })}
         </svg>
+      )}
+      {decided[0] && (
+        <p className={css.since}>
+          The newest {decided.length}, since <When at={decided[0].at} as="stamp" />
+        </p>
       )}
       <div className={css.legend}>
         {KINDS.map(([kind, word, colour]) => (

@@ -1,6 +1,6 @@
 // The log with its filters: what is in memory of it, the newest last.
 
-import { useQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { eventList, type EventRecord } from '../../api';
 import { useLive } from '../../live';
@@ -17,15 +17,19 @@ const NOTHING: { key: string; older: EventRecord[]; isWhole: boolean } = { key: 
 
 const asked = ({ type, actor }: LogSearch) => ({ ...(type ? { type: [type] } : {}), ...(actor ? { actor } : {}) });
 
-/** The newest page, what came after it, and what was read of before it. */
-export function useLog(search: LogSearch) {
-  const live = useLive();
-  const { type, actor } = search;
-  const newest = useQuery({
+/** The newest page: asked for before the page that shows it is loaded. */
+export const newestOptions = ({ type, actor }: LogSearch) =>
+  queryOptions({
     queryKey: ['log', type, actor],
     queryFn: async () => (await eventList({ query: { limit: PAGE, ...asked({ type, actor }) }, throwOnError: true })).data.events,
     staleTime: Infinity,
   });
+
+/** The newest page, what came after it, and what was read of before it. */
+export function useLog(search: LogSearch) {
+  const live = useLive();
+  const { type, actor } = search;
+  const newest = useQuery(newestOptions({ type, actor }));
   const key = `${type} ${actor}`;
   const [read, setRead] = useState(NOTHING);
   const [isReading, setReading] = useState(false);
