@@ -197,3 +197,19 @@ test('an agent’s call is approved as it was given, to the letter', { timeout: 
   const made = await ask('omar', `/api/tasks/${id}`);
   assert.deepEqual([made.goal, made.owner, made.priority], [goal, 'omar', 'high']);
 });
+
+test('what a filter of the log leaves out of the newest page is found further back', async () => {
+  await as('vera', async (page) => {
+    // The newest page is full, and nothing in it was refused; what is read before it comes as it is.
+    await page.route(/\/api\/events\?limit=1000/, async (route) => {
+      const answer = await route.fetch();
+      const { events, last_seq } = await answer.json();
+      const allowed = events.find(({ decision }) => decision === 'allow');
+      await route.fulfill({ response: answer, json: { events: Array.from({ length: 1000 }, (_, at) => ({ ...allowed, seq: last_seq + 1 + at })), last_seq } });
+    });
+    await page.goto('/log?decision=deny');
+    await page.getByText(/None since event/).waitFor();
+    await page.getByRole('button', { name: 'Read earlier events' }).click();
+    await page.getByText(/was refused/).first().waitFor();
+  });
+});

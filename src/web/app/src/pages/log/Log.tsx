@@ -33,7 +33,7 @@ export function Log() {
           <Filters search={search} events={newestFirst} />
         </header>
         <Shown read={log.newest} rows={10}>
-          {() => (newestFirst.length === 0 ? <Empty icon="log" title="No such events">Nothing that you may see matches these filters.</Empty> : <Rows events={newestFirst} seq={seq} search={search} end={log} />)}
+          {() => (newestFirst.length === 0 ? <None log={log} /> : <Rows events={newestFirst} seq={seq} search={search} end={log} />)}
         </Shown>
       </section>
       {seq && (
@@ -90,6 +90,24 @@ function Export({ events }: { events: EventRecord[] }) {
   );
 }
 
+/** The server filters by type and actor, the browser by decision: further back there may be what was not among the newest. */
+function None({ log }: { log: ReturnType<typeof useLog> }) {
+  if (log.first <= 1) return <Empty icon="log" title="No such events">Nothing that you may see matches these filters.</Empty>;
+  return (
+    <Empty icon="log" title={`None since event ${log.first.toLocaleString()}`} action={<Earlier log={log} />}>
+      There may be some further back.
+    </Empty>
+  );
+}
+
+function Earlier({ log }: { log: ReturnType<typeof useLog> }) {
+  return (
+    <Button variant="default" loading={log.isReading} onClick={() => void log.before()}>
+      Read earlier events
+    </Button>
+  );
+}
+
 function Rows({ events, seq, search, end }: { events: EventRecord[]; seq?: string; search: LogSearch; end: ReturnType<typeof useLog> }) {
   const scroll = useRef<HTMLDivElement>(null);
   const navigate = useNavigate();
@@ -118,11 +136,9 @@ function Rows({ events, seq, search, end }: { events: EventRecord[]; seq?: strin
           );
         })}
       </div>
-      {!end.isWhole && (events.at(-1)?.seq ?? 1) > 1 && (
+      {end.first > 1 && (
         <div style={{ display: 'grid', placeItems: 'center', padding: 16 }}>
-          <Button variant="default" loading={end.isReading} onClick={() => void end.before()}>
-            Read earlier events
-          </Button>
+          <Earlier log={end} />
         </div>
       )}
     </div>

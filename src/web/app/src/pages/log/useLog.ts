@@ -13,7 +13,7 @@ export const PAGE = 1000;
 const matches = (record: EventRecord, { type, actor, decision }: LogSearch) =>
   (!type || fieldsOf(record).type === type) && (!actor || record.actor === actor) && (!decision || record.decision === decision);
 
-const NOTHING: { key: string; older: EventRecord[]; isWhole: boolean } = { key: '', older: [], isWhole: false };
+const NOTHING: { key: string; older: EventRecord[]; from: number } = { key: '', older: [], from: Infinity };
 
 const asked = ({ type, actor }: LogSearch) => ({ ...(type ? { type: [type] } : {}), ...(actor ? { actor } : {}) });
 
@@ -25,6 +25,9 @@ export const newestOptions = ({ type, actor }: LogSearch) =>
     staleTime: Infinity,
   });
 
+/** How many pages back are looked through at once for something that matches. */
+const PAGES = 10;
+
 /** The newest page, what came after it, and what was read of before it. */
 export function useLog(search: LogSearch) {
   const live = useLive();
@@ -33,7 +36,9 @@ export function useLog(search: LogSearch) {
   const key = `${type} ${actor}`;
   const [read, setRead] = useState(NOTHING);
   const [isReading, setReading] = useState(false);
-  const { older, isWhole } = read.key === key ? read : NOTHING;
+  const { older, from } = read.key === key ? read : NOTHING;
+  /** The oldest number that was looked at. A page that is not full reaches back to the first event. */
+  const first = newest.data && newest.data.length < PAGE ? 1 : Math.min(from, newest.data?.[0]?.seq ?? 1);
 
   const events = useMemo(() => {
     const known = newest.data ?? [];
@@ -42,19 +47,25 @@ export function useLog(search: LogSearch) {
     return [...older, ...known, ...fresh].filter((record) => matches(record, search));
   }, [newest.data, older, live.events, type, actor, search]);
 
-  /** Reads on backwards: the route reads forwards, so a window before the oldest is asked for. */
+  /** Reads on backwards until something matches: the route reads forwards, so a window before the oldest is asked for. */
   const before = async () => {
-    const first = older[0]?.seq ?? newest.data?.[0]?.seq ?? 1;
-    if (isReading || isWhole || first <= 1) return setRead({ key, older, isWhole: true });
+    if (isReading || first <= 1) return;
     setReading(true);
+    let at = first;
+    let all = older;
     try {
-      const since = Math.max(0, first - 1 - PAGE);
-      const { data } = await eventList({ query: { since, limit: PAGE, ...asked({ type, actor }) }, throwOnError: true });
-      const page = data.events.filter(({ seq }) => seq < first);
-      setRead({ key, older: [...page, ...older], isWhole: since === 0 });
+      for (let pages = 0; pages < PAGES && at > 1; pages += 1) {
+        const since = Math.max(0, at - 1 - PAGE);
+        const { data } = await eventList({ query: { since, limit: PAGE, ...asked({ type, actor }) }, throwOnError: true });
+        const page = data.events.filter(({ seq }) => seq < at);
+        all = [...page, ...all];
+        at = since + 1;
+        if (page.some((record) => matches(record, search))) break;
+      }
     } finally {
+      setRead({ key, older: all, from: at });
       setReading(false);
     }
   };
-  return { events, newest, before, isReading, isWhole };
+  return { events, newest, before, isReading, first };
 }
