@@ -21,6 +21,7 @@ use crate::gate::write::build_cache::BuildCache;
 use crate::log::head::Head;
 use crate::policy::check::{self, Options, Report};
 use crate::policy::diff::{self, Semantic, Sides};
+use crate::policy::engine::Words;
 use crate::policy::testing::{self, Asked, Case, Delegation, Fixture, Member, Row, Run, Stage, Team, Way};
 use crate::policy::{Bundle, Snapshot};
 use crate::store::actors::{Actor, Status};
@@ -89,7 +90,9 @@ impl Stage for Known<'_> {
             }
         }
     }
+}
 
+impl Words for Known<'_> {
     fn choices(&self, operation: &str, field: &str) -> &[String] {
         let entry = self.entries.iter().find(|entry| entry.spec.name == operation);
         let field = entry.and_then(|entry| entry.arguments().fields.iter().find(|known| known.name == field));

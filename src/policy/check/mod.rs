@@ -16,7 +16,6 @@ pub use pools::{Directory, Person};
 
 use super::bundle::{is_policy, is_test};
 use super::codes::{Code, End, Severity};
-use super::engine::Words;
 use super::finding::code;
 use super::kinds::{self, of_schema};
 use super::stack::deep;
@@ -135,7 +134,7 @@ fn all(schema: &str, bundle: &Bundle, stage: &dyn Stage, options: &Options<'_>) 
         }
         Ok(snapshot) => {
             findings.extend(snapshot.lint());
-            findings.extend(snapshot.impossible(&Staged(stage)));
+            findings.extend(snapshot.impossible(stage));
             findings.extend(emptiness(bundle, &snapshot, options));
             let text = bundle.files.get(approvals::FILE).map(String::as_str).unwrap_or_default();
             findings.extend(pools::unused(&of_schema(schema), &snapshot, text));
@@ -148,19 +147,6 @@ fn all(schema: &str, bundle: &Bundle, stage: &dyn Stage, options: &Options<'_>) 
     report.findings.sort_unstable();
     report.findings.dedup();
     report
-}
-
-/// The texts that a stage knows.
-struct Staged<'a>(&'a dyn Stage);
-
-impl Words for Staged<'_> {
-    fn choices(&self, operation: &str, field: &str) -> Vec<String> {
-        self.0.choices(operation, field).to_vec()
-    }
-
-    fn words(&self, of: &str, attribute: &str) -> Vec<String> {
-        self.0.words(of, attribute).into_iter().map(str::to_owned).collect()
-    }
 }
 
 /// That nothing reads a file of the folder.

@@ -26,9 +26,9 @@ const COLLECTIONS: &str = "Brain::";
 /// What is known of texts of which there are only some; nothing of those that can be any.
 pub trait Words {
     /// Of a field of an operation's input.
-    fn choices(&self, operation: &str, field: &str) -> Vec<String>;
+    fn choices(&self, operation: &str, field: &str) -> &[String];
     /// Of an attribute of a Cedar type, or of a record such as `context.run`.
-    fn words(&self, of: &str, attribute: &str) -> Vec<String>;
+    fn words(&self, of: &str, attribute: &str) -> Vec<&'static str>;
 }
 
 impl Snapshot {
@@ -96,8 +96,9 @@ impl Read<'_> {
     /// All that an expression can be, where that is known.
     fn values(&self, what: &Expr) -> Option<BTreeSet<String>> {
         let ExprKind::GetAttr { expr, attr } = what.expr_kind() else { return None };
+        let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
         let found: Vec<Vec<String>> = match expr.expr_kind() {
-            ExprKind::Var(Var::Context) => vec![self.words.words("context", attr)],
+            ExprKind::Var(Var::Context) => vec![owned(self.words.words("context", attr))],
             ExprKind::Var(Var::Principal) => {
                 let scope = self.rule.policy.principal_constraint();
                 let of = |operation: &str| self.snapshot.principals_of(operation);
@@ -109,10 +110,10 @@ impl Read<'_> {
                 self.attributes(attr, &self.types((Var::Resource, scope.as_inner()), of))
             }
             ExprKind::GetAttr { expr: base, attr: record } if is_context(base) && record == "input" => {
-                self.operations().iter().map(|operation| self.words.choices(operation, attr)).collect()
+                self.operations().iter().map(|operation| self.words.choices(operation, attr).to_vec()).collect()
             }
             ExprKind::GetAttr { expr: base, attr: record } if is_context(base) => {
-                vec![self.words.words(&format!("context.{record}"), attr)]
+                vec![owned(self.words.words(&format!("context.{record}"), attr))]
             }
             _ => return None,
         };
@@ -132,7 +133,7 @@ impl Read<'_> {
                 let found = self.snapshot.collections().get(collection).and_then(|found| found.spec.fields.get(attr));
                 found.map(|field| field.options.clone()).unwrap_or_default()
             }
-            None => self.words.words(ty, attr),
+            None => self.words.words(ty, attr).into_iter().map(str::to_owned).collect(),
         };
         types.iter().filter(declares).map(of).collect()
     }

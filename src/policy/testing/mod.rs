@@ -18,10 +18,11 @@ pub use own::{Evaluation, Records};
 pub use rows::{Delegation, Member, Row, Step, Team};
 pub use run::{Coverage, Expected, Mutation, Ran, Run, Tried, cover, mutate, run};
 
+use super::engine::Words;
 use super::{Answered, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
 
 /// Turns a test's company into what the gate would ask.
-pub trait Stage {
+pub trait Stage: Words {
     /// The question of each case, or what it names that does not exist.
     fn questions(&self, snapshot: &Arc<Snapshot>, fixture: &Fixture, cases: &[Case]) -> Vec<Result<Asked, String>>;
 
@@ -33,17 +34,6 @@ pub trait Stage {
     /// Whether a row is one of its list, or what is wrong with it.
     fn row(&self, _row: &Row) -> Result<(), String> {
         Ok(())
-    }
-
-    /// The only texts that a field of an operation's input can be; nothing where it can be any.
-    fn choices(&self, _operation: &str, _field: &str) -> &[String] {
-        &[]
-    }
-
-    /// The only texts that an attribute of a Cedar type can be, or of a record such as `context.run`; nothing where it can be
-    /// any.
-    fn words(&self, _of: &str, _attribute: &str) -> Vec<&'static str> {
-        Vec::new()
     }
 }
 

@@ -1,4 +1,5 @@
 // Debian's Chromium, and what is watched on every page: errors on the console, violations of the page's policy.
+import assert from 'node:assert/strict';
 import { readFileSync, existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium } from 'playwright-core';
@@ -45,4 +46,15 @@ export async function findings(page) {
 export async function settled(page) {
   await page.waitForFunction(() => document.querySelectorAll('[role=status][aria-label="loading"]').length === 0, undefined, { timeout: 10_000 });
   await page.waitForTimeout(150);
+}
+
+/** Runs with the page of whoever has this token; nothing may have gone wrong on it. */
+export async function visit(browser, address, token, run, options) {
+  const session = await signedIn(browser, address, token, options);
+  try {
+    await run(session.page, session);
+    assert.deepEqual(session.faults, []);
+  } finally {
+    await session.context.close();
+  }
 }

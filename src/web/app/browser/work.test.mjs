@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { join } from 'node:path';
-import { findings, launch, signedIn } from './browser.mjs';
+import { findings, launch, visit } from './browser.mjs';
 import { Company } from './company.mjs';
 import { shoot } from './shots.mjs';
 
@@ -24,15 +24,7 @@ after(async () => {
   await company?.remove();
 });
 
-async function as(who, run, options) {
-  const session = await signedIn(browser, company.address, company.tokens[who], options);
-  try {
-    await run(session.page, session);
-    assert.deepEqual(session.faults, []);
-  } finally {
-    await session.context.close();
-  }
-}
+const as = (who, run, options) => visit(browser, company.address, company.tokens[who], run, options);
 
 const ask = (who, path) => company.ask(company.tokens[who], 'GET', path);
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { join } from 'node:path';
-import { findings, launch, NARROW, settled, signedIn } from './browser.mjs';
+import { findings, launch, NARROW, settled, signedIn, visit } from './browser.mjs';
 import { Company, populate } from './company.mjs';
 import { pages, shoot } from './shots.mjs';
 
@@ -22,16 +22,7 @@ after(async () => {
   await company?.remove();
 });
 
-/** Runs with somebody's page; nothing may have gone wrong on it. */
-async function as(who, run, options) {
-  const session = await signedIn(browser, company.address, made.tokens[who], options);
-  try {
-    await run(session.page, session);
-    assert.deepEqual(session.faults, []);
-  } finally {
-    await session.context.close();
-  }
-}
+const as = (who, run, options) => visit(browser, company.address, made.tokens[who], run, options);
 
 test('every page stands in every size and theme, and axe finds nothing', { timeout: 240_000 }, async () => {
   const all = await pages(company, made);

@@ -1,7 +1,7 @@
 // What people write and hand over, and what they are shown of an agent’s call: in the demo, with the people who are in it.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { findings, launch, signedIn } from './browser.mjs';
+import { findings, launch, visit } from './browser.mjs';
 import { Company } from './company.mjs';
 
 let company;
@@ -17,15 +17,7 @@ after(async () => {
   await company?.remove();
 });
 
-async function as(who, run, options) {
-  const session = await signedIn(browser, company.address, company.tokens[who], options);
-  try {
-    await run(session.page, session);
-    assert.deepEqual(session.faults, []);
-  } finally {
-    await session.context.close();
-  }
-}
+const as = (who, run, options) => visit(browser, company.address, company.tokens[who], run, options);
 
 const ask = (who, path) => company.ask(company.tokens[who], 'GET', path);
 const settings = async () => ({ ...(await ask('ana', '/api/company')), version: undefined });
