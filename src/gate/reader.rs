@@ -190,9 +190,9 @@ impl<'a> Reader<'a> {
         Reader { world: &past.world, now: past.at, ..self.acting_as(self.caller) }
     }
 
-    /// What an actor has done before, where policies look at it.
-    pub fn done_by(&self, actor: &ActorId) -> History {
-        usage::said(self.world, actor, self.now)
+    /// What a caller has done before, where policies look at it.
+    pub fn done_by(&self, caller: &Caller) -> History {
+        usage::said(self.world, caller, self.now)
     }
 
     /// The gate's answer with approvals.

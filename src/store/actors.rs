@@ -76,6 +76,14 @@ pub fn get(conn: &Connection, id: &ActorId) -> rusqlite::Result<Option<Actor>> {
 }
 
 /// Every actor, for the directory in memory.
+/// The teams that somebody is in, near and far. Of a circle of teams each comes once.
+pub fn teams_above(conn: &Connection, id: &ActorId) -> rusqlite::Result<Vec<ActorId>> {
+    let sql = "WITH RECURSIVE above (team) AS (SELECT team FROM actor WHERE id = ? \
+               UNION SELECT actor.team FROM above JOIN actor ON actor.id = above.team) \
+               SELECT team FROM above WHERE team IS NOT NULL";
+    conn.prepare_cached(sql)?.query_map([id.as_str()], |row| parsed(row, 0))?.collect()
+}
+
 pub fn all(conn: &Connection) -> rusqlite::Result<Vec<Actor>> {
     conn.prepare(&format!("SELECT {COLUMNS} FROM actor"))?.query_map([], read)?.collect()
 }

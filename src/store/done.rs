@@ -14,6 +14,8 @@ pub const DONE: Table = Table { name: "done", key: "actor || ' ' || operation" }
 
 /// The operation that costs something.
 pub const MODEL_CALL: &str = "model.call";
+/// Where the answers are a plan's: what they cost is made up, and counted apart.
+pub const PLANNED: &str = "model.call of a plan";
 
 /// One actor's, by operation.
 pub type Of = BTreeMap<String, Counts>;
@@ -73,10 +75,11 @@ pub fn of(conn: &Connection, actor: &ActorId) -> rusqlite::Result<Of> {
         .collect()
 }
 
-/// What everybody together has spent on an operation in the month that began then.
-pub fn month_cents(conn: &Connection, operation: &str, month: i64) -> rusqlite::Result<i64> {
-    let sql = "SELECT coalesce(sum(month_cents), 0) FROM done WHERE operation = ? AND month = ?";
-    conn.prepare_cached(sql)?.query_row(params![operation, month], |row| row.get(0))
+/// Counts what an agent spends: for itself, for each team that it is in by then, and, under the system's id, for the company.
+pub fn spend(conn: &Connection, agent: &ActorId, operation: &str, at: Time, cents: i64) -> rusqlite::Result<()> {
+    let teams = super::actors::teams_above(conn, agent)?;
+    let payers = teams.iter().chain([agent]);
+    payers.chain([&ActorId::system()]).try_for_each(|payer| add(conn, payer, operation, at, (0, cents)))
 }
 
 /// What everybody has done who has done anything since the beginning of a month.

@@ -32,6 +32,8 @@ pub struct Run {
     pub parent: Option<String>,
     /// How many runs it is a part of.
     pub depth: u32,
+    /// Its steps are a plan's, and what models say and cost in it is made up.
+    pub planned: bool,
     pub status: RunStatus,
     pub wait: Option<Wait>,
     /// When it goes on by itself; none while somebody else has to do something first.
@@ -71,6 +73,11 @@ impl Run {
         if self.turn.1 > next { self.turn.1 } else { next }
     }
 
+    /// Whom it is for in the end: who asked for the whole.
+    pub fn origin(&self) -> &ActorId {
+        self.askers.last().unwrap_or(&self.asker)
+    }
+
     /// What policies see of it at its next step.
     pub fn facts(&self) -> RunFacts {
         RunFacts {
@@ -82,6 +89,7 @@ impl Run {
             calls: self.calls,
             cost_cents: self.cost_cents,
             labels: self.labels.clone(),
+            planned: self.planned,
         }
     }
 }
@@ -121,7 +129,7 @@ pub struct Step {
 
 const COLUMNS: &str = "id, task, agent, asker, askers, asked, parent, depth, status, wait, due_at, budget_cents, steps, \
                        calls, cost_cents, tokens_in, tokens_out, denials, failure, error, created_at, started_at, ended_at, labels, \
-                       turn, turn_end";
+                       turn, turn_end, planned";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Run> {
     let time = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(Time));
@@ -151,6 +159,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Run> {
         ended_at: time(22)?,
         labels: json(row, 23)?,
         turn: (row.get(24)?, row.get(25)?),
+        planned: row.get(26)?,
     })
 }
 
@@ -206,15 +215,29 @@ pub fn position(run: &Run) -> Position {
 
 /// Runs that can go on by a time, those that have waited longest first. Of what was asked within one task, a run begins when
 /// those before it have ended.
-pub fn due(conn: &Connection, now: Time, skip: usize, limit: usize) -> rusqlite::Result<Vec<Run>> {
+pub fn due(
+    conn: &Connection,
+    asker: &ActorId,
+    now: Time,
+    (after, limit): (Option<&Run>, usize),
+) -> rusqlite::Result<Vec<Run>> {
+    let (at, id) = after.map_or((0, ""), |run| (run.due_at.map_or(0, |due| due.0), run.id.as_str()));
     conn.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM run WHERE due_at IS NOT NULL AND due_at <= ?1 \
+        "SELECT {COLUMNS} FROM run WHERE asker = ?2 AND due_at IS NOT NULL AND due_at <= ?1 AND (due_at, id) > (?3, ?4) \
          AND (status <> 'queued' OR parent IS NOT NULL OR NOT EXISTS (SELECT 1 FROM run AS other WHERE \
          other.task = run.task AND other.ended_at IS NULL AND other.parent IS NULL AND (other.created_at < run.created_at \
-         OR (other.created_at = run.created_at AND other.id < run.id)))) ORDER BY due_at, id LIMIT ?2 OFFSET ?3"
+         OR (other.created_at = run.created_at AND other.id < run.id)))) ORDER BY due_at, id LIMIT ?5"
     ))?
-    .query_map(params![now.0, limit as i64, skip as i64], read)?
+    .query_map(params![now.0, asker.as_str(), at, id, limit as i64], read)?
     .collect()
+}
+
+/// Those who asked for what goes on by itself, now or later; found by one step in the index for each.
+pub fn askers_due(conn: &Connection) -> rusqlite::Result<Vec<ActorId>> {
+    let sql = "WITH RECURSIVE due (asker) AS (SELECT min(asker) FROM run WHERE due_at IS NOT NULL UNION ALL \
+               SELECT (SELECT min(asker) FROM run WHERE due_at IS NOT NULL AND asker > due.asker) FROM due \
+               WHERE due.asker IS NOT NULL) SELECT asker FROM due WHERE asker IS NOT NULL";
+    conn.prepare_cached(sql)?.query_map([], |row| parsed(row, 0))?.collect()
 }
 
 /// Whether any run is held until somebody raises a budget.

@@ -66,6 +66,19 @@ impl Done {
     }
 }
 
+impl Done {
+    /// With what another one cost.
+    #[must_use]
+    pub fn plus_cents(self, other: &Done) -> Done {
+        Done {
+            hour_cents: self.hour_cents.saturating_add(other.hour_cents),
+            day_cents: self.day_cents.saturating_add(other.day_cents),
+            month_cents: self.month_cents.saturating_add(other.month_cents),
+            ..self
+        }
+    }
+}
+
 impl Count {
     /// With what was done at a time, if that is within it: `begun` says when the hour, day or month of that time began. What
     /// turns out later about an hour that is over is no matter any more.

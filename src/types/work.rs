@@ -246,6 +246,9 @@ pub struct RunFacts {
     /// The labels of what it has read.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub labels: BTreeSet<Label>,
+    /// Whether its steps are a plan's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub planned: bool,
 }
 
 impl StepStatus {

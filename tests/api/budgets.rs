@@ -202,6 +202,28 @@ async fn the_agents_of_a_team_spend_no_more_in_a_month_than_its_limit() {
 }
 
 #[tokio::test]
+async fn what_a_plan_makes_up_holds_plans_and_keeps_no_model_from_being_asked() {
+    let fake = Fake::new(ProviderKind::OpenAi, vec![Reply::Say("done")]);
+    let never = "@id(\"enough\") @reason(\"spent\")\nforbid (principal is Ok::Actor, action == Ok::Action::\"model.call\", resource)\n\
+                 when { context.hist[\"model.call\"].month_cents > 1000 };\n";
+    let (test, cast) = thinking::company_with(&fake.config(), &[never]).await;
+    test.add("aide", "agent", json!({ "owner": "lea" })).await;
+    let budget = test.call("PATCH", "/company", &test.admin, Some(json!({ "budget_cents_month": 2000 }))).await;
+    assert_eq!(budget.status, 200, "{}", budget.text());
+    let (first, second) = (spends(&test, "bot", &[1001]).await, spends(&test, "bot", &[1]).await);
+    let (other, held) = (spends(&test, "aide", &[900]).await, spends(&test, "aide", &[100]).await);
+    let asked = thinking::asked(&test, &cast, json!({})).await;
+    assert_eq!(status(&test, &first).await, "completed");
+    assert_eq!(
+        thinking::steps(&run(&test, &second).await),
+        ["model model.call denied policy denied model.call: spent"]
+    );
+    assert_eq!([status(&test, &other).await, status(&test, &held).await], ["completed", "held"], "plans test budgets");
+    assert_eq!(status(&test, &asked).await, "completed", "{}", run(&test, &asked).await);
+    accounted_for(&test);
+}
+
+#[tokio::test]
 async fn an_answer_that_is_no_use_costs_what_its_provider_says() {
     let fake = Fake::new(ProviderKind::OpenAi, vec![Reply::Limited("half of what"), Reply::Say("whole")]);
     let (test, cast) = thinking::company(&fake).await;

@@ -43,6 +43,8 @@ impl<K> Default for Windows<K> {
 pub enum Counted {
     /// Calls that fall under a limit of this name.
     Limit(String),
+    /// Steps of runs, by the limit of this name.
+    Steps(String),
     /// Entries that refusals lead to.
     Refusals,
     /// Whatever stops or revokes.
@@ -92,6 +94,13 @@ impl<K: Ord + Clone> Windows<K> {
     /// How many were counted in the window that runs.
     pub fn counted(&self, key: &K, now: Time) -> u32 {
         self.windows().get(key).filter(|window| !window.is_over(now)).map_or(0, |window| window.count)
+    }
+
+    /// For how many milliseconds there is no room; none where there is.
+    pub fn rests(&self, key: &K, most: u32, now: Time) -> Option<i64> {
+        let windows = self.windows();
+        let full = windows.get(key).filter(|window| !window.is_over(now) && window.count >= most)?;
+        Some(full.start.0 + full.length - now.0)
     }
 
     fn windows(&self) -> MutexGuard<'_, BTreeMap<K, Window>> {

@@ -108,6 +108,29 @@ pub(in crate::gate) fn refused(world: &World, caller: &Caller, now: Time) -> Res
     })
 }
 
+/// For how many milliseconds no step is taken of runs that somebody asked for: the limits of their changes hold for steps too,
+/// which are counted apart. So what somebody has done writes to the log as fast as what they do.
+pub(in crate::gate) fn rests(world: &World, asker: &ActorId, now: Time) -> Option<i64> {
+    let key = |id: &str| (Counted::Steps(id.to_owned()), asker.clone());
+    paces(world, asker).filter_map(|(id, rate)| world.rates.rests(&key(id), rate.most, now)).max()
+}
+
+/// Counts steps of runs that somebody asked for.
+pub(in crate::gate) fn took(world: &World, asker: &ActorId, steps: u32, now: Time) {
+    for (id, rate) in paces(world, asker) {
+        let (key, length) = ((Counted::Steps(id.to_owned()), asker.clone()), i64::from(rate.seconds) * SECOND);
+        // Whether there was room is asked before the next one.
+        let _ = world.rates.add((key, steps), rate.most, length, now);
+    }
+}
+
+/// The limits that count all changes of somebody.
+fn paces<'a>(world: &'a World, asker: &ActorId) -> impl Iterator<Item = (&'a String, &'a Rate)> {
+    let card = world.card(asker);
+    let concerns = move |rate: &Rate| card.is_some_and(|card| rate.concerns(card.actor.kind, card.actor.role));
+    world.policy.limits().rates.iter().filter(move |(_, rate)| rate.counts_size() && concerns(rate))
+}
+
 /// The limits of an actor's calls, and what is left of them.
 pub(in crate::gate) fn left(world: &World, actor: &ActorId, spec: &Spec, now: Time) -> Vec<Left> {
     let left = |(id, rate): (&str, &Rate)| {

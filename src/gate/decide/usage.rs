@@ -19,7 +19,7 @@ use crate::gate::write::record;
 use crate::log::read::{self, Decided, Filter, Logged, Order};
 use crate::log::record::Decision;
 use crate::policy::Record;
-use crate::store::done::{self, DONE, Of};
+use crate::store::done::{self, DONE, MODEL_CALL, Of, PLANNED};
 use crate::store::event::{Event, EventKind, Moment};
 use crate::store::runs::events::{RunHeld, RunStarted};
 use crate::types::caller::Caller;
@@ -223,19 +223,33 @@ impl World {
     }
 }
 
-/// What an actor has done within the hour, the day and the month of a time; nothing where no policy looks at it.
+/// What a caller has done within the hour, the day and the month of a time; nothing where no policy looks at it.
 pub(in crate::gate) fn facts(world: &World, caller: &Caller, now: Time) -> Option<Record> {
-    let done = world.histories.as_ref()?.get(&caller.actor())?;
-    let one = |(operation, counts): (&String, &Counts)| {
-        let numbers = counts.at(now).named().into_iter();
-        (operation.clone(), numbers.fold(Record::new(), |record, (name, number)| record.long(name, number)))
+    world.histories.as_ref()?.get(&caller.actor())?;
+    let one = |(operation, done): (String, Done)| {
+        let numbers = done.named().into_iter();
+        (operation, numbers.fold(Record::new(), |record, (name, number)| record.long(name, number)))
     };
-    Some(done.iter().map(one).fold(Record::new(), |record, (operation, done)| record.record(&operation, done)))
+    let done = seen(world, caller, now).into_iter().map(one);
+    Some(done.fold(Record::new(), |record, (operation, done)| record.record(&operation, done)))
 }
 
-/// What an actor has done, as the case of a policy test says it.
-pub(in crate::gate) fn said(world: &World, actor: &ActorId, now: Time) -> History {
-    let done = world.histories.as_ref().and_then(|histories| histories.get(actor));
-    let said = done.into_iter().flat_map(|done| done.iter()).map(|(name, counts)| (name.clone(), counts.at(now)));
-    said.filter(|(_, done)| *done != Done::default()).collect()
+/// The same, as the case of a policy test says it.
+pub(in crate::gate) fn said(world: &World, caller: &Caller, now: Time) -> History {
+    seen(world, caller, now).into_iter().filter(|(_, done)| *done != Done::default()).collect()
+}
+
+/// What plans have cost, a plan alone sees.
+fn seen(world: &World, caller: &Caller, now: Time) -> History {
+    let Some(done) = world.histories.as_ref().and_then(|histories| histories.get(&caller.actor())) else {
+        return History::new();
+    };
+    let real = done.iter().filter(|(operation, _)| *operation != PLANNED);
+    let mut seen: History = real.map(|(operation, counts)| (operation.clone(), counts.at(now))).collect();
+    let is_planned = caller.run.as_ref().is_some_and(|run| run.planned);
+    if let Some(planned) = done.get(PLANNED).filter(|_| is_planned) {
+        let cost = seen.entry(MODEL_CALL.to_owned()).or_default();
+        *cost = cost.plus_cents(&planned.at(now));
+    }
+    seen
 }

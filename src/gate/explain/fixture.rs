@@ -291,7 +291,17 @@ fn facts(world: &World, run: &testing::Step) -> Result<RunFacts, String> {
     let asker = known(world, run.asker.as_str())?;
     let askers = if run.askers.is_empty() { vec![asker.clone()] } else { run.askers.clone() };
     let testing::Step { depth, steps, calls, cost_cents, labels, .. } = run.clone();
-    Ok(RunFacts { run: Id::stored("run_1"), asker, askers, depth, steps, calls, cost_cents: cost_cents.into(), labels })
+    Ok(RunFacts {
+        run: Id::stored("run_1"),
+        asker,
+        askers,
+        depth,
+        steps,
+        calls,
+        cost_cents: cost_cents.into(),
+        labels,
+        planned: false,
+    })
 }
 
 fn known(world: &World, id: &str) -> Result<ActorId, String> {

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::Reader;
+use crate::gate::admit::rate;
 use crate::gate::decide::question;
 use crate::gate::declare::target::{Target, Thing};
 use crate::gate::write::steps;
 use crate::store::approvals::Approval;
-use crate::store::done::{self, MODEL_CALL};
+use crate::store::done::{self, MODEL_CALL, PLANNED};
 use crate::store::runs::{self, Run, Step};
 use crate::store::search::{self, Words};
 use crate::store::tasks::{self, Task, TaskRef};
@@ -18,7 +19,7 @@ use crate::store::{Position, actors, content, inbox};
 use crate::types::actor::ActorKind;
 use crate::types::caller::Caller;
 use crate::types::definition::{AgentDefinition, AgentSpec, RunLimits};
-use crate::types::history::month;
+use crate::types::history::Done;
 use crate::types::id::{ActorId, Id};
 use crate::types::models::{Catalog, Model};
 use crate::types::refusal::Fault;
@@ -92,9 +93,24 @@ impl Reader<'_> {
         Ok(runs::count_open(self.conn()?)?)
     }
 
-    /// Runs that can go on now; and when the next one can.
-    pub fn runs_due(&self, skip: usize, limit: usize) -> Result<Vec<Run>, Fault> {
-        Ok(runs::due(self.conn()?, self.now, skip, limit)?)
+    /// Runs for somebody that can go on now, after one of them; those first that could before the others.
+    pub fn runs_due(&self, asker: &ActorId, after: Option<&Run>, limit: usize) -> Result<Vec<Run>, Fault> {
+        Ok(runs::due(self.conn()?, asker, self.now, (after, limit))?)
+    }
+
+    /// Those whose runs go on by themselves, now or later.
+    pub fn askers_due(&self) -> Result<Vec<ActorId>, Fault> {
+        Ok(runs::askers_due(self.conn()?)?)
+    }
+
+    /// For how many milliseconds a run takes no step, because whoever it is for in the end has had as many as they may.
+    pub fn rests(&self, run: &Run) -> Option<i64> {
+        rate::rests(self.world, run.origin(), self.now)
+    }
+
+    /// Counts steps of a run, which are about to be taken, for whoever it is for in the end.
+    pub fn count_steps(&self, run: &Run, steps: u32) {
+        rate::took(self.world, run.origin(), steps, self.now);
     }
 
     /// Runs that wait for somebody to raise a budget; at most 10,000.
@@ -170,25 +186,15 @@ impl Reader<'_> {
         Ok(self.definition_of(agent)?.and_then(|definition| definition.spec.limits))
     }
 
-    /// What an agent has spent today on asking models, with what is set aside.
-    pub fn spent_today(&self, agent: &ActorId) -> Result<i64, Fault> {
-        let counts = done::get(self.conn()?, agent, MODEL_CALL)?.unwrap_or_default();
-        Ok(counts.at(self.now()).day_cents.into())
-    }
-
-    /// What those in a team, and below it, have spent this month on asking models, with what is set aside.
-    pub fn spent_this_month_in(&self, team: &ActorId) -> Result<i64, Fault> {
-        let mut cents = 0;
-        for card in self.below(team) {
-            let counts = done::get(self.conn()?, &card.actor.id, MODEL_CALL)?.unwrap_or_default();
-            cents += i64::from(counts.at(self.now()).month_cents);
+    /// What has been spent on asking models by an agent, by all in a team and below it, or, under the system's id, by everybody,
+    /// with what is set aside. What plans cost is made up: it counts beside the rest for plans alone.
+    pub fn spent_by(&self, payer: &ActorId, planned: bool) -> Result<Done, Fault> {
+        let mut spent = Done::default();
+        for operation in [MODEL_CALL].into_iter().chain(planned.then_some(PLANNED)) {
+            let counts = done::get(self.conn()?, payer, operation)?.unwrap_or_default();
+            spent = spent.plus_cents(&counts.at(self.now()));
         }
-        Ok(cents)
-    }
-
-    /// What all agents have spent this month on asking models, with what is set aside.
-    pub fn spent_this_month(&self) -> Result<i64, Fault> {
-        Ok(done::month_cents(self.conn()?, MODEL_CALL, month(self.now()))?)
+        Ok(spent)
     }
 
     /// How long a run has been at work: what it waited for is not counted.
@@ -244,6 +250,7 @@ impl Reader<'_> {
             calls: 0,
             cost_cents: 0,
             labels: BTreeSet::new(),
+            planned: false,
         };
         let caller = Caller { run: Some(Arc::new(run)), ..self.caller.clone() };
         question::Asker::new(self.world, &caller, &Target::Company, self.now).could(operation).is_ok()

@@ -90,6 +90,7 @@ pub fn begin(asker: ActorId, new: Beginning, draft: &mut Draft<'_>) -> Result<Be
         depth: above.map_or(0, |above| above.depth.saturating_add(1)),
         budget_cents,
         labels,
+        planned: plan.is_some(),
     })?;
     if let (Some(payer), Some(cents)) = (payer, budget_cents) {
         reserve(&id, payer, cents, draft)?;

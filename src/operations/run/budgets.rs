@@ -15,7 +15,7 @@ use crate::store::runs::Run;
 use crate::types::caller::{Caller, Channel, Who};
 use crate::types::delegation::MOST_CENTS;
 use crate::types::history;
-use crate::types::id::Id;
+use crate::types::id::{ActorId, Id};
 use crate::types::refusal::Stop;
 use crate::types::time::Time;
 use crate::types::work::Wait;
@@ -72,12 +72,14 @@ pub(super) fn of(run: &Run, read: &Reader<'_>) -> Result<Vec<Budget>, Stop> {
     }
     wholes(run, read, &mut budgets)?;
     if let Some(cents) = read.agent_limits(&run.agent)?.and_then(|limits| limits.day_cents) {
-        let (spent, whose) = (read.spent_today(&run.agent)?, format!(" of {} today", run.agent));
+        let spent = read.spent_by(&run.agent, run.planned)?.day_cents.into();
+        let whose = format!(" of {} today", run.agent);
         budgets.push(Budget { cents: whole(cents), spent, whose, until: Some(tomorrow), payer: None, most: 0 });
     }
     budgets.extend(teams(run, next_month, read)?);
     if let Some(cents) = Settings::stored(&read.company()?)?.budget_cents_month {
-        let (spent, whose) = (read.spent_this_month()?, " of the company this month".to_owned());
+        let spent = read.spent_by(&ActorId::system(), run.planned)?.month_cents.into();
+        let whose = " of the company this month".to_owned();
         budgets.push(Budget { cents: whole(cents), spent, whose, until: Some(next_month), payer: None, most: 0 });
     }
     Ok(budgets)
@@ -118,7 +120,7 @@ fn teams(run: &Run, next_month: Time, read: &Reader<'_>) -> Result<Vec<Budget>, 
     let mut budgets = Vec::new();
     for (team, limits) in &read.serving().limits().teams {
         if card.teams().contains(team) {
-            let spent = read.spent_this_month_in(team)?;
+            let spent = read.spent_by(team, run.planned)?.month_cents.into();
             let (cents, whose) = (limits.month_cents, format!(" of {team} this month"));
             budgets.push(Budget { cents, spent, whose, until: Some(next_month), payer: None, most: 0 });
         }

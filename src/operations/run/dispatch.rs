@@ -17,9 +17,9 @@ use crate::types::scope::Reach;
 /// Runs of one agent, and for one asker, that are under way at once.
 const MOST_OF_AGENT: usize = 16;
 const MOST_FOR_ASKER: usize = 32;
-/// Runs that one question looks at, a chunk at a time.
+/// Runs for one asker that one question looks at, a chunk at a time.
 const LOOKED_AT: usize = 10_000;
-const CHUNK: usize = 500;
+const CHUNK: usize = 100;
 
 /// What is under way, and how much more could be.
 #[derive(Deserialize, JsonSchema)]
@@ -69,22 +69,47 @@ impl Query for Dispatch {
     }
 
     fn run(permit: Permit<Self>, input: Free, read: &Reader<'_>) -> Result<Due, Stop> {
-        let mut under_way = UnderWay::of(&input.busy);
-        let mut runs = Vec::new();
-        for skip in (0..LOOKED_AT).step_by(CHUNK) {
-            let chunk = read.runs_due(skip, CHUNK)?;
-            let whole = chunk.len() < CHUNK;
-            let free = chunk.into_iter().filter(|run| !input.busy.iter().any(|busy| busy.run == run.id));
-            let free = free.filter(|run| !read.is_held(run));
-            runs.extend(under_way.choose(free.collect(), input.most.saturating_sub(runs.len())));
-            if whole || runs.len() >= input.most {
-                break;
-            }
+        let (mut due, mut rests) = (Vec::new(), None);
+        for asker in read.askers_due()? {
+            let found = first_of(&asker, &input.busy, read)?;
+            rests = rests.into_iter().chain(found.rests).min();
+            due.extend(found.runs);
         }
-        let wait_ms = read.next_run_due()?.map(|due| due.0.saturating_sub(permit.now().0));
+        let runs = UnderWay::of(&input.busy).choose(due, input.most);
+        let next = read.next_run_due()?.map(|due| due.0.saturating_sub(permit.now().0));
+        let wait_ms = next.into_iter().chain(rests).min();
         let wants = if input.begins { budgets::unasked(read)? } else { Vec::new() };
         Ok(Due { runs, wait_ms, wants })
     }
+}
+
+/// Runs for one asker.
+#[derive(Default)]
+struct Found {
+    runs: Vec<Run>,
+    /// In how many milliseconds those can go on that rest.
+    rests: Option<i64>,
+}
+
+/// Those of an asker that can go on, the first that are not all held, at rest or under way: so nobody's runs are hidden behind
+/// another's, however many there are.
+fn first_of(asker: &ActorId, busy: &[DueRun], read: &Reader<'_>) -> Result<Found, Stop> {
+    let (mut found, mut last) = (Found::default(), None);
+    for _ in 0..LOOKED_AT / CHUNK {
+        let chunk = read.runs_due(asker, last.as_ref(), CHUNK)?;
+        for run in chunk.iter().filter(|run| !read.is_held(run)) {
+            match read.rests(run) {
+                Some(rest) => found.rests = Some(found.rests.map_or(rest, |other: i64| other.min(rest))),
+                None if !busy.iter().any(|busy| busy.run == run.id) => found.runs.push(run.clone()),
+                None => {}
+            }
+        }
+        if chunk.len() < CHUNK || !found.runs.is_empty() {
+            break;
+        }
+        last = chunk.into_iter().next_back();
+    }
+    Ok(found)
 }
 
 /// How many runs are under way, by agent and by asker.
@@ -119,7 +144,7 @@ impl UnderWay {
             in_turn.push((*turn, run));
             *turn += 1;
         }
-        in_turn.sort_by_key(|(turn, _)| *turn);
+        in_turn.sort_by_key(|(turn, run)| (*turn, run.due_at));
         let mut chosen = Vec::new();
         for (_, run) in in_turn {
             if chosen.len() < most && self.fits(&run) {

@@ -36,7 +36,7 @@ pub enum Next {
     Send { step: u32, prompt: Prompt },
     /// Its step is recorded, or its end: the server does that itself. Whoever is at a step that is under way need not.
     Settle { step: u32, under_way: bool },
-    /// It waits, is held, or has ended.
+    /// It waits, is held, or has ended; or whoever asked for it has had as many steps as they may for now.
     Nothing,
 }
 
@@ -112,6 +112,17 @@ pub(super) enum Move {
     Nothing,
 }
 
+impl Move {
+    /// How many steps it takes.
+    fn steps(&self) -> u32 {
+        match self {
+            Move::Calls(todo) => u32::try_from(todo.len()).unwrap_or(u32::MAX),
+            Move::Think(_) | Move::Own(_) => 1,
+            Move::Nothing => 0,
+        }
+    }
+}
+
 /// What a run does next.
 pub enum Following {}
 
@@ -133,8 +144,13 @@ impl Query for Following {
 
     fn run(_: Permit<Self>, input: OneRun, read: &Reader<'_>) -> Result<Next, Stop> {
         let run = find(&input.id, read)?;
+        if read.rests(&run).is_some() {
+            return Ok(Next::Nothing);
+        }
         let facts = run.facts();
-        Ok(match next(&run, read)? {
+        let next = next(&run, read)?;
+        read.count_steps(&run, next.steps());
+        Ok(match next {
             Move::Calls(todo) => Next::Calls { calls: calls(&run, todo, read)?, agent: run.agent },
             Move::Think(thought) => match asking(&run, &thought, read)? {
                 Ok((_, prompt)) if thought.decided.is_some() => Next::Send { step: facts.step(), prompt },

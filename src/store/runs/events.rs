@@ -29,6 +29,7 @@ events! {
         id: Id, task: Id, agent: ActorId, asker: ActorId, askers: Vec<ActorId>, parent: Option<Id>, depth: u32,
         budget_cents: Option<i64>,
         #[serde(default, skip_serializing_if = "BTreeSet::is_empty")] labels: BTreeSet<Label>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")] planned: bool,
     } about [id, task, agent, asker] => {
         content: Content::SHOWN, tables: &[RUN, TASK], memory: Memory::Nothing,
         fold: Some(started), notify: Notify::Nobody, news: None,

@@ -10,7 +10,7 @@ use super::events::{
     StepDenied, StepDispatched, StepFailed, StepUnknown,
 };
 use super::{Run, Step, begun, get, open_parts, step, waits as waits_of, waits_for};
-use crate::store::done::{self, MODEL_CALL};
+use crate::store::done::{self, MODEL_CALL, PLANNED};
 use crate::store::event::Moment;
 use crate::store::memory::Touched;
 use crate::store::tasks::events::became;
@@ -20,10 +20,10 @@ use crate::types::id::{ActorId, Id};
 use crate::types::work::{Failure, Happened, MOST_DENIALS, RunStatus, StepKind, StepStatus, TaskStatus, Wait};
 
 pub(super) fn started(event: &RunStarted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let RunStarted { id, task, agent, asker, askers, parent, depth, budget_cents, labels } = event;
+    let RunStarted { id, task, agent, asker, askers, parent, depth, budget_cents, labels, planned } = event;
     let sql = "INSERT INTO run (id, task, agent, asker, askers, asked, parent, depth, status, due_at, budget_cents, steps, \
-               turn, turn_end, calls, cost_cents, labels, tokens_in, tokens_out, denials, created_at) \
-               VALUES (?1, ?2, ?3, ?4, ?5, '[]', ?6, ?7, 'queued', ?9, ?8, 0, 0, 0, 0, 0, ?10, 0, 0, 0, ?9)";
+               turn, turn_end, calls, cost_cents, labels, tokens_in, tokens_out, denials, created_at, planned) \
+               VALUES (?1, ?2, ?3, ?4, ?5, '[]', ?6, ?7, 'queued', ?9, ?8, 0, 0, 0, 0, 0, ?10, 0, 0, 0, ?9, ?11)";
     moment.conn.prepare_cached(sql)?.execute(params![
         id.as_str(),
         task.as_str(),
@@ -34,7 +34,8 @@ pub(super) fn started(event: &RunStarted, moment: &Moment<'_>) -> rusqlite::Resu
         depth,
         budget_cents,
         moment.at.0,
-        to_json(labels)?
+        to_json(labels)?,
+        planned
     ])?;
     if parent.is_none() { became(moment, task.as_str(), TaskStatus::Running) } else { Ok(Touched::Nothing) }
 }
@@ -122,7 +123,7 @@ fn spend(moment: &Moment<'_>, run: &Id, (number, cost_cents): (u32, u32)) -> rus
     let more = i64::from(cost_cents) - before.as_ref().map_or(0, |step| step.cost_cents);
     let Some(run) = get(moment.conn, run.as_str())?.filter(|_| more != 0) else { return Ok(()) };
     let counted_at = before.filter(|step| step.cost_cents > 0).map_or(moment.at, |step| step.started_at);
-    done::add(moment.conn, &run.agent, MODEL_CALL, counted_at, (0, more))
+    done::spend(moment.conn, &run.agent, if run.planned { PLANNED } else { MODEL_CALL }, counted_at, more)
 }
 
 /// The task of a run that goes on is worked on again.

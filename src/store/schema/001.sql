@@ -420,13 +420,15 @@ CREATE TABLE run (
   error        TEXT,
   created_at   INTEGER NOT NULL,
   started_at   INTEGER,
-  ended_at     INTEGER
+  ended_at     INTEGER,
+  planned      INTEGER NOT NULL    -- its steps are a plan's
 ) STRICT;
 CREATE INDEX run_by_age ON run (created_at DESC, id);
 CREATE INDEX run_by_agent ON run (agent, created_at DESC, id);
 CREATE INDEX run_by_asker ON run (asker, created_at DESC, id);
 CREATE INDEX run_of_task ON run (task, created_at DESC, id);
 CREATE INDEX run_due ON run (due_at, id) WHERE due_at IS NOT NULL;
+CREATE INDEX run_due_for ON run (asker, due_at, id) WHERE due_at IS NOT NULL;
 CREATE INDEX run_of_parent ON run (parent) WHERE ended_at IS NULL;
 CREATE INDEX run_open ON run (agent, id) WHERE ended_at IS NULL;
 CREATE TABLE step (
@@ -461,7 +463,6 @@ CREATE TABLE done (
   month_cents INTEGER NOT NULL,
   PRIMARY KEY (actor, operation)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX done_by_operation ON done (operation, month, month_cents);
 
 -- The company's own data. Each collection is a table of its own besides, `brain_<name>`, made by the fold.
 CREATE TABLE collection (

@@ -68,7 +68,7 @@ fn case(call: &Call, caller: &Caller, expect: Decision, read: &Reader<'_>) -> Ca
             release: releases(&call.target),
             input: given(call),
             run: caller.run.as_deref().map(Step::from),
-            hist: read.done_by(&caller.actor()),
+            hist: read.done_by(caller),
             ..Around::default()
         },
         expect,
