@@ -106,7 +106,7 @@ impl Mail {
         match self.deliver(message, &id).await {
             Ok(()) => Came::Done(json!({ "message_id": id, "to": message.to.as_str() })),
             Err(Stopped::Before(why)) => Came::Failed(why),
-            Err(Stopped::Within(why)) => Came::Unknown(why),
+            Err(Stopped::Within(why)) => Came::Unknown(format!("{why} (its Message-ID is {id})")),
         }
     }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::column::columns;
 use super::command::{Commands, group};
-use super::exit::Failure;
+use super::exit::{Exit, Failure};
 use super::operation::{change, query};
 use super::show;
 use crate::operations::approval::decide::{Decide, Decision};
@@ -22,7 +22,8 @@ pub const COMMANDS: Commands = &[
         .help("Approve or reject a pending call\n\nThe decision that completes the approval performs the call at once.")
         .example("ok approve apr_01M7… --note \"as agreed on Monday\"")
         .given::<Approve>()
-        .told(decided),
+        .told(decided)
+        .ends(carried_out),
     &group(
         "approval",
         "Show calls that wait for people",
@@ -59,6 +60,11 @@ impl From<Approve> for Decision {
         let decision = if reject { Verdict::Reject } else { Verdict::Approve };
         Decision { id, decision, note, kind: None }
     }
+}
+
+/// What has become stale did not happen, whoever agreed.
+fn carried_out(approval: &ShownApproval) -> Exit {
+    if approval.status == ApprovalStatus::Stale { Exit::Failed } else { Exit::Done }
 }
 
 fn decided(approval: &ShownApproval) -> Result<(), Failure> {

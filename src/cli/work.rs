@@ -240,7 +240,7 @@ fn told(run: &WholeRun) -> Result<(), Failure> {
     show::note(&format!("{id} is {status}{why} ({} steps, {cost_cents} cents)", run.run.steps));
     asks(run);
     for approval in run.trace.iter().filter_map(|step| match &step.waiting {
-        Some(Wait::Approval { approval }) => Some(approval),
+        Some(Wait::Approval { approval }) if step.status == StepStatus::Waiting => Some(approval),
         _ => None,
     }) {
         show::note(&format!("It waits for {approval}: `ok approve {approval}`."));
@@ -265,7 +265,8 @@ fn told(run: &WholeRun) -> Result<(), Failure> {
 
 /// What a run asks, of whomever.
 fn asks(run: &WholeRun) {
-    let is_asked = |step: &&ShownStep| matches!(step.waiting, Some(Wait::Question { .. } | Wait::Outcome { .. }));
+    let is_question = |step: &ShownStep| matches!(step.waiting, Some(Wait::Question { .. } | Wait::Outcome { .. }));
+    let is_asked = |step: &&ShownStep| step.status == StepStatus::Waiting && is_question(step);
     let asked: Vec<&ShownStep> = run.trace.iter().filter(is_asked).collect();
     for step in &asked {
         let question = step.question.as_deref().or(run.question.as_deref()).unwrap_or("something");

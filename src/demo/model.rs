@@ -12,6 +12,7 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use futures_core::Stream;
@@ -88,7 +89,8 @@ impl Model {
 
     /// Answers until `stop`.
     pub async fn serve(self, stop: CancellationToken) {
-        let list = || async { json!({ "models": MODELS.map(|(name, ..)| json!({ "name": name })) }).to_string() };
+        let models = json!({ "models": MODELS.map(|(name, ..)| json!({ "name": name, "model": name })) }).to_string();
+        let list = || async { ([(CONTENT_TYPE, "application/json")], models) };
         let app = Router::new().route("/api/tags", get(list)).route("/api/chat", post(chat));
         let app = app.with_state(Arc::new(self.replies));
         let served = axum::serve(self.listener, app).with_graceful_shutdown(stop.cancelled_owned()).await;

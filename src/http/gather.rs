@@ -153,9 +153,7 @@ fn input(face: &Face, said: Said, body: Option<Bytes>) -> Result<Value, Failed> 
     let is_silent = |body: &Bytes| body.is_empty() && (said.is_bare || said.is_json) && !face.needs_body;
     if let Some(body) = body.filter(|body| !is_silent(body)) {
         match parsed(said.is_json, &body).map_err(|failed| malformed(face, failed))? {
-            // What a standard may add some day is passed over.
-            Value::Object(object) if route.is_standard() => fields = object,
-            Value::Object(object) => fields = known(face, object)?,
+            Value::Object(object) => fields = object,
             other => return Err(malformed(face, Failed::Rejected(not_an_object(&other)))),
         }
     }
@@ -193,21 +191,6 @@ fn not_an_object(value: &Value) -> Rejected {
     let text =
         format!("Failed to deserialize the JSON body into the target type: invalid type: {kind}, expected an object");
     Rejected(StatusCode::UNPROCESSABLE_ENTITY, text)
-}
-
-/// The fields of a body, if the operation has them all: a misspelt one must not leave its default in force.
-fn known(face: &Face, fields: Map<String, Value>) -> Result<Map<String, Value>, Failed> {
-    let Some(unknown) = fields.keys().find(|name| !face.params.contains_key(*name)) else { return Ok(fields) };
-    let known: Vec<String> =
-        face.params.keys().filter(|name| !face.in_path(name)).map(|name| format!("`{name}`")).collect();
-    let known = if known.is_empty() {
-        "there are no fields".to_owned()
-    } else {
-        format!("expected one of {}", known.join(", "))
-    };
-    let unknown: String = unknown.chars().take(80).collect();
-    let text = format!("Failed to deserialize the JSON body into the target type: unknown field `{unknown}`, {known}");
-    Err(Failed::Rejected(Rejected(StatusCode::UNPROCESSABLE_ENTITY, text)))
 }
 
 /// Parses an input for the operation.

@@ -121,6 +121,18 @@ async fn a_company_begins_with_every_blueprint_and_its_policies_stay() {
 }
 
 #[tokio::test]
+async fn a_founder_alone_decides_what_their_agents_ask_for() {
+    let test = begun("solo-founder").await;
+    let issued = test.post("/tokens", &test.admin, json!({ "for": "assistant" })).await.json();
+    let token = issued["token"].as_str().unwrap_or_else(|| panic!("{issued}")).to_owned();
+    let asked = test.post("/tasks", &token, json!({ "title": "call the vendor" })).await;
+    assert_eq!(asked.status, 202, "{}", asked.text());
+    let id = asked.json()["approval"].as_str().unwrap().to_owned();
+    let decided = test.post(&format!("/approvals/{id}"), &test.admin, json!({ "decision": "approve" })).await;
+    assert_eq!(decided.json()["status"], "used", "{}", decided.text());
+}
+
+#[tokio::test]
 async fn four_eyes_leave_a_way_to_begin() {
     let test = begun("regulated").await;
     let newcomer = json!({ "id": "ben", "kind": "person", "role": "admin" });

@@ -85,7 +85,9 @@ async fn what_was_not_taken_has_failed_and_what_nobody_knows_is_asked() {
     let id = asked(&test, &cast.mia, json!([letter("eva@example.com", "Hello"), { "say": "so" }])).await;
     let waits = run(&test, &id).await;
     assert_eq!(waits["waiting"]["kind"], "outcome", "{waits}");
-    assert!(waits["question"].as_str().unwrap().starts_with("Has mail.send done it?"), "{waits}");
+    let question = waits["question"].as_str().unwrap();
+    assert!(question.starts_with("Has mail.send done it?") && question.contains("(its Message-ID is <"), "{waits}");
+    assert!(question.contains("It was called with subject `"), "which one it was: {waits}");
     assert_eq!(mailbox.taken().len(), 1, "it is not sent again by itself");
     let answered = test.post(&format!("/runs/{id}/answer"), &cast.mia, json!({ "text": "yes" })).await;
     assert_eq!(answered.status, 200, "{}", answered.text());

@@ -1,5 +1,6 @@
 //! Roles, teams, names and leads change; teams are removed.
 
+use ok::policy::Bundle;
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Test};
@@ -66,6 +67,24 @@ async fn what_was_asked_about_somebody_is_stale_once_they_are_in_another_team() 
     let path = format!("/approvals/{}", asked.json()["approval"].as_str().unwrap());
     let decided = test.post(&path, &test.admin, json!({ "decision": "approve" })).await.json();
     assert_eq!(decided["status"], "stale", "{decided}");
+}
+
+#[tokio::test]
+async fn nobody_else_has_to_look_at_what_has_changed_since_it_was_asked_for() {
+    let mut policies = Bundle::built_in();
+    policies.files.insert("approvals.yaml".into(), "kinds: {admin: {eligible: [{role: admin}], threshold: 2}}".into());
+    let test = Test::with_policies(policies).await;
+    let cast = test.cast().await;
+    let asked = test.post("/actors/mia/offboard", &cast.lea, json!({})).await;
+    let path = format!("/approvals/{}", asked.json()["approval"].as_str().unwrap());
+    assert_eq!(set(&test, &test.admin, "mia", json!({ "team": "team:dev" })).await.json()["team"], "team:dev");
+    let happens = test.get(&format!("{path}/explain"), &test.admin).await.json()["what_happens"]["on_approve"].clone();
+    assert!(happens.as_str().unwrap().starts_with("nothing is done"), "{happens}");
+    let decided = test.post(&path, &test.admin, json!({ "decision": "approve" })).await.json();
+    assert_eq!(
+        (&decided["status"], &decided["stale"]),
+        (&json!("stale"), &json!("mia has changed since it was asked for"))
+    );
 }
 
 #[tokio::test]

@@ -78,7 +78,8 @@ async fn an_agent_does_what_its_model_wants_and_the_model_is_told_what_came_of_i
                 "tool task.create completed",
                 "tool tick denied policy denied tick: admins only",
                 "tool no_such_tool failed there is no tool `no_such_tool`",
-                "tool task.create failed missing field `title`",
+                "tool task.create failed unknown field `titel`, expected one of `due_at`, `goal`, `owner`, `parent`, `priority`, `sla`, \
+                 `title`",
                 "model m completed",
             ]
         );
@@ -88,7 +89,7 @@ async fn an_agent_does_what_its_model_wants_and_the_model_is_told_what_came_of_i
         let (first, second) = (got[0].body.to_string(), got[1].body.to_string());
         assert!(first.contains("look who is there") && first.contains("task_create"), "{kind}: {first}");
         assert!(!first.contains("model_call") && !first.contains("run_settle"), "{kind}: only tools are offered");
-        for told in ["policy denied tick: admins only", "there is no tool", "missing field `title`", "autonomous"] {
+        for told in ["policy denied tick: admins only", "there is no tool", "unknown field `titel`", "autonomous"] {
             assert!(second.contains(told), "{kind} is not told {told}: {second}");
         }
         accounted_for(&test);

@@ -27,6 +27,11 @@ const INVOICE: &str = "action == Ok::Action::\"record.read\", resource is Brain:
 fn a_value_that_never_occurs_is_told_with_the_one_that_was_meant() {
     let wrong = [
         (on("tick"), "principal.kind == \"agnt\"", "did you mean `agent`? It can be agent, outside_agent, person"),
+        (
+            on("tick"),
+            "principal has owner && principal.owner.kind == \"human\"",
+            "it can be agent, outside_agent, person",
+        ),
         (on("tick"), "\"team\" == principal.kind", "it can be agent, outside_agent, person"),
         (on("tick"), "[\"person\", \"bot\"].contains(principal.kind)", "it can be agent, outside_agent, person"),
         (on("tick"), "!(principal.kind != \"human\")", "it can be agent, outside_agent, person"),
@@ -77,4 +82,15 @@ fn nothing_is_told_of_what_can_be_or_can_be_anything() {
     for (scope, condition) in right {
         assert_eq!(told(&scope, condition), [""; 0], "{condition}");
     }
+}
+
+#[test]
+fn what_a_namespace_of_the_companys_own_declares_can_be_anything() {
+    let schema = "namespace Docs {\n  entity User, Doc;\n  action view appliesTo { principal: [User], resource: [Doc], context: {\n    channel: String, run?: { labels: Set<String> } } };\n}\n";
+    let policy = "@id(\"a\")\n@reason(\"r\")\npermit (principal is Docs::User, action == Docs::Action::\"view\", resource)\n\
+                  when { context.channel == \"web\" || (context has run && context.run.labels.contains(\"batch\")) };\n";
+    let report = check(&Bundle::new([("docs.cedar", policy), ("schema.cedarschema", schema)]));
+    let never = report.findings.iter().filter(|finding| finding.code == "value_never_occurs");
+    assert_eq!(never.count(), 0, "{:?}", report.findings);
+    assert!(report.findings.iter().all(|finding| finding.severity.name() != "error"), "{:?}", report.findings);
 }

@@ -115,8 +115,21 @@ fn told(answer: &Value, is_past: bool) -> Result<(), Failure> {
     let said = with(&said, "near_misses", missed(answer.get("near_misses")));
     let said = with(&said, "policy", answer.pointer("/policy/version").cloned().unwrap_or_default());
     let said = if is_past { said } else { with(&said, "at", Value::Null) };
-    let fields =
-        ["decision", "operation", "actor", "target", "reason", "because", "near_misses", "kill", "policy", "at"];
+    let left = Value::from(limits(&said));
+    let said = with(&said, "limits", left);
+    let fields = [
+        "decision",
+        "operation",
+        "actor",
+        "target",
+        "reason",
+        "because",
+        "near_misses",
+        "kill",
+        "limits",
+        "policy",
+        "at",
+    ];
     show::fields(&fields, &said)?;
     if let Some(rows) = answer.get("narrowed") {
         narrowed(rows)?;
@@ -139,6 +152,16 @@ fn told(answer: &Value, is_past: bool) -> Result<(), Failure> {
         show::text(&format!("\nIt would be allowed if:\n{}", lines.join("\n  or\n")))?;
     }
     Ok(())
+}
+
+/// `changes-by-people: 5999 of 6000 in 60 s left`
+pub(super) fn limits(answer: &Value) -> Vec<String> {
+    let left = |limit: &Value| {
+        let [id, left, most, seconds] = ["id", "left", "most", "seconds"].map(|field| said(limit, field));
+        let over = if left == "0" { ": answered 429" } else { "" };
+        format!("{id}: {left} of {most} in {seconds} s left{over}")
+    };
+    list(answer.get("limits")).iter().map(left).collect()
 }
 
 /// Which records a query answers with, by which policies, and what of them is left out.

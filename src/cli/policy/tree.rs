@@ -4,7 +4,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
 use super::super::show;
-use super::explain::{break_glass, fails, list, place, said, sentence};
+use super::explain::{break_glass, fails, limits, list, place, said, sentence};
 
 /// A line with what stands below it.
 struct Node {
@@ -46,6 +46,7 @@ pub(super) fn drawn(answer: &Value, is_past: bool, in_colour: bool) -> String {
                 answer.get("break_glass").into_iter().map(|held| leaf(break_glass(held))).collect(),
             ),
             group("kill switches", kills.collect()),
+            group("rate limits", limits(answer).into_iter().map(leaf).collect()),
             group("it would be allowed if", changes.collect()),
         ]
         .into_iter()

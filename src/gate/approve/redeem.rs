@@ -10,7 +10,8 @@ use crate::gate::admit::admission;
 use crate::gate::admit::chain;
 use crate::gate::approve::hold::Asked;
 use crate::gate::decide::question;
-use crate::gate::declare::operation::Call;
+use crate::gate::declare::operation::{Call, Entry, Prepared};
+use crate::gate::declare::target::Target;
 use crate::gate::write::decision::note;
 use crate::gate::write::draft::{Behalf, Draft, Drafted};
 use crate::gate::write::idempotency;
@@ -18,6 +19,7 @@ use crate::gate::write::permit::Grant;
 use crate::gate::write::steps::Step;
 use crate::policy::Ruling;
 use crate::store::approvals::Approval;
+use crate::types::caller::Caller;
 use crate::types::refusal::{Refusal, Stop};
 
 /// What came of an approval.
@@ -39,31 +41,24 @@ impl Draft<'_> {
         }
     }
 
+    /// Why an approval would come to nothing, because what was asked for is not the same any more, whoever agrees.
+    pub fn stale(&self, approval: &Approval) -> Result<Option<String>, Stop> {
+        match self.same(approval) {
+            Err(Stop::Refused(refusal)) => Ok(Some(refusal.message)),
+            same => Ok(same?.err()),
+        }
+    }
+
     fn try_redeem(&mut self, approval: &Approval, granted: &[String]) -> Result<Redeemed, Stop> {
-        let unknown = || Refusal::conflict(format!("there is no operation {} any more", approval.operation));
-        let entry = self.entry(&approval.operation).ok_or_else(unknown)?;
+        let Same { entry, caller, call, target } = match self.same(approval)? {
+            Ok(same) => same,
+            Err(why) => return Ok(Redeemed::Stale(why)),
+        };
         if entry.spec.route.once().is_some() {
             return Ok(Redeemed::AtNextCall);
         }
-        if approval.erasable.is_none() {
-            return Ok(Redeemed::Stale("a part of what was asked for has been erased".into()));
-        }
-        if approval.run.is_some() && self.read().run_waiting_for(approval)?.is_none() {
-            return Ok(Redeemed::Stale("the run that asked for it has gone on without it".into()));
-        }
-        let caller = approval.requester();
         let read = self.read().acting_as(&caller);
-        admission::still(read.world(), caller.clone(), &entry.spec, read.now())?;
-        let call = entry.prepare(approval.whole_input()).map_err(|bad| Refusal::conflict(bad.to_string()))?;
-        let target = call.target(&read)?;
-        let resource = read.state_of(&target)?;
-        let (tenant, operation) = (&read.world().instance.ulid, entry.spec.name);
-        let behalf = chain::behalf(read.world(), &caller);
-        let (caller_of, input) = (&caller, &approval.whole_input());
-        let asked = Asked { tenant, caller: caller_of, behalf: &behalf, entry, input, target: &target, resource };
-        if asked.digest()? != approval.digest {
-            return Ok(Redeemed::Stale(format!("{} has changed since it was asked for", target.id())));
-        }
+        let (operation, input) = (entry.spec.name, &approval.whole_input());
         let asked = question::Call { operation, target: &target, input: Some(input) };
         let ruling = read.ruling_with(&caller, asked, granted);
         let Ruling::Allow { because } = &ruling else {
@@ -83,4 +78,37 @@ impl Draft<'_> {
         self.take_over(events, &Arc::new(Behalf { caller: caller.clone(), gate }));
         Ok(Redeemed::Done(serde_json::from_slice(&idempotency::without(&done.body, entry.spec.route.once())?)?))
     }
+
+    /// The call as it would be made now, if it is exactly what was asked for; or why it is not.
+    fn same(&self, approval: &Approval) -> Result<Result<Same, String>, Stop> {
+        let unknown = || Refusal::conflict(format!("there is no operation {} any more", approval.operation));
+        let entry = self.entry(&approval.operation).ok_or_else(unknown)?;
+        let caller = approval.requester();
+        let read = self.read().acting_as(&caller);
+        if approval.erasable.is_none() {
+            return Ok(Err("a part of what was asked for has been erased".into()));
+        }
+        if approval.run.is_some() && self.read().run_waiting_for(approval)?.is_none() {
+            return Ok(Err("the run that asked for it has gone on without it".into()));
+        }
+        admission::still(read.world(), caller.clone(), &entry.spec, read.now())?;
+        let call = entry.prepare(approval.whole_input()).map_err(|bad| Refusal::conflict(bad.to_string()))?;
+        let target = call.target(&read)?;
+        let resource = read.state_of(&target)?;
+        let behalf = chain::behalf(read.world(), &caller);
+        let (tenant, input) = (&read.world().instance.ulid, &approval.whole_input());
+        let asked = Asked { tenant, caller: &caller, behalf: &behalf, entry, input, target: &target, resource };
+        if asked.digest()? != approval.digest {
+            return Ok(Err(format!("{} has changed since it was asked for", target.id())));
+        }
+        Ok(Ok(Same { entry, caller: caller.clone(), call, target }))
+    }
+}
+
+/// A parked call that is exactly what was asked for.
+struct Same {
+    entry: &'static Entry,
+    caller: Caller,
+    call: Prepared,
+    target: Target,
 }

@@ -1,6 +1,8 @@
 //! Bounds of what an operation is given. A text, list or map whose declaration names none has the usual one: it is checked
 //! here, before the input is read, and stands in the API's document like those that are declared.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use crate::gate::declare::arguments::choices;
@@ -14,6 +16,26 @@ const TEXT: usize = 1_024;
 const MANY: usize = 1_000;
 
 impl Entry {
+    /// Looks for a field that the operation does not have. Passed over, it would leave a default in force that was not meant, and
+    /// approvers would read what is never done. What a standard may add some day is passed over.
+    pub(in crate::gate) fn check_fields(&self, input: &Value) -> Result<(), BadInput> {
+        static KNOWN: Known<&str, BTreeSet<String>> = Known::new();
+        let fields = || self.input_schema().get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+        let known = KNOWN.get(self.spec.name, || fields().into_iter().map(|(name, _)| name).collect());
+        let given = input.as_object().filter(|_| !self.spec.route.is_standard());
+        let Some(unknown) = given.and_then(|given| given.keys().find(|name| !known.contains(*name))) else {
+            return Ok(());
+        };
+        let known: Vec<String> =
+            known.iter().filter(|name| !self.spec.route.has_in_path(name)).map(|name| format!("`{name}`")).collect();
+        let known = match known.as_slice() {
+            [] => "there are no fields".to_owned(),
+            some => format!("expected one of {}", some.join(", ")),
+        };
+        let unknown: String = unknown.chars().take(80).collect();
+        Err(BadInput { field: None, what: format!("unknown field `{unknown}`, {known}") })
+    }
+
     /// Looks for what is beyond a usual bound. What stands in a path names nothing where it is too long.
     pub(in crate::gate) fn check_bounds(&self, input: &Value) -> Result<(), BadInput> {
         static KNOWN: Known<&str, Value> = Known::new();

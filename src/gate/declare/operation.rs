@@ -316,6 +316,7 @@ impl Entry {
 
     /// Parses an input.
     pub fn prepare(&'static self, value: Value) -> Result<Prepared, BadInput> {
+        self.check_fields(&value)?;
         if self.spec.route.is_served() {
             self.check_bounds(&value)?;
         }

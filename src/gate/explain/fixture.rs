@@ -165,6 +165,10 @@ impl<'a> Known<'a> {
         {
             return Err(format!("granted: there is no approval kind `{unknown}`"));
         }
+        let nobody = case.around.kill.iter().filter_map(KillScope::actor).find(|id| world.card(id).is_none());
+        if let Some(nobody) = nobody {
+            return Err(format!("kill: there is no `{nobody}` that a switch could stop"));
+        }
         let caller = caller(&world, case)?;
         self.remember(&mut world, (&caller.actor(), &case.around.hist), now)?;
         if let Some(under) = caller.under.as_ref().filter(|_| chain::links(&world, &caller, now).is_none()) {

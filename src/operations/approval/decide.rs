@@ -104,6 +104,8 @@ impl Change for Decide {
         })?;
         let outcome = match approval.status {
             ApprovalStatus::Approved => Some(draft.redeem(&approval, &approval.kinds)?),
+            // Nobody else has to look at what can come to nothing alone.
+            ApprovalStatus::Pending => draft.stale(&approval)?.map(Redeemed::Stale),
             _ => None,
         };
         if matches!(approval.status, ApprovalStatus::Rejected) {

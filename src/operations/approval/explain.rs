@@ -42,7 +42,7 @@ pub struct ExplainedApproval {
     pub about: Vec<Told>,
     /// What the gate would answer to the call now: `allow`, `needs_approval` or `deny`.
     pub decision: Decision,
-    /// Why approval was needed.
+    /// Why approval was needed when it was asked for.
     pub reason: String,
     /// The policies that determine the answer now.
     pub because: Vec<InTheWay>,
@@ -126,11 +126,20 @@ impl Query for Explain {
         let approval = find(&input.id, read)?;
         let call = Call::of(&approval, read)?;
         let ruling = call.ruling(&approval, read);
+        let diff = difference(&approval.resource, &call.state(read)?);
         let on_approve = match &ruling {
             None => "nothing is done: what it is about is gone, or cannot be changed so any more".to_owned(),
             Some(ruling @ Ruling::Deny { .. }) => {
                 format!("nothing is done, as things stand: by now the policies say: {}", ruling.reason())
             }
+            Some(_) if !diff.is_empty() => {
+                "nothing is done: what it is about has changed since it was asked for; to ask anew is for its requester"
+                    .into()
+            }
+            Some(Ruling::Allow { .. }) => format!(
+                "the call is carried out for {}, which the policies allow by now without approval: {} {}",
+                approval.actor, approval.actor, approval.summary
+            ),
             Some(_) => format!(
                 "once everybody needed has agreed, the call is decided again as things stand then, and carried out for {} if it is still the same: {} {}",
                 approval.actor, approval.actor, approval.summary
@@ -155,7 +164,7 @@ impl Query for Explain {
             who_may_decide: needed(&approval, read),
             what_happens,
             similar: similar(&approval, read)?,
-            diff: difference(&approval.resource, &call.state(read)?),
+            diff,
             id: approval.id,
             reason: approval.reason,
         })

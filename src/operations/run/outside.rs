@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::next::{Move, next};
 use super::question::own;
 use super::under_way::UnderWay;
 use super::{RUN, find};
@@ -31,6 +32,8 @@ use crate::types::work::{StepKind, StepStatus, ToolEffect, Wait};
 
 /// The most bytes of an answer that a run keeps. Of a longer one, it keeps how long it was.
 const MOST_KEPT: usize = 64 << 10;
+/// The most characters of an argument that people are told who are asked what came of a call.
+const MOST_TOLD: usize = 200;
 /// The most characters of why a call failed.
 const REASON: usize = 1_000;
 /// The most people who are asked whether something has happened.
@@ -182,7 +185,8 @@ impl Change for Settle {
             }
             Came::Unknown(why) => {
                 let (to, until) = (who_may_know(&run, draft.read())?, draft.now().plus_ms(PATIENCE));
-                let kept = Map::from_iter([("text".to_owned(), asked(&name, &cut(why)).into())]);
+                let call = called(&run, step, draft.read())?;
+                let kept = Map::from_iter([("text".to_owned(), asked(&name, &cut(why), &call).into())]);
                 draft.record(ContentKept { id: id.clone(), part: format!("{step}/question"), kept })?;
                 let (target, wait) = (String::new(), Wait::Outcome { to, until });
                 draft.record(RunWaiting { id, agent, asker, step, kind, name, target, wait })?;
@@ -199,8 +203,21 @@ fn is_vouched(tool: &str) -> bool {
 }
 
 /// What people are asked.
-fn asked(tool: &str, why: &str) -> String {
-    format!("Has {tool} done it? Nobody knows: {why}. Answer yes, no, or retry to have it called again.")
+fn asked(tool: &str, why: &str, call: &str) -> String {
+    format!("Has {tool} done it? Nobody knows: {why}. {call}Answer yes, no, or retry to have it called again.")
+}
+
+/// The arguments of a call under way, as much of them as tells which one it was; nothing where they are erased.
+fn called(run: &Run, step: u32, read: &Reader<'_>) -> Result<String, Stop> {
+    let Move::Calls(calls) = next(run, read)? else { return Ok(String::new()) };
+    let input = calls.into_iter().find(|call| call.number == step).and_then(|call| call.input.ok());
+    let given = |(name, value): (&String, &Value)| {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let cut: String = text.chars().take(MOST_TOLD).collect();
+        format!("{name} `{cut}{}`", if cut.len() < text.len() { "…" } else { "" })
+    };
+    let told: Vec<String> = input.iter().filter_map(Value::as_object).flatten().map(given).collect();
+    Ok(if told.is_empty() { String::new() } else { format!("It was called with {}. ", told.join(", ")) })
 }
 
 fn kept(answer: Value) -> Map<String, Value> {

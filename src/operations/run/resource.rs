@@ -45,7 +45,7 @@ fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
         ("status", run.status.to_string()),
         ("spent", spent),
         ("steps", run.steps.to_string()),
-        ("all of it", format!("ok runs {}", run.id)),
+        ("all of it", format!("ok run show {}", run.id)),
     ])
 }
 

@@ -8,8 +8,9 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use cedar_policy_core::ast::{
-    BinaryOp, EntityReference, EntityType, Expr, ExprKind, Literal, PrincipalOrResourceConstraint as Scope, Var,
+    BinaryOp, Entity, EntityReference, Expr, ExprKind, Literal, PrincipalOrResourceConstraint as Scope, Var,
 };
+use cedar_policy_core::validator::types::{EntityKind, Type};
 
 use super::parts::{line, place};
 use super::shadow::split;
@@ -20,6 +21,8 @@ use crate::types::near::nearest;
 
 /// More values than these are not listed.
 const SHOWN: usize = 12;
+/// The type of the product's own actions.
+const OURS: &str = "Ok::Action";
 /// The namespace of collections.
 const COLLECTIONS: &str = "Brain::";
 
@@ -39,7 +42,7 @@ impl Snapshot {
             let Some(condition) = rule.policy.non_scope_constraints() else { continue };
             let mut conjuncts = Vec::new();
             split(condition, &mut conjuncts);
-            let read = Read { snapshot: self, rule, conjuncts, operations: OnceCell::new(), words };
+            let read = Read { snapshot: self, rule, conjuncts, covered: OnceCell::new(), words };
             findings.extend(condition.subexpressions().flat_map(|expr| read.compared(expr)));
         }
         findings
@@ -52,20 +55,33 @@ struct Read<'a> {
     rule: &'a Rule,
     /// What must hold for it to match.
     conjuncts: Vec<&'a Expr>,
-    /// The operations that it can be asked about; gathered where they make a difference.
-    operations: OnceCell<Vec<String>>,
+    /// Gathered where it makes a difference.
+    covered: OnceCell<Covered>,
     words: &'a dyn Words,
 }
 
+/// The actions that a policy can be asked about.
+struct Covered {
+    operations: Vec<String>,
+    /// All of them are the product's, and so is their context: what a namespace of the company's own declares can be anything.
+    is_ours: bool,
+}
+
 impl Read<'_> {
-    fn operations(&self) -> &[String] {
-        self.operations.get_or_init(|| {
+    fn covered(&self) -> &Covered {
+        self.covered.get_or_init(|| {
             let actions = self.snapshot.schema().as_ref().action_entities().unwrap_or_default();
-            let covered = actions.iter().filter(|action| covers(self.rule.policy.action_constraint(), action));
-            let names = covered.map(|action| name_of(action.uid()));
+            let covers = |action: &&Entity| covers(self.rule.policy.action_constraint(), action);
+            let is_ours = actions.iter().filter(covers).all(|action| action.uid().entity_type().to_string() == OURS);
+            let names = actions.iter().filter(covers).map(|action| name_of(action.uid()));
             // A group of actions is not asked about itself.
-            names.filter(|name| !self.snapshot.principals_of(name).is_empty()).collect()
+            let operations = names.filter(|name| !self.snapshot.principals_of(name).is_empty()).collect();
+            Covered { operations, is_ours }
         })
+    }
+
+    fn operations(&self) -> &[String] {
+        &self.covered().operations
     }
 
     fn compared(&self, expr: &Expr) -> Vec<Finding> {
@@ -98,36 +114,49 @@ impl Read<'_> {
         let ExprKind::GetAttr { expr, attr } = what.expr_kind() else { return None };
         let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
         let found: Vec<Vec<String>> = match expr.expr_kind() {
-            ExprKind::Var(Var::Context) => vec![owned(self.words.words("context", attr))],
-            ExprKind::Var(Var::Principal) => {
-                let scope = self.rule.policy.principal_constraint();
-                let of = |operation: &str| self.snapshot.principals_of(operation);
-                self.attributes(attr, &self.types((Var::Principal, scope.as_inner()), of))
-            }
-            ExprKind::Var(Var::Resource) => {
-                let scope = self.rule.policy.resource_constraint();
-                let of = |operation: &str| self.snapshot.resources_of(operation);
-                self.attributes(attr, &self.types((Var::Resource, scope.as_inner()), of))
-            }
+            ExprKind::Var(Var::Context) if self.covered().is_ours => vec![owned(self.words.words("context", attr))],
             ExprKind::GetAttr { expr: base, attr: record } if is_context(base) && record == "input" => {
                 self.operations().iter().map(|operation| self.words.choices(operation, attr).to_vec()).collect()
             }
-            ExprKind::GetAttr { expr: base, attr: record } if is_context(base) => {
+            ExprKind::GetAttr { expr: base, attr: record } if is_context(base) && self.covered().is_ours => {
                 vec![owned(self.words.words(&format!("context.{record}"), attr))]
             }
-            _ => return None,
+            _ => self.attributes(attr, &self.types_of(expr)),
         };
         let is_known = !found.is_empty() && found.iter().all(|values| !values.is_empty());
         is_known.then(|| found.into_iter().flatten().collect())
     }
 
+    /// The types of what an expression names: a variable, or what an attribute of one points at; none where that is not known.
+    fn types_of(&self, what: &Expr) -> BTreeSet<String> {
+        let policy = &self.rule.policy;
+        match what.expr_kind() {
+            ExprKind::Var(Var::Principal) => {
+                let of = |operation: &str| self.snapshot.principals_of(operation);
+                self.types((Var::Principal, policy.principal_constraint().as_inner()), of)
+            }
+            ExprKind::Var(Var::Resource) => {
+                let of = |operation: &str| self.snapshot.resources_of(operation);
+                self.types((Var::Resource, policy.resource_constraint().as_inner()), of)
+            }
+            ExprKind::GetAttr { expr, attr } => {
+                let types = self.types_of(expr);
+                let declared = types.iter().filter_map(|ty| self.declared(ty, attr));
+                declared.map(|ty| entity(&ty)).collect::<Option<_>>().unwrap_or_default()
+            }
+            _ => BTreeSet::new(),
+        }
+    }
+
+    /// The type of an attribute.
+    fn declared(&self, ty: &str, attr: &str) -> Option<Type> {
+        let found = self.snapshot.schema().as_ref().get_entity_type(&ty.parse().ok()?)?;
+        found.attr(attr).map(|attr| attr.attr_type.as_ref().clone())
+    }
+
     /// What an attribute can be on each type that declares it.
     fn attributes(&self, attr: &str, types: &BTreeSet<String>) -> Vec<Vec<String>> {
-        let schema = self.snapshot.schema().as_ref();
-        let declares = |ty: &&String| {
-            let named = ty.parse::<EntityType>().ok();
-            named.is_some_and(|named| schema.get_entity_type(&named).is_some_and(|found| found.attr(attr).is_some()))
-        };
+        let declares = |ty: &&String| self.declared(ty, attr).is_some();
         let of = |ty: &String| match ty.strip_prefix(COLLECTIONS) {
             Some(collection) => {
                 let found = self.snapshot.collections().get(collection).and_then(|found| found.spec.fields.get(attr));
@@ -170,6 +199,14 @@ impl Read<'_> {
             None => format!("it can be {}", listed.join(", ")),
         };
         Finding::new(code::IMPOSSIBLE, meta.file.as_str(), line, span, message).helped(help)
+    }
+}
+
+/// The type of an entity, where it is one.
+fn entity(ty: &Type) -> Option<String> {
+    match ty {
+        Type::Entity(EntityKind::Entity(one)) => one.get_single_entity().map(ToString::to_string),
+        _ => None,
     }
 }
 

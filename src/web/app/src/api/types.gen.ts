@@ -1399,7 +1399,7 @@ export type ExplainedApproval = {
      */
     decision: Decision2;
     /**
-     * Why approval was needed.
+     * Why approval was needed when it was asked for.
      */
     reason: string;
     /**
