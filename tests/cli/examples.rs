@@ -31,7 +31,8 @@ fn errors(place: &Place) -> Vec<Value> {
     let ran = place.ok("policy check both --format json");
     let told: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran}"));
     let problems = told["problems"].as_array().unwrap_or_else(|| panic!("{ran}")).clone();
-    problems.into_iter().filter(|one| one["severity"] == "error").collect()
+    let is_wrong = |one: &Value| one["severity"] == "error" || one["code"] == "policy_format";
+    problems.into_iter().filter(is_wrong).collect()
 }
 
 #[test]
