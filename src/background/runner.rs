@@ -32,6 +32,8 @@ const AFTER_FAULT: Duration = Duration::from_secs(5);
 const BUSY: Duration = Duration::from_millis(200);
 /// How much longer than it takes to ask it waits before it asks again: it costs a fifth of a core at most.
 const CALM: u32 = 4;
+/// The longest such wait: a process that was stopped meanwhile has not worked all that time.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// How long what is under way may take when the server stops.
 const STOPPING: Duration = Duration::from_secs(3);
 
@@ -57,7 +59,7 @@ pub async fn run(gate: Arc<Gate>, means: impl Into<Means>, stop: CancellationTok
                 wait
             }
         };
-        let pause = PAUSE.max(began.elapsed() * CALM);
+        let pause = (began.elapsed() * CALM).clamp(PAUSE, LONGEST_PAUSE);
         let until = Instant::now() + wait;
         tokio::select! {
             () = stop.cancelled() => break,
@@ -67,7 +69,9 @@ pub async fn run(gate: Arc<Gate>, means: impl Into<Means>, stop: CancellationTok
             changed = grown.changed(), if !under_way.is_full() && !failing => if changed.is_err() { break },
             () = sleep_until(until) => {}
         }
-        sleep(pause).await;
+        if stop.run_until_cancelled(sleep(pause)).await.is_none() {
+            break;
+        }
     }
     // A step that does not end in time is taken by the next server, unless it was recorded.
     let _ = timeout(STOPPING, async {

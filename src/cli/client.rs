@@ -52,6 +52,10 @@ pub async fn open(context: &Context) -> Result<Opened, Failure> {
         let holder = match open::open(&options) {
             Ok(company) => return Ok(Opened::Ours(Box::new(company))),
             Err(CannotOpen::Held(holder)) => holder,
+            // Who holds the file reads it, whatever they have not.
+            Err(missing @ CannotOpen::NoKey(_)) => {
+                return Ok(Opened::Ours(Box::new(open::open_to_read(&options, &missing)?)));
+            }
             Err(error @ CannotOpen::HeldElsewhere(_)) => return Err(Failure::busy(error.to_string())),
             Err(CannotOpen::Fault(Fault::Sqlite(error))) => return Err(name(&context.state, error).into()),
             Err(error) => return Err(error.into()),

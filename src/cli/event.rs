@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::exit::{Exit, Failure};
 use super::operation::query;
 use super::{Context, client, file, show};
-use crate::gate::state::keys::lacks_its_key;
+use crate::gate::state::keys;
 use crate::log::read;
 use crate::operations::event::{List, Scan, Which, collect};
 use crate::store::open::is_sealed;
@@ -66,7 +66,7 @@ struct Page {
 }
 
 async fn one_page(context: &Context, which: &Which) -> Result<Value, Failure> {
-    if context.server.is_none() && (lacks_its_key(&context.state) || is_sealed(&context.state)) {
+    if context.server.is_none() && (keys::missing(&context.state).is_some() || is_sealed(&context.state)) {
         return unfiltered(context, which);
     }
     match query::<List>().attempt(context, which).await? {

@@ -17,8 +17,8 @@ use super::{Context, file, models, show, told_of};
 use crate::background;
 use crate::background::models::{Checked, Models};
 use crate::config;
-use crate::gate::state::keys::open_to_others;
-use crate::gate::state::open::Company;
+use crate::gate::state::keys::{self, open_to_others};
+use crate::gate::state::open::{CannotOpen, Company};
 use crate::http;
 use crate::store::{Position, actors, kills};
 use crate::types::entropy::SystemEntropy;
@@ -52,6 +52,10 @@ pub async fn run(
             return Err(Failure::busy(format!("another server (process {}) already serves {path}", holder.pid)));
         }
     };
+    if let Some(key) = keys::missing(&context.state) {
+        company.close().await;
+        return Err(CannotOpen::NoKey(key).into());
+    }
     let mut signals = Signals::new().map_err(|error| Failure::new(format!("cannot take signals: {error}")))?;
     let stop = CancellationToken::new();
     let whole = async {

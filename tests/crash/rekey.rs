@@ -44,6 +44,29 @@ fn goes_on(place: &Place) {
 }
 
 #[test]
+fn without_its_key_a_company_is_read_and_whatever_would_write_says_what_to_do() {
+    let (original, _) = company();
+    let place = bereft(&original.path().join(".ok"));
+    let before = std::fs::read(place.path().join(".ok/state.db")).unwrap();
+    for reads in ["actor list", "actor show ana", "kill --list", "policy explain tick", "inbox", "log", "audit verify"]
+    {
+        let read = place.ana(reads);
+        assert!(read.code == 0 && !read.stdout.is_empty(), "{read}");
+    }
+    // A refusal would have to be recorded.
+    for writes in ["token issue", "kill global --reason x", "tick", "serve --bind 127.0.0.1:0"] {
+        let refused = place.ana(writes);
+        assert_eq!(refused.code, 1, "{refused}");
+        assert!(refused.stderr.contains("state.db.key") && refused.stderr.contains("`ok audit rekey`"), "{refused}");
+    }
+    assert!(before == std::fs::read(place.path().join(".ok/state.db")).unwrap(), "nothing was written");
+    let mut there = std::fs::read_dir(place.path().join(".ok")).unwrap().map(|file| file.unwrap().file_name());
+    assert!(there.all(|name| !name.to_string_lossy().contains("key")), "no key was made");
+    assert_eq!(place.ok("audit rekey").code, 0);
+    goes_on(&place);
+}
+
+#[test]
 fn a_key_whose_replacement_is_killed_is_the_old_one_or_the_new_one() {
     let (original, _) = company();
     let folder = original.path().join(".ok");

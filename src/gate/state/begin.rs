@@ -24,7 +24,7 @@ use crate::types::refusal::Fault;
 use crate::types::time::Time;
 
 /// Findings as one text.
-fn told(findings: Vec<Finding>) -> CannotOpen {
+pub(super) fn told(findings: Vec<Finding>) -> CannotOpen {
     CannotOpen::Policies(findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
 }
 

@@ -64,10 +64,11 @@ fn settled(path: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Whether a company's file was moved without its key: whoever holds it reads it, and nobody writes.
-pub fn lacks_its_key(state: &Path) -> bool {
+/// Where the key of a company's file should be, if it was moved without: whoever holds the file reads it, and nobody writes.
+pub fn missing(state: &Path) -> Option<PathBuf> {
     let state = resolved(state);
-    state.exists() && !lock::beside(&state, "key").exists()
+    let key = lock::beside(&state, "key");
+    (state.exists() && !key.exists()).then_some(key)
 }
 
 /// Which of a company's files others than their owner may read or write: its log, and the keys that it is signed and told

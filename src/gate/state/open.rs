@@ -26,27 +26,29 @@ use crate::gate::declare::resource::Resources;
 use crate::gate::declare::schema::schema;
 use crate::gate::perform::{Gate, OWN_STREAMS, STREAMS};
 use crate::gate::reader::live::Live;
-use crate::gate::state::begin::{create, resume};
+use crate::gate::state::begin::{create, resume, told};
 use crate::gate::state::guard::Guard;
 use crate::gate::state::keys::{self, signer};
 use crate::gate::state::lock::{self, Holder, Lock, Tried};
 use crate::gate::state::room::Room;
 use crate::gate::state::vault::Vault;
 use crate::gate::write::build_cache::BuildCache;
-use crate::gate::write::queue::{self, Queue};
+use crate::gate::write::queue::{self, Job, Queue};
 use crate::gate::write::repeats::Repeats;
+use crate::gate::write::work::Work;
 use crate::gate::write::writer::Writer;
 use crate::log::append::{self, Tail};
 use crate::log::head;
 use crate::log::journal::Journal;
 use crate::policy::{Bundle, Snapshot};
-use crate::store::company;
+use crate::store::company::{self, Instance};
 use crate::store::open::{self as file, Mode, OpenError};
+use crate::store::policies;
 use crate::types::effort;
 use crate::types::egress::Egress;
 use crate::types::entropy::Entropy;
 use crate::types::models::Catalog;
-use crate::types::refusal::Fault;
+use crate::types::refusal::{Fault, Refusal};
 use crate::types::time::{Clock, Monotone, SECOND};
 
 /// One for each place in the lanes; the others are for what is answered where it comes in.
@@ -97,7 +99,7 @@ pub enum CannotOpen {
     #[error("the audit key {0} {1}")]
     Key(PathBuf, String),
     #[error(
-        "the key that this log is signed with is not at {0}, so nothing can be written: put it there, from where the state file was or from a backup. `ok log` and `ok audit` read without it; where it is lost, `ok audit rekey` makes another, and the log says so"
+        "the key that this log is signed with is not at {0}, so nothing can be written: put it there, from where the state file was or from a backup. What only reads works without it; where it is lost, `ok audit rekey` makes another, and the log says so"
     )]
     NoKey(PathBuf),
     #[error("the key {0}, which secrets are made from, {1}")]
@@ -154,7 +156,20 @@ pub fn open(options: &Options) -> Result<Company, CannotOpen> {
     };
     let head = head::head(&conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
     let (vault, made) = vault(options)?;
-    let ground = Ground {
+    let world = World::load(&conn, ground(options, (instance, policy), build_cache, vault), head)?;
+    if made && !world.webhooks.is_empty() {
+        tracing::warn!("the key that webhooks are signed with was missing; another was made: rotate their secrets");
+    }
+    start(options, conn, tail, world, lock, room)
+}
+
+fn ground(
+    options: &Options,
+    (instance, policy): (Instance, Arc<Snapshot>),
+    build_cache: Arc<BuildCache>,
+    vault: Vault,
+) -> Ground {
+    Ground {
         policy,
         // It stands in the tables.
         version: 0,
@@ -172,12 +187,40 @@ pub fn open(options: &Options) -> Result<Company, CannotOpen> {
         },
         writes: Arc::new(AtomicBool::new(true)),
         entities: Arc::default(),
-    };
-    let world = World::load(&conn, ground, head)?;
-    if made && !world.webhooks.is_empty() {
-        tracing::warn!("the key that webhooks are signed with was missing; another was made: rotate their secrets");
     }
-    start(options, conn, tail, world, lock, room)
+}
+
+/// Opens a company whose key is elsewhere, to be read: nothing is written to its log, and whatever would be, the record of a
+/// refusal too, is answered with what is missing.
+pub fn open_to_read(options: &Options, missing: &CannotOpen) -> Result<Company, CannotOpen> {
+    let options = &Options { path: resolved(&options.path), ..options.clone() };
+    let (lock, _) = own(options)?;
+    let mut conn = file::connect(&options.path, Mode::Write)?;
+    file::prepare(&mut conn, &options.path, SCHEMAS)?;
+    let build_cache = Arc::new(BuildCache::new(schema(options.entries)));
+    let broken = |what: &str| Fault::Broken(what.to_owned());
+    let instance = company::instance(&conn)?.ok_or_else(|| broken("there is no company in it"))?;
+    let policy = build_cache.snapshot(&Bundle { files: policies::files(&conn)? }).map_err(told)?;
+    let head = head::head(&conn)?.ok_or_else(|| broken("the log has no head"))?;
+    // No secret leaves without being recorded.
+    let vault = Vault::new(Zeroizing::new(options.entropy.bytes32()));
+    let world = World::load(&conn, ground(options, (instance, policy), build_cache, vault), head)?;
+    let (sender, jobs) = sync_channel::<Job>(queue::LENGTH);
+    let (_, growing) = watch::channel(world.head.size as i64);
+    let clock = Arc::new(Monotone::new(Arc::clone(&options.clock), world.head.ts));
+    let refusal = Refusal::audit_unavailable(missing.to_string());
+    let refuse = move || {
+        for job in jobs {
+            if matches!(job.work, Work::Stop) {
+                break;
+            }
+            let _ = job.answer.send(Err(refusal.clone().into()));
+        }
+        conn
+    };
+    let writer = std::thread::spawn(refuse);
+    let gate = gate(options, Arc::new(ArcSwap::from_pointee(world)), (Queue(sender), clock, growing))?;
+    Ok(Company { gate: Arc::new(gate), lock, writer })
 }
 
 /// Makes this process the owner of the state file, which is there from now on.
@@ -240,19 +283,27 @@ fn start(
     };
     let thread = std::thread::Builder::new().name("writer".into()).stack_size(8 << 20);
     let writer = thread.spawn(move || writer.serve(&jobs)).map_err(|error| Fault::Broken(error.to_string()))?;
-    let gate = Gate {
+    let gate = gate(options, published, (Queue(sender), clock, growing))?;
+    Ok(Company { gate: Arc::new(gate), lock, writer })
+}
+
+fn gate(
+    options: &Options,
+    world: Arc<ArcSwap<World>>,
+    (queue, clock, grown): (Queue, Arc<Monotone>, watch::Receiver<i64>),
+) -> Result<Gate, Fault> {
+    Ok(Gate {
         entries: options.entries,
-        world: published,
+        world,
         readers: readers(&options.path)?,
-        queue: Queue(sender),
+        queue,
         limiter: Limiter::default(),
         clock,
-        grown: growing,
+        grown,
         lanes: Lanes::default(),
         streams: Shares::new(STREAMS, OWN_STREAMS),
         live: Live::default(),
-    };
-    Ok(Company { gate: Arc::new(gate), lock, writer })
+    })
 }
 
 /// Makes room on a full disk for whoever only reads: SQLite needs a little beside the file. False if there is nothing to give,
