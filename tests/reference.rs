@@ -225,7 +225,7 @@ fn when(code: Code) -> &'static str {
 #[test]
 fn every_example_of_the_document_fits_what_it_is_of() {
     let document = ok::gate::declare::openapi::document(&ok::operations::ALL);
-    let (mut bodies, mut parameters) = (0, 0);
+    let (mut bodies, mut parameters, mut answers) = (0, 0, 0);
     for operation in
         document["paths"].as_object().unwrap().values().flat_map(|methods| methods.as_object().unwrap().values())
     {
@@ -235,6 +235,14 @@ fn every_example_of_the_document_fits_what_it_is_of() {
             let wrong = problems(&body["example"], &body["schema"], "");
             assert!(wrong.is_empty(), "{name}: {wrong:?}");
             bodies += 1;
+        }
+        for (status, answer) in operation["responses"].as_object().unwrap() {
+            let answer = &answer["content"]["application/json"];
+            if let Some(example) = answer.get("example") {
+                let wrong = problems(example, &answer["schema"], "");
+                assert!(wrong.is_empty(), "{name}, {status}: {wrong:?}");
+                answers += 1;
+            }
         }
         for parameter in operation["parameters"].as_array().unwrap() {
             let Some(example) = parameter.get("example") else {
@@ -247,7 +255,10 @@ fn every_example_of_the_document_fits_what_it_is_of() {
             parameters += 1;
         }
     }
-    assert!(bodies > 50 && parameters > 40, "{bodies} bodies, {parameters} parameters");
+    assert!(
+        bodies > 50 && parameters > 100 && answers > 120,
+        "{bodies} bodies, {parameters} parameters, {answers} answers"
+    );
 }
 
 /// What waits for people answers 202 as an error does; that must not hide what an operation answers when it is done.

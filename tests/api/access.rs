@@ -70,13 +70,14 @@ async fn record(test: &Test, what: &str) {
     assert_eq!(set.status, 200, "{}", set.text());
 }
 
-/// What the API's document shows as examples.
-pub fn examples() -> [(&'static str, Value); 6] {
+/// What the API's document shows as examples: the operation, what is sent and what is answered.
+pub async fn examples() -> Vec<(&'static str, Value, Value)> {
+    let test = company().await;
     let (kind, plan) = (json!({ "type": "Docs::Doc" }), doc("plan", json!({ "open": true })));
     let asked = question("view", plan.clone());
     let (subject, action) = (&asked["subject"], &asked["action"]);
     let candidates = |all: Value| json!({ "candidates": all });
-    [
+    let sent = [
         ("access.evaluate.batch", json!({ "evaluations": [asked] })),
         (
             "access.evaluate.subjects",
@@ -89,17 +90,18 @@ pub fn examples() -> [(&'static str, Value); 6] {
         ("access.evaluate.actions", json!({ "subject": subject, "resource": plan })),
         ("entity.keep", json!({ "entities": [plan] })),
         ("access.evaluate", asked),
-    ]
-}
-
-#[tokio::test]
-async fn the_examples_are_answered() {
-    let test = company().await;
-    for (name, example) in examples() {
+    ];
+    let mut examples = Vec::new();
+    for (name, sent) in sent {
         let route = ok::operations::ALL.iter().find(|entry| entry.spec.name == name).unwrap().spec.route;
-        let answer = test.call(route.method.name(), route.path, &test.admin, Some(example)).await;
+        let answer = test.call(route.method.name(), route.path, &test.admin, Some(sent.clone())).await;
         assert_eq!(answer.status, 200, "{name}: {}", answer.text());
+        examples.push((name, sent, answer.json()));
     }
+    let list = test.get("/access/v1/entities?type=Docs::Doc&limit=20", &test.admin).await;
+    assert_eq!(list.json().as_array().map(Vec::len), Some(1), "{}", list.text());
+    examples.push(("entity.list", json!({ "type": "Docs::Doc", "limit": 20 }), list.json()));
+    examples
 }
 
 #[tokio::test]

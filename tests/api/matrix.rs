@@ -205,16 +205,16 @@ impl Stage {
                 json!({ "id": self.waiting(of).await, "decision": "approve" })
             }
             "actor.read" | "actor.trust" => {
-                json!({ "id": of.agent(who), "tier": "assist", "reason": "a matrix" })
+                json!({ "id": of.agent(who), "tier": "assist", "reason": "tidying up" })
             }
-            "actor.update" => json!({ "id": of.agent(who), "name": "a matrix" }),
+            "actor.update" => json!({ "id": of.agent(who), "name": "tidying up" }),
             "actor.add" => json!({ "id": self.fresh("new"), "kind": "agent", "team": of.team(who), "owner": "ana" }),
             "actor.hire" => hiring(&self.fresh("hired"), of.team(who)),
             "company.replace" => json!({ "version": self.version().await }),
             "company.update" => json!({ "locale": "en" }),
             "blueprint.install" => json!({ "id": "solo-founder" }),
             "inbox.read" => json!({ "id": self.item(of, who).await }),
-            "actor.offboard" => json!({ "id": self.leaver(of, who).await, "reason": "a matrix" }),
+            "actor.offboard" => json!({ "id": self.leaver(of, who).await, "reason": "tidying up" }),
             "kill" if of == Company => json!({ "scope": "tool:mail.send" }),
             "kill" => json!({ "scope": format!("actor:{}", of.agent(who)) }),
             "break_glass.open" => {
@@ -228,10 +228,10 @@ impl Stage {
             "policy.diff" => json!({ "files": {}, "impact": false }),
             "search" => json!({ "q": "note" }),
             "policy.who_can" => json!({ "op": "tick" }),
-            "policy.propose" => json!({ "files": Stage::policies(), "reason": "a matrix" }),
+            "policy.propose" => json!({ "files": Stage::policies(), "reason": "tidying up" }),
             "policy.source" => json!({ "kind": "workspace" }),
             "change.propose" => {
-                json!({ "target": "policy", "content": { "files": Stage::policies() }, "reason": "a matrix" })
+                json!({ "target": "policy", "content": { "files": Stage::policies() }, "reason": "tidying up" })
             }
             "change.review" => json!({ "id": self.change(of, who).await, "verdict": "approve" }),
             "change.canary" => json!({ "id": self.change(of, who).await, "percent": 10 }),
@@ -245,14 +245,14 @@ impl Stage {
             "delegation.grant" => json!({ "to": of.person(who), "authority": "inform" }),
             "delegation.read" | "delegation.revoke" => json!({ "id": self.delegation(of, who).await.0 }),
             "delegation.reserve" => {
-                json!({ "id": self.delegation(of, who).await.0, "cents": 5, "purpose": "a matrix" })
+                json!({ "id": self.delegation(of, who).await.0, "cents": 5, "purpose": "tidying up" })
             }
             "delegation.settle" => {
                 let (id, reservation) = self.delegation(of, who).await;
                 json!({ "id": id, "reservation": reservation, "cents": 5 })
             }
             "agent.ask" => json!({ "agent": of.agent(who), "text": "x", "plan": { "steps": [{ "say": "x" }] } }),
-            "task.create" => json!({ "title": "a matrix" }),
+            "task.create" => json!({ "title": "tidying up" }),
             "task.read" => json!({ "id": self.task(of, who, false).await.0 }),
             "task.run" => json!({ "id": self.task(of, who, false).await.0, "plan": { "steps": [{ "say": "x" }] } }),
             "task.assign" => json!({ "id": self.task(of, who, false).await.0, "to": "oz" }),
@@ -274,7 +274,7 @@ impl Stage {
             "knowledge.read" | "knowledge.accept" | "knowledge.reject" | "knowledge.retract" => {
                 json!({ "id": self.knowledge(of, who, name == "knowledge.retract").await })
             }
-            "context.forget" => json!({ "events": [self.refusal_of(of, who).await], "reason": "a matrix" }),
+            "context.forget" => json!({ "events": [self.refusal_of(of, who).await], "reason": "tidying up" }),
             "access.evaluate.batch" => json!({ "evaluations": [{}] }),
             "webhook.list" => json!({}),
             "webhook.create" => json!({ "url": "https://hooks.example.com/ok", "events": ["agent.gate.pending"] }),
@@ -385,7 +385,7 @@ async fn everybody_is_answered_by_what_they_may_do() {
                 let answer = stage.try_it(entry, *of, who).await;
                 write!(table, "{:>9}", answer.status.as_u16()).unwrap();
                 assert!(answer.status.as_u16() < 500, "{name} {} {}: {}", of.name(), who.column, answer.text());
-                examples.add(entry, &stage.sent, answer.status.as_u16());
+                examples.add(entry, &stage.sent, &answer);
                 if answer.status == 404 {
                     absences.insert(shape(&answer));
                 }
@@ -393,7 +393,8 @@ async fn everybody_is_answered_by_what_they_may_do() {
             table.push('\n');
         }
     }
-    examples.are_kept();
+    examples.ask(&stage.test).await;
+    examples.are_kept().await;
     assert_eq!(absences.len(), 1, "what is absent and what may not be seen read the same: {absences:#?}");
     assert!(stage.test.verdict().ok);
     crate::harness::snapshots("api").bind(|| insta::assert_snapshot!("matrix", table));

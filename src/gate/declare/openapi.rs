@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 mod schemas;
@@ -13,20 +14,28 @@ use crate::gate::declare::operation::{Answer, Effect, Entry, Method, Spec};
 use crate::types::refusal::Code;
 use crate::types::scope::{Reach, Scope};
 
-/// What a test has sent of each operation, and was answered as wanted: `tests/api/matrix.rs` writes it.
+/// The example of each operation by its name: `tests/api/matrix.rs` writes it.
 const EXAMPLES: &str = include_str!("openapi/examples.json");
+
+/// What a test has sent of an operation, and what was answered.
+#[derive(Default, Deserialize)]
+struct Example {
+    sent: Value,
+    /// Null where the answer is long, or no JSON.
+    answered: Value,
+}
 
 /// Describes every operation that is served over HTTP.
 pub fn document(entries: &[Entry]) -> Value {
-    let examples: Value = serde_json::from_str(EXAMPLES).unwrap_or_default();
+    let mut examples: BTreeMap<String, Example> = serde_json::from_str(EXAMPLES).unwrap_or_default();
     let mut schemas = Schemas::new();
     let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| entry.spec.route.is_served()) {
         let (input, reference) = schemas.given(entry.input);
         let output = schemas.answered(entry.output);
         let path = entry.spec.route.address();
-        let example = examples.get(entry.spec.name).unwrap_or(&Value::Null);
-        let described = operation(entry, (&input, &reference), (&output, example));
+        let example = examples.remove(entry.spec.name).unwrap_or_default();
+        let described = operation(entry, (&input, &reference), &output, &example);
         paths.entry(path).or_default().insert(method(entry.spec.route.method).to_owned(), described);
     }
     let (mut schemas, names) = schemas.into_parts();
@@ -95,8 +104,8 @@ fn lead(described: &mut Value, names: &Names) {
     }
 }
 
-fn operation(entry: &Entry, (input, reference): (&Value, &Value), (output, example): (&Value, &Value)) -> Value {
-    let spec = &entry.spec;
+fn operation(entry: &Entry, (input, reference): (&Value, &Value), output: &Value, example: &Example) -> Value {
+    let (spec, sent) = (&entry.spec, &example.sent);
     let in_path = |name: &str| spec.route.has_in_path(name);
     let in_query = matches!(spec.route.method, Method::Get | Method::Delete);
     let properties = input.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -105,7 +114,7 @@ fn operation(entry: &Entry, (input, reference): (&Value, &Value), (output, examp
         .iter()
         .filter(|(name, _)| in_path(name) || in_query)
         .map(|(name, schema)| parameter(name, schema, in_path(name), required.iter().any(|one| one == name)))
-        .map(|described| shown(described, example))
+        .map(|described| shown(described, sent))
         .chain(idempotency(entry))
         .chain(delegation(&entry.spec))
         .chain(min_policy(&entry.spec))
@@ -118,14 +127,14 @@ fn operation(entry: &Entry, (input, reference): (&Value, &Value), (output, examp
         "x-scope": reach(spec.scope),
         "x-events": spec.events.iter().map(|kind| kind.name).collect::<Vec<_>>(),
         "parameters": parameters,
-        "responses": responses(entry, output),
+        "responses": responses(entry, output, &example.answered),
     });
     if spec.route.is_open() {
         put(&mut value, "security", json!([]));
     }
     if has_body(spec, input) {
         let schema = body_schema(spec, input, reference);
-        let fields = example.as_object().into_iter().flatten();
+        let fields = sent.as_object().into_iter().flatten();
         let body: Map<String, Value> = fields
             .filter(|(name, _)| properties.contains_key(*name) && !in_path(name))
             .map(|(name, value)| (name.clone(), value.clone()))
@@ -257,10 +266,15 @@ fn headers(entry: &Entry, output: &Value) -> Value {
     headers
 }
 
-fn responses(entry: &Entry, output: &Value) -> Value {
+fn responses(entry: &Entry, output: &Value, answered: &Value) -> Value {
     let spec = &entry.spec;
     let content = match spec.route.answer {
-        Answer::Json | Answer::Partial | Answer::Secret(_) => json!({ "application/json": { "schema": output } }),
+        Answer::Json | Answer::Partial | Answer::Secret(_) if answered.is_null() => {
+            json!({ "application/json": { "schema": output } })
+        }
+        Answer::Json | Answer::Partial | Answer::Secret(_) => {
+            json!({ "application/json": { "schema": output, "example": answered } })
+        }
         Answer::Text => json!({ "text/plain": { "schema": { "type": "string" } } }),
         Answer::Events => json!({ "text/event-stream": { "schema": { "type": "string" } } }),
     };

@@ -36,7 +36,7 @@ impl Stage {
         if !runs {
             return (task, String::new());
         }
-        let plan = json!({ "plan": { "steps": [{ "say": "a matrix" }] } });
+        let plan = json!({ "plan": { "steps": [{ "say": "tidying up" }] } });
         let run = self.test.post(&format!("/tasks/{task}/run"), &self.test.admin, plan).await.json();
         (task, run["run"].as_str().unwrap().to_owned())
     }
@@ -59,7 +59,7 @@ impl Stage {
     }
 
     pub(super) fn new_document(&mut self) -> Value {
-        json!({ "name": self.fresh("document"), "content_type": "text/plain", "text": "a matrix" })
+        json!({ "name": self.fresh("document"), "content_type": "text/plain", "text": "tidying up" })
     }
 
     /// A document that the caller uploaded, or somebody else.
@@ -81,7 +81,7 @@ impl Stage {
         }
         let by = if of == Own && !matches!(who.id, "" | "ext") { who.id } else { "fay" };
         let token = self.test.token(by, json!({})).await;
-        let written = json!({ "fields": { "text": "a matrix" } });
+        let written = json!({ "fields": { "text": "tidying up" } });
         let record = self.test.post(&format!("{notes}/records"), &token, written).await.json();
         json!({ "collection": "notes", "id": record["id"] })
     }
@@ -95,9 +95,9 @@ impl Stage {
             | "semantics.read" | "semantics.propose" => {
                 let mut asked = json!({ "collection": if of == Absent { "none" } else { "notes" } });
                 match name {
-                    "record.import" => asked["records"] = json!([{ "text": "a matrix" }]),
+                    "record.import" => asked["records"] = json!([{ "text": "tidying up" }]),
                     "record.aggregate" => asked["measures"] = json!(["count"]),
-                    "semantics.propose" => asked["reason"] = json!("a matrix"),
+                    "semantics.propose" => asked["reason"] = json!("tidying up"),
                     _ => {}
                 }
                 asked
@@ -105,7 +105,7 @@ impl Stage {
             "record.rollback" => {
                 let mut record = self.record(of, who).await;
                 record["to_version"] = json!(1);
-                record["reason"] = json!("a matrix");
+                record["reason"] = json!("tidying up");
                 record
             }
             "record.flag" => {
@@ -121,11 +121,11 @@ impl Stage {
             "view.read" => json!({ "id": self.view(of, who) }),
             "view.preview" => json!({ "query": { "collection": if of == Absent { "none" } else { "notes" } } }),
             "schema.propose" => {
-                json!({ "collection": "x", "ops": [{ "create": { "spec": { "fields": { "a": { "type": "text" } } } } }], "reason": "a matrix" })
+                json!({ "collection": "x", "ops": [{ "create": { "spec": { "fields": { "a": { "type": "text" } } } } }], "reason": "tidying up" })
             }
             "schema.read" => json!({ "id": self.proposal(of, who).await }),
             "schema.apply" => json!({ "id": self.proposal(of, who).await, "dry_run": true }),
-            "schema.reject" => json!({ "id": self.proposal(of, who).await, "reason": "a matrix" }),
+            "schema.reject" => json!({ "id": self.proposal(of, who).await, "reason": "tidying up" }),
             _ => json!({}),
         }
     }
@@ -157,7 +157,7 @@ impl Stage {
         let by = if of == Own && !matches!(who.id, "" | "ext") { who.id } else { "fay" };
         let token = self.test.token(by, json!({})).await;
         let ops = json!([{ "create": { "spec": { "fields": { "text": { "type": "text" } } } } }]);
-        let new = json!({ "collection": self.fresh("made").replace('-', "_"), "ops": ops, "reason": "a matrix" });
+        let new = json!({ "collection": self.fresh("made").replace('-', "_"), "ops": ops, "reason": "tidying up" });
         let proposed = self.test.post("/schema/proposals", &token, new).await;
         let id = proposed.json()["id"].as_str().unwrap_or_else(|| panic!("{}", proposed.text())).to_owned();
         self.proposals.push(id.clone());
@@ -168,7 +168,7 @@ impl Stage {
     pub(super) async fn take_back_proposals(&mut self) {
         for id in std::mem::take(&mut self.proposals) {
             let path = format!("/schema/proposals/{id}/reject");
-            self.test.post(&path, &self.test.admin, json!({ "reason": "a matrix" })).await;
+            self.test.post(&path, &self.test.admin, json!({ "reason": "tidying up" })).await;
         }
     }
 
@@ -184,7 +184,7 @@ impl Stage {
 
     /// A grant that changes no other answer.
     pub(super) fn harmless() -> Value {
-        json!({ "scope": ["tick"], "reason": "a matrix" })
+        json!({ "scope": ["tick"], "reason": "tidying up" })
     }
 
     /// Policies that could come into force: always the same, so that they are compiled once.
@@ -210,7 +210,7 @@ impl Stage {
         }
         let author = if of == Own && matches!(who.id, "ada" | "sam") { who.id } else { "ana" };
         let token = self.new_token(author).await["token"].as_str().unwrap().to_owned();
-        let new = json!({ "files": Stage::policies(), "reason": "a matrix" });
+        let new = json!({ "files": Stage::policies(), "reason": "tidying up" });
         let proposed = self.test.post("/policy/proposals", &token, new).await;
         proposed.json()["id"].as_str().unwrap_or_else(|| panic!("{}", proposed.text())).to_owned()
     }
@@ -225,7 +225,7 @@ impl Stage {
         let giver = self.new_token("fay").await["token"].as_str().unwrap().to_owned();
         let new = json!({ "to": taker, "authority": "act" });
         let id = self.test.post("/delegations", &giver, new).await.json()["id"].as_str().unwrap().to_owned();
-        let reserve = json!({ "cents": 5, "purpose": "a matrix" });
+        let reserve = json!({ "cents": 5, "purpose": "tidying up" });
         let kept = self.test.post(&format!("/delegations/{id}/reservations"), &self.test.admin, reserve).await.json();
         (id, kept["id"].as_str().unwrap().to_owned())
     }
@@ -236,7 +236,7 @@ impl Stage {
         let machine = ["bot", "ext", ""].contains(&who.id);
         let about = |id: &Value, message: &Value| match name {
             "webhook.redeliver" => json!({ "id": id, "message": message }),
-            "webhook.update" => json!({ "id": id, "description": "a matrix" }),
+            "webhook.update" => json!({ "id": id, "description": "tidying up" }),
             _ => json!({ "id": id }),
         };
         let id = match of {
@@ -246,7 +246,7 @@ impl Stage {
                 let admin = self.fresh("giver");
                 let token = self.test.add(&admin, "person", json!({ "role": "admin" })).await;
                 let id = self.test.post("/v1/webhooks", &token, new).await.json()["id"].clone();
-                let leaving = json!({ "reason": "a matrix", "successor": who.id });
+                let leaving = json!({ "reason": "tidying up", "successor": who.id });
                 let left = self.test.post(&format!("/actors/{admin}/offboard"), &self.test.admin, leaving).await;
                 assert_eq!(left.json()["webhooks_handed_on"][0], id, "{}", left.text());
                 id
