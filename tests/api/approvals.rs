@@ -191,6 +191,8 @@ async fn lists_show_what_waits_for_whom() {
     assert_eq!(ids(ben, "?mine=true").await, std::slice::from_ref(id));
     assert_eq!(ids(lea, "").await, std::slice::from_ref(id));
     assert!(ids(lea, "?mine=true").await.is_empty());
+    assert_eq!(ids(lea, "?asked=true").await, std::slice::from_ref(id));
+    assert!(ids(ben, "?asked=true").await.is_empty());
     assert!(ids(max, "").await.is_empty());
     waiting.decide(ben, "reject").await;
     assert!(ids(ben, "?status=pending").await.is_empty());

@@ -24,6 +24,10 @@ pub struct Which {
     #[serde(default)]
     #[arg(long, help = "Only those that you may decide")]
     pub mine: bool,
+    /// Only those that the caller asked for.
+    #[serde(default)]
+    #[arg(long, conflicts_with = "mine", help = "Only those that you asked for")]
+    pub asked: bool,
     #[serde(flatten)]
     #[arg(skip)]
     pub page: PageQuery,
@@ -51,11 +55,16 @@ impl Query for List {
     fn run(permit: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Page<ShownApproval>, Stop> {
         let me = permit.actor();
         let status = input.status.map(ApprovalStatus::name).unwrap_or_default();
-        let what = format!("approval.list {status} {}", if input.mine { me.as_str() } else { "" });
+        let whose = match (input.mine, input.asked) {
+            (false, false) => String::new(),
+            (mine, asked) => format!("{mine} {asked} {me}"),
+        };
+        let what = format!("approval.list {status} {whose}");
         let wanted = |approval: &Approval| {
             let target = read.approval_target(approval);
             let mine = target.names("approvers", &me);
             input.status.is_none_or(|status| status == now_is(approval, read.now()))
+                && (!input.asked || approval.actor == me)
                 && (!input.mine || (mine && approval.decisions.iter().all(|decided| decided.by != me)))
                 && read.may("approval.read", &target)
         };

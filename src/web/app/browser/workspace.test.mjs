@@ -305,15 +305,29 @@ test('looking at every page asks for nothing that is refused', { timeout: 60_000
   assert.equal(await refusals(), before);
 });
 
-test('a long list is drawn as far as it is seen', async () => {
+test('a long list is read and drawn as far as it is scrolled', async () => {
   await as('pia', async (page) => {
     const [one] = await company.ask(made.tokens.ana, 'GET', '/api/approvals?limit=1');
     const many = Array.from({ length: 1000 }, (_, at) => ({ ...one, id: `${one.id.slice(0, -4)}${String(at).padStart(4, '0')}`, summary: `request ${at}` }));
-    await page.route(/\/api\/approvals\?/, (route) => route.fulfill({ json: many }));
+    let read = 0;
+    await page.route(/\/api\/approvals\?/, (route) => {
+      const query = new URL(route.request().url()).searchParams;
+      const [from, limit] = [Number(query.get('cursor') ?? 0), Number(query.get('limit'))];
+      read = Math.max(read, from + limit);
+      const next = from + limit < many.length ? { 'x-next-cursor': String(from + limit) } : {};
+      return route.fulfill({ json: many.slice(from, from + limit), headers: next });
+    });
     await page.goto('/approvals?show=all');
     await page.getByText('request 0', { exact: true }).waitFor();
-    const count = await page.getByRole('region', { name: 'Approvals', exact: true }).getByRole('link').count();
-    assert.ok(count < 60, `${count} rows are drawn`);
+    assert.ok(read <= 200, `${read} are read before anybody scrolls`);
+    const rows = page.getByRole('region', { name: 'Approvals', exact: true }).getByRole('link');
+    assert.ok((await rows.count()) < 60, `${await rows.count()} rows are drawn`);
+    for (let at = 0; at < 12; at += 1) {
+      await rows.last().hover();
+      await page.mouse.wheel(0, 1e6);
+      await page.waitForTimeout(100);
+    }
+    await page.getByText('request 999', { exact: true }).waitFor();
   });
 });
 

@@ -5855,6 +5855,10 @@ export type Which2 = {
      */
     mine?: boolean;
     /**
+     * Only those that the caller asked for.
+     */
+    asked?: boolean;
+    /**
      * How many entries at most: 1 to 1000, 200 unless given.
      */
     limit?: number | null;
@@ -7650,6 +7654,10 @@ export type ApprovalListData = {
          * Only those that the caller may decide.
          */
         mine?: boolean;
+        /**
+         * Only those that the caller asked for.
+         */
+        asked?: boolean;
         /**
          * How many entries at most: 1 to 1000, 200 unless given.
          */

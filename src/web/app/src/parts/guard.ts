@@ -1,6 +1,7 @@
 // What the signed-in person may do at all. A read that would be refused is not asked for: each refusal is an event.
 
-import { queryOptions, useQuery, type QueryKey, type UseQueryOptions } from '@tanstack/react-query';
+import { queryOptions, useInfiniteQuery, useQuery, type QueryKey, type UseQueryOptions } from '@tanstack/react-query';
+import { useMemo } from 'react';
 import { policyExplain, Refused, type AllExplained } from '../api';
 
 /** Every operation, with what the gate would answer where it is about the company itself. */
@@ -26,4 +27,26 @@ export function useGuarded<T, E, D, K extends QueryKey>(op: string, options: Use
   const read = useQuery<T, E, D, K>({ ...options, enabled: !!can && !isDenied && options.enabled !== false });
   if (!isDenied || read.data !== undefined) return read;
   return { ...read, data: undefined, isPending: false, error: new Refused(403, 'denied', `policy denied ${op}: ${can.reason}`) };
+}
+
+/** A page of a long list, and the cursor of the one after it. */
+export type ListPage<T> = { rows: T[]; next: string | null };
+
+/** A long list, read page by page as it is scrolled, once the gate says that it may be asked. */
+export function useGuardedPages<T>(op: string, key: QueryKey, page: (cursor: string | undefined) => Promise<ListPage<T>>) {
+  const can = useCan(op);
+  const isDenied = can?.decision === 'deny';
+  const read = useInfiniteQuery({
+    queryKey: key,
+    queryFn: ({ pageParam }) => page(pageParam || undefined),
+    initialPageParam: '',
+    getNextPageParam: ({ next }) => next,
+    enabled: !!can && !isDenied,
+  });
+  const more = () => {
+    if (read.hasNextPage && !read.isFetchingNextPage) void read.fetchNextPage();
+  };
+  const data = useMemo(() => read.data?.pages.flatMap(({ rows }) => rows), [read.data]);
+  const error = isDenied && !data ? new Refused(403, 'denied', `policy denied ${op}: ${can.reason}`) : read.error;
+  return { data, error, isPending: read.isPending && !isDenied, refetch: read.refetch, more, hasMore: read.hasNextPage };
 }

@@ -9,14 +9,16 @@ import { Kbd } from '../parts/Page';
 import { signOut } from '../session';
 import { mod, PAGES } from './pages';
 import css from './shell.module.css';
-import { useCompany, useKills, useMe, usePending, waitsFor } from './useMe';
+import { MOST_PENDING, useCompany, useKills, useMe, usePending, waitsFor } from './useMe';
 import { useMine } from '../pages/work/useWork';
 import { Said } from '../parts/Said';
 
 export function Nav({ close }: { close?: () => void }) {
   const me = useMe();
   const company = useCompany();
-  const waiting = (usePending().data ?? []).filter((approval) => waitsFor(approval, me?.id)).length;
+  const pending = usePending().data ?? [];
+  const waiting = pending.filter((approval) => waitsFor(approval, me?.id)).length;
+  const orMore = pending.length >= MOST_PENDING ? '+' : '';
   const { questions, todo } = useMine();
   const engaged = useKills().data?.length ?? 0;
   return (
@@ -35,7 +37,7 @@ export function Nav({ close }: { close?: () => void }) {
           <Link key={to} to={to} activeOptions={{ exact: to === '/', includeSearch: false }} onClick={close}>
             <Icon name={icon} />
             {name}
-            {to === '/approvals' && waiting > 0 && <b aria-label={`${waiting} wait for you`}>{waiting}</b>}
+            {to === '/approvals' && waiting > 0 && <b aria-label={`${waiting}${orMore} wait for you`}>{`${waiting}${orMore}`}</b>}
             {to === '/ask' && questions.length > 0 && <b aria-label={`${questions.length} wait for your answer`}>{questions.length}</b>}
             {to === '/tasks' && todo.length > 0 && (
               <b data-tone="plain" aria-label={`${todo.length} are yours`}>

@@ -6,7 +6,10 @@ export const useMe = () => useQuery({ ...meReadOptions(), staleTime: 60_000 }).d
 export const useCompany = () => useGuarded('company.read', { ...companyReadOptions(), staleTime: 60_000 });
 export const useKills = () => useGuarded('kill.list', { ...killListOptions(), refetchInterval: 15_000 });
 
-export const usePending = () => useGuarded('approval.list', { ...approvalListOptions({ query: { status: 'pending', limit: 1000 } }), refetchInterval: 15_000 });
+/** So many of those that wait for one are known on every page; the page of approvals has them all. */
+export const MOST_PENDING = 100;
+
+export const usePending = () => useGuarded('approval.list', { ...approvalListOptions({ query: { status: 'pending', mine: true, limit: MOST_PENDING } }), refetchInterval: 15_000 });
 
 /** Whether somebody may still decide: they are named for a kind that is not complete, and have not decided yet. */
 export function waitsFor(approval: ShownApproval, me: string | undefined): boolean {

@@ -1,31 +1,34 @@
 import { SegmentedControl } from '@mantine/core';
 import { Link, Outlet, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useEffect } from 'react';
-import { approvalListOptions, type ShownApproval } from '../../api';
+import { useEffect, useMemo } from 'react';
+import { approvalList, type ShownApproval } from '../../api';
 import { Actor } from '../../parts/Actor';
-import { useGuarded } from '../../parts/guard';
+import { useGuardedPages } from '../../parts/guard';
 import { Empty, Shown } from '../../parts/states';
 import { State, Tag } from '../../parts/Verdict';
 import { VirtualRows } from '../../parts/Virtual';
 import { When } from '../../parts/When';
 import { isTyping } from '../../shell/typing';
-import { useMe, usePending, waitsFor } from '../../shell/useMe';
+import { useMe, waitsFor } from '../../shell/useMe';
 import css from './approvals.module.css';
-import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
 
-/** The longest page that the server hands out. */
-const MOST = 1000;
+/** Approvals are read so many at once. */
+const PAGE = 100;
 
 type Show = 'mine' | 'all' | 'asked';
+
+const QUERIES: Record<Show, { status?: 'pending'; mine?: boolean; asked?: boolean }> = { mine: { status: 'pending', mine: true }, asked: { asked: true }, all: {} };
 
 /** The approvals of one of the three lists. What waits for oneself is what is decided one after the other. */
 export function useListed(show: Show) {
   const me = useMe();
-  const pending = usePending();
-  const all = useGuarded('approval.list', { ...approvalListOptions({ query: { limit: MOST } }), enabled: show !== 'mine' });
-  const read = show === 'mine' ? pending : all;
-  const list = (read.data ?? []).filter((approval) => (show === 'mine' ? waitsFor(approval, me?.id) : show === 'asked' ? approval.actor === me?.id : true));
+  const read = useGuardedPages<ShownApproval>('approval.list', [{ _id: 'approvalListPages', show }], async (cursor) => {
+    const { data, response } = await approvalList({ query: { ...QUERIES[show], limit: PAGE, cursor }, throwOnError: true });
+    return { rows: data, next: response.headers.get('x-next-cursor') };
+  });
+  const { data } = read;
+  const list = useMemo(() => (data ?? []).filter((approval) => show !== 'mine' || waitsFor(approval, me?.id)), [data, show, me?.id]);
   return { read, list };
 }
 
@@ -38,7 +41,7 @@ export function Approvals() {
   const navigate = useNavigate();
   const { id } = useParams({ strict: false });
   const { read, list } = useListed(show);
-  useStepping(list, id);
+  useStepping(list, id, read.more);
   useEffect(() => {
     if (!id) document.title = 'Approvals · ok';
   }, [id]);
@@ -61,12 +64,7 @@ export function Approvals() {
           />
         </div>
         <Shown read={read} rows={6}>
-          {(all) => (
-            <>
-              {list.length === 0 ? <Nothing show={show} /> : <Rows list={list} show={show} />}
-              {all.length >= MOST && <p className={parts.cut}>The newest {MOST.toLocaleString()} were looked through.</p>}
-            </>
-          )}
+          {() => (list.length === 0 && !read.hasMore ? <Nothing show={show} /> : <Rows list={list} show={show} more={read.more} />)}
         </Shown>
       </section>
       <section className={css.detail} aria-label="One approval">
@@ -87,9 +85,9 @@ function Nothing({ show }: { show: Show }) {
   return <Empty icon="inbox" title={show === 'asked' ? 'You asked for nothing' : 'No approvals yet'} />;
 }
 
-function Rows({ list, show }: { list: ShownApproval[]; show: Show }) {
+function Rows({ list, show, more }: { list: ShownApproval[]; show: Show; more: () => void }) {
   return (
-    <VirtualRows list={list} height={112} className={css.scroll}>
+    <VirtualRows list={list} height={112} className={css.scroll} more={more}>
       {(approval, style) => {
         const open = approval.approvers.filter((need) => need.held.length < need.threshold);
         return (
@@ -108,16 +106,17 @@ function Rows({ list, show }: { list: ShownApproval[]; show: Show }) {
 }
 
 /** j and k go to the next and the one before. */
-function useStepping(list: ShownApproval[], id: string | undefined) {
+function useStepping(list: ShownApproval[], id: string | undefined, more: () => void) {
   const navigate = useNavigate();
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (isTyping(event) || (event.key !== 'j' && event.key !== 'k')) return;
       const at = list.findIndex((approval) => approval.id === id);
       const next = list[event.key === 'j' ? at + 1 : Math.max(0, at - 1)];
+      if (at + PAGE / 2 > list.length) more();
       if (next) void navigate({ to: '/approvals/$id', params: { id: next.id }, search: (before) => before as never });
     };
     window.addEventListener('keydown', press);
     return () => window.removeEventListener('keydown', press);
-  }, [list, id, navigate]);
+  }, [list, id, navigate, more]);
 }
