@@ -8,6 +8,7 @@ use super::definition::text_of;
 use super::exit::Failure;
 use super::operation::{change, query};
 use super::show;
+use crate::operations;
 use crate::operations::actor::{Add, List, SetTrust, Show, ShownActor};
 use crate::operations::definition::Written;
 use crate::operations::hire::{Hire, Hired, Hiring};
@@ -18,6 +19,7 @@ use crate::store::actors::Actor;
 use crate::types::actor::{ActorKind, Role, Trust};
 use crate::types::definition::MAX_BYTES;
 use crate::types::id::ActorId;
+use crate::types::near::nearest;
 
 pub const COMMANDS: Commands = &[&group(
     "actor",
@@ -177,6 +179,11 @@ fn hired(answer: &Hired) -> Result<(), Failure> {
         show::note(&format!(
             "\nIt asks for more trust. Somebody who is not its owner may give it: `ok actor trust {id} {tier}`."
         ));
+    }
+    for tool in &answer.tools_missing {
+        let near = nearest(tool, operations::ALL.iter().map(|entry| entry.spec.name).filter(|name| name != tool));
+        let meant = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        show::note(&format!("\nIt asks for the tool `{tool}`, which this server does not have{meant}"));
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::definition::Written;
 use super::joining::{Known, NewActor, joined, joining};
+use super::run::tools;
 use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
 use crate::operations::actor::TEAM;
 use crate::operations::company::COMPANY;
@@ -40,6 +41,9 @@ pub struct Hired {
     /// How far the definition asks to be trusted, where that was not for whoever hires it to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trust_asked: Option<Trust>,
+    /// Tools that the definition asks for and this server does not have: its runs cannot call them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools_missing: Vec<String>,
 }
 
 /// Hire an agent.
@@ -116,14 +120,12 @@ impl Candidate {
     /// The agent as it joins: trusted as it asks to be if the caller may set that, and not at all if not.
     pub fn hired(self, known: &Known<'_>) -> Hired {
         let Candidate { definition, mut actor } = self;
-        let asked = definition.spec.trust.filter(|tier| *tier > actor.trust);
-        match asked {
-            Some(tier) if may_trust(&actor, tier, known) => {
-                actor.trust = tier;
-                Hired { actor, definition, trust_asked: None }
-            }
-            trust_asked => Hired { actor, definition, trust_asked },
+        let tools_missing = tools::missing(&definition.spec.tools, known.read);
+        let mut trust_asked = definition.spec.trust.filter(|tier| *tier > actor.trust);
+        if let Some(tier) = trust_asked.take_if(|tier| may_trust(&actor, *tier, known)) {
+            actor.trust = tier;
         }
+        Hired { actor, definition, trust_asked, tools_missing }
     }
 }
 

@@ -32,6 +32,7 @@ async fn a_hired_agent_is_shown_with_what_it_was_hired_by() {
     test.cast().await;
     let hired = hire(&test, &test.admin, CLERK).await;
     assert_eq!(hired.status, 201, "{}", hired.text());
+    assert_eq!(hired.json()["tools_missing"], json!(["mail.draft"]));
     let shown = test.get("/actors/clerk", &test.admin).await.json();
     let is = |field: &str| shown[field].as_str().unwrap_or_default().to_owned();
     assert_eq!([is("kind"), is("name"), is("team"), is("owner")], ["agent", "Invoice clerk", "team:ops", "mia"]);
@@ -60,6 +61,9 @@ async fn more_trust_than_none_is_for_whoever_may_set_it() {
     let meek = CLERK.replace("  trust: assist\n", "").replace("name: clerk", "name: meek");
     let meek = hire(&test, &test.admin, &meek).await.json();
     assert_eq!((&meek["trust"], &meek["trust_asked"]), (&json!("observe"), &Value::Null));
+    // Every operation that a run may call is there, and a question to a person.
+    let able = CLERK.replace("name: clerk", "name: able").replace("mail.draft", "task.read, run.ask");
+    assert_eq!(hire(&test, &test.admin, &able).await.json()["tools_missing"], Value::Null);
 }
 
 #[tokio::test]

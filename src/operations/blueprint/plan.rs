@@ -143,6 +143,9 @@ impl<'a> Making<'a> {
                         "{name} asks to be trusted as `{tier}`: somebody other than its owner may say `ok actor trust {name} {tier}`"
                     ));
                 }
+                for tool in &hired.tools_missing {
+                    self.plan.needs.push(format!("{name} asks for the tool `{tool}`, which this server does not have"));
+                }
                 let events = hired.events()?.into();
                 self.joins(hired.actor, events);
             }

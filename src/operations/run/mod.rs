@@ -21,7 +21,7 @@ mod resource;
 mod settle;
 mod shown;
 mod think;
-mod tools;
+pub mod tools;
 mod trace;
 mod under_way;
 

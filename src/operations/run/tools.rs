@@ -28,6 +28,11 @@ pub(super) fn is_there(name: &str, read: &Reader<'_>) -> bool {
     !operations::ALL.iter().any(is_outside) || read.has_tool(name)
 }
 
+/// The tools of these that a run could not call, as there are none of these names.
+pub fn missing(asked: &[String], read: &Reader<'_>) -> Vec<String> {
+    asked.iter().filter(|name| *name != QUESTION && !is_tool(name, read)).cloned().collect()
+}
+
 /// The tool that a model means. Providers take no dots in a name, and models do not always write a name as they read it.
 pub(super) fn meant(written: &str, read: &Reader<'_>) -> Option<&'static Entry> {
     let plain = |name: &str| name.replace(['.', '-'], "_");

@@ -1796,6 +1796,10 @@ export type Hired = {
      * How far the definition asks to be trusted, where that was not for whoever hires it to say.
      */
     trust_asked?: Trust | null;
+    /**
+     * Tools that the definition asks for and this server does not have: its runs cannot call them.
+     */
+    tools_missing?: Array<string>;
 };
 
 /**
