@@ -75,7 +75,6 @@ pub fn get(conn: &Connection, id: &ActorId) -> rusqlite::Result<Option<Actor>> {
     conn.prepare_cached(&format!("SELECT {COLUMNS} FROM actor WHERE id = ?"))?.query_row([id.as_str()], read).optional()
 }
 
-/// Every actor, for the directory in memory.
 /// The teams that somebody is in, near and far. Of a circle of teams each comes once.
 pub fn teams_above(conn: &Connection, id: &ActorId) -> rusqlite::Result<Vec<ActorId>> {
     let sql = "WITH RECURSIVE above (team) AS (SELECT team FROM actor WHERE id = ? \
@@ -84,6 +83,15 @@ pub fn teams_above(conn: &Connection, id: &ActorId) -> rusqlite::Result<Vec<Acto
     conn.prepare_cached(sql)?.query_map([id.as_str()], |row| parsed(row, 0))?.collect()
 }
 
+/// The ids that begin so, from after a place on.
+pub fn ids_after(conn: &Connection, after: &str, beginning: &str, limit: usize) -> rusqlite::Result<Vec<ActorId>> {
+    // No id holds a character beyond `z`.
+    let sql = "SELECT id FROM actor WHERE id > ?1 AND id >= ?2 AND id < ?2 || '~' ORDER BY id LIMIT ?3";
+    let given = rusqlite::params![after, beginning, limit as i64];
+    conn.prepare_cached(sql)?.query_map(given, |row| parsed(row, 0))?.collect()
+}
+
+/// Every actor, for the directory in memory.
 pub fn all(conn: &Connection) -> rusqlite::Result<Vec<Actor>> {
     conn.prepare(&format!("SELECT {COLUMNS} FROM actor"))?.query_map([], read)?.collect()
 }

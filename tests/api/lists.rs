@@ -44,3 +44,25 @@ async fn what_was_found_is_paged_best_match_first() {
     }
     assert_eq!(seen, ["two", "one", "six"]);
 }
+
+/// More than a stretch that is looked through at once.
+#[tokio::test]
+async fn a_part_of_a_name_is_found_far_down_the_directory_and_the_beginning_of_an_id_first() {
+    let test = Test::new().await;
+    for number in 0..230 {
+        test.add(&format!("p{number:03}"), "person", json!({ "name": format!("Number {number}") })).await;
+    }
+    test.add("number-nine", "agent", json!({ "name": "Else" })).await;
+    let found = async |query: &str| {
+        let page = test.get(&format!("/directory/find?{query}"), &test.admin).await;
+        let ids: Vec<String> =
+            page.json().as_array().unwrap().iter().map(|one| one["actor"].as_str().unwrap().to_owned()).collect();
+        (ids, page.header("x-next-cursor").to_owned())
+    };
+    assert_eq!(found("text=NUMBER%20229").await, (vec!["p229".to_owned()], String::new()));
+    let (first, cursor) = found("text=number&limit=2").await;
+    assert_eq!(first, ["number-nine", "p000"]);
+    assert_eq!(found(&format!("text=number&limit=2&cursor={cursor}")).await.0, ["p001", "p002"]);
+    assert_eq!(found("text=number&humans=true&limit=1000").await.0.len(), 230);
+    assert_eq!(found("text=nobody").await, (Vec::new(), String::new()));
+}

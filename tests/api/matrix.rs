@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Answer, Test, fill, hiring};
 use examples::Examples;
+use targets::Of::{self, Absent, Company, Own};
 use targets::targets;
 
 /// A kind of actor: its column, who that is, the team that it is in or leads, and an agent of its own.
@@ -42,59 +43,6 @@ const EVERYBODY: &[Who] = &[
     who("read", "ada", None, "adabot"),
     who("revoked", "ada", None, "adabot"),
 ];
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Of {
-    Company,
-    Own,
-    /// In the team ops, without being the caller's otherwise.
-    Ops,
-    Another,
-    Absent,
-}
-
-use Of::{Absent, Another, Company, Ops, Own};
-
-impl Of {
-    fn name(self) -> &'static str {
-        match self {
-            Company => "",
-            Own => "own",
-            Ops => "of ops",
-            Another => "another's",
-            Absent => "absent",
-        }
-    }
-
-    fn person(self, who: &Who) -> &'static str {
-        match self {
-            Own if who.id.is_empty() => "ada",
-            Own | Company => who.id,
-            Ops => "oz",
-            Another => "fay",
-            Absent => "nobody",
-        }
-    }
-
-    fn agent(self, who: &Who) -> &'static str {
-        match self {
-            Own | Company => who.agent,
-            Ops => "ozbot",
-            Another => "farbot",
-            Absent => "nobody",
-        }
-    }
-
-    fn team(self, who: &Who) -> Option<&'static str> {
-        match self {
-            Company => None,
-            Own => who.team,
-            Ops => Some("team:ops"),
-            Another => Some("team:far"),
-            Absent => Some("team:none"),
-        }
-    }
-}
 
 struct Stage {
     test: Test,

@@ -1,9 +1,11 @@
 //! The directory's index: who may act, by role and by team, and what hangs on whom. Nobody is found by a look at everybody.
 //!
 //! Always true: it holds the active people of the directory beside it, each under their role and under every team that they
-//! are in; and every actor, active or not, under its team, its lead and its owner.
+//! are in; these and the active agents, under each of their skills; and every actor, active or not, under its team, its lead
+//! and its owner.
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
 
 use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
 
@@ -15,14 +17,22 @@ use crate::types::id::ActorId;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::gate) enum Group {
     Role(Role),
+    /// The teams that somebody leads.
+    Led(ActorId),
     /// In the team, or in one below it.
     Team(ActorId),
     /// Whatever is in the team itself: people, agents and teams, also those that have left.
     Within(ActorId),
-    /// The teams that somebody leads.
-    Led(ActorId),
     /// The agents that somebody answers for.
     Owned(ActorId),
+    /// In lower case.
+    Skill(String),
+}
+
+impl Group {
+    pub fn skill(name: &str) -> Group {
+        Group::Skill(name.to_ascii_lowercase())
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -38,6 +48,20 @@ impl People {
     pub fn all(&self) -> impl Iterator<Item = &ActorId> {
         let roles = self.0.iter().take_while(|(group, _)| matches!(group, Group::Role(_)));
         roles.flat_map(|(_, people)| people.iter())
+    }
+
+    /// Who is in any of the groups, once each, by id from after an id on.
+    pub fn of_any<'a>(&'a self, groups: &[Group], after: &str) -> impl Iterator<Item = &'a ActorId> + use<'a> {
+        let later = after.parse::<ActorId>().map_or(Bound::Unbounded, Bound::Excluded);
+        let sets = groups.iter().filter_map(|group| self.0.get(group));
+        let mut sets: Vec<_> = sets.map(|set| set.range((later.clone(), Bound::Unbounded)).peekable()).collect();
+        std::iter::from_fn(move || {
+            let next = sets.iter_mut().filter_map(|set| set.peek().copied()).min()?;
+            for set in &mut sets {
+                set.next_if_eq(&next);
+            }
+            Some(next)
+        })
     }
 
     /// Whatever is in a team, and in those below it. A team in a circle of teams is gone through once.
@@ -60,7 +84,7 @@ impl People {
         })
     }
 
-    /// Whoever leads a team. Before them stand only roles and teams.
+    /// Whoever leads a team. Before them stand only roles.
     pub fn leads(&self) -> impl Iterator<Item = &ActorId> {
         let lead = |group: &Group| matches!(group, Group::Led(_));
         let leads = self.0.keys().skip_while(move |group| !lead(group));
@@ -95,7 +119,10 @@ fn groups(card: &Card) -> Vec<Group> {
     let within = actor.team.iter().cloned().map(Group::Within);
     let hangs = within.chain(actor.lead.iter().cloned().map(Group::Led));
     let hangs = hangs.chain(actor.owner.iter().cloned().map(Group::Owned));
-    if actor.kind != ActorKind::Person || actor.status != Status::Active {
+    let is_active = actor.status == Status::Active;
+    let can = is_active && matches!(actor.kind, ActorKind::Person | ActorKind::Agent);
+    let hangs = hangs.chain(actor.skills.iter().filter(|_| can).map(|skill| Group::skill(skill)));
+    if actor.kind != ActorKind::Person || !is_active {
         return hangs.collect();
     }
     let teams = card.teams().iter().cloned().map(Group::Team);

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::Reader;
 use crate::gate::decide::index::Group;
 use crate::gate::decide::world::{Card, World};
+use crate::store::actors;
 use crate::types::actor::{KillScope, Role};
 use crate::types::id::ActorId;
-use crate::types::refusal::Refusal;
+use crate::types::refusal::{Fault, Refusal};
 
 impl<'a> Reader<'a> {
     pub fn card(&self, id: &ActorId) -> Option<&'a Arc<Card>> {
@@ -33,6 +34,25 @@ impl<'a> Reader<'a> {
     pub fn active_people(&self) -> impl Iterator<Item = &'a Arc<Card>> {
         let world: &'a World = self.world;
         self.cards_of(world.people.all())
+    }
+
+    /// Active people and agents with any of these skills, by id from after a place on.
+    pub fn with_any(&self, skills: &[String], after: &str) -> impl Iterator<Item = &'a ActorId> {
+        let world: &'a World = self.world;
+        let groups: Vec<Group> = skills.iter().map(|skill| Group::skill(skill)).collect();
+        world.people.of_any(&groups, after)
+    }
+
+    /// Active people of these roles, by id from after a place on.
+    pub fn people_of(&self, roles: &[Role], after: &str) -> impl Iterator<Item = &'a ActorId> {
+        let world: &'a World = self.world;
+        let groups: Vec<Group> = roles.iter().copied().map(Group::Role).collect();
+        world.people.of_any(&groups, after)
+    }
+
+    /// The ids in the directory that begin so, from after a place on.
+    pub fn ids_after(&self, after: &str, beginning: &str, limit: usize) -> Result<Vec<ActorId>, Fault> {
+        Ok(actors::ids_after(self.conn()?, after, beginning, limit)?)
     }
 
     /// Whatever is in a team itself, by id: people, agents and teams, also those that have left.

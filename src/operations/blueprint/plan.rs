@@ -15,7 +15,7 @@ use crate::policy::Bundle;
 use crate::store::actors::{Actor, Status};
 use crate::store::company::events::CompanyUpdated;
 use crate::store::event::Event;
-use crate::types::actor::ActorKind;
+use crate::types::actor::{ActorKind, Role};
 use crate::types::blueprint::{Blueprint, NeededRole, NewTeam};
 use crate::types::definition::Problems;
 use crate::types::id::ActorId;
@@ -185,8 +185,9 @@ impl<'a> Making<'a> {
                 && role.is_none_or(|role| role == actor.role)
                 && team.as_ref().is_none_or(|team| self.within(actor, team))
         };
-        let read = self.known.read.active_people().map(|card| &card.actor);
-        let there = read.chain(self.known.more.values()).filter(fits).count();
+        let roles = role.map_or_else(|| Role::ALL.to_vec(), |role| vec![role]);
+        let read = self.known.read.people_of(&roles, "").filter_map(|id| self.known.get(id));
+        let there = read.chain(self.known.more.values()).filter(fits).take(*people as usize).count();
         if there < *people as usize {
             let role = role.map(|role| format!(" with the role {role}")).unwrap_or_default();
             let team = team.as_ref().map(|team| format!(" in {team}")).unwrap_or_default();

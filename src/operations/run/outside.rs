@@ -250,8 +250,7 @@ pub(super) fn who_may_know(run: &Run, read: &Reader<'_>) -> Result<Vec<ActorId>,
     if let Some(one) = near {
         return Ok(vec![one]);
     }
-    let admins = read.active_people().filter(|card| card.actor.role == Role::Admin);
-    let admins: Vec<ActorId> = admins.map(|card| card.actor.id.clone()).take(MOST_ASKED).collect();
+    let admins: Vec<ActorId> = read.people(Role::Admin).take(MOST_ASKED).cloned().collect();
     match admins.is_empty() {
         true => Err(Refusal::conflict("there is nobody to say whether it has happened").into()),
         false => Ok(admins),

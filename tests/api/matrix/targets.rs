@@ -1,6 +1,60 @@
 //! What each operation is tried on.
 
-use super::Of::{self, Absent, Another, Company, Ops, Own};
+use super::Who;
+
+/// What an operation is about, as whoever tries it has it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Of {
+    Company,
+    Own,
+    /// In the team ops, without being the caller's otherwise.
+    Ops,
+    Another,
+    Absent,
+}
+
+use Of::{Absent, Another, Company, Ops, Own};
+
+impl Of {
+    pub fn name(self) -> &'static str {
+        match self {
+            Company => "",
+            Own => "own",
+            Ops => "of ops",
+            Another => "another's",
+            Absent => "absent",
+        }
+    }
+
+    pub fn person(self, who: &Who) -> &'static str {
+        match self {
+            Own if who.id.is_empty() => "ada",
+            Own | Company => who.id,
+            Ops => "oz",
+            Another => "fay",
+            Absent => "nobody",
+        }
+    }
+
+    pub fn agent(self, who: &Who) -> &'static str {
+        match self {
+            Own | Company => who.agent,
+            Ops => "ozbot",
+            Another => "farbot",
+            Absent => "nobody",
+        }
+    }
+
+    pub fn team(self, who: &Who) -> Option<&'static str> {
+        match self {
+            Company => None,
+            Own => who.team,
+            Ops => Some("team:ops"),
+            Another => Some("team:far"),
+            Absent => Some("team:none"),
+        }
+    }
+}
 
 /// What each operation can be tried on.
 pub(super) fn targets(name: &str) -> Option<&'static [Of]> {

@@ -3,7 +3,7 @@
 use ok::policy::Bundle;
 use serde_json::{Value, json};
 
-use super::Of::{self, *};
+use super::targets::Of::{self, *};
 use super::{Stage, Who};
 use crate::harness::Test;
 

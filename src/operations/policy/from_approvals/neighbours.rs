@@ -14,6 +14,8 @@ use crate::types::time::DAY;
 
 /// As many others of the same kind are tried in place of what a call is about.
 const OTHERS: usize = 50;
+/// So many are looked at for these at most: whoever sees few of many does not wait for a look at all.
+const LOOKED_AT: usize = 2_000;
 
 /// What goes through now, in words, each once.
 pub fn let_through(calls: &[Call], candidate: &Snapshot, read: &Reader<'_>) -> Vec<String> {
@@ -106,7 +108,7 @@ fn of_shape(shape: &Shape, given: &Value) -> Vec<Value> {
 /// Others whom the proposer may see, in place of the person, the agent or the team that a call is about.
 fn targets(call: &Call, read: &Reader<'_>) -> Vec<Target> {
     let Target::Actor(id) = &call.target else { return Vec::new() };
-    let others = read.cards().map(|card| card.actor.id.clone());
+    let others = read.cards().take(LOOKED_AT).map(|card| card.actor.id.clone());
     let others = others.filter(|other| other != id && other.is_team() == id.is_team()).map(Target::Actor);
     others.filter(|target| read.sees(target)).take(OTHERS).collect()
 }
