@@ -94,6 +94,29 @@ fn a_room_uses_only_rooms_above_it() {
     assert!(edges > 100, "this test has lost sight of the code");
 }
 
+/// An arrow of the picture leads to a room that may be used, and each room that may be used is reached by arrows.
+#[test]
+fn the_picture_of_the_rooms_is_true() {
+    let page = std::fs::read_to_string(root("docs/architecture.md")).unwrap();
+    let picture = page.split("```mermaid").nth(1).unwrap().split("```").next().unwrap();
+    let name = |side: &str| side.trim().split('[').next().unwrap().to_owned();
+    let mut arrows: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (from, to) in picture.lines().filter_map(|line| line.split_once(" --> ")) {
+        arrows.entry(name(from)).or_default().insert(name(to));
+    }
+    let rooms: BTreeSet<String> =
+        files("src", "rs").keys().map(|name| name[4..].split(['/', '.']).next().unwrap().to_owned()).collect();
+    for room in rooms.iter().filter(|room| !["lib", "main"].contains(&room.as_str())) {
+        let (mut reached, mut open) = (BTreeSet::new(), vec![room.clone()]);
+        while let Some(next) = open.pop() {
+            open.extend(arrows.get(&next).into_iter().flatten().filter(|to| reached.insert((*to).clone())).cloned());
+        }
+        let allowed: BTreeSet<String> =
+            below(room).iter().map(|room| (*room).to_owned()).filter(|room| rooms.contains(room)).collect();
+        assert_eq!(reached, allowed, "what the picture lets {room} use");
+    }
+}
+
 #[test]
 fn the_verifier_knows_nothing_of_the_writer() {
     for (name, text) in files("src/log/verify", "rs") {

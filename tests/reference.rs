@@ -23,6 +23,7 @@ const REFERENCES: &[Reference] = &[
     ("docs/reference/events.md", events),
     ("docs/reference/errors.md", errors),
     ("policies/ok.cedarschema", schema),
+    ("src/policy/engine/validated.txt", validated),
 ];
 
 #[test]
@@ -54,6 +55,13 @@ fn openapi() -> String {
 fn schema() -> String {
     let product = ok::gate::declare::schema::schema(&ok::operations::ALL);
     ok::policy::kinds::schema_for(&product, &ok::policy::Bundle::built_in())
+}
+
+/// The default policies and the schema that they were validated against.
+fn validated() -> String {
+    let product = ok::gate::declare::schema::schema(&ok::operations::ALL);
+    let validated = ok::policy::engine::validated(&product, &ok::policy::Bundle::built_in());
+    format!("{}\n", validated.unwrap_or_else(|findings| panic!("the default policies are wrong: {findings:#?}")))
 }
 
 const MADE: &str = "<!-- Made from the code by tests/reference.rs; do not edit. -->\n";

@@ -37,6 +37,7 @@ async fn a_request_ends_with_what_it_is_about_and_says_why() {
     assert!(mine.iter().any(|title| title.contains(&format!("is stale ({id} was rejected)"))), "{mine:?}");
     // Reviewed and promoted meanwhile; and of two that were asked for, the other one is superseded.
     let ((first, other), (second, same)) = (asked("two").await, asked("three").await);
+    let late = propose(&test, &abe, &stricter("four")).await["id"].as_str().unwrap().to_owned();
     step(&test, &abe, &second, "review", json!({ "verdict": "approve" })).await;
     assert_eq!(step(&test, &test.admin, &second, "promote", json!({})).await.json()["state"], "promoted");
     let id = second["id"].as_str().unwrap();
@@ -44,6 +45,8 @@ async fn a_request_ends_with_what_it_is_about_and_says_why() {
     assert_eq!(stale(&other).await, format!("{id} came into force first"));
     let shown = test.get(&format!("/changes/{}/diff", first["id"].as_str().unwrap()), &abe).await.json();
     assert_eq!(shown["change"]["state"], "superseded");
+    let title = format!("your change {late} was superseded: {id} came into force first; propose it anew");
+    assert!(open(&abe).await.contains(&title), "{:?}", open(&abe).await);
     assert!(test.verdict().ok);
 }
 

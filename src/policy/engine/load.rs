@@ -18,6 +18,7 @@ use super::near::Names;
 use super::ruling::{Effect, PolicyMeta};
 use super::schema::{self, Known};
 use super::snapshot::{Parts, Rule};
+use super::validated;
 use crate::policy::approvals::{self as approval_file, ApprovalRules};
 use crate::policy::bundle::is_policy;
 use crate::policy::finding::{MARK, MARKED, SCHEMA_FILE, Source, Sources, code};
@@ -41,11 +42,19 @@ const MAX_LOOKS: usize = 200_000;
 /// The most mistakes that are told of one file.
 const MAX_TOLD: usize = 50;
 
+/// Whether policies are validated.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Validation {
+    Always,
+    /// All but those that were validated when the program was built.
+    UnlessBuiltIn,
+}
+
 /// Loads everything, or tells everything.
-pub(super) fn load(schema: &str, bundle: &Bundle) -> Result<Parts, Vec<Finding>> {
+pub(super) fn load(ours: &str, bundle: &Bundle, validation: Validation) -> Result<Parts, Vec<Finding>> {
     let mut findings = Vec::new();
     let Known { schema, kind_type, kinds } =
-        schema::read(schema, bundle, &mut findings).map_err(|finding| vec![finding])?;
+        schema::read(ours, bundle, &mut findings).map_err(|finding| vec![finding])?;
     let (collections, unread) = brain::read(bundle);
     findings.extend(unread);
     // What policies may name is not known: whatever else were told would only follow from it.
@@ -67,7 +76,9 @@ pub(super) fn load(schema: &str, bundle: &Bundle) -> Result<Parts, Vec<Finding>>
     }
     let approvals = loading.approval_rules(bundle);
     let limits = loading.limits(bundle, &schema);
-    loading.validate(&schema, bundle);
+    if validation == Validation::Always || !validated::has_passed(ours, bundle) {
+        loading.validate(&schema, bundle);
+    }
     if !loading.findings.is_empty() {
         loading.findings.sort_unstable();
         loading.findings.dedup();

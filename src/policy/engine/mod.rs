@@ -26,6 +26,7 @@ mod schema;
 mod shadow;
 mod shape;
 mod snapshot;
+mod validated;
 
 pub use behalf::{For, Giver};
 pub use compare::{Looks, Named};
@@ -39,3 +40,4 @@ pub use parts::{Part, PartKind, Seen};
 pub use ruling::{Answered, Because, Effect, PolicyMeta, Ruling};
 pub(in crate::policy) use snapshot::name_of;
 pub use snapshot::{Counts, Snapshot, is_own};
+pub use validated::validated;

@@ -24,7 +24,7 @@ use super::declared::{enums, rates};
 use super::history::Blank;
 use super::index::{self, Index, Position};
 use super::input::Input;
-use super::load;
+use super::load::{Validation, load};
 use super::ruling::{Because, PolicyMeta};
 use super::shape::Fitting;
 use crate::policy::approvals::ApprovalRules;
@@ -158,7 +158,7 @@ pub(super) struct Parts {
 impl Snapshot {
     /// Loads a bundle against a schema, or tells everything that is wrong with it.
     pub fn load(schema: &str, bundle: &Bundle) -> Result<Self, Vec<Finding>> {
-        let parts = deep(|| load::load(schema, bundle))?;
+        let parts = deep(|| load(schema, bundle, Validation::UnlessBuiltIn))?;
         Ok(Self {
             hash: bundle.hash(),
             rates: rates(&parts.schema, &parts.limits),

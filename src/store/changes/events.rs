@@ -93,11 +93,7 @@ events! {
     } about [id, author] => {
         content: Content::SHOWN, tables: &[CHANGE], memory: Memory::Trial,
         fold: Some(promoted),
-        notify: Notify::AndShow(|event, moment| {
-            let superseded = super::open_before(moment.conn, event.version)?;
-            inbox::resolve(moment, event.id.as_str())?;
-            superseded.iter().try_for_each(|other| inbox::resolve(moment, other))
-        }),
+        notify: Notify::AndShow(notify_superseded),
         news: None,
     }
     /// A change was rejected, or withdrawn by its author.
@@ -115,6 +111,19 @@ fn notify_reviewers(event: &ChangeProposed, moment: &Moment<'_>) -> rusqlite::Re
     let add = |actor| inbox::add(moment, actor, ItemKind::Alert, event.id.as_str(), &title);
     event.notified.iter().try_for_each(add)?;
     inbox::mention(moment, &event.id, &event.reason)
+}
+
+/// Tells the authors of open changes that they come too late.
+fn notify_superseded(event: &ChangePromoted, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let open = super::open_before(moment.conn, event.version)?;
+    inbox::resolve(moment, event.id.as_str())?;
+    for other in open.iter().filter(|other| *other != event.id.as_str()) {
+        inbox::resolve(moment, other)?;
+        let author = get(moment.conn, other)?.map(|change| change.author).filter(|author| author != moment.by);
+        let title = format!("your change {other} was superseded: {} came into force first; propose it anew", event.id);
+        author.map_or(Ok(()), |author| inbox::add(moment, &author, ItemKind::Decision, other, &title))?;
+    }
+    Ok(())
 }
 
 fn notify_author(event: &ChangeRejected, moment: &Moment<'_>) -> rusqlite::Result<()> {
