@@ -80,7 +80,7 @@ release:
 bench:
 	cargo bench
 
-# Writes docs/reference, policies/ok.cedarschema and, with Node, the workspace's client anew.
+# Writes docs/reference, what is made of the schema and, with Node, the workspace's client anew.
 reference:
 	OK_UPDATE_REFERENCE=1 UPDATE_REFERENCE=1 cargo test --test main reference
 	@test ! -d $(APP)/node_modules || (cd $(APP) && npm run --silent api)

@@ -23,6 +23,7 @@ const REFERENCES: &[Reference] = &[
     ("docs/reference/events.md", events),
     ("docs/reference/errors.md", errors),
     ("policies/ok.cedarschema", schema),
+    ("src/policy/engine/schema.json", || ok::policy::engine::as_json(&schema()).unwrap()),
     ("src/policy/engine/validated.txt", validated),
 ];
 

@@ -18,7 +18,7 @@ use crate::types::refusal::{Fault, Stop};
 use crate::types::scope::Reach;
 
 /// How many are looked at in vain before that counts as one row in vain of a page.
-const STRETCH: usize = 200;
+const STRETCH: usize = 40;
 
 /// Who is sought.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]

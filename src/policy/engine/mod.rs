@@ -38,6 +38,7 @@ pub(in crate::policy) use input::Constants;
 pub use mutant::Mutant;
 pub use parts::{Part, PartKind, Seen};
 pub use ruling::{Answered, Because, Effect, PolicyMeta, Ruling};
+pub use schema::as_json;
 pub(in crate::policy) use snapshot::name_of;
 pub use snapshot::{Counts, Snapshot, is_own};
 pub use validated::validated;

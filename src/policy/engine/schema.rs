@@ -23,6 +23,10 @@ use crate::policy::{Bundle, Finding, kinds};
 /// How the product's own schema begins.
 const GENERATED: &str = "// The company as policies see it. The actions below are generated from the operations.\n";
 
+/// The product's schema with the kinds of the default policies, in both of Cedar's forms.
+const BUILT_IN: &str = include_str!("../../../policies/ok.cedarschema");
+const BUILT_IN_JSON: &str = include_str!("schema.json");
+
 /// Each approval kind with its value.
 pub(super) type Kinds = BTreeMap<String, Value>;
 
@@ -48,10 +52,24 @@ pub(super) fn read(ours: &str, bundle: &Bundle, findings: &mut Vec<Finding>) -> 
     }
 }
 
+/// The schema of a company that declares nothing of its own, read from Cedar's JSON form: that takes a fifth of the time, and
+/// every command reads it.
+fn built_in(text: &str) -> Option<Schema> {
+    (text == BUILT_IN).then(|| Schema::from_json_str(BUILT_IN_JSON).ok()).flatten()
+}
+
+/// The JSON form of a schema.
+pub fn as_json(text: &str) -> Option<String> {
+    let (fragment, _warnings) = Fragment::<RawName>::from_cedarschema_str(text, Extensions::all_available()).ok()?;
+    serde_json::to_string(&fragment).ok().map(|json| json + "\n")
+}
+
 fn product(text: &str) -> Result<Known, Finding> {
     let source = Source::new(SCHEMA_FILE, text);
     let told = |error: &dyn miette::Diagnostic| source.diagnostic(code::SCHEMA, error, (0, 0));
-    let (schema, _warnings) = Schema::from_cedarschema_str(text).map_err(|error| told(&error))?;
+    let schema =
+        built_in(text).map_or_else(|| Schema::from_cedarschema_str(text).map(|(schema, _warnings)| schema), Ok);
+    let schema = schema.map_err(|error| told(&error))?;
     let kind_type = EntityType::from_normalized_str(KIND_TYPE).map_err(|error| told(&error))?;
     match schema.as_ref().get_entity_type(&kind_type).map(|ty| &ty.kind) {
         Some(ValidatorEntityTypeKind::Enum(choices)) => {
@@ -117,4 +135,16 @@ fn redefined(product: &Fragment<RawName>, company: &Fragment<RawName>) -> Vec<(&
         twice.extend(actions.map(|name| ("action", full(&format!("Action::\"{name}\"")), format!("\"{name}\""))));
     }
     twice
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_of_the_built_in_schema_say_the_same() {
+        let (text, _) = Fragment::<RawName>::from_cedarschema_str(BUILT_IN, Extensions::all_available()).unwrap();
+        assert_eq!(Fragment::<RawName>::from_json_str(BUILT_IN_JSON).unwrap(), text);
+        assert!(built_in(BUILT_IN).is_some() && built_in("namespace Ok {}").is_none());
+    }
 }
