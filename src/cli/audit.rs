@@ -125,7 +125,7 @@ impl Verify {
         if tables.is_some() {
             log.not_checked.push("the words that a search finds things by (the table `search`)".into());
         } else {
-            let why = if log.ok { "not all payloads were checked" } else { "the log is not whole" };
+            let why = if log.ok { "not all payloads were checked" } else { "the log itself has not passed" };
             log.not_checked.push(format!("whether the tables are what the log says: {why}"));
         }
         let checked = Checked { ok: log.ok && tables.as_ref().is_none_or(Vec::is_empty), log, tables };

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
+use std::sync::Arc;
 
 use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
 
@@ -35,13 +36,72 @@ impl Group {
     }
 }
 
+/// Ids in order. Most groups are of a few, which take a tenth of the memory side by side.
+#[derive(Clone, Debug)]
+enum Ids {
+    Few(Arc<[ActorId]>),
+    Many(RedBlackTreeSetSync<ActorId>),
+}
+
+/// The most that stand side by side: a change copies them.
+const FEW: usize = 64;
+
+impl Default for Ids {
+    fn default() -> Ids {
+        Ids::Few(Arc::default())
+    }
+}
+
+impl Ids {
+    fn len(&self) -> usize {
+        match self {
+            Ids::Few(ids) => ids.len(),
+            Ids::Many(ids) => ids.size(),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &ActorId> {
+        self.after(None)
+    }
+
+    /// Those after an id; all of them after none.
+    fn after<'a>(&'a self, id: Option<&ActorId>) -> impl Iterator<Item = &'a ActorId> + use<'a> {
+        let (few, many) = match self {
+            Ids::Few(ids) => (ids.get(id.map_or(0, |id| ids.partition_point(|one| one <= id))..), None),
+            Ids::Many(ids) => {
+                let from = id.cloned().map_or(Bound::Unbounded, Bound::Excluded);
+                (None, Some(ids.range((from, Bound::Unbounded))))
+            }
+        };
+        few.into_iter().flatten().chain(many.into_iter().flatten())
+    }
+
+    fn with(&self, id: &ActorId) -> Ids {
+        match self {
+            Ids::Many(ids) => Ids::Many(ids.insert(id.clone())),
+            Ids::Few(ids) => match ids.binary_search(id) {
+                Ok(_) => self.clone(),
+                Err(_) if ids.len() == FEW => Ids::Many(ids.iter().chain([id]).cloned().collect()),
+                Err(at) => Ids::Few(ids.iter().take(at).chain([id]).chain(ids.iter().skip(at)).cloned().collect()),
+            },
+        }
+    }
+
+    fn without(&self, id: &ActorId) -> Ids {
+        match self {
+            Ids::Many(ids) => Ids::Many(ids.remove(id)),
+            Ids::Few(ids) => Ids::Few(ids.iter().filter(|one| *one != id).cloned().collect()),
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
-pub(in crate::gate) struct People(RedBlackTreeMapSync<Group, RedBlackTreeSetSync<ActorId>>);
+pub(in crate::gate) struct People(RedBlackTreeMapSync<Group, Ids>);
 
 impl People {
     /// Who is in a group, by id.
     pub fn of<'a>(&'a self, group: &Group) -> impl Iterator<Item = &'a ActorId> + use<'a> {
-        self.0.get(group).into_iter().flat_map(RedBlackTreeSetSync::iter)
+        self.0.get(group).into_iter().flat_map(Ids::iter)
     }
 
     /// Every active person: each has one role. Groups stand in order, roles first.
@@ -52,9 +112,9 @@ impl People {
 
     /// Who is in any of the groups, once each, by id from after an id on.
     pub fn of_any<'a>(&'a self, groups: &[Group], after: &str) -> impl Iterator<Item = &'a ActorId> + use<'a> {
-        let later = after.parse::<ActorId>().map_or(Bound::Unbounded, Bound::Excluded);
+        let after = after.parse::<ActorId>().ok();
         let sets = groups.iter().filter_map(|group| self.0.get(group));
-        let mut sets: Vec<_> = sets.map(|set| set.range((later.clone(), Bound::Unbounded)).peekable()).collect();
+        let mut sets: Vec<_> = sets.map(|set| set.after(after.as_ref()).peekable()).collect();
         std::iter::from_fn(move || {
             let next = sets.iter_mut().filter_map(|set| set.peek().copied()).min()?;
             for set in &mut sets {
@@ -92,14 +152,14 @@ impl People {
     }
 
     pub fn count(&self, role: Role) -> usize {
-        self.0.get(&Group::Role(role)).map_or(0, RedBlackTreeSetSync::size)
+        self.0.get(&Group::Role(role)).map_or(0, Ids::len)
     }
 
     /// Takes in a card in place of the one before.
     pub fn put(&mut self, old: Option<&Card>, new: &Card) {
         for group in old.into_iter().flat_map(groups) {
-            let left = self.0.get(&group).map(|people| people.remove(&new.actor.id)).unwrap_or_default();
-            match left.is_empty() {
+            let left = self.0.get(&group).map(|ids| ids.without(&new.actor.id)).unwrap_or_default();
+            match left.len() == 0 {
                 true => self.0.remove_mut(&group),
                 false => {
                     self.0.insert_mut(group, left);
@@ -108,7 +168,7 @@ impl People {
             };
         }
         for group in groups(new) {
-            let more = self.0.get(&group).cloned().unwrap_or_default().insert(new.actor.id.clone());
+            let more = self.0.get(&group).cloned().unwrap_or_default().with(&new.actor.id);
             self.0.insert_mut(group, more);
         }
     }

@@ -14,17 +14,17 @@ use cedar_policy_core::ast::EntityType;
 use cedar_policy_core::parser::Loc;
 
 use super::approvals;
+use super::built_in;
 use super::near::Names;
 use super::ruling::{Effect, PolicyMeta};
 use super::schema::{self, Known};
 use super::snapshot::{Parts, Rule};
-use super::validated;
 use crate::policy::approvals::{self as approval_file, ApprovalRules};
 use crate::policy::bundle::is_policy;
 use crate::policy::finding::{MARK, MARKED, SCHEMA_FILE, Source, Sources, code};
 use crate::policy::lexer::out_of_bounds;
 use crate::policy::limits::{self, Limits};
-use crate::policy::stack::each;
+use crate::policy::stack::{deep, each};
 use crate::policy::{Bundle, Finding, brain, views, yaml};
 use crate::types::effort;
 
@@ -48,6 +48,12 @@ pub(super) enum Validation {
     Always,
     /// All but those that were validated when the program was built.
     UnlessBuiltIn,
+}
+
+/// The digest of a schema and a bundle that pass, or everything that is wrong with them.
+pub fn validated(schema: &str, bundle: &Bundle) -> Result<String, Vec<Finding>> {
+    deep(|| load(schema, bundle, Validation::Always))?;
+    Ok(built_in::digest(schema, bundle))
 }
 
 /// Loads everything, or tells everything.
@@ -76,7 +82,7 @@ pub(super) fn load(ours: &str, bundle: &Bundle, validation: Validation) -> Resul
     }
     let approvals = loading.approval_rules(bundle);
     let limits = loading.limits(bundle, &schema);
-    if validation == Validation::Always || !validated::has_passed(ours, bundle) {
+    if validation == Validation::Always || !built_in::has_passed(ours, bundle) {
         loading.validate(&schema, bundle);
     }
     if !loading.findings.is_empty() {

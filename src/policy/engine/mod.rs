@@ -6,6 +6,7 @@
 
 mod approvals;
 mod behalf;
+mod built_in;
 mod compare;
 mod could;
 mod decide;
@@ -26,7 +27,6 @@ mod schema;
 mod shadow;
 mod shape;
 mod snapshot;
-mod validated;
 
 pub use behalf::{For, Giver};
 pub use compare::{Looks, Named};
@@ -35,10 +35,10 @@ pub use explain::{Changing, Explanation, Eyes, Observed, Scalar, ShownPart, Stat
 pub use goal::Goal;
 pub use impossible::Words;
 pub(in crate::policy) use input::Constants;
+pub use load::validated;
 pub use mutant::Mutant;
 pub use parts::{Part, PartKind, Seen};
 pub use ruling::{Answered, Because, Effect, PolicyMeta, Ruling};
 pub use schema::as_json;
 pub(in crate::policy) use snapshot::name_of;
 pub use snapshot::{Counts, Snapshot, is_own};
-pub use validated::validated;
