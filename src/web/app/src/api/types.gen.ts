@@ -728,7 +728,7 @@ export type CompanyAnswer = {
      */
     hours: Hours;
     /**
-     * For how many days tasks and runs that have ended stand in lists; 0 for good. Nothing is deleted by it.
+     * After how many days tasks and runs that have ended are archived: out of the lists; 0 for never. Nothing is deleted by it.
      */
     retention_days: number;
     approvals: ApprovalSettings;
@@ -2960,7 +2960,7 @@ export type NewSettings = {
      */
     hours?: Hours;
     /**
-     * For how many days tasks and runs that have ended stand in lists; 0 for good. Nothing is deleted by it.
+     * After how many days tasks and runs that have ended are archived: out of the lists; 0 for never. Nothing is deleted by it.
      */
     retention_days?: number;
     approvals?: ApprovalSettings;
@@ -3495,7 +3495,7 @@ export type OtherSettings = {
      */
     hours?: Hours | null;
     /**
-     * For how many days tasks and runs that have ended stand in lists; 0 for good. Nothing is deleted by it.
+     * After how many days tasks and runs that have ended are archived: out of the lists; 0 for never. Nothing is deleted by it.
      */
     retention_days?: number | null;
     approvals?: ApprovalSettings | null;
@@ -5010,6 +5010,10 @@ export type ShownRun = {
     started_at: string | null;
     ended_at: string | null;
     /**
+     * When it left the lists.
+     */
+    archived_at: string | null;
+    /**
      * How long it has taken, or took.
      */
     duration_ms: number;
@@ -5102,6 +5106,10 @@ export type ShownTask = {
     created_at: string;
     updated_at: string;
     closed_at: string | null;
+    /**
+     * When it left the lists.
+     */
+    archived_at: string | null;
 };
 
 /**
@@ -5487,6 +5495,10 @@ export type Ticked = {
      */
     stalled: Array<string>;
     /**
+     * Ids of the tasks and runs that left the lists: they ended longer ago than the company keeps them there.
+     */
+    archived: Array<string>;
+    /**
      * More is due; tick again.
      */
     more: boolean;
@@ -5779,7 +5791,7 @@ export type Which10 = {
      */
     status?: TaskStatus | null;
     /**
-     * Those too that closed longer ago than the company keeps them in lists.
+     * Those too that are archived: they closed longer ago than the company keeps tasks in lists.
      */
     archived?: boolean;
     /**
@@ -6011,7 +6023,7 @@ export type Which8 = {
      */
     status?: RunStatus | null;
     /**
-     * Those too that ended longer ago than the company keeps them in lists.
+     * Those too that are archived: they ended longer ago than the company keeps runs in lists.
      */
     archived?: boolean;
     /**
@@ -6188,6 +6200,10 @@ export type WholeRun = {
     started_at: string | null;
     ended_at: string | null;
     /**
+     * When it left the lists.
+     */
+    archived_at: string | null;
+    /**
      * How long it has taken, or took.
      */
     duration_ms: number;
@@ -6236,6 +6252,10 @@ export type WholeTask = {
     created_at: string;
     updated_at: string;
     closed_at: string | null;
+    /**
+     * When it left the lists.
+     */
+    archived_at: string | null;
     /**
      * What is to come of it; none where nothing was said, or where it is erased.
      */
@@ -11298,7 +11318,7 @@ export type CompanyUpdateData = {
          */
         hours?: Hours | null;
         /**
-         * For how many days tasks and runs that have ended stand in lists; 0 for good. Nothing is deleted by it.
+         * After how many days tasks and runs that have ended are archived: out of the lists; 0 for never. Nothing is deleted by it.
          */
         retention_days?: number | null;
         approvals?: ApprovalSettings | null;
@@ -11427,7 +11447,7 @@ export type CompanyReplaceData = {
          */
         hours?: Hours;
         /**
-         * For how many days tasks and runs that have ended stand in lists; 0 for good. Nothing is deleted by it.
+         * After how many days tasks and runs that have ended are archived: out of the lists; 0 for never. Nothing is deleted by it.
          */
         retention_days?: number;
         approvals?: ApprovalSettings;
@@ -15469,7 +15489,7 @@ export type RunListData = {
          */
         status?: RunStatus | null;
         /**
-         * Those too that ended longer ago than the company keeps them in lists.
+         * Those too that are archived: they ended longer ago than the company keeps runs in lists.
          */
         archived?: boolean;
         /**
@@ -16693,7 +16713,7 @@ export type TaskListData = {
          */
         status?: TaskStatus | null;
         /**
-         * Those too that closed longer ago than the company keeps them in lists.
+         * Those too that are archived: they closed longer ago than the company keeps tasks in lists.
          */
         archived?: boolean;
         /**
