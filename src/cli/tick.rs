@@ -21,6 +21,6 @@ impl Run for Ticking {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let answer = change::<Tick>().ask(context, &self.when).await?;
         work::go_on(context).await?;
-        answer.fields(context, columns!(Ticked; now, expired, reminded, escalated, stalled, archived, more))
+        answer.fields(context, columns!(Ticked; now, expired, reminded, escalated, stalled, archived, removed, more))
     }
 }

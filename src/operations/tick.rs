@@ -1,13 +1,16 @@
 //! What time brings about, once for each thing that is due: the ends of tokens, approvals and delegations, what waiting leads
-//! to, and the archive.
+//! to, the archive, and what is kept no longer.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
+use crate::operations::brain::Expired;
 use crate::operations::company::COMPANY;
 use crate::store::approvals::events::{ApprovalEscalated, ApprovalExpired, ApprovalReminded, ApprovalStale};
+use crate::store::brain::events::{HistoryRemoved, RecordDeleted};
 use crate::store::changes::events::{CanaryAborted, CanaryMeasured};
+use crate::store::context::events::ContextForgotten;
 use crate::store::delegations::Delegation;
 use crate::store::delegations::events::DelegationExpired;
 use crate::store::event::Event;
@@ -56,6 +59,8 @@ pub struct Ticked {
     pub stalled: Vec<String>,
     /// Ids of the tasks and runs that left the lists: they ended longer ago than the company keeps them there.
     pub archived: Vec<String>,
+    /// How many records, and earlier versions of records, were removed, as the `retention` of their collections says.
+    pub removed: u64,
     /// More is due; tick again.
     pub more: bool,
 }
@@ -67,7 +72,8 @@ impl Change for Tick {
     const SPEC: Spec = Spec {
         name: "tick",
         doc: "Advance the clock once: expire tokens, approvals, delegations and knowledge, remind and escalate, \
-              report stalled tasks, and archive tasks and runs that ended long enough ago. With a later time, also end the waits that are over by then.",
+              report stalled tasks, archive tasks and runs that ended long ago, and remove records and versions that their \
+              collections keep no longer. With a later time, also end the waits that are over by then.",
         scope: Reach::Full,
         route: post("/tick").by_server(),
         about: &[&COMPANY],
@@ -87,6 +93,9 @@ impl Change for Tick {
             TaskStalled::KIND,
             TaskArchived::KIND,
             RunArchived::KIND,
+            RecordDeleted::KIND,
+            HistoryRemoved::KIND,
+            ContextForgotten::KIND,
             KnowledgeExpired::KIND,
         ],
     };
@@ -130,6 +139,8 @@ struct Due {
     known: Vec<Knowledge>,
     old_tasks: Vec<Task>,
     old_runs: Vec<Run>,
+    /// Of collections that keep nothing for good.
+    data: Vec<Expired>,
 }
 
 impl Due {
@@ -147,18 +158,24 @@ impl Due {
             known: read.overdue_knowledge(now, MOST)?,
             old_tasks,
             old_runs,
+            data: super::brain::expired(now, MOST, read)?,
         })
     }
 
     /// More of one kind may be due.
     fn is_full(&self) -> bool {
-        let Due { tokens, approvals, delegations, notices, late, known, old_tasks, old_runs } = self;
+        let Due { tokens, approvals, delegations, notices, late, known, old_tasks, old_runs, .. } = self;
         let counts = [tokens.len(), approvals.len(), delegations.len(), notices.len(), late.len(), known.len()];
-        counts.contains(&MOST) || [old_tasks.len(), old_runs.len()].contains(&MOST)
+        counts.contains(&MOST) || [old_tasks.len(), old_runs.len()].contains(&MOST) || self.removed() >= MOST
+    }
+
+    fn removed(&self) -> usize {
+        self.data.iter().map(|expired| expired.count).sum()
     }
 
     fn recorded(self, now: Time, draft: &mut Draft<'_>) -> Result<Ticked, Stop> {
         let (mut expired, mut reminded, mut escalated) = (Vec::new(), Vec::new(), Vec::new());
+        let removed = self.removed() as u64;
         let stalled = self.late.iter().map(|task| task.id.clone()).collect();
         for task in self.late {
             draft.record(super::task::stalled(task, now))?;
@@ -186,7 +203,8 @@ impl Due {
             draft.record(event)?;
         }
         let archived = archive(self.old_tasks, self.old_runs, draft)?;
-        Ok(Ticked { now, expired, reminded, escalated, stalled, archived, more: false })
+        self.data.into_iter().try_for_each(|expired| expired.record(draft))?;
+        Ok(Ticked { now, expired, reminded, escalated, stalled, archived, removed, more: false })
     }
 }
 

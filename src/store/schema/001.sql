@@ -284,6 +284,7 @@ CREATE TABLE content (
   id   TEXT NOT NULL,              -- a task or a run
   part TEXT NOT NULL,
   kept TEXT NOT NULL,              -- JSON
+  seq  INTEGER NOT NULL,           -- the entry that holds it
   PRIMARY KEY (id, part)
 ) STRICT, WITHOUT ROWID;
 -- What other programs' questions are about, as far as the company keeps it.
@@ -491,8 +492,11 @@ CREATE TABLE record_version (
   by         TEXT NOT NULL,
   run        TEXT,
   at         INTEGER NOT NULL,
+  follows    INTEGER NOT NULL,     -- the version before it is kept, too
+  removed    INTEGER NOT NULL,     -- of the first one only who made the record stays
   PRIMARY KEY (collection, id, version)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX record_version_following ON record_version (collection, at, version) WHERE follows = 1;
 CREATE TABLE record_flag (
   id         TEXT PRIMARY KEY,
   collection TEXT NOT NULL,

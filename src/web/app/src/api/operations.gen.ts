@@ -125,7 +125,7 @@ export const OPERATIONS: Record<string, string> = {
   "task.read": "Show one task: its goal and result, what it is about, and the runs in which agents work on it.",
   "task.run": "Start a run of the agent that owns a task.",
   "task.update": "Link something to a task. Linking it again updates its note.",
-  "tick": "Advance the clock once: expire tokens, approvals, delegations and knowledge, remind and escalate, report stalled tasks, and archive tasks and runs that ended long enough ago. With a later time, also end the waits that are over by then.",
+  "tick": "Advance the clock once: expire tokens, approvals, delegations and knowledge, remind and escalate, report stalled tasks, archive tasks and runs that ended long ago, and remove records and versions that their collections keep no longer. With a later time, also end the waits that are over by then.",
   "token.issue": "Issue an API token. Its value is shown only once.",
   "token.list": "List the tokens that the caller may see, newest first.",
   "token.narrow": "Narrow the scopes of a token. They can never be widened.",

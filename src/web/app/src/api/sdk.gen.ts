@@ -1368,7 +1368,7 @@ export const taskRun = <ThrowOnError extends boolean = false>(options: Options<T
 });
 
 /**
- * Advance the clock once: expire tokens, approvals, delegations and knowledge, remind and escalate, report stalled tasks, and archive tasks and runs that ended long enough ago. With a later time, also end the waits that are over by then.
+ * Advance the clock once: expire tokens, approvals, delegations and knowledge, remind and escalate, report stalled tasks, archive tasks and runs that ended long ago, and remove records and versions that their collections keep no longer. With a later time, also end the waits that are over by then.
  */
 export const tick = <ThrowOnError extends boolean = false>(options?: Options<TickData, ThrowOnError>) => (options?.client ?? client).post<TickResponses, TickErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

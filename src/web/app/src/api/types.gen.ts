@@ -664,6 +664,10 @@ export type CollectionSpec = {
      */
     source?: Source | null;
     /**
+     * For how long records and what they were are kept; for good unless given.
+     */
+    retention?: Retention | null;
+    /**
      * What its records mean to people: entities, dimensions, metrics and other words for them.
      */
     semantics?: Semantics;
@@ -701,6 +705,10 @@ export type CollectionSpecInput = {
      * Where its records are kept, if not here: they are read from there, and changed only there.
      */
     source?: Source | null;
+    /**
+     * For how long records and what they were are kept; for good unless given.
+     */
+    retention?: Retention | null;
     /**
      * What its records mean to people: entities, dimensions, metrics and other words for them.
      */
@@ -3409,6 +3417,8 @@ export type Operation = {
 } | {
     semantics: Semantics;
 } | {
+    retention: Retention;
+} | {
     retire: {
         [key: string]: never;
     };
@@ -3457,6 +3467,8 @@ export type OperationInput = {
     };
 } | {
     semantics: SemanticsInput;
+} | {
+    retention: Retention;
 } | {
     retire: {
         [key: string]: never;
@@ -3940,6 +3952,21 @@ export type Results = {
 export type Results2 = {
     page: PageShown;
     results: Array<FoundAction>;
+};
+
+/**
+ * For how long records and what they were are kept; what is left out is kept for good.
+ */
+export type Retention = {
+    /**
+     * So many days after a version of a record was replaced, or its record was deleted, it is removed; 1 to 36500, and at most
+     * `record_days`, which holds unless it is given.
+     */
+    history_days?: number | null;
+    /**
+     * So many days after its last change a record is removed, with all that it was; 1 to 36500.
+     */
+    record_days?: number | null;
 };
 
 /**
@@ -4593,6 +4620,10 @@ export type ShownCollection = {
      * Aggregates leave out groups of fewer records.
      */
     smallest_group: number;
+    /**
+     * For how long records and what they were are kept; absent where they are kept for good.
+     */
+    retention?: Retention | null;
     /**
      * What its records mean.
      */
@@ -5498,6 +5529,10 @@ export type Ticked = {
      * Ids of the tasks and runs that left the lists: they ended longer ago than the company keeps them there.
      */
     archived: Array<string>;
+    /**
+     * How many records, and earlier versions of records, were removed, as the `retention` of their collections says.
+     */
+    removed: number;
     /**
      * More is due; tick again.
      */

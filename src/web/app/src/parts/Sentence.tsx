@@ -129,6 +129,7 @@ const SENTENCES: Record<string, (e: Fields, by: string) => ReactNode> = {
   step_dispatched: (e, by) => <>asked a model for {run(e, 'a step')}{ofOther(e, by)}</>,
   step_unknown: (e, by) => <>does not know what came of {run(e, 'a step')}{ofOther(e, by)}</>,
   record_written: (e) => <>wrote records of {code(e.collection)}</>,
+  history_removed: (e) => <>removed earlier versions of records of {text(e.collection)}</>,
   record_deleted: (e) => <>deleted {code(e.id)} of {code(e.collection)}</>,
   record_rolled_back: (e) => <>rolled {code(e.id)} of {code(e.collection)} back{quoted(e.reason)}</>,
   record_flagged: (e) => <>flagged {code(e.record)} of {code(e.collection)}{quoted(e.note)}</>,

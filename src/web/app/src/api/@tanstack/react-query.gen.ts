@@ -2766,7 +2766,7 @@ export const taskRunMutation = (options?: Partial<Options<TaskRunData>>): UseMut
 };
 
 /**
- * Advance the clock once: expire tokens, approvals, delegations and knowledge, remind and escalate, report stalled tasks, and archive tasks and runs that ended long enough ago. With a later time, also end the waits that are over by then.
+ * Advance the clock once: expire tokens, approvals, delegations and knowledge, remind and escalate, report stalled tasks, archive tasks and runs that ended long ago, and remove records and versions that their collections keep no longer. With a later time, also end the waits that are over by then.
  */
 export const tickMutation = (options?: Partial<Options<TickData>>): UseMutationOptions<TickResponse, TickError, Options<TickData>> => {
     const mutationOptions: UseMutationOptions<TickResponse, TickError, Options<TickData>> = {
