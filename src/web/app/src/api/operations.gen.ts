@@ -77,7 +77,7 @@ export const OPERATIONS: Record<string, string> = {
   "knowledge.reject": "Reject a proposed or quarantined knowledge entry, or withdraw one's own.",
   "knowledge.retract": "Retract an accepted knowledge entry that does not hold. It is no longer recalled.",
   "knowledge.text": "Read the text of a document, as it was read from the file.",
-  "knowledge.upload": "Upload a document: text, Markdown, HTML, CSV or Word (.docx). It is read and indexed at once, and a knowledge entry like any: recalled, by its passages, once somebody else has accepted it.",
+  "knowledge.upload": "Upload a document: text, Markdown, HTML, CSV, Word (.docx) or, where the server is built so, PDF. It is read and indexed at once, and a knowledge entry like any: recalled, by its passages, once somebody else has accepted it.",
   "me.agents": "List the agents that the caller may ask, also those that need approval, newest first.",
   "me.read": "Read the caller's own directory entry.",
   "model.read": "List the models that agents may use: provider, context size, capabilities, prices.",

@@ -842,7 +842,7 @@ export const knowledgePropose = <ThrowOnError extends boolean = false>(options: 
 });
 
 /**
- * Upload a document: text, Markdown, HTML, CSV or Word (.docx). It is read and indexed at once, and a knowledge entry like any: recalled, by its passages, once somebody else has accepted it.
+ * Upload a document: text, Markdown, HTML, CSV, Word (.docx) or, where the server is built so, PDF. It is read and indexed at once, and a knowledge entry like any: recalled, by its passages, once somebody else has accepted it.
  */
 export const knowledgeUpload = <ThrowOnError extends boolean = false>(options: Options<KnowledgeUploadData, ThrowOnError>) => (options.client ?? client).post<KnowledgeUploadResponses, KnowledgeUploadErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

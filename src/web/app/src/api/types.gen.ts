@@ -1049,7 +1049,7 @@ export type DocumentText = {
 /**
  * What a document is made of.
  */
-export type DocumentType = 'text/plain' | 'text/markdown' | 'text/html' | 'text/csv' | 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
+export type DocumentType = 'text/plain' | 'text/markdown' | 'text/html' | 'text/csv' | 'application/vnd.openxmlformats-officedocument.wordprocessingml.document' | 'application/pdf';
 
 /**
  * What is in force, held against what was declared.

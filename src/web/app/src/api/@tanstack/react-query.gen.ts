@@ -1728,7 +1728,7 @@ export const knowledgeProposeMutation = (options?: Partial<Options<KnowledgeProp
 };
 
 /**
- * Upload a document: text, Markdown, HTML, CSV or Word (.docx). It is read and indexed at once, and a knowledge entry like any: recalled, by its passages, once somebody else has accepted it.
+ * Upload a document: text, Markdown, HTML, CSV, Word (.docx) or, where the server is built so, PDF. It is read and indexed at once, and a knowledge entry like any: recalled, by its passages, once somebody else has accepted it.
  */
 export const knowledgeUploadMutation = (options?: Partial<Options<KnowledgeUploadData>>): UseMutationOptions<KnowledgeUploadResponse, KnowledgeUploadError, Options<KnowledgeUploadData>> => {
     const mutationOptions: UseMutationOptions<KnowledgeUploadResponse, KnowledgeUploadError, Options<KnowledgeUploadData>> = {
