@@ -24,5 +24,5 @@ fn an_event_of_a_log_reads_and_writes_as_it_stands_there() {
         assert_eq!(event.subjects(), refs, "{text}");
         types.insert(event.kind().name);
     }
-    assert_eq!(types.len(), 81, "a type of event is gone");
+    assert_eq!(types.len(), 84, "a type of event is gone");
 }

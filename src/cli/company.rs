@@ -46,7 +46,7 @@ struct Changes {
     /// Working hours, in the company's time zone, such as 09:00-17:00
     #[arg(long, value_name = "FROM-TO")]
     hours: Option<Hours>,
-    /// For how many days tasks and runs that have ended stand in lists; 0 for good
+    /// After how many days tasks and runs that have ended are archived, out of the lists; 0 for never
     #[arg(long, value_name = "DAYS")]
     retention_days: Option<u32>,
     /// Hours after which an undecided approval expires

@@ -59,7 +59,7 @@ pub fn text(document: &DocumentText) -> Result<(), Failure> {
     }
 }
 
-/// Upload a document: text, Markdown, HTML, CSV or Word (.docx)
+/// Upload a document: text, Markdown, HTML, CSV, Word (.docx) or, where the server is built so, PDF
 ///
 /// Example: `ok brain upload handbook.md --topic refunds`
 #[derive(clap::Args)]
@@ -126,8 +126,9 @@ fn type_of(file: &Path) -> Result<DocumentType, Failure> {
         Some("html" | "htm") => DocumentType::Html,
         Some("csv") => DocumentType::Csv,
         Some("docx") => DocumentType::Docx,
+        Some("pdf") => DocumentType::Pdf,
         _ => {
-            let known = "`.txt`, `.md`, `.html`, `.csv` and `.docx` are read; for another name, give `--type`";
+            let known = "`.txt`, `.md`, `.html`, `.csv`, `.docx` and `.pdf` are known; for another name, give `--type`";
             return Err(Failure::new(format!("cannot tell what `{}` is made of: {known}", file.display())));
         }
     })

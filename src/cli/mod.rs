@@ -33,6 +33,8 @@ mod knowledge;
 mod log;
 mod models;
 mod operation;
+#[cfg(feature = "pdf")]
+mod pdf;
 mod policy;
 pub mod reference;
 mod remote;
@@ -269,6 +271,10 @@ impl Global {
 
 /// Runs the command line.
 pub fn main() -> ExitCode {
+    #[cfg(feature = "pdf")]
+    if pdf::is_asked() {
+        return pdf::read().into();
+    }
     let exit = match Asked::parse(std::env::args_os()) {
         Ok(asked) => {
             let format = asked.global.format;

@@ -58,6 +58,12 @@ pub fn whole(text: &str) -> Result<(), Failure> {
     out(types::visible(text).as_bytes())
 }
 
+/// What another program reads, as it is.
+#[cfg(feature = "pdf")]
+pub fn piped(bytes: &[u8]) -> Result<(), Failure> {
+    out(bytes)
+}
+
 /// A text with colours of ours on a terminal: what was put between them must be visible already.
 pub fn painted(text: &str) -> Result<(), Failure> {
     if is_coloured() { out(text.as_bytes()) } else { whole(text) }

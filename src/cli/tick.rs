@@ -10,7 +10,7 @@ use crate::operations::tick::{Tick, Ticked, When};
 
 pub const COMMANDS: Commands = &[&own::<Ticking>("tick")];
 
-/// Advance the clock once: end the tokens and approvals whose time is over, remind and escalate, let runs go on
+/// Advance the clock once: end the tokens and approvals whose time is over, remind and escalate, archive what ended long ago, let runs go on
 #[derive(clap::Args)]
 struct Ticking {
     #[command(flatten)]
@@ -21,6 +21,6 @@ impl Run for Ticking {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let answer = change::<Tick>().ask(context, &self.when).await?;
         work::go_on(context).await?;
-        answer.fields(context, columns!(Ticked; now, expired, reminded, escalated, stalled, more))
+        answer.fields(context, columns!(Ticked; now, expired, reminded, escalated, stalled, archived, removed, more))
     }
 }

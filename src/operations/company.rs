@@ -64,7 +64,7 @@ pub struct Settings {
     pub locale: String,
     /// Working hours, Monday to Friday, in the company's time zone: the `sla` of tasks counts them.
     pub hours: Hours,
-    /// For how many days tasks and runs that have ended stand in lists; 0 for good. Nothing is deleted by it.
+    /// After how many days tasks and runs that have ended are archived: out of the lists; 0 for never. Nothing is deleted by it.
     pub retention_days: u32,
     pub approvals: ApprovalSettings,
     pub decisions: DecisionSettings,
@@ -232,7 +232,7 @@ pub struct OtherSettings {
     pub locale: Option<String>,
     /// Working hours, Monday to Friday, in the company's time zone: the `sla` of tasks counts them.
     pub hours: Option<Hours>,
-    /// For how many days tasks and runs that have ended stand in lists; 0 for good. Nothing is deleted by it.
+    /// After how many days tasks and runs that have ended are archived: out of the lists; 0 for never. Nothing is deleted by it.
     pub retention_days: Option<u32>,
     pub approvals: Option<ApprovalSettings>,
     pub decisions: Option<DecisionSettings>,

@@ -1,18 +1,26 @@
-//! What time brings about, once for each thing that is due: the ends of tokens, approvals and delegations, and what waiting
-//! leads to.
+//! What time brings about, once for each thing that is due: the ends of tokens, approvals and delegations, what waiting leads
+//! to, the archive, and what is kept no longer.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
+use crate::operations::brain::Expired;
 use crate::operations::company::COMPANY;
 use crate::store::approvals::events::{ApprovalEscalated, ApprovalExpired, ApprovalReminded, ApprovalStale};
+use crate::store::brain::events::{HistoryRemoved, RecordDeleted};
 use crate::store::changes::events::{CanaryAborted, CanaryMeasured};
+use crate::store::context::events::ContextForgotten;
 use crate::store::delegations::Delegation;
 use crate::store::delegations::events::DelegationExpired;
+use crate::store::event::Event;
+use crate::store::knowledge::Knowledge;
 use crate::store::knowledge::events::KnowledgeExpired;
-use crate::store::runs::events::{RunCancelled, RunFailed, RunResumed, StepCompleted};
-use crate::store::tasks::events::TaskStalled;
+use crate::store::runs::Run;
+use crate::store::runs::events::{RunArchived, RunCancelled, RunFailed, RunResumed, StepCompleted};
+use crate::store::tasks::Task;
+use crate::store::tasks::events::{TaskArchived, TaskStalled};
+use crate::store::tokens::Token;
 use crate::store::tokens::events::TokenExpired;
 use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
@@ -49,6 +57,10 @@ pub struct Ticked {
     pub escalated: Vec<String>,
     /// Ids of the tasks that were not seen to in time.
     pub stalled: Vec<String>,
+    /// Ids of the tasks and runs that left the lists: they ended longer ago than the company keeps them there.
+    pub archived: Vec<String>,
+    /// How many records, and earlier versions of records, were removed, as the `retention` of their collections says.
+    pub removed: u64,
     /// More is due; tick again.
     pub more: bool,
 }
@@ -59,8 +71,9 @@ pub enum Tick {}
 impl Change for Tick {
     const SPEC: Spec = Spec {
         name: "tick",
-        doc: "Advance the clock once: expire tokens, approvals, delegations and knowledge, remind and escalate, and \
-              report stalled tasks. With a later time, also end the waits that are over by then.",
+        doc: "Advance the clock once: expire tokens, approvals, delegations and knowledge, remind and escalate, \
+              report stalled tasks, archive tasks and runs that ended long ago, and remove records and versions that their \
+              collections keep no longer. With a later time, also end the waits that are over by then.",
         scope: Reach::Full,
         route: post("/tick").by_server(),
         about: &[&COMPANY],
@@ -78,6 +91,11 @@ impl Change for Tick {
             RunCancelled::KIND,
             ApprovalStale::KIND,
             TaskStalled::KIND,
+            TaskArchived::KIND,
+            RunArchived::KIND,
+            RecordDeleted::KIND,
+            HistoryRemoved::KIND,
+            ContextForgotten::KIND,
             KnowledgeExpired::KIND,
         ],
     };
@@ -99,46 +117,108 @@ impl Change for Tick {
             let message = format!("must not be after {latest}: what ends by then, such as tokens, ends for good");
             return Err(Refusal::field("now", message).into());
         }
-        let tokens = draft.read().overdue_tokens(now, MOST)?;
-        let approvals = draft.read().overdue_approvals(now, MOST)?;
-        let delegations = draft.read().overdue_delegations(now, MOST)?;
-        let notices = super::approval::due(draft.read(), now, MOST)?;
+        let due = Due::by(now, draft.read())?;
         // At the present time, the server itself lets runs go on.
         let runs = input.now.map(|now| super::run::end_waits(now, MOST, draft)).transpose()?.unwrap_or_default();
-        let late = draft.read().late_tasks(now, MOST)?;
-        let known = draft.read().overdue_knowledge(now, MOST)?;
-        let more = [tokens.len(), approvals.len(), delegations.len(), notices.len(), runs, late.len(), known.len()]
-            .contains(&MOST);
-        let stalled = late.iter().map(|task| task.id.clone()).collect();
-        for task in late {
+        let more = runs == MOST || due.is_full();
+        let ticked = due.recorded(now, draft)?;
+        if let Some(event) = super::change::measured(draft.read()) {
+            draft.record(event)?;
+        }
+        Ok(Ticked { more, ..ticked })
+    }
+}
+
+/// What is due by a time, as much of it as one tick does.
+struct Due {
+    tokens: Vec<Token>,
+    approvals: Vec<String>,
+    delegations: Vec<Delegation>,
+    notices: Vec<Event>,
+    late: Vec<Task>,
+    known: Vec<Knowledge>,
+    old_tasks: Vec<Task>,
+    old_runs: Vec<Run>,
+    /// Of collections that keep nothing for good.
+    data: Vec<Expired>,
+}
+
+impl Due {
+    fn by(now: Time, read: &Reader<'_>) -> Result<Due, Stop> {
+        let (old_tasks, old_runs) = match super::task::kept_since(now, read)? {
+            Some(since) => (read.tasks_to_archive(since, MOST)?, read.runs_to_archive(since, MOST)?),
+            None => (Vec::new(), Vec::new()),
+        };
+        Ok(Due {
+            tokens: read.overdue_tokens(now, MOST)?,
+            approvals: read.overdue_approvals(now, MOST)?,
+            delegations: read.overdue_delegations(now, MOST)?,
+            notices: super::approval::due(read, now, MOST)?,
+            late: read.late_tasks(now, MOST)?,
+            known: read.overdue_knowledge(now, MOST)?,
+            old_tasks,
+            old_runs,
+            data: super::brain::expired(now, MOST, read)?,
+        })
+    }
+
+    /// More of one kind may be due.
+    fn is_full(&self) -> bool {
+        let Due { tokens, approvals, delegations, notices, late, known, old_tasks, old_runs, .. } = self;
+        let counts = [tokens.len(), approvals.len(), delegations.len(), notices.len(), late.len(), known.len()];
+        counts.contains(&MOST) || [old_tasks.len(), old_runs.len()].contains(&MOST) || self.removed() >= MOST
+    }
+
+    fn removed(&self) -> usize {
+        self.data.iter().map(|expired| expired.count).sum()
+    }
+
+    fn recorded(self, now: Time, draft: &mut Draft<'_>) -> Result<Ticked, Stop> {
+        let (mut expired, mut reminded, mut escalated) = (Vec::new(), Vec::new(), Vec::new());
+        let removed = self.removed() as u64;
+        let stalled = self.late.iter().map(|task| task.id.clone()).collect();
+        for task in self.late {
             draft.record(super::task::stalled(task, now))?;
         }
-        let (mut expired, mut reminded, mut escalated) = (Vec::new(), Vec::new(), Vec::new());
-        for token in tokens {
+        for token in self.tokens {
             draft.record(TokenExpired { id: Id::stored(&token.id), holder: token.holder })?;
             expired.push(token.id);
         }
-        for entry in known {
+        for entry in self.known {
             draft.record(super::knowledge::expired(&entry))?;
             expired.push(entry.id);
         }
-        for id in approvals {
+        for id in self.approvals {
             draft.record(ApprovalExpired { id: Id::stored(&id) })?;
             expired.push(id);
         }
-        for Delegation { terms, .. } in delegations {
+        for Delegation { terms, .. } in self.delegations {
             let id = Id::stored(&terms.id);
             draft.record(DelegationExpired { id, from: terms.from, to: terms.to })?;
             expired.push(terms.id);
         }
-        for event in notices {
+        for event in self.notices {
             escalated.extend(event.get::<ApprovalEscalated>().map(|event| event.id.to_string()));
             reminded.extend(event.get::<ApprovalReminded>().map(|event| event.id.to_string()));
             draft.record(event)?;
         }
-        if let Some(event) = super::change::measured(draft.read()) {
-            draft.record(event)?;
-        }
-        Ok(Ticked { now, expired, reminded, escalated, stalled, more })
+        let archived = archive(self.old_tasks, self.old_runs, draft)?;
+        self.data.into_iter().try_for_each(|expired| expired.record(draft))?;
+        Ok(Ticked { now, expired, reminded, escalated, stalled, archived, removed, more: false })
     }
+}
+
+/// Takes tasks and runs out of the lists; their ids.
+fn archive(tasks: Vec<Task>, runs: Vec<Run>, draft: &mut Draft<'_>) -> Result<Vec<String>, Stop> {
+    let mut archived = Vec::with_capacity(tasks.len() + runs.len());
+    for task in tasks {
+        archived.push(task.id.clone());
+        draft.record(super::task::archived(task))?;
+    }
+    for run in runs {
+        archived.push(run.id.clone());
+        let (id, task) = (Id::stored(&run.id), Id::stored(&run.task));
+        draft.record(RunArchived { id, task, agent: run.agent, asker: run.asker })?;
+    }
+    Ok(archived)
 }

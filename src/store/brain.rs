@@ -5,6 +5,7 @@
 pub mod events;
 mod fold;
 pub mod query;
+pub mod retention;
 pub mod table;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
@@ -152,7 +153,7 @@ pub fn versions(
     limit: usize,
 ) -> rusqlite::Result<Vec<Version>> {
     conn.prepare_cached(&format!(
-        "{VERSION} WHERE collection = ? AND id = ? AND version < ? ORDER BY version DESC LIMIT ?"
+        "{VERSION} WHERE collection = ? AND id = ? AND version < ? AND removed = 0 ORDER BY version DESC LIMIT ?"
     ))?
     .query_map(params![collection, id, before, limit as i64], read_version)?
     .collect()
@@ -161,7 +162,7 @@ pub fn versions(
 /// What a record was at a time.
 pub fn as_of(conn: &Connection, collection: &str, id: &str, at: Time) -> rusqlite::Result<Option<Version>> {
     conn.prepare_cached(&format!(
-        "{VERSION} WHERE collection = ? AND id = ? AND at <= ? ORDER BY version DESC LIMIT 1"
+        "{VERSION} WHERE collection = ? AND id = ? AND at <= ? AND removed = 0 ORDER BY version DESC LIMIT 1"
     ))?
     .query_row(params![collection, id, at.0], read_version)
     .optional()

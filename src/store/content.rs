@@ -14,3 +14,10 @@ pub fn get(conn: &Connection, id: &str, part: &str) -> rusqlite::Result<Option<M
         .query_row([id, part], |row| json(row, 0))
         .optional()
 }
+
+/// The parts of something that are kept, each with the entry that holds it.
+pub fn parts(conn: &Connection, id: &str) -> rusqlite::Result<Vec<(String, i64)>> {
+    conn.prepare_cached("SELECT part, seq FROM content WHERE id = ? ORDER BY part")?
+        .query_map([id], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}

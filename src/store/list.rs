@@ -106,7 +106,10 @@ mod tests {
             plans(&knowledge::LIST),
             plans(&knowledge::QUARANTINE),
             plans(&runs::LIST),
+            plans(&runs::archive::ALL),
+            plans(&runs::archive::ARCHIVED),
             plans(&tasks::LIST),
+            plans(&tasks::ALL),
             plans(&tokens::LIST),
             plans(&webhooks::LIST),
         ];

@@ -1,5 +1,6 @@
 //! Runs: agents at work, step by step. A run is rows and no stack, so one that waits costs nothing and outlives the server.
 
+pub mod archive;
 pub mod events;
 mod fold;
 mod told;
@@ -58,6 +59,8 @@ pub struct Run {
     pub created_at: Time,
     pub started_at: Option<Time>,
     pub ended_at: Option<Time>,
+    /// When it left the lists.
+    pub archived_at: Option<Time>,
 }
 
 impl Run {
@@ -129,7 +132,7 @@ pub struct Step {
 
 const COLUMNS: &str = "id, task, agent, asker, askers, asked, parent, depth, status, wait, due_at, budget_cents, steps, \
                        calls, cost_cents, tokens_in, tokens_out, denials, failure, error, created_at, started_at, ended_at, labels, \
-                       turn, turn_end, planned";
+                       turn, turn_end, planned, archived_at";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Run> {
     let time = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(Time));
@@ -160,6 +163,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Run> {
         labels: json(row, 23)?,
         turn: (row.get(24)?, row.get(25)?),
         planned: row.get(26)?,
+        archived_at: time(27)?,
     })
 }
 
@@ -171,7 +175,7 @@ pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Run>> {
 pub const LIST: List<Run> = List {
     table: "run",
     columns: COLUMNS,
-    there: "TRUE",
+    there: "archived_at IS NULL",
     own: &["agent = ?4", "asker = ?4"],
     read,
     complete: list::whole,
@@ -185,17 +189,16 @@ pub struct Sought {
     pub task: Option<String>,
     /// Those that were asked for since this time.
     pub since: Option<Time>,
-    /// Those that ended before this time are left out.
-    pub ended_since: Option<Time>,
+    /// Those too that are archived.
+    pub archived: bool,
 }
 
 impl Sought {
     pub fn fits(&self, run: &Run) -> bool {
-        let kept = |since: Time| run.ended_at.is_none_or(|ended| ended >= since);
         self.agent.as_ref().is_none_or(|agent| run.agent == *agent)
             && self.task.as_ref().is_none_or(|task| run.task == *task)
             && self.since.is_none_or(|since| run.created_at >= since)
-            && self.ended_since.is_none_or(kept)
+            && (self.archived || run.archived_at.is_none())
     }
 }
 

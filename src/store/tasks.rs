@@ -28,6 +28,8 @@ pub struct Task {
     pub created_at: Time,
     pub updated_at: Time,
     pub closed_at: Option<Time>,
+    /// When it left the lists.
+    pub archived_at: Option<Time>,
 }
 
 /// Something that a task is about.
@@ -42,7 +44,7 @@ pub struct TaskRef {
 }
 
 const COLUMNS: &str = "id, title, creator, owner, status, priority, due_at, parent, version, created_at, updated_at, closed_at, \
-                       deadlines, stalled";
+                       deadlines, stalled, archived_at";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Task> {
     Ok(Task {
@@ -60,6 +62,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Task> {
         closed_at: row.get::<_, Option<i64>>(11)?.map(Time),
         deadlines: json_or_null(row, 12)?,
         stalled: row.get(13)?,
+        archived_at: row.get::<_, Option<i64>>(14)?.map(Time),
     })
 }
 
@@ -67,11 +70,14 @@ pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Task>> {
     conn.prepare_cached(&format!("SELECT {COLUMNS} FROM task WHERE id = ?"))?.query_row([id], read).optional()
 }
 
+/// How they are listed, those that are archived too.
+pub const ALL: List<Task> = List { there: "TRUE", ..LIST };
+
 /// How they are listed.
 pub const LIST: List<Task> = List {
     table: "task",
     columns: COLUMNS,
-    there: "TRUE",
+    there: "archived_at IS NULL",
     own: &["owner = ?4", "creator = ?4"],
     read,
     complete: list::whole,
@@ -83,16 +89,12 @@ pub const LIST: List<Task> = List {
 pub struct Sought {
     pub owner: Option<ActorId>,
     pub status: Option<TaskStatus>,
-    /// Those that closed before this time are left out.
-    pub closed_since: Option<Time>,
 }
 
 impl Sought {
     pub fn fits(&self, task: &Task) -> bool {
-        let kept = |since: Time| task.closed_at.is_none_or(|closed| closed >= since);
         self.owner.as_ref().is_none_or(|owner| task.owner.as_ref() == Some(owner))
             && self.status.is_none_or(|status| task.status == status)
-            && self.closed_since.is_none_or(kept)
     }
 }
 
@@ -107,6 +109,15 @@ pub fn late(conn: &Connection, now: Time, limit: usize) -> rusqlite::Result<Vec<
          AND (due_at <= ?1 OR resolve_by <= ?1 OR (respond_by <= ?1 AND status = 'open')) ORDER BY id LIMIT ?2"
     ))?
     .query_map(rusqlite::params![now.0, limit as i64], read)?
+    .collect()
+}
+
+/// What closed before a time and is not archived, in the order in which it closed.
+pub fn to_archive(conn: &Connection, before: Time, limit: usize) -> rusqlite::Result<Vec<Task>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM task WHERE closed_at < ? AND archived_at IS NULL ORDER BY closed_at, id LIMIT ?"
+    ))?
+    .query_map(rusqlite::params![before.0, limit as i64], read)?
     .collect()
 }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::actor::named;
 use super::collection::CollectionSpec;
 use super::field::{Field, FieldKind};
+use super::retention::Retention;
 use super::semantics::Semantics;
 
 named! {
@@ -109,6 +110,8 @@ pub enum Operation {
     },
     /// What its records mean to people, whole: what is left out is there no more.
     Semantics(Box<Semantics>),
+    /// For how long records and what they were are kept, whole: what is left out is kept for good.
+    Retention(Retention),
     /// The collection goes, once it is empty.
     Retire {},
 }

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::definition::{ApiVersion, Metadata, Problems};
 use super::field::{Field, FieldKind, Label};
 use super::near::nearest;
+use super::retention::Retention;
 use super::semantics::Semantics;
 
 /// The most fields of a collection.
@@ -56,6 +57,9 @@ pub struct CollectionSpec {
     /// Where its records are kept, if not here: they are read from there, and changed only there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
+    /// For how long records and what they were are kept; for good unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retention: Option<Retention>,
     /// What its records mean to people: entities, dimensions, metrics and other words for them.
     #[serde(default, skip_serializing_if = "Semantics::is_empty")]
     pub semantics: Semantics,
@@ -235,6 +239,9 @@ impl Collection {
         problems.check(lost.is_none(), "spec.renamed: leads from names that are no fields to names that are");
         if let Some(source) = &self.spec.source {
             source.problems(self, problems);
+        }
+        if let Some(retention) = &self.spec.retention {
+            retention.problems(self.spec.source.is_some(), problems);
         }
         // What does not fit fields that cannot be need not be told, and would take as long as there are many.
         if problems.0.is_empty() {

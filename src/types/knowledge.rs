@@ -56,6 +56,15 @@ named! {
         Csv = "text/csv",
         /// A document of Word (`.docx`).
         Docx = "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        /// Read where the server is built with the feature `pdf`.
+        Pdf = "application/pdf",
+    }
+}
+
+impl DocumentType {
+    /// Whether a file of it can be given as text.
+    pub const fn is_text(self) -> bool {
+        !matches!(self, DocumentType::Docx | DocumentType::Pdf)
     }
 }
 

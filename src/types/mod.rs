@@ -37,6 +37,7 @@ pub mod operations;
 pub mod page;
 pub mod plan;
 pub mod refusal;
+pub mod retention;
 pub mod scope;
 pub mod semantics;
 pub mod target;

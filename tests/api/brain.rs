@@ -5,6 +5,7 @@ mod elsewhere;
 mod elsewhere_postgres;
 mod laws;
 mod narrowed;
+mod retention;
 mod search;
 mod semantics;
 mod standing;

@@ -191,7 +191,8 @@ async fn a_file_that_cannot_be_read_is_refused_with_the_field_and_nothing_is_kep
     let bytes = |kind: &str, bytes: &[u8]| json!({ "name": "x", "content_type": kind, "content_base64": STANDARD.encode(bytes) });
     let word = |packed: String| json!({ "name": "x", "content_type": DOCX, "content_base64": packed });
     let cases = [
-        (json!({ "name": "x", "content_type": "application/pdf", "content_base64": "" }), "content_type"),
+        (json!({ "name": "x", "content_type": "image/png", "content_base64": "" }), "content_type"),
+        (json!({ "name": "x", "content_type": "application/pdf", "text": "x" }), "content_"),
         (json!({ "name": "x", "content_type": "text/plain" }), "text: give either `text` or `content_base64`"),
         (json!({ "name": "x", "content_type": DOCX, "text": "x" }), "content_base64: must hold the file"),
         (json!({ "name": "x", "content_type": "text/plain", "content_base64": "=" }), "content_base64: is not Base64"),
@@ -266,4 +267,15 @@ async fn webhooks_of_those_who_may_read_it_are_told_that_a_document_is_indexed()
     let like = format!("%\"document_id\":\"{}\"%", document["id"].as_str().unwrap());
     let count: i64 = test.file().query_row(told, [like], |row| row.get(0)).unwrap();
     assert_eq!(count, 1);
+}
+
+#[cfg(not(feature = "pdf"))]
+#[tokio::test]
+async fn a_build_that_reads_no_pdf_says_so_and_how_to_make_one_that_does() {
+    let (test, cast) = company().await;
+    let file = json!({ "name": "x", "content_type": "application/pdf", "content_base64": STANDARD.encode("%PDF-1.7") });
+    let refused = test.post("/knowledge/documents", &cast.mia, file).await;
+    let told = "this build of ok reads no PDF; one that does is built with `cargo build --release --features pdf`";
+    assert_eq!(refused.error(), format!("422 invalid content_type: {told}"));
+    assert_eq!(test.get("/knowledge", &cast.mia).await.json(), json!([]));
 }

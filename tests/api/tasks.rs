@@ -84,10 +84,82 @@ async fn what_has_ended_leaves_the_lists_after_as_long_as_the_company_says() {
     test.clock.advance(8 * DAY);
     let listed =
         async |query: &str| test.get(&format!("/tasks{query}"), &cast.mia).await.json().as_array().unwrap().len();
-    assert_eq!(listed("").await, 2, "for good, unless the company says otherwise");
-    test.call("PATCH", "/company", &test.admin, Some(json!({ "retention_days": 7 }))).await;
+    assert_eq!(archived(&test).await, json!([]), "for good, unless the company says otherwise");
+    let keep = async |days: u32| {
+        let set = json!({ "retention_days": days });
+        assert_eq!(test.call("PATCH", "/company", &test.admin, Some(set)).await.status, 200);
+    };
+    keep(8).await;
+    assert_eq!((archived(&test).await, listed("").await), (json!([]), 2), "it closed eight days ago, not longer");
+    keep(7).await;
+    assert_eq!(listed("").await, 2, "the tick has not come by");
+    assert_eq!((archived(&test).await, archived(&test).await), (json!([task["id"]]), json!([])), "once");
     assert_eq!((listed("").await, listed("?archived=true").await), (1, 2));
-    assert_eq!(listed("?owner=mia&archived=true").await, 0);
+    assert_eq!((listed("?owner=mia").await, listed("?owner=mia&archived=true").await), (0, 0));
+    let path = format!("/tasks/{}", task["id"].as_str().unwrap());
+    let shown = test.get(&path, &cast.mia).await.json();
+    assert_eq!((&shown["archived_at"], &shown["version"]), (&json!("2026-11-28T09:00:00Z"), &json!(3)));
+    // What is out of the lists stays out, whatever the company says later.
+    keep(0).await;
+    assert_eq!((listed("").await, listed("?archived=true").await), (1, 2));
+    assert_eq!(refold::compare(&test.file()).unwrap(), []);
+}
+
+/// What a tick takes out of the lists.
+async fn archived(test: &Test) -> Value {
+    let ticked = test.post("/tick", &test.admin, json!({})).await.json();
+    assert_eq!(ticked["more"], false);
+    ticked["archived"].clone()
+}
+
+#[tokio::test]
+async fn a_run_leaves_the_lists_some_time_after_it_has_ended_and_one_that_waits_stays() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let done = asked(&test, &cast.mia, json!([{ "say": "so" }])).await;
+    let waits = asked(&test, &cast.mia, json!([{ "ask": { "text": "so?" } }])).await;
+    assert_eq!(test.call("PATCH", "/company", &test.admin, Some(json!({ "retention_days": 1 }))).await.status, 200);
+    let runs = async |query: &str| {
+        let listed = test.get(&format!("/runs{query}"), &cast.mia).await.json();
+        listed.as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let later = json!({ "now": "2026-11-22T09:00:00Z" });
+    let ticked = test.post("/tick", &test.admin, later).await.json();
+    let task = test.get(&format!("/runs/{done}"), &cast.mia).await.json()["task"].clone();
+    assert_eq!(ticked["archived"], json!([task, done]), "by the time that the tick is given");
+    assert_eq!(test.newest(2).await, ["task_archived", "run_archived"]);
+    assert_eq!(runs("").await, [waits.as_str()]);
+    assert_eq!(runs(&format!("?task={}", task.as_str().unwrap())).await, Vec::<String>::new());
+    assert_eq!(runs(&format!("?task={}&archived=true", task.as_str().unwrap())).await, [done.as_str()]);
+    assert_eq!(runs("?archived=true").await.len(), 2);
+    assert_eq!((runs("?agent=bot").await.len(), runs("?agent=bot&archived=true").await.len()), (1, 2));
+    let far = test.post("/tick", &test.admin, json!({ "now": "2099-01-01T00:00:00Z" })).await;
+    assert_eq!(far.status, 422, "a mistyped year archives nothing");
+    assert_eq!(refold::compare(&test.file()).unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_tick_archives_so_many_and_says_that_more_is_left() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let set = json!({ "retention_days": 1 });
+    assert_eq!(test.call("PATCH", "/company", &test.admin, Some(set)).await.status, 200);
+    let many = 1_001;
+    for number in 0..many {
+        if number % 25 == 0 {
+            test.clock.advance(61_000);
+        }
+        let task = create(&test, &cast.mia, json!({ "title": "old" })).await;
+        let close = format!("/tasks/{}/complete", task["id"].as_str().unwrap());
+        assert_eq!(test.post(&close, &cast.mia, json!({ "outcome": "done" })).await.status, 200);
+    }
+    test.clock.advance(2 * DAY);
+    let tick = async || {
+        let ticked = test.post("/tick", &test.admin, json!({})).await.json();
+        (ticked["archived"].as_array().unwrap().len(), ticked["more"].as_bool().unwrap())
+    };
+    assert_eq!((tick().await, tick().await, tick().await), ((1_000, true), (1, false), (0, false)));
+    assert_eq!(test.get("/tasks", &cast.mia).await.json(), json!([]));
 }
 
 #[tokio::test]
@@ -166,6 +238,8 @@ async fn traces_show_runs_with_their_steps_since_a_time_or_a_day() {
     let partial = async |query: &str| test.get(query, &cast.mia).await.header("x-ok-partial").to_owned();
     assert_eq!(partial("/traces?limit=1").await, "");
     assert_eq!(test.call("PATCH", "/company", &test.admin, Some(json!({ "retention_days": 1 }))).await.status, 200);
+    assert_eq!(partial("/traces?limit=1").await, "", "nothing is archived before the tick");
+    assert_eq!(archived(&test).await.as_array().unwrap().len(), 2, "the task and its run");
     assert_eq!(partial("/traces?limit=1").await, "true");
     assert_eq!(partial("/traces").await, "");
     assert_eq!(partial("/traces?limit=1&since=2026-11-21").await, "");

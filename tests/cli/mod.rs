@@ -14,6 +14,8 @@ mod examples;
 mod gitops;
 pub mod guides;
 mod models;
+#[cfg(feature = "pdf")]
+mod pdf;
 mod people;
 mod policy;
 mod reference;

@@ -11,7 +11,9 @@ use crate::gate::declare::resource::Directory as _;
 use crate::gate::declare::target::{Fact, Target, Thing};
 use crate::policy::{Because, brain};
 use crate::store::brain::query::{self, After, Figures, Group, Measure, Sorted};
+use crate::store::brain::retention::{self, Overtaken};
 use crate::store::brain::{self as store, Flag, Proposal, Record, Version};
+use crate::store::content;
 use crate::store::search::{First, Words};
 use crate::types::collection::Collection;
 use crate::types::condition::{Condition, Order, Scalar};
@@ -102,6 +104,21 @@ impl Reader<'_> {
     /// Ids of records, of those too that are gone, after an id.
     pub fn record_ids(&self, of: &str, after: &str, limit: usize) -> Result<Vec<String>, Fault> {
         Ok(store::ids_after(self.conn()?, of, after, limit)?)
+    }
+
+    /// The versions of a collection's records that others took the place of before a time, so many of them.
+    pub fn overtaken_versions(&self, of: &str, before: Time, limit: usize) -> Result<Vec<Overtaken>, Fault> {
+        Ok(retention::overtaken(self.conn()?, of, before, limit)?)
+    }
+
+    /// The records that nobody has changed since a time, with their versions.
+    pub fn unchanged_records(&self, of: &Collection, since: Time, limit: usize) -> Result<Vec<(String, i64)>, Fault> {
+        Ok(retention::unchanged(self.conn()?, of, since, limit)?)
+    }
+
+    /// The parts of something that can be erased, each with the entry that holds it.
+    pub fn kept_parts(&self, id: &str) -> Result<Vec<(String, i64)>, Fault> {
+        Ok(content::parts(self.conn()?, id)?)
     }
 
     /// Who made a record, and when.

@@ -36,6 +36,16 @@ impl Reader<'_> {
         Ok(tasks::late(self.conn()?, now, limit)?)
     }
 
+    /// What closed before a time and is not archived.
+    pub fn tasks_to_archive(&self, before: Time, limit: usize) -> Result<Vec<Task>, Fault> {
+        Ok(tasks::to_archive(self.conn()?, before, limit)?)
+    }
+
+    /// What ended before a time and is not archived.
+    pub fn runs_to_archive(&self, before: Time, limit: usize) -> Result<Vec<Run>, Fault> {
+        Ok(runs::archive::due(self.conn()?, before, limit)?)
+    }
+
     /// What somebody has not finished.
     pub fn open_tasks_of(&self, owner: &ActorId) -> Result<Vec<Task>, Fault> {
         Ok(tasks::open_of(self.conn()?, owner)?)

@@ -14,6 +14,7 @@ use crate::operations::company::COMPANY;
 use crate::types::collection::{Collection, Source};
 use crate::types::field::Field;
 use crate::types::refusal::Stop;
+use crate::types::retention::Retention;
 use crate::types::scope::Reach;
 
 /// A collection.
@@ -31,6 +32,9 @@ pub struct ShownCollection {
     pub withheld: Vec<String>,
     /// Aggregates leave out groups of fewer records.
     pub smallest_group: u32,
+    /// For how long records and what they were are kept; absent where they are kept for good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retention: Option<Retention>,
     /// What its records mean.
     pub semantics: ShownSemantics,
     /// How often it has changed.
@@ -46,6 +50,7 @@ fn shown(of: &Collection, read: &Reader<'_>) -> Result<ShownCollection, Stop> {
         fields: of.spec.fields.clone(),
         withheld: Withheld::of(of, read).names(of).map(str::to_owned).collect(),
         smallest_group: of.smallest_group(),
+        retention: of.spec.retention,
         semantics: ShownSemantics::of(of, read),
         version: read.collection_version(of.name())?,
     })

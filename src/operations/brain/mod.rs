@@ -12,6 +12,7 @@ mod judged;
 mod plan;
 mod query;
 mod resource;
+mod retention;
 mod schema;
 mod search;
 mod seen;
@@ -41,6 +42,7 @@ pub use import::{Import, Imported, NewRecords};
 pub use judged::{Withheld, refused_labels, withheld};
 pub use query::{Ask, Query, Records, WhichRecords, answer};
 pub use resource::{COLLECTION, PROPOSAL, RECORD};
+pub(super) use retention::{Expired, expired};
 pub use schema::{
     Applied, Apply, NewProposal, OneProposal, Proposals, Propose, Reject, Rejection, ShowProposal, ShownProposal,
 };

@@ -310,6 +310,7 @@ fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<
             spec.retired.extend(gone);
         }
         Operation::Semantics(semantics) => spec.semantics = (**semantics).clone(),
+        Operation::Retention(retention) => spec.retention = Some(*retention).filter(|kept| !kept.is_empty()),
         Operation::Index { name, on } => fields.get_mut(name).ok_or_else(|| missing(name))?.index = *on,
     }
     Ok(())

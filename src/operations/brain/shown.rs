@@ -118,3 +118,8 @@ pub fn personal(of: &Collection, id: &str, version: i64, read: &Reader<'_>) -> R
 pub fn part(version: i64) -> String {
     format!("personal/{version}")
 }
+
+/// Of which version a part is.
+pub fn version_of(part: &str) -> Option<i64> {
+    part.strip_prefix("personal/")?.parse().ok()
+}

@@ -21,6 +21,8 @@ use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
 
 pub use decide::{Accept, Reject, Retract, Verdict};
+#[cfg(feature = "pdf")]
+pub use document::pdf::limited as pdf;
 pub use document::{DocumentText, NewDocument, Passage, Read, Upload};
 pub use list::{List, Quarantine, Show, Which};
 pub use propose::{NewKnowledge, Propose};

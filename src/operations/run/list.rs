@@ -7,7 +7,6 @@ use super::shown::{ShownRun, WholeRun, shown, stands, whole};
 use super::{RUN, find};
 use crate::gate::{Permit, Query, Reader, Spec, Target, get};
 use crate::operations::company::COMPANY;
-use crate::operations::task::kept_since;
 use crate::store::Position;
 use crate::store::runs::{self, Run};
 use crate::types::id::ActorId;
@@ -28,7 +27,7 @@ pub struct Which {
     /// Only those that stand so. Whom a kill switch holds stands as before, and is shown as held.
     #[arg(long)]
     pub status: Option<RunStatus>,
-    /// Those too that ended longer ago than the company keeps them in lists.
+    /// Those too that are archived: they ended longer ago than the company keeps runs in lists.
     #[serde(default)]
     #[arg(long)]
     pub archived: bool,
@@ -61,8 +60,8 @@ impl Query for List {
         let of = agent.as_ref().map(ActorId::as_str).unwrap_or_default();
         let (on, at) = (task.as_deref().unwrap_or_default(), status.map(RunStatus::name).unwrap_or_default());
         let what = format!("run.list {of} {} {on} {at} {archived}", on.len());
-        let ended_since = if archived { None } else { kept_since(read)? };
-        let sought = runs::Sought { agent, task, since: None, ended_since };
+        let list = if archived { &runs::archive::ALL } else { &runs::LIST };
+        let sought = runs::Sought { agent, task, since: None, archived };
         let stands_so = |run: &Run| status.is_none_or(|status| stands(run, read) == status);
         let seen = |run: &Run| sought.fits(run) && stands_so(run) && read.may("run.read", &read.run_target(run));
         let page = match (&sought.task, &sought.agent) {
@@ -70,8 +69,8 @@ impl Query for List {
                 let of_task = |from: &Position, limit| read.runs_of_task_after(task, from, limit);
                 read.page(&page, what, of_task, seen, runs::position)?
             }
-            (None, Some(agent)) => read.list_of(&runs::LIST, agent, &page, what, seen)?,
-            (None, None) => read.list(&runs::LIST, &page, what, seen)?,
+            (None, Some(agent)) => read.list_of(list, agent, &page, what, seen)?,
+            (None, None) => read.list(list, &page, what, seen)?,
         };
         Ok(Page { rows: page.rows.into_iter().map(|run| shown(run, read)).collect(), next: page.next })
     }

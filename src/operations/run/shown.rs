@@ -41,6 +41,8 @@ pub struct ShownRun {
     pub created_at: Time,
     pub started_at: Option<Time>,
     pub ended_at: Option<Time>,
+    /// When it left the lists.
+    pub archived_at: Option<Time>,
     /// How long it has taken, or took.
     pub duration_ms: i64,
 }
@@ -132,6 +134,7 @@ pub fn shown(run: Run, read: &Reader<'_>) -> ShownRun {
         created_at: run.created_at,
         started_at: run.started_at,
         ended_at: run.ended_at,
+        archived_at: run.archived_at,
         duration_ms: duration(run.started_at, run.ended_at.unwrap_or(read.now())),
     }
 }

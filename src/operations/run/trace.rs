@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::shown::{ShownStep, whole};
 use crate::gate::{Permit, Query, Reader, Spec, Target, get};
 use crate::operations::company::COMPANY;
-use crate::operations::task::kept_since;
-use crate::store::runs::{self, Run};
+use crate::store::runs::{self, Run, archive};
 use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery};
 use crate::types::refusal::{Refusal, Stop};
@@ -87,21 +86,18 @@ impl Query for List {
             limit => return Err(Refusal::bad_request(format!("limit: must be 1 to {MOST}, not {limit}")).into()),
         };
         let what = format!("trace.read {}", since.map(|since| since.0).unwrap_or_default());
-        let sought = runs::Sought { since, ..runs::Sought::default() };
+        let sought = runs::Sought { since, archived: true, ..runs::Sought::default() };
         let query = PageQuery { limit: Some(limit), cursor: input.cursor };
         let seen = |run: &Run| read.may("run.read", &read.run_target(run));
-        let page = read.list(&runs::LIST, &query, what.clone(), |run| sought.fits(run) && seen(run))?;
-        let is_archived =
-            kept_since(read)?.map(|since| move |run: &Run| run.ended_at.is_some_and(|ended| ended < since));
-        let is_partial = match (is_archived, &page.next) {
-            (Some(is_archived), Some(next)) => {
+        let page = read.list(&archive::ALL, &query, what.clone(), |run| sought.fits(run) && seen(run))?;
+        let is_partial = match &page.next {
+            Some(next) => {
                 let query = PageQuery { limit: Some(1), cursor: Some(next.clone()) };
-                let more =
-                    read.list(&runs::LIST, &query, what, |run| is_archived(run) && sought.fits(run) && seen(run))?;
+                let more = read.list(&archive::ARCHIVED, &query, what, |run| sought.fits(run) && seen(run))?;
                 // A scan that has ended before it found any may find one yet.
                 !more.rows.is_empty() || more.next.is_some()
             }
-            _ => false,
+            None => false,
         };
         let rows = page.rows.into_iter().map(|run| trace(run, read)).collect::<Result<_, _>>()?;
         Ok(Traces { page: Page { rows, next: page.next }, is_partial })

@@ -120,6 +120,7 @@ impl Change for Create {
             created_at: permit.now(),
             updated_at: permit.now(),
             closed_at: None,
+            archived_at: None,
         };
         draft.record(TaskCreated {
             id: id.clone(),

@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::shown::{ShownTask, WholeTask, shown, whole};
 use super::{OneTask, TASK, find};
@@ -13,7 +12,6 @@ use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery};
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
-use crate::types::time::{DAY, Time};
 use crate::types::work::TaskStatus;
 
 /// Which tasks. All of what is given must fit.
@@ -25,7 +23,7 @@ pub struct Which {
     /// Only those that stand so.
     #[arg(long)]
     pub status: Option<TaskStatus>,
-    /// Those too that closed longer ago than the company keeps them in lists.
+    /// Those too that are archived: they closed longer ago than the company keeps tasks in lists.
     #[serde(default)]
     #[arg(long)]
     pub archived: bool,
@@ -57,12 +55,12 @@ impl Query for List {
         let Which { owner, status, archived, page } = input;
         let owned = owner.as_ref().map(ActorId::as_str).unwrap_or_default();
         let what = format!("task.list {owned} {} {archived}", status.map(TaskStatus::name).unwrap_or_default());
-        let closed_since = if archived { None } else { kept_since(read)? };
-        let sought = tasks::Sought { owner, status, closed_since };
+        let list = if archived { &tasks::ALL } else { &tasks::LIST };
+        let sought = tasks::Sought { owner, status };
         let seen = |task: &Task| sought.fits(task) && read.may("task.read", &read.task_target(task));
         let page = match &sought.owner {
-            Some(owner) => read.list_of(&tasks::LIST, owner, &page, what, seen)?,
-            None => read.list(&tasks::LIST, &page, what, seen)?,
+            Some(owner) => read.list_of(list, owner, &page, what, seen)?,
+            None => read.list(list, &page, what, seen)?,
         };
         Ok(Page { rows: page.rows.into_iter().map(shown).collect(), next: page.next })
     }
@@ -70,12 +68,6 @@ impl Query for List {
     fn next(output: &Page<ShownTask>) -> Option<String> {
         output.next.clone()
     }
-}
-
-/// Since when what has ended stands in lists: for as long as the company says; none for good.
-pub(in crate::operations) fn kept_since(read: &Reader<'_>) -> Result<Option<Time>, Stop> {
-    let days = read.company()?.settings.get("retention_days").and_then(Value::as_i64).filter(|days| *days > 0);
-    Ok(days.map(|days| Time(read.now().0.saturating_sub(days.saturating_mul(DAY)))))
 }
 
 /// Show one task.

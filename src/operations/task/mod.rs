@@ -1,5 +1,6 @@
 //! Tasks: what people and agents have to do. An agent's own are done in runs.
 
+mod archive;
 mod assign;
 mod complete;
 mod create;
@@ -21,10 +22,10 @@ use crate::types::refusal::{Refusal, Stop};
 use crate::types::time::Time;
 use crate::types::work::TaskStatus;
 
+pub(super) use archive::{archived, kept_since};
 pub use assign::{Assign, Assignment};
 pub use complete::{Complete, Completion, Outcome};
 pub use create::{Create, NewTask};
-pub(super) use list::kept_since;
 pub use list::{List, Show, Which};
 pub use refer::{NewRef, Update};
 pub use resource::TASK;

@@ -33,6 +33,8 @@ pub struct ShownTask {
     pub created_at: Time,
     pub updated_at: Time,
     pub closed_at: Option<Time>,
+    /// When it left the lists.
+    pub archived_at: Option<Time>,
 }
 
 /// A task with all that belongs to it.
@@ -83,6 +85,7 @@ pub(super) fn shown(task: Task) -> ShownTask {
         created_at,
         updated_at,
         closed_at,
+        archived_at,
     } = task;
     ShownTask {
         id,
@@ -99,6 +102,7 @@ pub(super) fn shown(task: Task) -> ShownTask {
         created_at,
         updated_at,
         closed_at,
+        archived_at,
     }
 }
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::fold;
+use super::{fold, retention};
 use crate::store::event::{Content, Moment, Notify, Table, events};
 use crate::store::memory::{Memory, Touched};
 use crate::store::{search, to_json};
@@ -68,6 +68,15 @@ events! {
     } about [id, run] => {
         content: Content::SHOWN, tables: &[VERSION, search::TABLE], memory: Memory::Nothing,
         fold: Some(fold::deleted), notify: Notify::Nobody, news: None,
+    }
+    /// Earlier versions of records were removed, as the collection's `retention` says.
+    HistoryRemoved = "history_removed" {
+        collection: String,
+        /// Each record with the version that stays: those before it are gone.
+        rows: Vec<(Id, i64)>,
+    } about [] => {
+        content: Content::SHOWN.hiding("rows"), tables: &[VERSION], memory: Memory::Nothing,
+        fold: Some(retention::history_removed), notify: Notify::Nobody, news: None,
     }
     /// An earlier version of a record was restored as a new version.
     RecordRolledBack = "record_rolled_back" {

@@ -158,7 +158,8 @@ fn note(
     fields: &Map<String, Value>,
     run: Option<&Id>,
 ) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO record_version (collection, id, version, what, fields, by, run, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+    let sql = "INSERT INTO record_version (collection, id, version, what, fields, by, run, at, follows, removed) \
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)";
     moment.conn.prepare_cached(sql)?.execute(params![
         collection,
         id.as_str(),
@@ -167,7 +168,8 @@ fn note(
         to_json(fields)?,
         moment.by.as_str(),
         run.map(Id::as_str),
-        moment.at.0
+        moment.at.0,
+        version > 1
     ])?;
     Ok(())
 }

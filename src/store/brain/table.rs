@@ -57,6 +57,9 @@ pub fn made_by(of: &Collection) -> Vec<String> {
     };
     index("age", false, "created_at DESC, id".into());
     index("maker", false, "created_by, created_at DESC, id".into());
+    if of.spec.retention.is_some_and(|kept| kept.record_days.is_some()) {
+        index("changed", false, "updated_at, id".into());
+    }
     if !of.spec.key.is_empty() {
         index("key", true, of.spec.key.iter().map(|field| column(field)).collect::<Vec<_>>().join(", "));
     }

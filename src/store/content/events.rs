@@ -20,8 +20,9 @@ events! {
 }
 
 fn kept(event: &ContentKept, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let sql = "INSERT OR REPLACE INTO content (id, part, kept) VALUES (?, ?, ?)";
-    moment.conn.prepare_cached(sql)?.execute(params![event.id.as_str(), event.part, to_json(&event.kept)?])?;
+    let sql = "INSERT OR REPLACE INTO content (id, part, kept, seq) VALUES (?, ?, ?, ?)";
+    let row = params![event.id.as_str(), event.part, to_json(&event.kept)?, moment.seq];
+    moment.conn.prepare_cached(sql)?.execute(row)?;
     Ok(Touched::Nothing)
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::archive::archived;
 use super::fold::{
     answered, completed_step, decided_step, denied_step, dispatched_step, ended, failed, failed_step, held, raised,
     resumed, started, unknown_step, waiting,
@@ -162,5 +163,12 @@ events! {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(|event, moment| ended(moment, &event.id, RunStatus::Cancelled, None)),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
+    }
+    /// A run was archived: it ended longer ago than the company keeps runs in lists.
+    RunArchived = "run_archived" {
+        id: Id, task: Id, agent: ActorId, asker: ActorId,
+    } about [id, task, agent, asker] => {
+        content: Content::SHOWN, tables: &[RUN], memory: Memory::Nothing,
+        fold: Some(archived), notify: Notify::Nobody, news: None,
     }
 }

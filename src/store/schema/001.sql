@@ -284,6 +284,7 @@ CREATE TABLE content (
   id   TEXT NOT NULL,              -- a task or a run
   part TEXT NOT NULL,
   kept TEXT NOT NULL,              -- JSON
+  seq  INTEGER NOT NULL,           -- the entry that holds it
   PRIMARY KEY (id, part)
 ) STRICT, WITHOUT ROWID;
 -- What other programs' questions are about, as far as the company keeps it.
@@ -314,12 +315,17 @@ CREATE TABLE task (
   version    INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
-  closed_at  INTEGER
+  closed_at  INTEGER,
+  archived_at INTEGER                       -- it is out of the lists
 ) STRICT;
 CREATE INDEX task_to_be_told ON task (due_at, resolve_by, respond_by, status) WHERE closed_at IS NULL AND stalled = 0;
 CREATE INDEX task_by_age ON task (created_at DESC, id);
 CREATE INDEX task_by_owner ON task (owner, created_at DESC, id);
 CREATE INDEX task_by_creator ON task (creator, created_at DESC, id);
+CREATE INDEX task_listed_by_age ON task (created_at DESC, id) WHERE archived_at IS NULL;
+CREATE INDEX task_listed_by_owner ON task (owner, created_at DESC, id) WHERE archived_at IS NULL;
+CREATE INDEX task_listed_by_creator ON task (creator, created_at DESC, id) WHERE archived_at IS NULL;
+CREATE INDEX task_to_archive ON task (closed_at, id) WHERE closed_at IS NOT NULL AND archived_at IS NULL;
 CREATE TABLE task_ref (
   task  TEXT NOT NULL,
   place TEXT NOT NULL,             -- a collection, or url
@@ -421,12 +427,18 @@ CREATE TABLE run (
   created_at   INTEGER NOT NULL,
   started_at   INTEGER,
   ended_at     INTEGER,
+  archived_at  INTEGER,            -- it is out of the lists
   planned      INTEGER NOT NULL    -- its steps are a plan's
 ) STRICT;
 CREATE INDEX run_by_age ON run (created_at DESC, id);
 CREATE INDEX run_by_agent ON run (agent, created_at DESC, id);
 CREATE INDEX run_by_asker ON run (asker, created_at DESC, id);
 CREATE INDEX run_of_task ON run (task, created_at DESC, id);
+CREATE INDEX run_listed_by_age ON run (created_at DESC, id) WHERE archived_at IS NULL;
+CREATE INDEX run_listed_by_agent ON run (agent, created_at DESC, id) WHERE archived_at IS NULL;
+CREATE INDEX run_listed_by_asker ON run (asker, created_at DESC, id) WHERE archived_at IS NULL;
+CREATE INDEX run_archived_by_age ON run (created_at DESC, id) WHERE archived_at IS NOT NULL;
+CREATE INDEX run_to_archive ON run (ended_at, id) WHERE ended_at IS NOT NULL AND archived_at IS NULL;
 CREATE INDEX run_due ON run (due_at, id) WHERE due_at IS NOT NULL;
 CREATE INDEX run_due_for ON run (asker, due_at, id) WHERE due_at IS NOT NULL;
 CREATE INDEX run_of_parent ON run (parent) WHERE ended_at IS NULL;
@@ -480,8 +492,11 @@ CREATE TABLE record_version (
   by         TEXT NOT NULL,
   run        TEXT,
   at         INTEGER NOT NULL,
+  follows    INTEGER NOT NULL,     -- the version before it is kept, too
+  removed    INTEGER NOT NULL,     -- of the first one only who made the record stays
   PRIMARY KEY (collection, id, version)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX record_version_following ON record_version (collection, at, version) WHERE follows = 1;
 CREATE TABLE record_flag (
   id         TEXT PRIMARY KEY,
   collection TEXT NOT NULL,

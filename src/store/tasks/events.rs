@@ -50,6 +50,13 @@ events! {
         content: Content::SHOWN, tables: &[TASK], memory: Memory::Nothing,
         fold: Some(stalled), notify: Notify::AndShow(notify_of_stall), news: None,
     }
+    /// A task was archived: it closed longer ago than the company keeps tasks in lists.
+    TaskArchived = "task_archived" {
+        id: Id, owner: Option<ActorId>, creator: ActorId,
+    } about [id, owner, creator] => {
+        content: Content::SHOWN, tables: &[TASK], memory: Memory::Nothing,
+        fold: Some(archived), notify: Notify::Nobody, news: None,
+    }
     /// A task was completed or cancelled.
     TaskCompleted = "task_completed" {
         id: Id, owner: Option<ActorId>, creator: ActorId, outcome: TaskStatus,
@@ -104,6 +111,12 @@ fn referred(event: &TaskRefAdded, moment: &Moment<'_>) -> rusqlite::Result<Touch
 
 fn stalled(event: &TaskStalled, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let sql = "UPDATE task SET stalled = 1, version = version + 1, updated_at = ? WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, event.id.as_str()])?;
+    Ok(Touched::Nothing)
+}
+
+fn archived(event: &TaskArchived, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE task SET archived_at = ?1, version = version + 1, updated_at = ?1 WHERE id = ?2";
     moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, event.id.as_str()])?;
     Ok(Touched::Nothing)
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 
-use super::docx;
+use super::{docx, pdf};
 use crate::types::knowledge::DocumentType;
 
 /// The most bytes of a text.
@@ -14,6 +14,7 @@ pub(super) const MOST_TEXT: usize = 1 << 20;
 pub(super) fn text(kind: DocumentType, bytes: &[u8]) -> Result<String, String> {
     let raw = match kind {
         DocumentType::Docx => docx::text(bytes)?,
+        DocumentType::Pdf => pdf::text(bytes)?,
         DocumentType::Text | DocumentType::Markdown => utf8(bytes)?.to_owned(),
         DocumentType::Html => html(utf8(bytes)?)?,
         DocumentType::Csv => csv(utf8(bytes)?)?,

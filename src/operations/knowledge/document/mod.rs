@@ -5,6 +5,7 @@ mod chunks;
 mod docx;
 mod extract;
 mod passages;
+pub mod pdf;
 mod read;
 mod upload;
 

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use super::super::propose::{NewKnowledge, is_admitted, is_not_too_many, looked_at, recorded, whom};
 use super::super::scan;
 use super::super::shown::{ShownDocument, ShownKnowledge};
-use super::{chunks, extract};
+use super::{chunks, extract, pdf};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations::actor::{ACTOR, TEAM};
 use crate::operations::company::COMPANY;
@@ -70,7 +70,7 @@ pub enum Upload {}
 impl Change for Upload {
     const SPEC: Spec = Spec {
         name: "knowledge.upload",
-        doc: "Upload a document: text, Markdown, HTML, CSV or Word (.docx). It is read and indexed at once, and a knowledge \
+        doc: "Upload a document: text, Markdown, HTML, CSV, Word (.docx) or, where the server is built so, PDF. It is read and indexed at once, and a knowledge \
               entry like any: recalled, by its passages, once somebody else has accepted it.",
         scope: Reach::Full,
         route: post("/knowledge/documents").created().large().slow(),
@@ -168,8 +168,11 @@ fn key(input: &NewDocument) -> String {
 
 /// What a file says, before anything is dropped of it.
 fn raw(input: &NewDocument) -> Result<String, Stop> {
+    if let (DocumentType::Pdf, Some(why)) = (input.content_type, pdf::UNREAD) {
+        return Err(Refusal::field("content_type", why).into());
+    }
     let (field, bytes) = match (&input.text, &input.content_base64) {
-        (Some(_), None) if input.content_type == DocumentType::Docx => {
+        (Some(_), None) if !input.content_type.is_text() => {
             return Err(Refusal::field("content_base64", "must hold the file, which is no text").into());
         }
         (Some(text), None) => ("text", text.clone().into_bytes()),

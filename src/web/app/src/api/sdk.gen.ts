@@ -842,7 +842,7 @@ export const knowledgePropose = <ThrowOnError extends boolean = false>(options: 
 });
 
 /**
- * Upload a document: text, Markdown, HTML, CSV or Word (.docx). It is read and indexed at once, and a knowledge entry like any: recalled, by its passages, once somebody else has accepted it.
+ * Upload a document: text, Markdown, HTML, CSV, Word (.docx) or, where the server is built so, PDF. It is read and indexed at once, and a knowledge entry like any: recalled, by its passages, once somebody else has accepted it.
  */
 export const knowledgeUpload = <ThrowOnError extends boolean = false>(options: Options<KnowledgeUploadData, ThrowOnError>) => (options.client ?? client).post<KnowledgeUploadResponses, KnowledgeUploadErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1368,7 +1368,7 @@ export const taskRun = <ThrowOnError extends boolean = false>(options: Options<T
 });
 
 /**
- * Advance the clock once: expire tokens, approvals, delegations and knowledge, remind and escalate, and report stalled tasks. With a later time, also end the waits that are over by then.
+ * Advance the clock once: expire tokens, approvals, delegations and knowledge, remind and escalate, report stalled tasks, archive tasks and runs that ended long ago, and remove records and versions that their collections keep no longer. With a later time, also end the waits that are over by then.
  */
 export const tick = <ThrowOnError extends boolean = false>(options?: Options<TickData, ThrowOnError>) => (options?.client ?? client).post<TickResponses, TickErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

@@ -664,6 +664,10 @@ export type CollectionSpec = {
      */
     source?: Source | null;
     /**
+     * For how long records and what they were are kept; for good unless given.
+     */
+    retention?: Retention | null;
+    /**
      * What its records mean to people: entities, dimensions, metrics and other words for them.
      */
     semantics?: Semantics;
@@ -702,6 +706,10 @@ export type CollectionSpecInput = {
      */
     source?: Source | null;
     /**
+     * For how long records and what they were are kept; for good unless given.
+     */
+    retention?: Retention | null;
+    /**
      * What its records mean to people: entities, dimensions, metrics and other words for them.
      */
     semantics?: SemanticsInput;
@@ -728,7 +736,7 @@ export type CompanyAnswer = {
      */
     hours: Hours;
     /**
-     * For how many days tasks and runs that have ended stand in lists; 0 for good. Nothing is deleted by it.
+     * After how many days tasks and runs that have ended are archived: out of the lists; 0 for never. Nothing is deleted by it.
      */
     retention_days: number;
     approvals: ApprovalSettings;
@@ -1041,7 +1049,7 @@ export type DocumentText = {
 /**
  * What a document is made of.
  */
-export type DocumentType = 'text/plain' | 'text/markdown' | 'text/html' | 'text/csv' | 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
+export type DocumentType = 'text/plain' | 'text/markdown' | 'text/html' | 'text/csv' | 'application/vnd.openxmlformats-officedocument.wordprocessingml.document' | 'application/pdf';
 
 /**
  * What is in force, held against what was declared.
@@ -2960,7 +2968,7 @@ export type NewSettings = {
      */
     hours?: Hours;
     /**
-     * For how many days tasks and runs that have ended stand in lists; 0 for good. Nothing is deleted by it.
+     * After how many days tasks and runs that have ended are archived: out of the lists; 0 for never. Nothing is deleted by it.
      */
     retention_days?: number;
     approvals?: ApprovalSettings;
@@ -3409,6 +3417,8 @@ export type Operation = {
 } | {
     semantics: Semantics;
 } | {
+    retention: Retention;
+} | {
     retire: {
         [key: string]: never;
     };
@@ -3458,6 +3468,8 @@ export type OperationInput = {
 } | {
     semantics: SemanticsInput;
 } | {
+    retention: Retention;
+} | {
     retire: {
         [key: string]: never;
     };
@@ -3495,7 +3507,7 @@ export type OtherSettings = {
      */
     hours?: Hours | null;
     /**
-     * For how many days tasks and runs that have ended stand in lists; 0 for good. Nothing is deleted by it.
+     * After how many days tasks and runs that have ended are archived: out of the lists; 0 for never. Nothing is deleted by it.
      */
     retention_days?: number | null;
     approvals?: ApprovalSettings | null;
@@ -3940,6 +3952,21 @@ export type Results = {
 export type Results2 = {
     page: PageShown;
     results: Array<FoundAction>;
+};
+
+/**
+ * For how long records and what they were are kept; what is left out is kept for good.
+ */
+export type Retention = {
+    /**
+     * So many days after a version of a record was replaced, or its record was deleted, it is removed; 1 to 36500, and at most
+     * `record_days`, which holds unless it is given.
+     */
+    history_days?: number | null;
+    /**
+     * So many days after its last change a record is removed, with all that it was; 1 to 36500.
+     */
+    record_days?: number | null;
 };
 
 /**
@@ -4594,6 +4621,10 @@ export type ShownCollection = {
      */
     smallest_group: number;
     /**
+     * For how long records and what they were are kept; absent where they are kept for good.
+     */
+    retention?: Retention | null;
+    /**
      * What its records mean.
      */
     semantics: ShownSemantics;
@@ -5010,6 +5041,10 @@ export type ShownRun = {
     started_at: string | null;
     ended_at: string | null;
     /**
+     * When it left the lists.
+     */
+    archived_at: string | null;
+    /**
      * How long it has taken, or took.
      */
     duration_ms: number;
@@ -5102,6 +5137,10 @@ export type ShownTask = {
     created_at: string;
     updated_at: string;
     closed_at: string | null;
+    /**
+     * When it left the lists.
+     */
+    archived_at: string | null;
 };
 
 /**
@@ -5487,6 +5526,14 @@ export type Ticked = {
      */
     stalled: Array<string>;
     /**
+     * Ids of the tasks and runs that left the lists: they ended longer ago than the company keeps them there.
+     */
+    archived: Array<string>;
+    /**
+     * How many records, and earlier versions of records, were removed, as the `retention` of their collections says.
+     */
+    removed: number;
+    /**
      * More is due; tick again.
      */
     more: boolean;
@@ -5779,7 +5826,7 @@ export type Which10 = {
      */
     status?: TaskStatus | null;
     /**
-     * Those too that closed longer ago than the company keeps them in lists.
+     * Those too that are archived: they closed longer ago than the company keeps tasks in lists.
      */
     archived?: boolean;
     /**
@@ -6011,7 +6058,7 @@ export type Which8 = {
      */
     status?: RunStatus | null;
     /**
-     * Those too that ended longer ago than the company keeps them in lists.
+     * Those too that are archived: they ended longer ago than the company keeps runs in lists.
      */
     archived?: boolean;
     /**
@@ -6188,6 +6235,10 @@ export type WholeRun = {
     started_at: string | null;
     ended_at: string | null;
     /**
+     * When it left the lists.
+     */
+    archived_at: string | null;
+    /**
      * How long it has taken, or took.
      */
     duration_ms: number;
@@ -6236,6 +6287,10 @@ export type WholeTask = {
     created_at: string;
     updated_at: string;
     closed_at: string | null;
+    /**
+     * When it left the lists.
+     */
+    archived_at: string | null;
     /**
      * What is to come of it; none where nothing was said, or where it is erased.
      */
@@ -11298,7 +11353,7 @@ export type CompanyUpdateData = {
          */
         hours?: Hours | null;
         /**
-         * For how many days tasks and runs that have ended stand in lists; 0 for good. Nothing is deleted by it.
+         * After how many days tasks and runs that have ended are archived: out of the lists; 0 for never. Nothing is deleted by it.
          */
         retention_days?: number | null;
         approvals?: ApprovalSettings | null;
@@ -11427,7 +11482,7 @@ export type CompanyReplaceData = {
          */
         hours?: Hours;
         /**
-         * For how many days tasks and runs that have ended stand in lists; 0 for good. Nothing is deleted by it.
+         * After how many days tasks and runs that have ended are archived: out of the lists; 0 for never. Nothing is deleted by it.
          */
         retention_days?: number;
         approvals?: ApprovalSettings;
@@ -15469,7 +15524,7 @@ export type RunListData = {
          */
         status?: RunStatus | null;
         /**
-         * Those too that ended longer ago than the company keeps them in lists.
+         * Those too that are archived: they ended longer ago than the company keeps runs in lists.
          */
         archived?: boolean;
         /**
@@ -16693,7 +16748,7 @@ export type TaskListData = {
          */
         status?: TaskStatus | null;
         /**
-         * Those too that closed longer ago than the company keeps them in lists.
+         * Those too that are archived: they closed longer ago than the company keeps tasks in lists.
          */
         archived?: boolean;
         /**

@@ -1728,7 +1728,7 @@ export const knowledgeProposeMutation = (options?: Partial<Options<KnowledgeProp
 };
 
 /**
- * Upload a document: text, Markdown, HTML, CSV or Word (.docx). It is read and indexed at once, and a knowledge entry like any: recalled, by its passages, once somebody else has accepted it.
+ * Upload a document: text, Markdown, HTML, CSV, Word (.docx) or, where the server is built so, PDF. It is read and indexed at once, and a knowledge entry like any: recalled, by its passages, once somebody else has accepted it.
  */
 export const knowledgeUploadMutation = (options?: Partial<Options<KnowledgeUploadData>>): UseMutationOptions<KnowledgeUploadResponse, KnowledgeUploadError, Options<KnowledgeUploadData>> => {
     const mutationOptions: UseMutationOptions<KnowledgeUploadResponse, KnowledgeUploadError, Options<KnowledgeUploadData>> = {
@@ -2766,7 +2766,7 @@ export const taskRunMutation = (options?: Partial<Options<TaskRunData>>): UseMut
 };
 
 /**
- * Advance the clock once: expire tokens, approvals, delegations and knowledge, remind and escalate, and report stalled tasks. With a later time, also end the waits that are over by then.
+ * Advance the clock once: expire tokens, approvals, delegations and knowledge, remind and escalate, report stalled tasks, archive tasks and runs that ended long ago, and remove records and versions that their collections keep no longer. With a later time, also end the waits that are over by then.
  */
 export const tickMutation = (options?: Partial<Options<TickData>>): UseMutationOptions<TickResponse, TickError, Options<TickData>> => {
     const mutationOptions: UseMutationOptions<TickResponse, TickError, Options<TickData>> = {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { EventRecord, ShownRun, ShownTask } from '../../api';
 import { asks, cents, decisions, isOverdue, saidIn, sooner, span, standing, titleOf } from './words';
 
-const task = (more: Partial<ShownTask>): ShownTask => ({ id: 'tsk', title: 't', status: 'assigned', owner: 'max', created_by: 'ana', priority: 'normal', version: 1, created_at: '2026-01-01T00:00:00Z', due_at: null, sla: null, stalled: false, parent: null, updated_at: '2026-01-01T00:00:00Z', closed_at: null, ...more });
+const task = (more: Partial<ShownTask>): ShownTask => ({ id: 'tsk', title: 't', status: 'assigned', owner: 'max', created_by: 'ana', priority: 'normal', version: 1, created_at: '2026-01-01T00:00:00Z', due_at: null, sla: null, stalled: false, parent: null, updated_at: '2026-01-01T00:00:00Z', closed_at: null, archived_at: null, ...more });
 
 test('lengths of time are told in the largest fitting unit', () => {
   expect([340, 12_400, 90_000, 7_500_000, 7_200_000, 260_000_000].map(span)).toEqual(['340 ms', '12 s', '2 min', '2 h 5 min', '2 h', '3 days']);

@@ -1,0 +1,20 @@
+//! `ok` as the process that reads one PDF for another `ok`, which limits itself (`operations::knowledge::pdf`). No command:
+//! people have no use for it.
+
+use super::exit::Exit;
+use super::show;
+use crate::operations::knowledge::pdf::{ARGUMENT, text};
+
+/// Whether this process is that one.
+pub fn is_asked() -> bool {
+    std::env::args_os().nth(1).is_some_and(|first| first == ARGUMENT)
+}
+
+/// What the other one is told: the text and 0, or the reason and 1.
+pub fn read() -> Exit {
+    let (exit, said) = match text(std::io::stdin().lock()) {
+        Ok(text) => (Exit::Done, text),
+        Err(why) => (Exit::Failed, why),
+    };
+    show::piped(said.as_bytes()).map_or_else(|_| Exit::Failed, |()| exit)
+}

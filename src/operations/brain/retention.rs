@@ -1,0 +1,80 @@
+//! What is older than its collection keeps. The tick removes it: earlier versions, records that nobody has changed for long, and
+//! what was personal of either, which is erased from the log.
+
+use super::shown::version_of;
+use crate::gate::{Draft, Reader};
+use crate::store::brain::events::{HistoryRemoved, RecordDeleted};
+use crate::store::context::events::ContextForgotten;
+use crate::types::collection::Collection;
+use crate::types::id::Id;
+use crate::types::refusal::Stop;
+use crate::types::time::{DAY, Time};
+
+/// What of one collection is to go.
+pub struct Expired {
+    collection: String,
+    /// Records, with the versions at which they go.
+    records: Vec<(Id, i64)>,
+    /// Records of which earlier versions go, with the version that stays.
+    rows: Vec<(Id, i64)>,
+    /// How many versions and records go.
+    pub count: usize,
+}
+
+/// What is to go by a time, at most so much.
+pub fn expired(now: Time, most: usize, read: &Reader<'_>) -> Result<Vec<Expired>, Stop> {
+    let (mut all, mut left) = (Vec::new(), most);
+    for of in read.all_collections() {
+        let expired = expired_of(of, now, left, read)?;
+        left -= expired.count.min(left);
+        all.extend(Some(expired).filter(|expired| expired.count > 0));
+    }
+    Ok(all)
+}
+
+fn expired_of(of: &Collection, now: Time, most: usize, read: &Reader<'_>) -> Result<Expired, Stop> {
+    let kept = of.spec.retention.unwrap_or_default();
+    let before = |days: u32| now.plus_ms(-DAY * i64::from(days));
+    let overtaken = match kept.history().filter(|_| most > 0) {
+        Some(days) => read.overtaken_versions(of.name(), before(days), most)?,
+        None => Vec::new(),
+    };
+    let mut count: usize = overtaken.iter().map(|one| one.count).sum();
+    let mut rows: Vec<_> = overtaken.into_iter().map(|one| (Id::stored(&one.id), one.from)).collect();
+    // A record goes when all that it was has gone, so that little goes at once.
+    let left = most.saturating_sub(count);
+    let unchanged = match kept.record_days.filter(|_| left > 0) {
+        Some(days) => read.unchanged_records(of, before(days), left)?,
+        None => Vec::new(),
+    };
+    count += unchanged.len();
+    let records: Vec<_> = unchanged.into_iter().map(|(id, version)| (Id::stored(&id), version + 1)).collect();
+    rows.retain(|(id, _)| records.iter().all(|(gone, _)| gone != id));
+    rows.extend(records.iter().cloned());
+    Ok(Expired { collection: of.name().to_owned(), records, rows, count })
+}
+
+impl Expired {
+    pub fn record(self, draft: &mut Draft<'_>) -> Result<(), Stop> {
+        let Expired { collection, records, rows, .. } = self;
+        let (mut events, mut contents) = (Vec::new(), Vec::new());
+        for (id, from) in &rows {
+            let parts = draft.read().kept_parts(id.as_str())?;
+            let gone = parts.into_iter().filter(|(part, _)| version_of(part).is_some_and(|version| version < *from));
+            for (part, seq) in gone {
+                events.push(seq);
+                contents.push((id.clone(), part));
+            }
+        }
+        for (id, version) in records {
+            draft.record(RecordDeleted { collection: collection.clone(), id, version, run: None })?;
+        }
+        let reason = format!("the retention of the collection {collection}");
+        draft.record(HistoryRemoved { collection, rows })?;
+        if !events.is_empty() {
+            let (approvals, entities) = (Vec::new(), Vec::new());
+            draft.record(ContextForgotten { events, reason, approvals, contents, entities })?;
+        }
+        Ok(())
+    }
+}

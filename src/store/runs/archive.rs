@@ -1,0 +1,30 @@
+//! Runs that are out of the lists: those that ended longer ago than the company keeps runs there.
+
+use rusqlite::{Connection, params};
+
+use super::events::RunArchived;
+use super::{COLUMNS, LIST, Run, read};
+use crate::store::event::Moment;
+use crate::store::list::List;
+use crate::store::memory::Touched;
+use crate::types::time::Time;
+
+/// How all runs are listed, those that are archived too.
+pub const ALL: List<Run> = List { there: "TRUE", ..LIST };
+/// How those are listed that are archived.
+pub const ARCHIVED: List<Run> = List { there: "archived_at IS NOT NULL", ..LIST };
+
+/// Runs that ended before a time and are not archived, in the order in which they ended.
+pub fn due(conn: &Connection, before: Time, limit: usize) -> rusqlite::Result<Vec<Run>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM run WHERE ended_at < ? AND archived_at IS NULL ORDER BY ended_at, id LIMIT ?"
+    ))?
+    .query_map(params![before.0, limit as i64], read)?
+    .collect()
+}
+
+pub(super) fn archived(event: &RunArchived, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE run SET archived_at = ? WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, event.id.as_str()])?;
+    Ok(Touched::Nothing)
+}
