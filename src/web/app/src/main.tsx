@@ -12,13 +12,12 @@ import { meReadOptions, queries } from './api';
 import { lendNonce, nonce, trustStyles } from './nonce';
 import { cansOptions } from './parts/guard';
 import { router } from './router';
-import { begin, currentToken } from './session';
+import { currentToken } from './session';
 import { theme } from './theme';
 
 trustStyles();
 lendNonce();
-begin(window.location, window.history, window.sessionStorage);
-// Every page waits for these two: they are asked for while the first one is being drawn.
+// These two have been asked ahead: nothing else may ask for them before.
 if (currentToken()) {
   void queries.prefetchQuery({ ...meReadOptions(), staleTime: 60_000 });
   void queries.prefetchQuery(cansOptions());

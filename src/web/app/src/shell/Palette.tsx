@@ -10,7 +10,7 @@ import { whereIs } from '../pages/data/hit';
 import { useActors } from '../parts/Actor';
 import { Icon } from '../parts/icons';
 import { useMine } from '../pages/work/useWork';
-import { leave } from './Nav';
+import { leave } from './leave';
 import { PAGES } from './pages';
 import { usePending } from './useMe';
 

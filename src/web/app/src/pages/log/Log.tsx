@@ -1,11 +1,10 @@
-import { ActionIcon, Button, Menu, Select } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { Link, Outlet, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useMemo, useRef } from 'react';
+import { lazy, Suspense, useEffect, useEffectEvent, useMemo, useRef } from 'react';
 import type { EventRecord } from '../../api';
-import { useActors } from '../../parts/Actor';
 import { Icon, type IconName } from '../../parts/icons';
-import { fieldsOf, Sentence, TYPES } from '../../parts/Sentence';
+import { fieldsOf, Sentence } from '../../parts/Sentence';
 import { Empty, Shown } from '../../parts/states';
 import { When } from '../../parts/When';
 import type { LogSearch } from '../../router';
@@ -13,6 +12,9 @@ import { isTyping } from '../../shell/typing';
 import css from './log.module.css';
 import { useLog } from './useLog';
 import { useMediaQuery } from '@mantine/hooks';
+
+// The rows do not wait for what filters them.
+const Filters = lazy(() => import('./Filters'));
 
 const SIGNS: Record<string, IconName> = { allow: 'check', deny: 'x', needs_approval: 'clock', system: 'settings' };
 
@@ -30,7 +32,11 @@ export function Log() {
       <section className={css.list} aria-label="Events">
         <header className={css.head}>
           {seq ? <h2 style={{ fontSize: 'var(--t-xl)', marginRight: 'auto' }}>Log</h2> : <h1>Log</h1>}
-          <Filters search={search} events={newestFirst} />
+          <div className={css.filters}>
+            <Suspense>
+              <Filters search={search} events={newestFirst} />
+            </Suspense>
+          </div>
         </header>
         <Shown read={log.newest} rows={10}>
           {() => (newestFirst.length === 0 ? <None log={log} /> : <Rows events={newestFirst} seq={seq} search={search} end={log} />)}
@@ -41,51 +47,6 @@ export function Log() {
           <Outlet />
         </aside>
       )}
-    </div>
-  );
-}
-
-function Filters({ search, events }: { search: LogSearch; events: EventRecord[] }) {
-  const navigate = useNavigate();
-  const { all } = useActors();
-  const set = (next: Partial<LogSearch>) => void navigate({ to: '.', search: (before: LogSearch) => ({ ...before, ...next }) as never });
-  const people = useMemo(() => all.filter(({ kind }) => kind !== 'team').map(({ id, name }) => ({ value: id, label: name ? `${name} (${id})` : id })), [all]);
-  return (
-    <div className={css.filters}>
-      <Select placeholder="Any decision" aria-label="decision" clearable value={search.decision ?? null} onChange={(decision) => set({ decision: decision ?? undefined })} data={[{ value: 'allow', label: 'allowed' }, { value: 'needs_approval', label: 'needs approval' }, { value: 'deny', label: 'denied' }, { value: 'system', label: 'by the server' }]} />
-      <Select placeholder="Anybody" aria-label="actor" clearable searchable limit={50} value={search.actor ?? null} onChange={(actor) => set({ actor: actor ?? undefined })} data={people} />
-      <Select placeholder="Any type" aria-label="type of event" clearable searchable value={search.type ?? null} onChange={(type) => set({ type: type ?? undefined })} data={TYPES} />
-      <Export events={events} />
-    </div>
-  );
-}
-
-/** What is listed, as a file. A whole log with its proofs is exported on the machine of the server. */
-function Export({ events }: { events: EventRecord[] }) {
-  const save = (name: string, text: string, type: string) => {
-    const address = URL.createObjectURL(new Blob([text], { type }));
-    const link = Object.assign(document.createElement('a'), { href: address, download: name });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(address), 10_000);
-  };
-  const lines = () => events.toReversed().map((record) => JSON.stringify(record));
-  return (
-    <div style={{ width: 'auto', flex: 'none' }}>
-      <Menu position="bottom-end" shadow="md">
-        <Menu.Target>
-          <ActionIcon variant="default" size={36} aria-label="Export">
-            <Icon name="download" />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Label>The {events.length.toLocaleString()} events listed</Menu.Label>
-          <Menu.Item onClick={() => save('events.jsonl', `${lines().join('\n')}\n`, 'application/x-ndjson')}>JSON, one a line</Menu.Item>
-          <Menu.Divider />
-          <Menu.Label>
-            With proofs, for an auditor: <code>ok audit export DIR</code>
-          </Menu.Label>
-        </Menu.Dropdown>
-      </Menu>
     </div>
   );
 }
@@ -108,12 +69,20 @@ function Earlier({ log }: { log: ReturnType<typeof useLog> }) {
   );
 }
 
+/** So many rows before the end the earlier ones are read. */
+const AHEAD = 30;
+
 function Rows({ events, seq, search, end }: { events: EventRecord[]; seq?: string; search: LogSearch; end: ReturnType<typeof useLog> }) {
   const scroll = useRef<HTMLDivElement>(null);
   const navigate = useNavigate();
   const isSmall = useMediaQuery('(max-width: 767px)');
   const rows = useVirtualizer({ count: events.length, getScrollElement: () => scroll.current, estimateSize: () => (isSmall ? 64 : 40), overscan: 12 });
   useEffect(() => rows.measure(), [isSmall, rows]);
+  const last = rows.getVirtualItems().at(-1)?.index ?? 0;
+  const readOn = useEffectEvent(() => void end.before());
+  useEffect(() => {
+    if (last + AHEAD >= events.length) readOn();
+  }, [last, events.length]);
   return (
     <div ref={scroll} className={css.scroll}>
       <div style={{ height: rows.getTotalSize(), position: 'relative' }}>
