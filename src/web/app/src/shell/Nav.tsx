@@ -8,18 +8,17 @@ import { Kbd } from '../parts/Page';
 import { idle } from './idle';
 import { mod, PAGES } from './pages';
 import css from './shell.module.css';
-import { MOST_PENDING, useCompany, useKills, useMe, usePending, waitsFor } from './useMe';
+import { useCompany, useKills, useMe, usePending } from './useMe';
 import { useMine } from '../pages/work/useWork';
 import { Said } from '../parts/Said';
 
 const WhoMenu = lazy(() => idle().then(() => import('./WhoMenu')));
 
 export function Nav({ close }: { close?: () => void }) {
-  const me = useMe();
   const company = useCompany();
-  const pending = usePending().data ?? [];
-  const waiting = pending.filter((approval) => waitsFor(approval, me?.id)).length;
-  const orMore = pending.length >= MOST_PENDING ? '+' : '';
+  const pending = usePending();
+  const waiting = pending.data?.length ?? 0;
+  const orMore = pending.hasMore ? '+' : '';
   const { questions, todo } = useMine();
   const engaged = useKills().data?.length ?? 0;
   return (

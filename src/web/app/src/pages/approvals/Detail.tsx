@@ -11,7 +11,8 @@ import { Shown } from '../../parts/states';
 import { Table } from '../../parts/Table';
 import { State } from '../../parts/Verdict';
 import { When } from '../../parts/When';
-import { useListed, useShow } from './Approvals';
+import { usePending } from '../../shell/useMe';
+import { useShow } from './Approvals';
 import css from './approvals.module.css';
 import { Decide } from './Decide';
 import parts from '../../parts/parts.module.css';
@@ -249,7 +250,7 @@ function Bound({ approval }: { approval: ShownApproval }) {
 function useNext(id: string) {
   const navigate = useNavigate();
   const show = useShow();
-  const { list } = useListed('mine');
+  const list = usePending().data ?? [];
   const at = list.findIndex((approval) => approval.id === id);
   const next = list[at + 1] ?? list[at - 1];
   return () => {
