@@ -1,4 +1,5 @@
 import { ActionIcon, Button } from '@mantine/core';
+import { useHotkeys } from '@mantine/hooks';
 import { spotlight } from '@mantine/spotlight';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
@@ -60,6 +61,8 @@ function SignedIn() {
 function Frame() {
   const reads = useCan('event.list');
   useFollowing(reads && reads.decision === 'allow');
+  // Somebody may be faster than the palette is loaded: it opens when it is.
+  useHotkeys([['mod+K', () => spotlight.open()]]);
   const [isOpen, setOpen] = useState(false);
   const company = useCompany();
   const { pathname } = useLocation();

@@ -11,6 +11,7 @@ import { When } from '../../parts/When';
 import { isTyping } from '../../shell/typing';
 import { useApprovals, type Show } from '../../shell/useMe';
 import css from './approvals.module.css';
+import { useSummary } from './useSummary';
 import { Said } from '../../parts/Said';
 
 export function useShow(): Show {
@@ -26,6 +27,7 @@ export function Approvals() {
   const read = useApprovals(show);
   const list = read.data ?? NONE;
   useStepping(list, id, read.more);
+  useFirst(list, id);
   useEffect(() => {
     if (!id) document.title = 'Approvals · ok';
   }, [id]);
@@ -70,6 +72,7 @@ function Nothing({ show }: { show: Show }) {
 }
 
 function Rows({ list, show, more }: { list: ShownApproval[]; show: Show; more: () => void }) {
+  const summary = useSummary();
   return (
     <VirtualRows list={list} height={112} className={css.scroll} more={more}>
       {(approval, style) => {
@@ -80,13 +83,23 @@ function Rows({ list, show, more }: { list: ShownApproval[]; show: Show; more: (
               <Actor id={approval.actor} plain />
               <When at={approval.created_at} />
             </span>
-            <Said className={css.itemTitle}>{approval.summary}</Said>
+            <Said className={css.itemTitle}>{summary(approval)}</Said>
             {approval.status === 'pending' ? <Tag tone="wait" icon="clock">{open.map(({ kind }) => kind).join(', ') || 'pending'}</Tag> : <State state={approval.status} />}
           </Link>
         );
       }}
     </VirtualRows>
   );
+}
+
+/** Where the list and one of it stand side by side, the first is open from the beginning. */
+function useFirst(list: ShownApproval[], id: string | undefined) {
+  const navigate = useNavigate();
+  const first = list[0]?.id;
+  useEffect(() => {
+    if (id || !first || !window.matchMedia('(min-width: 768px)').matches) return;
+    void navigate({ to: '/approvals/$id', params: { id: first }, search: (before) => before as never, replace: true });
+  }, [first, id, navigate]);
 }
 
 /** j and k go to the next and the one before. */

@@ -15,6 +15,7 @@ import { usePending } from '../../shell/useMe';
 import { useShow } from './Approvals';
 import css from './approvals.module.css';
 import { Decide } from './Decide';
+import { useSummary } from './useSummary';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
 
@@ -23,9 +24,11 @@ export function Detail() {
   const approval = useQuery({ ...approvalReadOptions({ path: { id } }), refetchInterval: 15_000 });
   const next = useNext(id);
   const explained = useQuery(approvalExplainOptions({ path: { id } }));
+  const summary = useSummary();
+  const title = approval.data ? summary(approval.data) : 'Approval';
   useEffect(() => {
-    document.title = `${approval.data?.summary ?? 'Approval'} · ok`;
-  }, [approval.data?.summary]);
+    document.title = `${title} · ok`;
+  }, [title]);
   return (
     <div className={css.pad}>
       <Link to="/approvals" search={(before) => before as never} className={css.back}>
@@ -49,10 +52,11 @@ export function Detail() {
 }
 
 function Head({ approval }: { approval: ShownApproval }) {
+  const summary = useSummary();
   return (
     <header className={css.head}>
       <h1>
-        <Said>{approval.summary}</Said>
+        <Said>{summary(approval)}</Said>
       </h1>
       <div className={parts.meta}>
         <State state={approval.status} />

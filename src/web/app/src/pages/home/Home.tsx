@@ -10,6 +10,7 @@ import { fieldsOf, Sentence } from '../../parts/Sentence';
 import { Empty, Failed, Loading, Shown } from '../../parts/states';
 import { When } from '../../parts/When';
 import { useMe, usePending } from '../../shell/useMe';
+import { useSummary } from '../approvals/useSummary';
 import { useMine } from '../work/useWork';
 import { Health } from './Health';
 import { Decisions } from './Decisions';
@@ -47,6 +48,7 @@ const MOST = 6;
 
 function Waiting() {
   const pending = usePending();
+  const summary = useSummary();
   const { questions, held, todo } = useMine();
   const mine = pending.data ?? [];
   const isNothing = mine.length + questions.length + held.length + todo.length === 0;
@@ -67,7 +69,7 @@ function Waiting() {
               ))}
               {mine.slice(0, MOST).map((approval) => (
                 <Row key={approval.id} to={`/approvals/${approval.id}`} icon="clock" tone="wait" at={approval.created_at} about={approval.reason}>
-                  {approval.summary}
+                  {summary(approval)}
                 </Row>
               ))}
               {held.slice(0, MOST).map((run) => (
