@@ -23,23 +23,37 @@ const mayOptions = (op: string, target?: string, input?: unknown) =>
     retry: false,
   });
 
+const NONE: readonly string[] = [];
+
 type Answer<T> = { data?: T; response?: Response };
 
 const isWaiting = (data: unknown): data is { approval: string; message: string } =>
   typeof data === 'object' && data !== null && (data as { error?: string }).error === 'needs_approval';
 
+/** What is wrong with a form: by the name of its field. */
+export type Wrong = Record<string, string>;
+
+/** Each problem begins with the field that it is about: those of these fields, and whether that is all of them. */
+export function wrongFields(error: unknown, fields: readonly string[]): { wrong: Wrong; isAll: boolean } {
+  const problems = error instanceof Refused && error.status === 422 ? (error.problems.length > 0 ? error.problems : [error.message]) : [];
+  const told = problems.map((problem) => /^(\w+)[\w.[\]]*: (.*)$/s.exec(problem)).filter((one) => one !== null && fields.includes(one[1] ?? ''));
+  return { wrong: Object.fromEntries(told.map((one) => [one?.[1], one?.[2]])) as Wrong, isAll: problems.length > 0 && told.length === problems.length };
+}
+
 /**
  * Runs a change and tells how it ended. A call that waits for people is told with the way to it; a refusal with its
- * reason. Answers the result only when it was carried out.
+ * reason. Answers the result only when it was carried out. What is wrong with one of `fields` is for the form to show.
  */
-export function useAct() {
+export function useAct(fields: readonly string[] = NONE) {
   const [busy, setBusy] = useState(false);
+  const [wrong, setWrong] = useState<Wrong>({});
   // One key for one intent: a second click while the first is on its way does nothing.
   const running = useRef(false);
   const act = useCallback(async function act<T>(call: (headers: { 'Idempotency-Key': string }) => Promise<Answer<T>>, done?: ReactNode | ((data: Exclude<T, { error: string }>) => ReactNode)): Promise<Exclude<T, { error: string }> | undefined> {
     if (running.current) return undefined;
     running.current = true;
     setBusy(true);
+    setWrong({});
     try {
       const { data, response } = await call({ 'Idempotency-Key': crypto.randomUUID() });
       if (response?.status === 202 && isWaiting(data)) {
@@ -61,15 +75,17 @@ export function useAct() {
       if (message) notifications.show({ color: 'teal', message });
       return answer;
     } catch (error) {
-      tell(error);
+      const found = wrongFields(error, fields);
+      setWrong(found.wrong);
+      if (!found.isAll) tell(error);
       return undefined;
     } finally {
       running.current = false;
       setBusy(false);
       void queries.invalidateQueries();
     }
-  }, []);
-  return { act, busy };
+  }, [fields]);
+  return { act, busy, wrong };
 }
 
 export function tell(error: unknown) {

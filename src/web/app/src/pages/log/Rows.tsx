@@ -82,7 +82,7 @@ function Crowd({ group, toggle, style }: { group: Group; toggle: () => void; sty
   const types = [...new Set(events.map((record) => fieldsOf(record).type))];
   return (
     <button type="button" className={`${css.row} ${css.crowd}`} style={style} aria-expanded={isOpen} onClick={toggle}>
-      <span className={css.count}>{events.length}</span>
+      <span className={css.count}>{events[0]?.seq}</span>
       <When at={events[0]?.at} as="stamp" />
       <span className={css.sign}>
         <Icon name={isOpen ? 'down' : 'right'} size={14} strokeWidth={2.4} />

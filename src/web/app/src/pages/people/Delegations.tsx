@@ -41,9 +41,11 @@ export function Delegations() {
             </Card>
           ) : (
             <div className={parts.stack}>
-              <Card flush title="Who for whom">
-                <Graph list={list.filter(({ status }) => status === 'active')} />
-              </Card>
+              <div className={parts.hideSmall}>
+                <Card flush title="Who for whom">
+                  <Graph list={list.filter(({ status }) => status === 'active')} />
+                </Card>
+              </div>
               <Card flush title="All">
                 <DelegationTable list={list} />
               </Card>
