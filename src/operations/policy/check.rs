@@ -48,6 +48,9 @@ pub struct Checked {
     pub tests: Tests,
     /// Percent of the policies' parts that the tests have seen both true and false; none where the bundle does not load.
     pub coverage: Option<u8>,
+    /// The parts that they have not, at most 500; left out where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uncovered: Vec<Problem>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -123,6 +126,7 @@ impl Query for Check {
                 failed: report.tests().take(SHOWN).map(Problem::from).collect(),
             },
             coverage: report.coverage.as_ref().map(crate::policy::testing::Coverage::percent),
+            uncovered: report.open().iter().take(SHOWN).map(Problem::from).collect(),
         })
     }
 }

@@ -16,8 +16,8 @@ export const NARROW = { width: 390, height: 844 };
 export const launch = () => chromium.launch({ executablePath, args: FLAGS });
 
 /** A context of somebody who is signed in. What goes wrong on its pages is collected in `faults`. */
-export async function signedIn(browser, address, token, { viewport = WIDE, colorScheme = 'light' } = {}) {
-  const context = await browser.newContext({ baseURL: address, viewport, colorScheme, reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'Europe/Berlin' });
+export async function signedIn(browser, address, token, { viewport = WIDE, colorScheme = 'light', hasTouch = false } = {}) {
+  const context = await browser.newContext({ baseURL: address, viewport, colorScheme, hasTouch, reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'Europe/Berlin' });
   context.setDefaultTimeout(10_000);
   const faults = [];
   context.on('console', (message) => {

@@ -1,6 +1,7 @@
 // Every call to the server goes through the generated client; this is how it is set up, and what its errors are.
 
 import { QueryClient } from '@tanstack/react-query';
+import { askOnce } from './ahead';
 import { client } from './api/client.gen';
 import { currentToken, signOut } from './session';
 
@@ -39,7 +40,7 @@ function refusal(error: unknown, response: Response): Refused {
   return new Refused(response.status, 'unknown', typeof error === 'string' && error ? error : `the server answered ${response.status}`);
 }
 
-client.setConfig({ baseUrl: '', auth: () => currentToken() });
+client.setConfig({ baseUrl: '', auth: () => currentToken(), fetch: (request) => askOnce(request as Request) });
 
 client.interceptors.error.use((error, response) => {
   if (error instanceof Refused) return error;

@@ -12,27 +12,30 @@ import { meReadOptions, queries } from './api';
 import { lendNonce, nonce, trustStyles } from './nonce';
 import { cansOptions } from './parts/guard';
 import { router } from './router';
-import { begin, currentToken } from './session';
+import { currentToken } from './session';
 import { theme } from './theme';
 
 trustStyles();
 lendNonce();
-begin(window.location, window.history, window.sessionStorage);
-// Every page waits for these two: they are asked for while the first one is being drawn.
-if (currentToken()) {
-  void queries.prefetchQuery({ ...meReadOptions(), staleTime: 60_000 });
-  void queries.prefetchQuery(cansOptions());
+/** A server that takes longer than this is waited for with something to look at. */
+const PATIENCE_MS = 800;
+
+/** What every page needs has been asked ahead, and is mostly there already: then a page is drawn once, and not in parts. */
+async function ready() {
+  if (!currentToken()) return;
+  const known = Promise.all([queries.prefetchQuery({ ...meReadOptions(), staleTime: 60_000 }), queries.prefetchQuery(cansOptions())]);
+  await Promise.race([known, new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
 }
 
 const root = document.getElementById('root');
-if (root) {
-  createRoot(root).render(
-    <StrictMode>
-      <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={nonce}>
-        <QueryClientProvider client={queries}>
-          <RouterProvider router={router} />
-        </QueryClientProvider>
-      </MantineProvider>
-    </StrictMode>,
-  );
-}
+const page = (
+  <StrictMode>
+    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={nonce}>
+      <QueryClientProvider client={queries}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </MantineProvider>
+  </StrictMode>
+);
+void router.load();
+void ready().then(() => root && createRoot(root).render(page));

@@ -2,8 +2,6 @@
 //
 // It is kept in this tab's sessionStorage and sent in a header, never in an address.
 
-import { useSyncExternalStore } from 'react';
-
 const KEY = 'ok.token';
 const SHAPE = /^ok_[0-9A-Za-z_]{20,}$/;
 
@@ -53,12 +51,10 @@ export function signOut(ended: Ended) {
 
 export const currentToken = () => session.token ?? undefined;
 
-export function useSession(): Session {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => session,
-  );
+export const currentSession = () => session;
+
+/** Calls `listener` whenever somebody signs in or out, until the answer is called. */
+export function onSession(listener: () => void) {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }

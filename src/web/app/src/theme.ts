@@ -22,7 +22,8 @@ export const theme = createTheme({
     Button: { defaultProps: { size: 'sm' }, styles: { label: { fontWeight: 550 } } },
     TextInput: { defaultProps: { size: 'sm' } },
     Textarea: { defaultProps: { size: 'sm' } },
-    Select: { defaultProps: { size: 'sm', comboboxProps: { shadow: 'md' } } },
+    // A list of choices is made when it is opened: a page may have many that are not.
+    Select: { defaultProps: { size: 'sm', comboboxProps: { shadow: 'md', keepMounted: false } } },
     Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'close' } } },
     Modal: { defaultProps: { closeButtonProps: { 'aria-label': 'close' }, centered: true, radius: 'md', overlayProps: { backgroundOpacity: 0.4 } }, styles: { title: { fontSize: '16px', fontWeight: 600 } } },
     Tooltip: { defaultProps: { openDelay: 250, events: { hover: true, focus: true, touch: true }, multiline: true, maw: 320 } },

@@ -576,6 +576,10 @@ export type Checked = {
      * Percent of the policies' parts that the tests have seen both true and false; none where the bundle does not load.
      */
     coverage: number | null;
+    /**
+     * The parts that they have not, at most 500; left out where there are none.
+     */
+    uncovered?: Array<Problem2>;
 };
 
 /**

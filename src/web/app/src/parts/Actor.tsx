@@ -1,16 +1,23 @@
 import { Link } from '@tanstack/react-router';
-import { useMemo } from 'react';
+import { createContext, useContext, useMemo, type ReactNode } from 'react';
 import { actorListOptions, type Actor as Record } from '../api';
 import { useGuarded } from './guard';
 import css from './parts.module.css';
 import { Said } from './Said';
 
-/** The directory, as far as it may be seen. */
-export function useActors() {
-  const { data, ...rest } = useGuarded('actor.list', { ...actorListOptions({ query: { limit: 1000 } }), staleTime: 60_000 });
-  const byId = useMemo(() => new Map((data ?? []).map((actor) => [actor.id, actor])), [data]);
-  return { all: data ?? [], byId, ...rest };
+type Read = { all: Record[]; byId: Map<string, Record>; error: unknown; isPending: boolean; refetch: () => unknown };
+
+const Directory = createContext<Read>({ all: [], byId: new Map(), error: null, isPending: true, refetch: () => undefined });
+
+/** Reads the directory once for all who are named on a page. */
+export function WithActors({ children }: { children: ReactNode }) {
+  const { data, error, isPending, refetch } = useGuarded('actor.list', { ...actorListOptions({ query: { limit: 1000 } }), staleTime: 60_000 });
+  const read = useMemo(() => ({ all: data ?? [], byId: new Map((data ?? []).map((actor) => [actor.id, actor])), error, isPending, refetch }), [data, error, isPending, refetch]);
+  return <Directory value={read}>{children}</Directory>;
 }
+
+/** The directory, as far as it may be seen. */
+export const useActors = () => useContext(Directory);
 
 export const nameOf = (actor: Record | undefined, id: string) => actor?.name || id;
 

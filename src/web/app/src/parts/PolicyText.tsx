@@ -7,6 +7,7 @@ import { Icon } from './icons';
 import css from './parts.module.css';
 import { Tag } from './Verdict';
 import { visible } from './visible';
+import { yaml } from './yaml';
 
 export type Marks = Map<number, 'ok' | 'fail'>;
 
@@ -78,3 +79,5 @@ export function Diff({ text, label = 'difference' }: { text: string; label?: str
 }
 
 export const Json = ({ value }: { value: unknown }) => <pre className={css.json}>{visible(JSON.stringify(value, null, 2))}</pre>;
+
+export const Yaml = ({ value }: { value: unknown }) => <pre className={css.json}>{visible(yaml(value))}</pre>;

@@ -4,10 +4,10 @@ import css from './parts.module.css';
 /** A column: its name; one that only holds buttons is named for those who do not see it, and one that sorts says how. */
 export type Column = string | { hidden: string } | { name: string; head: ReactNode; sort: 'ascending' | 'descending' | 'none' };
 
-/** A table with the names of its columns. */
-export function Table({ columns, children }: { columns: Column[]; children: ReactNode }) {
+/** A table with the names of its columns. With `cards`, a row is a card on a phone: a cell says what it is by its `data-label`. */
+export function Table({ columns, cards = false, children }: { columns: Column[]; cards?: boolean; children: ReactNode }) {
   return (
-    <div className={css.scroll}>
+    <div className={css.scroll} data-cards={cards || undefined}>
       <table className={css.table}>
         <thead>
           <tr>

@@ -1,43 +1,59 @@
 // Doing something: ahead of it what the gate would say, afterwards what it said.
 
-import { Anchor, Button, Tooltip, type ButtonProps } from '@mantine/core';
+import { Anchor, Button, Popover, Tooltip, type ButtonProps } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useCallback, useRef, useState, type ReactNode } from 'react';
+import { useCallback, useRef, useState, type MouseEvent, type ReactNode } from 'react';
 import { policyExplain, queries, Refused, type Explained } from '../api';
+import { useMe } from '../shell/useMe';
 import css from './parts.module.css';
 import { refusedOperation, sentence } from './states';
 
 /** What the gate would answer the signed-in person. Unknown until it has said so, and where it does not tell. */
 export function useMay(op: string, target?: string, input?: unknown, enabled = true) {
-  const { data } = useQuery({
+  return useQuery({ ...mayOptions(op, target, input), enabled }).data;
+}
+
+const mayOptions = (op: string, target?: string, input?: unknown) =>
+  queryOptions({
     queryKey: [{ _id: 'policyExplain', op, target, input }],
     queryFn: async () => (await policyExplain({ body: { op, ...(target ? { target } : {}), ...(input === undefined ? {} : { input }) }, throwOnError: true })).data as Explained,
     staleTime: 60_000,
     retry: false,
-    enabled,
   });
-  return data;
-}
+
+const NONE: readonly string[] = [];
 
 type Answer<T> = { data?: T; response?: Response };
 
 const isWaiting = (data: unknown): data is { approval: string; message: string } =>
   typeof data === 'object' && data !== null && (data as { error?: string }).error === 'needs_approval';
 
+/** What is wrong with a form: by the name of its field. */
+export type Wrong = Record<string, string>;
+
+/** Each problem begins with the field that it is about: those of these fields, and whether that is all of them. */
+export function wrongFields(error: unknown, fields: readonly string[]): { wrong: Wrong; isAll: boolean } {
+  const problems = error instanceof Refused && error.status === 422 ? (error.problems.length > 0 ? error.problems : [error.message]) : [];
+  const told = problems.map((problem) => /^(\w+)[\w.[\]]*: (.*)$/s.exec(problem)).filter((one) => one !== null && fields.includes(one[1] ?? ''));
+  return { wrong: Object.fromEntries(told.map((one) => [one?.[1], one?.[2]])) as Wrong, isAll: problems.length > 0 && told.length === problems.length };
+}
+
 /**
  * Runs a change and tells how it ended. A call that waits for people is told with the way to it; a refusal with its
- * reason. Answers the result only when it was carried out.
+ * reason. Answers the result only when it was carried out. What is wrong with one of `fields` is for the form to show.
  */
-export function useAct() {
+export function useAct(fields: readonly string[] = NONE) {
   const [busy, setBusy] = useState(false);
+  const [wrong, setWrong] = useState<Wrong>({});
   // One key for one intent: a second click while the first is on its way does nothing.
   const running = useRef(false);
   const act = useCallback(async function act<T>(call: (headers: { 'Idempotency-Key': string }) => Promise<Answer<T>>, done?: ReactNode | ((data: Exclude<T, { error: string }>) => ReactNode)): Promise<Exclude<T, { error: string }> | undefined> {
     if (running.current) return undefined;
     running.current = true;
     setBusy(true);
+    setWrong({});
     try {
       const { data, response } = await call({ 'Idempotency-Key': crypto.randomUUID() });
       if (response?.status === 202 && isWaiting(data)) {
@@ -59,15 +75,17 @@ export function useAct() {
       if (message) notifications.show({ color: 'teal', message });
       return answer;
     } catch (error) {
-      tell(error);
+      const found = wrongFields(error, fields);
+      setWrong(found.wrong);
+      if (!found.isAll) tell(error);
       return undefined;
     } finally {
       running.current = false;
       setBusy(false);
       void queries.invalidateQueries();
     }
-  }, []);
-  return { act, busy };
+  }, [fields]);
+  return { act, busy, wrong };
 }
 
 export function tell(error: unknown) {
@@ -105,19 +123,55 @@ type Doing = {
   loading?: boolean;
 } & ButtonProps;
 
-/** A button for an operation: where the gate would refuse, it says why; where people come first, it says so. */
+/** A button for an operation: where the gate would refuse, pressing it says why; where people come first, it says so. */
 export function Do({ op, target, input, children, late = false, ...button }: Doing) {
   const [isAsked, setAsked] = useState(!late);
+  const [isTold, setTold] = useState(false);
   const may = useMay(op, target, input, isAsked);
   const isDenied = may?.decision === 'deny';
   const kinds = may?.decision === 'needs_approval' ? may.approvals.map((need) => need.kind).join(' and ') : undefined;
-  const label = isDenied ? sentence(new Error(may.reason)) : kinds && `takes the approval of ${kinds}`;
   const ask = () => setAsked(true);
+  const press = async (event: MouseEvent) => {
+    if (isDenied) event.preventDefault();
+    // A finger has not been over the button before it presses it.
+    const answer = may ?? (late ? await queries.fetchQuery(mayOptions(op, target, input)).catch(() => undefined) : undefined);
+    if (answer?.decision === 'deny') setTold(true);
+    else button.onClick?.();
+  };
   const inside = (
-    <Button {...button} onMouseEnter={ask} onFocus={ask} aria-disabled={isDenied || undefined} data-disabled={isDenied || button.disabled || undefined} onClick={isDenied ? (event: React.MouseEvent) => event.preventDefault() : button.onClick}>
+    <Button {...button} onMouseEnter={ask} onFocus={ask} aria-disabled={isDenied || undefined} data-disabled={isDenied || button.disabled || undefined} onClick={(event: MouseEvent) => void press(event)}>
       {children}
       {kinds && !late && <small className={css.asks}>asks {kinds}</small>}
     </Button>
   );
-  return label ? <Tooltip label={label}>{inside}</Tooltip> : inside;
+  if (kinds) return <Tooltip label={`takes the approval of ${kinds}`}>{inside}</Tooltip>;
+  if (!isDenied) return inside;
+  return (
+    <Why reason={may.reason} op={op} target={target} isOpen={isTold} setOpen={setTold}>
+      {inside}
+    </Why>
+  );
+}
+
+type Told = { reason: string; op: string; target?: string; isOpen: boolean; setOpen: (isOpen: boolean) => void; children: ReactNode };
+
+/** Why a button does nothing: beside it for as long as somebody points at it, and until they leave it once it is pressed. */
+function Why({ reason, op, target, isOpen, setOpen, children }: Told) {
+  const me = useMe()?.id;
+  const text = sentence(new Error(reason));
+  return (
+    <Popover opened={isOpen} onChange={setOpen} width={300} shadow="md" withArrow trapFocus returnFocus>
+      <Popover.Target>
+        <Tooltip label={text} disabled={isOpen}>
+          {children}
+        </Tooltip>
+      </Popover.Target>
+      <Popover.Dropdown aria-label="Why not">
+        <p>{text}</p>
+        <Anchor component={Link} to="/explain" search={{ actor: me, op, target } as never} size="sm">
+          What would change this?
+        </Anchor>
+      </Popover.Dropdown>
+    </Popover>
+  );
 }

@@ -42,6 +42,8 @@ export function useGuardedPages<T>(op: string, key: QueryKey, page: (cursor: str
     initialPageParam: '',
     getNextPageParam: ({ next }) => next,
     enabled: !!can && !isDenied,
+    // One page is asked for anew now and then, also by who may not follow the log; many pages are not.
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : 15_000),
   });
   const more = () => {
     if (read.hasNextPage && !read.isFetchingNextPage) void read.fetchNextPage();

@@ -1,24 +1,24 @@
-import { Menu, useMantineColorScheme } from '@mantine/core';
+import { lazy, Suspense, useState } from 'react';
 import { spotlight } from '@mantine/spotlight';
-import { Link, useNavigate } from '@tanstack/react-router';
-import { queries } from '../api';
+import { Link } from '@tanstack/react-router';
 import { useLive } from '../live';
 import { Avatar } from '../parts/Actor';
 import { Icon, Mark } from '../parts/icons';
 import { Kbd } from '../parts/Page';
-import { signOut } from '../session';
+import { idle } from './idle';
 import { mod, PAGES } from './pages';
 import css from './shell.module.css';
-import { MOST_PENDING, useCompany, useKills, useMe, usePending, waitsFor } from './useMe';
+import { useCompany, useKills, useMe, usePending } from './useMe';
 import { useMine } from '../pages/work/useWork';
 import { Said } from '../parts/Said';
 
+const WhoMenu = lazy(() => idle().then(() => import('./WhoMenu')));
+
 export function Nav({ close }: { close?: () => void }) {
-  const me = useMe();
   const company = useCompany();
-  const pending = usePending().data ?? [];
-  const waiting = pending.filter((approval) => waitsFor(approval, me?.id)).length;
-  const orMore = pending.length >= MOST_PENDING ? '+' : '';
+  const pending = usePending();
+  const waiting = pending.data?.length ?? 0;
+  const orMore = pending.hasMore ? '+' : '';
   const { questions, todo } = useMine();
   const engaged = useKills().data?.length ?? 0;
   return (
@@ -71,49 +71,25 @@ function Pulse() {
   );
 }
 
-export function leave() {
-  signOut('signed-out');
-  queries.clear();
-}
-
+/** Who is signed in; what they may choose there is loaded once the page stands. */
 function Who({ close }: { close?: () => void }) {
   const me = useMe();
-  const navigate = useNavigate();
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const [isOpen, setOpen] = useState(false);
   if (!me) return null;
+  const face = (
+    <button type="button" className={css.who} onClick={() => setOpen(true)}>
+      <Avatar id={me.id} actor={me} />
+      <span>
+        <Said>{me.name || me.id}</Said>
+        <small>{me.role}</small>
+      </span>
+    </button>
+  );
   return (
-    <Menu width={216} position="top-start" shadow="md">
-      <Menu.Target>
-        <button type="button" className={css.who}>
-          <Avatar id={me.id} actor={me} />
-          <span>
-            <Said>{me.name || me.id}</Said>
-            <small>{me.role}</small>
-          </span>
-        </button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item
-          leftSection={<Icon name="key" size={14} />}
-          onClick={() => {
-            close?.();
-            void navigate({ to: '/me' });
-          }}
-        >
-          Profile and tokens
-        </Menu.Item>
-        <Menu.Divider />
-        <Menu.Label>Appearance</Menu.Label>
-        {(['light', 'dark', 'auto'] as const).map((scheme) => (
-          <Menu.Item key={scheme} leftSection={<Icon name={scheme === 'dark' ? 'moon' : 'sun'} size={14} />} rightSection={colorScheme === scheme ? <Icon name="check" size={14} /> : null} onClick={() => setColorScheme(scheme)}>
-            {scheme === 'auto' ? 'As the system' : scheme === 'dark' ? 'Dark' : 'Light'}
-          </Menu.Item>
-        ))}
-        <Menu.Divider />
-        <Menu.Item leftSection={<Icon name="leave" size={14} />} onClick={leave}>
-          Sign out
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+    <Suspense fallback={face}>
+      <WhoMenu isOpen={isOpen} setOpen={setOpen} close={close}>
+        {face}
+      </WhoMenu>
+    </Suspense>
   );
 }

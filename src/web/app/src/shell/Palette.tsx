@@ -9,8 +9,9 @@ import { isWord } from '../pages/data/filter';
 import { whereIs } from '../pages/data/hit';
 import { useActors } from '../parts/Actor';
 import { Icon } from '../parts/icons';
+import { useSummary } from '../pages/approvals/useSummary';
 import { useMine } from '../pages/work/useWork';
-import { leave } from './Nav';
+import { leave } from './leave';
 import { PAGES } from './pages';
 import { usePending } from './useMe';
 
@@ -23,6 +24,7 @@ export function Palette() {
   const { all } = useActors();
   const { questions, todo } = useMine();
   const pending = usePending().data ?? [];
+  const summary = useSummary();
   const { setColorScheme } = useMantineColorScheme();
   const go = (to: string) => () => void navigate({ to });
 
@@ -36,7 +38,7 @@ export function Palette() {
     { id: 'dark', label: 'Dark appearance', leftSection: <Icon name="moon" />, onClick: () => setColorScheme('dark') },
     { id: 'leave', label: 'Sign out', leftSection: <Icon name="leave" />, onClick: leave },
   ];
-  const waiting: SpotlightActionData[] = pending.map(({ id, summary }) => ({ id, label: summary, description: id, leftSection: <Icon name="clock" />, onClick: go(`/approvals/${id}`) }));
+  const waiting: SpotlightActionData[] = pending.map((approval) => ({ id: approval.id, label: summary(approval), description: approval.id, leftSection: <Icon name="clock" />, onClick: go(`/approvals/${approval.id}`) }));
   const work: SpotlightActionData[] = [
     ...questions.map(({ id, agent }) => ({ id, label: `Answer ${agent}`, description: id, leftSection: <Icon name="help" />, onClick: go(`/runs/${id}`) })),
     ...todo.map(({ id, title }) => ({ id, label: title, description: id, leftSection: <Icon name="tasks" />, onClick: go(`/tasks/${id}`) })),
@@ -75,7 +77,7 @@ export function Palette() {
       actions={groups}
       query={typed}
       onQueryChange={setTyped}
-      shortcut={['mod + K']}
+      shortcut={null}
       limit={12}
       scrollable
       maxHeight={420}

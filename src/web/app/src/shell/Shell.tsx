@@ -1,31 +1,45 @@
 import { ActionIcon, Button } from '@mantine/core';
+import { useHotkeys } from '@mantine/hooks';
 import { spotlight } from '@mantine/spotlight';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
-import { lazy, Suspense, useState } from 'react';
+import { lazy, Suspense, useState, useSyncExternalStore } from 'react';
 import { breakGlassListOptions, healthReadOptions, isRefused, meReadOptions, Unreachable } from '../api';
 import { useFollowing, useLive } from '../live';
+import { WithActors } from '../parts/Actor';
 import { useCan, useGuarded } from '../parts/guard';
 import { Icon, Mark } from '../parts/icons';
 import { Failed, Loading } from '../parts/states';
 import { When } from '../parts/When';
-import { useSession } from '../session';
+import { currentSession, onSession } from '../session';
+import { idle } from './idle';
 import { Nav } from './Nav';
 import css from './shell.module.css';
-import { SignIn } from './SignIn';
 import { useCompany, useKills, useMe } from './useMe';
 import { Said } from '../parts/Said';
 
-const Extras = lazy(() => import('./Extras'));
+const SignIn = lazy(() => import('./SignIn'));
+const Extras = lazy(() => idle().then(() => import('./Extras')));
 
 export function Shell() {
-  const session = useSession();
-  return session.token === null ? <SignIn ended={session.ended} /> : <SignedIn key={session.token} />;
+  const session = useSyncExternalStore(onSession, currentSession);
+  if (session.token !== null) return <SignedIn key={session.token} />;
+  return (
+    <Suspense>
+      <SignIn ended={session.ended} />
+    </Suspense>
+  );
 }
 
 function SignedIn() {
   const me = useQuery({ ...meReadOptions(), staleTime: 60_000 });
-  if (me.data) return <Frame />;
+  if (me.data) {
+    return (
+      <WithActors>
+        <Frame />
+      </WithActors>
+    );
+  }
   if (me.error && !isRefused(me.error, 401)) {
     const isGone = me.error instanceof Unreachable;
     return (
@@ -47,6 +61,8 @@ function SignedIn() {
 function Frame() {
   const reads = useCan('event.list');
   useFollowing(reads && reads.decision === 'allow');
+  // Somebody may be faster than the palette is loaded: it opens when it is.
+  useHotkeys([['mod+K', () => spotlight.open()]]);
   const [isOpen, setOpen] = useState(false);
   const company = useCompany();
   const { pathname } = useLocation();

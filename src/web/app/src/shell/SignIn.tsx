@@ -11,7 +11,7 @@ const WHY: Record<Ended, string> = {
   refused: 'The server no longer accepts your token: it has expired, was revoked, or is of another company. Sign in with another one.',
 };
 
-export function SignIn({ ended }: { ended: Ended }) {
+export default function SignIn({ ended }: { ended: Ended }) {
   const [text, setText] = useState('');
   const [problem, setProblem] = useState<string>();
   useEffect(() => {

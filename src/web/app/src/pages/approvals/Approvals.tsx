@@ -1,47 +1,33 @@
 import { SegmentedControl } from '@mantine/core';
 import { Link, Outlet, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useEffect, useMemo } from 'react';
-import { approvalList, type ShownApproval } from '../../api';
+import { useEffect } from 'react';
+import { PAGE } from '../../ahead';
+import type { ShownApproval } from '../../api';
 import { Actor } from '../../parts/Actor';
-import { useGuardedPages } from '../../parts/guard';
 import { Empty, Shown } from '../../parts/states';
 import { State, Tag } from '../../parts/Verdict';
 import { VirtualRows } from '../../parts/Virtual';
 import { When } from '../../parts/When';
 import { isTyping } from '../../shell/typing';
-import { useMe, waitsFor } from '../../shell/useMe';
+import { useApprovals, type Show } from '../../shell/useMe';
 import css from './approvals.module.css';
+import { useSummary } from './useSummary';
 import { Said } from '../../parts/Said';
-
-/** Approvals are read so many at once. */
-const PAGE = 100;
-
-type Show = 'mine' | 'all' | 'asked';
-
-const QUERIES: Record<Show, { status?: 'pending'; mine?: boolean; asked?: boolean }> = { mine: { status: 'pending', mine: true }, asked: { asked: true }, all: {} };
-
-/** The approvals of one of the three lists. What waits for oneself is what is decided one after the other. */
-export function useListed(show: Show) {
-  const me = useMe();
-  const read = useGuardedPages<ShownApproval>('approval.list', [{ _id: 'approvalListPages', show }], async (cursor) => {
-    const { data, response } = await approvalList({ query: { ...QUERIES[show], limit: PAGE, cursor }, throwOnError: true });
-    return { rows: data, next: response.headers.get('x-next-cursor') };
-  });
-  const { data } = read;
-  const list = useMemo(() => (data ?? []).filter((approval) => show !== 'mine' || waitsFor(approval, me?.id)), [data, show, me?.id]);
-  return { read, list };
-}
 
 export function useShow(): Show {
   return useSearch({ from: '/approvals' }).show ?? 'mine';
 }
 
+const NONE: ShownApproval[] = [];
+
 export function Approvals() {
   const show = useShow();
   const navigate = useNavigate();
   const { id } = useParams({ strict: false });
-  const { read, list } = useListed(show);
+  const read = useApprovals(show);
+  const list = read.data ?? NONE;
   useStepping(list, id, read.more);
+  useFirst(list, id);
   useEffect(() => {
     if (!id) document.title = 'Approvals · ok';
   }, [id]);
@@ -86,6 +72,7 @@ function Nothing({ show }: { show: Show }) {
 }
 
 function Rows({ list, show, more }: { list: ShownApproval[]; show: Show; more: () => void }) {
+  const summary = useSummary();
   return (
     <VirtualRows list={list} height={112} className={css.scroll} more={more}>
       {(approval, style) => {
@@ -96,13 +83,23 @@ function Rows({ list, show, more }: { list: ShownApproval[]; show: Show; more: (
               <Actor id={approval.actor} plain />
               <When at={approval.created_at} />
             </span>
-            <Said className={css.itemTitle}>{approval.summary}</Said>
+            <Said className={css.itemTitle}>{summary(approval)}</Said>
             {approval.status === 'pending' ? <Tag tone="wait" icon="clock">{open.map(({ kind }) => kind).join(', ') || 'pending'}</Tag> : <State state={approval.status} />}
           </Link>
         );
       }}
     </VirtualRows>
   );
+}
+
+/** Where the list and one of it stand side by side, the first is open from the beginning. */
+function useFirst(list: ShownApproval[], id: string | undefined) {
+  const navigate = useNavigate();
+  const first = list[0]?.id;
+  useEffect(() => {
+    if (id || !first || !window.matchMedia('(min-width: 768px)').matches) return;
+    void navigate({ to: '/approvals/$id', params: { id: first }, search: (before) => before as never, replace: true });
+  }, [first, id, navigate]);
 }
 
 /** j and k go to the next and the one before. */

@@ -11,9 +11,11 @@ import { Shown } from '../../parts/states';
 import { Table } from '../../parts/Table';
 import { State } from '../../parts/Verdict';
 import { When } from '../../parts/When';
-import { useListed, useShow } from './Approvals';
+import { usePending } from '../../shell/useMe';
+import { useShow } from './Approvals';
 import css from './approvals.module.css';
 import { Decide } from './Decide';
+import { useSummary } from './useSummary';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
 
@@ -22,9 +24,11 @@ export function Detail() {
   const approval = useQuery({ ...approvalReadOptions({ path: { id } }), refetchInterval: 15_000 });
   const next = useNext(id);
   const explained = useQuery(approvalExplainOptions({ path: { id } }));
+  const summary = useSummary();
+  const title = approval.data ? summary(approval.data) : 'Approval';
   useEffect(() => {
-    document.title = `${approval.data?.summary ?? 'Approval'} · ok`;
-  }, [approval.data?.summary]);
+    document.title = `${title} · ok`;
+  }, [title]);
   return (
     <div className={css.pad}>
       <Link to="/approvals" search={(before) => before as never} className={css.back}>
@@ -48,10 +52,11 @@ export function Detail() {
 }
 
 function Head({ approval }: { approval: ShownApproval }) {
+  const summary = useSummary();
   return (
     <header className={css.head}>
       <h1>
-        <Said>{approval.summary}</Said>
+        <Said>{summary(approval)}</Said>
       </h1>
       <div className={parts.meta}>
         <State state={approval.status} />
@@ -249,7 +254,7 @@ function Bound({ approval }: { approval: ShownApproval }) {
 function useNext(id: string) {
   const navigate = useNavigate();
   const show = useShow();
-  const { list } = useListed('mine');
+  const list = usePending().data ?? [];
   const at = list.findIndex((approval) => approval.id === id);
   const next = list[at + 1] ?? list[at - 1];
   return () => {

@@ -9,7 +9,8 @@ import { Card, Page } from '../../parts/Page';
 import { fieldsOf, Sentence } from '../../parts/Sentence';
 import { Empty, Failed, Loading, Shown } from '../../parts/states';
 import { When } from '../../parts/When';
-import { useMe, usePending, waitsFor } from '../../shell/useMe';
+import { useMe, usePending } from '../../shell/useMe';
+import { useSummary } from '../approvals/useSummary';
 import { useMine } from '../work/useWork';
 import { Health } from './Health';
 import { Decisions } from './Decisions';
@@ -46,10 +47,10 @@ export function Home() {
 const MOST = 6;
 
 function Waiting() {
-  const me = useMe();
   const pending = usePending();
+  const summary = useSummary();
   const { questions, held, todo } = useMine();
-  const mine = (pending.data ?? []).filter((approval) => waitsFor(approval, me?.id));
+  const mine = pending.data ?? [];
   const isNothing = mine.length + questions.length + held.length + todo.length === 0;
   return (
     <Card flush title="Waits for you" aside={<Link to="/approvals">All approvals</Link>}>
@@ -68,7 +69,7 @@ function Waiting() {
               ))}
               {mine.slice(0, MOST).map((approval) => (
                 <Row key={approval.id} to={`/approvals/${approval.id}`} icon="clock" tone="wait" at={approval.created_at} about={approval.reason}>
-                  {approval.summary}
+                  {summary(approval)}
                 </Row>
               ))}
               {held.slice(0, MOST).map((run) => (

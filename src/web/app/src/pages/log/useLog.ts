@@ -2,13 +2,14 @@
 
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
+import { NEWEST } from '../../ahead';
 import { eventList, type EventRecord } from '../../api';
 import { useLive } from '../../live';
 import { fieldsOf } from '../../parts/Sentence';
 import type { LogSearch } from '../../router';
 
-/** How many events are read at once. */
-export const PAGE = 1000;
+/** So many are read at once of what is before the newest. */
+const PAGE = 1000;
 
 const matches = (record: EventRecord, { type, actor, decision }: LogSearch) =>
   (!type || fieldsOf(record).type === type) && (!actor || record.actor === actor) && (!decision || record.decision === decision);
@@ -21,7 +22,7 @@ const asked = ({ type, actor }: LogSearch) => ({ ...(type ? { type: [type] } : {
 export const newestOptions = ({ type, actor }: LogSearch) =>
   queryOptions({
     queryKey: ['log', type, actor],
-    queryFn: async () => (await eventList({ query: { limit: PAGE, ...asked({ type, actor }) }, throwOnError: true })).data.events,
+    queryFn: async () => (await eventList({ query: { limit: NEWEST, ...asked({ type, actor }) }, throwOnError: true })).data.events,
     staleTime: Infinity,
   });
 
@@ -38,7 +39,7 @@ export function useLog(search: LogSearch) {
   const [isReading, setReading] = useState(false);
   const { older, from } = read.key === key ? read : NOTHING;
   /** The oldest number that was looked at. A page that is not full reaches back to the first event. */
-  const first = newest.data && newest.data.length < PAGE ? 1 : Math.min(from, newest.data?.[0]?.seq ?? 1);
+  const first = newest.data && newest.data.length < NEWEST ? 1 : Math.min(from, newest.data?.[0]?.seq ?? 1);
 
   const events = useMemo(() => {
     const known = newest.data ?? [];

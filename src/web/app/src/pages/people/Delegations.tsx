@@ -41,9 +41,11 @@ export function Delegations() {
             </Card>
           ) : (
             <div className={parts.stack}>
-              <Card flush title="Who for whom">
-                <Graph list={list.filter(({ status }) => status === 'active')} />
-              </Card>
+              <div className={parts.hideSmall}>
+                <Card flush title="Who for whom">
+                  <Graph list={list.filter(({ status }) => status === 'active')} />
+                </Card>
+              </div>
               <Card flush title="All">
                 <DelegationTable list={list} />
               </Card>
@@ -106,20 +108,20 @@ function Graph({ list }: { list: ShownDelegation[] }) {
 export function DelegationTable({ list }: { list: ShownDelegation[] }) {
   const { act, busy } = useAct();
   return (
-    <Table columns={['From', 'To', 'What', 'Budget left', 'Until', { hidden: 'actions' }]}>
+    <Table cards columns={['From', 'To', 'What', 'Budget left', 'Until', { hidden: 'actions' }]}>
       {list.map((one) => (
         <tr key={one.id}>
           <td>
             <Actor id={one.from} />
           </td>
-          <td>
+          <td data-label="to">
             <Actor id={one.to} />
           </td>
           <td>
             {one.authority}: <code>{one.scope.join(', ')}</code>
           </td>
-          <td>{one.left_cents === null || one.left_cents === undefined ? 'no limit' : (one.left_cents / 100).toFixed(2)}</td>
-          <td>{one.status === 'active' ? <When at={one.expires_at} /> : <State state={one.status} />}</td>
+          <td data-label="budget left">{one.left_cents === null || one.left_cents === undefined ? 'no limit' : (one.left_cents / 100).toFixed(2)}</td>
+          <td data-label={one.status === 'active' ? 'until' : undefined}>{one.status === 'active' ? <When at={one.expires_at} /> : <State state={one.status} />}</td>
           <td style={{ textAlign: 'right' }}>
             {one.status === 'active' && (
               <Do late op="delegation.revoke" target={one.id} variant="default" size="compact-sm" loading={busy} onClick={() => void act((headers) => delegationRevoke({ path: { id: one.id }, headers, throwOnError: true }), 'Revoked')}>

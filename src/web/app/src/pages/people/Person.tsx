@@ -8,7 +8,7 @@ import { Do, useAct } from '../../parts/act';
 import { FormDialog } from '../../parts/FormDialog';
 import { Icon } from '../../parts/icons';
 import { Card, Facts } from '../../parts/Page';
-import { Json } from '../../parts/PolicyText';
+import { Yaml } from '../../parts/PolicyText';
 import { Shown } from '../../parts/states';
 import { State, Tag } from '../../parts/Verdict';
 import { When } from '../../parts/When';
@@ -84,7 +84,7 @@ function Somebody({ actor }: { actor: ShownActor }) {
           <Together title="Agents" ids={actor.agents ?? []} />
           {actor.definition && (
             <Card title="Definition">
-              <Json value={actor.definition} />
+              <Yaml value={actor.definition} />
             </Card>
           )}
         </div>

@@ -14,13 +14,15 @@ import { nonce } from '../../nonce';
 
 type Props = { file: string; text: string; schema: Schema; problems: Problem[]; line?: number; readOnly: boolean; change: (text: string) => void };
 
+const SEVERITIES = { error: 'error', warning: 'warning', note: 'hint' } as const;
+
 /** The problems of a file at their places: the server counts in bytes. */
 export function diagnostics(text: string, problems: Problem[]): Diagnostic[] {
   const offset = fromBytes(text);
   return problems.map(({ span, severity, message, help }) => {
     const [start = 0, length = 0] = span;
     const from = offset(start);
-    return { from, to: Math.max(from, offset(start + length)), severity: severity === 'error' ? 'error' : 'warning', message: help ? `${message}\n${help}` : message };
+    return { from, to: Math.max(from, offset(start + length)), severity: SEVERITIES[severity], message: help ? `${message}\n${help}` : message };
   });
 }
 
@@ -46,7 +48,8 @@ export default function Editor({ file, text, schema, problems, line, readOnly, c
         extensions: [
           EditorView.cspNonce.of(nonce()),
           lineNumbers(),
-          lintGutter(),
+          // A part that no test covers is no fault of its line.
+          lintGutter({ markerFilter: (found) => found.filter(({ severity }) => severity !== 'hint') }),
           history(),
           drawSelection(),
           bracketMatching(),

@@ -67,7 +67,7 @@ const once = (all: AppliedVersion[]) => [...new Map(all.map((one) => [one.versio
 
 function VersionRows({ all, inForce }: { all: AppliedVersion[]; inForce: number }) {
   return (
-    <Table columns={['Version', 'By', 'When', 'With', { hidden: 'actions' }]}>
+    <Table cards columns={['Version', 'By', 'When', 'With', { hidden: 'actions' }]}>
       {all.map((one) => (
         <tr key={one.version}>
           <td>

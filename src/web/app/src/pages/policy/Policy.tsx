@@ -1,8 +1,8 @@
-import { Button, Modal, TextInput } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { lazy, Suspense, useMemo, useState, type FormEvent } from 'react';
+import { lazy, Suspense, useMemo, useState } from 'react';
 import { policyCheck, policyExportOptions, type Checked, type Exported, type Problem2 as Problem } from '../../api';
 import { readSchema } from '../../cedar/schema';
 import { useCan, useGuarded } from '../../parts/guard';
@@ -11,6 +11,7 @@ import { Page } from '../../parts/Page';
 import { Failed, Loading, Shown } from '../../parts/states';
 import { Tag } from '../../parts/Verdict';
 import { applied, discard, useDraft, write, type Draft } from './draft';
+import { byFolder, Files } from './Files';
 import css from './policy.module.css';
 import parts from '../../parts/parts.module.css';
 import { Propose } from './Propose';
@@ -59,6 +60,9 @@ function useChecked(files: Record<string, string>, enabled: boolean) {
   });
 }
 
+/** The parts of a file that its tests leave open. Where there are no tests, that is all of it, and goes without saying. */
+const uncovered = (checked: Checked | undefined, file: string): Problem[] => (checked && checked.tests.run > 0 ? (checked.uncovered ?? []).filter((gap) => gap.file === file) : []);
+
 function Work({ exported, draft }: { exported: Exported; draft: Draft }) {
   const search = useSearch({ from: '/policy' });
   const navigate = useNavigate();
@@ -70,7 +74,9 @@ function Work({ exported, draft }: { exported: Exported; draft: Draft }) {
   const names = Object.keys(files).sort(byFolder);
   const file = search.file && (files[search.file] !== undefined || search.file in draft.files) ? search.file : (names.find((name) => name.endsWith('.cedar')) ?? names[0] ?? '');
   const go = (path: string, line?: number) => void navigate({ to: '/policy', search: { file: path, line } });
-  const here = useMemo(() => problems.filter((problem) => problem.file === file), [problems, file]);
+  const gaps = useMemo(() => uncovered(checked.data, file), [checked.data, file]);
+  const here = useMemo(() => [...problems.filter((problem) => problem.file === file), ...gaps], [problems, gaps, file]);
+  const [isListing, setListing] = useState(false);
   return (
     <div className={css.work}>
       <Files names={names} file={file} draft={draft} problems={problems} go={go} base={exported.version} />
@@ -96,72 +102,10 @@ function Work({ exported, draft }: { exported: Exported; draft: Draft }) {
             <Editor file={file} text={files[file]} schema={schema} problems={here} line={search.line} readOnly={false} change={(text) => write(exported.version, file, text, exported.files[file])} />
           </Suspense>
         )}
-        <Problems problems={problems} go={go} />
-        {checked.error ? <Failed error={checked.error} /> : can?.decision === 'deny' ? <p className={css.status}>Not checked: {can.reason}.</p> : <Status checked={checked.data} isChecking={checked.isFetching} />}
+        <Problems problems={isListing ? [...problems, ...gaps] : problems} go={go} />
+        {checked.error ? <Failed error={checked.error} /> : can?.decision === 'deny' ? <p className={css.status}>Not checked: {can.reason}.</p> : <Status checked={checked.data} isChecking={checked.isFetching} gaps={gaps.length} isListing={isListing} list={() => setListing(!isListing)} />}
       </section>
     </div>
-  );
-}
-
-/** Files of the company first, then those of the default pack, then tests. */
-function byFolder(a: string, b: string): number {
-  const rank = (name: string) => (name.includes('/') ? (name.startsWith('tests/') ? 2 : 1) : 0);
-  return rank(a) - rank(b) || a.localeCompare(b);
-}
-
-function Files({ names, file, draft, problems, go, base }: { names: string[]; file: string; draft: Draft; problems: Problem[]; go: (path: string) => void; base: number }) {
-  const deleted = Object.keys(draft.files).filter((name) => draft.files[name] === null);
-  const folders = new Map<string, string[]>();
-  for (const name of [...names, ...deleted]) {
-    const folder = name.includes('/') ? name.slice(0, name.indexOf('/')) : 'company';
-    folders.set(folder, [...(folders.get(folder) ?? []), name]);
-  }
-  const mark = (name: string) => {
-    const severities = problems.filter((problem) => problem.file === name).map(({ severity }) => severity);
-    return severities.includes('error') ? 'error' : name in draft.files ? 'changed' : severities.includes('warning') ? 'warning' : undefined;
-  };
-  return (
-    <nav className={css.files} aria-label="Files">
-      {[...folders].map(([folder, list]) => (
-        <div key={folder}>
-          <h2>{folder}</h2>
-          {list.map((name) => (
-            <button key={name} type="button" aria-current={name === file || undefined} onClick={() => go(name)}>
-              <span style={{ textDecoration: deleted.includes(name) ? 'line-through' : undefined }}>{name.includes('/') ? name.slice(name.indexOf('/') + 1) : name}</span>
-              {mark(name) && <i data-mark={mark(name)} role="img" aria-label={mark(name)} />}
-            </button>
-          ))}
-        </div>
-      ))}
-      <NewFile base={base} names={names} go={go} />
-    </nav>
-  );
-}
-
-function NewFile({ base, names, go }: { base: number; names: string[]; go: (path: string) => void }) {
-  const [isOpen, setOpen] = useState(false);
-  const [name, setName] = useState('');
-  const isTaken = names.includes(name);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (isTaken) return;
-    write(base, name, name.endsWith('.cedar') ? '// What this is for.\n\n' : '', undefined);
-    setOpen(false);
-    setName('');
-    go(name);
-  };
-  return (
-    <>
-      <Button variant="subtle" size="compact-sm" mt={8} leftSection={<Icon name="plus" size={13} />} onClick={() => setOpen(true)}>
-        New file
-      </Button>
-      <Modal opened={isOpen} onClose={() => setOpen(false)} title="New file">
-        <form onSubmit={submit} className={parts.form}>
-          <TextInput label="Path" placeholder="payments.cedar or tests/payments.yaml" value={name} onChange={(event) => setName(event.currentTarget.value)} error={isTaken ? 'there is such a file' : undefined} pattern="(tests/)?[\w.\/\-]+[.](cedar|yaml)" required data-autofocus />
-          <Button type="submit">Create</Button>
-        </form>
-      </Modal>
-    </>
   );
 }
 
@@ -186,7 +130,9 @@ function Problems({ problems, go }: { problems: Problem[]; go: (path: string, li
   );
 }
 
-function Status({ checked, isChecking }: { checked: Checked | undefined; isChecking: boolean }) {
+type Standing = { checked: Checked | undefined; isChecking: boolean; gaps: number; isListing: boolean; list: () => void };
+
+function Status({ checked, isChecking, gaps, isListing, list }: Standing) {
   if (!checked) return <p className={css.status}>checking…</p>;
   const failed = checked.tests.failed.length;
   const errors = checked.problems.filter((problem) => problem.severity === 'error').length;
@@ -205,7 +151,12 @@ function Status({ checked, isChecking }: { checked: Checked | undefined; isCheck
           </span>
         </>
       )}
-      {checked.coverage !== null && checked.coverage !== undefined && <span>{checked.coverage} % of the policies decide in a test</span>}
+      {checked.coverage !== null && <span>{checked.coverage} % of the policies’ parts are covered</span>}
+      {gaps > 0 && (
+        <button type="button" className={css.gaps} aria-expanded={isListing} onClick={list}>
+          {gaps === 1 ? '1 part of this file is not' : `${gaps} parts of this file are not`}
+        </button>
+      )}
       {isChecking && <span>checking…</span>}
     </div>
   );

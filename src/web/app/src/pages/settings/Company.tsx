@@ -16,6 +16,8 @@ const ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zon
 
 type Fields = Omit<CompanyAnswer, 'version' | 'locale'>;
 
+const FIELDS: (keyof Fields)[] = ['name', 'timezone', 'hours', 'retention_days', 'approvals', 'decisions', 'budget_cents_month'];
+
 /** What of the settings is to be otherwise. A setting that is as it was is not sent. */
 export function changes(before: Fields, after: Fields): Partial<OtherSettings> {
   const differ = (Object.keys(after) as (keyof Fields)[]).filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
@@ -28,7 +30,8 @@ export function Company({ company }: { company: CompanyAnswer }) {
   const { name, timezone, hours, retention_days, approvals, decisions, budget_cents_month } = company;
   const before: Fields = { name, timezone, hours, retention_days, approvals, decisions, budget_cents_month };
   const [fields, setFields] = useState<Fields>(before);
-  const { act, busy } = useAct();
+  const { act, busy, wrong } = useAct(FIELDS);
+  const at = (field: keyof Fields) => ({ error: wrong[field], errorProps: { role: 'alert' } });
   const may = useMay('company.update');
   const readOnly = may?.decision === 'deny';
   const changed = changes(before, { ...fields, name: fields.name.trim() });
@@ -39,16 +42,16 @@ export function Company({ company }: { company: CompanyAnswer }) {
   };
   return (
     <form onSubmit={submit} className={css.form}>
-      <TextInput label="Name" value={fields.name} maxLength={100} onChange={(event) => set({ name: event.currentTarget.value })} required readOnly={readOnly} />
-      <Select label="Time zone" data={ZONES.includes(fields.timezone) ? ZONES : [fields.timezone, ...ZONES]} searchable allowDeselect={false} value={fields.timezone} onChange={(zone) => set({ timezone: zone ?? fields.timezone })} readOnly={readOnly} />
+      <TextInput label="Name" {...at('name')} value={fields.name} maxLength={100} onChange={(event) => set({ name: event.currentTarget.value })} required readOnly={readOnly} />
+      <Select label="Time zone" {...at('timezone')} data={ZONES.includes(fields.timezone) ? ZONES : [fields.timezone, ...ZONES]} searchable allowDeselect={false} value={fields.timezone} onChange={(zone) => set({ timezone: zone ?? fields.timezone })} readOnly={readOnly} />
       <div className={css.pair}>
-        <TextInput type="time" label="Work begins" description="Monday to Friday" value={fields.hours.from} onChange={(event) => set({ hours: { ...fields.hours, from: event.currentTarget.value } })} required readOnly={readOnly} />
+        <TextInput type="time" label="Work begins" {...at('hours')} description="Monday to Friday" value={fields.hours.from} onChange={(event) => set({ hours: { ...fields.hours, from: event.currentTarget.value } })} required readOnly={readOnly} />
         <TextInput type="time" label="Work ends" description="an SLA counts these hours" value={fields.hours.to} onChange={(event) => set({ hours: { ...fields.hours, to: event.currentTarget.value } })} required readOnly={readOnly} />
       </div>
-      <NumberInput label="Agents may spend" description={`in a calendar month${fields.budget_cents_month ? `: ${cents(fields.budget_cents_month)}` : ''}; empty for no limit`} min={0} suffix=" cents" thousandSeparator=" " allowDecimal={false} value={fields.budget_cents_month ?? ''} onChange={(cents) => set({ budget_cents_month: cents === '' ? null : Number(cents) })} readOnly={readOnly} />
-      <NumberInput label="Finished tasks and runs stay in lists for" description="0 for good" min={0} max={36_500} suffix=" days" allowDecimal={false} value={fields.retention_days} onChange={(days) => set({ retention_days: Number(days) || 0 })} readOnly={readOnly} />
-      <NumberInput label="Approvals wait for" description="before a request that nobody decided expires" min={1} max={720} suffix=" hours" allowDecimal={false} value={fields.approvals.default_ttl_h} onChange={(hours) => set({ approvals: { default_ttl_h: Number(hours) || 1 } })} readOnly={readOnly} />
-      <Select label="Decisions for other programs that are recorded" data={RECORDINGS} allowDeselect={false} value={fields.decisions.record} onChange={(record) => set({ decisions: { record: (record as Recording) ?? 'refusals' } })} readOnly={readOnly} />
+      <NumberInput label="Agents may spend" {...at('budget_cents_month')} description={`in a calendar month${fields.budget_cents_month ? `: ${cents(fields.budget_cents_month)}` : ''}; empty for no limit`} min={0} suffix=" cents" thousandSeparator=" " allowDecimal={false} value={fields.budget_cents_month ?? ''} onChange={(cents) => set({ budget_cents_month: cents === '' ? null : Number(cents) })} readOnly={readOnly} />
+      <NumberInput label="Finished tasks and runs stay in lists for" {...at('retention_days')} description="0 for good" min={0} max={36_500} suffix=" days" allowDecimal={false} value={fields.retention_days} onChange={(days) => set({ retention_days: Number(days) || 0 })} readOnly={readOnly} />
+      <NumberInput label="Approvals wait for" {...at('approvals')} description="before a request that nobody decided expires" min={1} max={720} suffix=" hours" allowDecimal={false} value={fields.approvals.default_ttl_h} onChange={(hours) => set({ approvals: { default_ttl_h: Number(hours) || 1 } })} readOnly={readOnly} />
+      <Select label="Decisions for other programs that are recorded" {...at('decisions')} data={RECORDINGS} allowDeselect={false} value={fields.decisions.record} onChange={(record) => set({ decisions: { record: (record as Recording) ?? 'refusals' } })} readOnly={readOnly} />
       {readOnly ? (
         <p className={css.note}>You may not change these: {sentence(new Error(may.reason))}</p>
       ) : (

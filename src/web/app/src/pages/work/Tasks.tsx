@@ -12,8 +12,8 @@ import { VirtualRows } from '../../parts/Virtual';
 import { useNow, When } from '../../parts/When';
 import { useMe } from '../../shell/useMe';
 import { NewTask } from './NewTask';
-import { MOST, useTasks } from './useWork';
-import { COLUMNS, isOver, isOverdue, sooner, titleOf } from './words';
+import { MOST, useQuestion, useTasks } from './useWork';
+import { COLUMNS, isAsk, isOver, isOverdue, sooner } from './words';
 import css from './work.module.css';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
@@ -142,8 +142,15 @@ function BoardCard({ task, isLast }: { task: ShownTask; isLast: boolean }) {
 }
 
 export function Title({ task }: { task: ShownTask }) {
+  return isAsk(task) ? <Asked task={task} /> : <Said className={css.taskTitle}>{task.title}</Said>;
+}
+
+/** A task that came of a question has no title of its own: it is called by the question. */
+function Asked({ task }: { task: ShownTask }) {
   const { byId } = useActors();
-  return <Said className={css.taskTitle}>{titleOf(task, (id) => nameOf(byId.get(id), id))}</Said>;
+  const name = nameOf(byId.get(task.owner ?? ''), task.owner ?? '');
+  const question = useQuestion(task);
+  return <Said className={css.taskTitle}>{question ? `${name}: ${question}` : `Asked of ${name}`}</Said>;
 }
 
 export function Priority({ task }: { task: ShownTask }) {

@@ -1,9 +1,10 @@
 // Reads of tasks and runs that several pages share.
 
-import { runListOptions, taskListOptions, type ShownRun, type ShownTask } from '../../api';
+import { useQuery } from '@tanstack/react-query';
+import { runListOptions, runRead, taskListOptions, type ShownRun, type ShownTask } from '../../api';
 import { useGuarded } from '../../parts/guard';
 import { useMe } from '../../shell/useMe';
-import { asks, isOver, isTodo, sooner } from './words';
+import { asks, firstLine, isOver, isTodo, sooner } from './words';
 
 /** The longest page that the server hands out. */
 export const MOST = 1000;
@@ -23,4 +24,17 @@ export function useMine(): Mine {
     held: runs.filter((run) => run.asker === me && run.status === 'held' && !isOver(run.status)),
     todo: tasks.filter((task) => isTodo(task, me)).sort(sooner),
   };
+}
+
+/** The first line of what an agent was asked, as far as the run that came of it may be seen. */
+export function useQuestion(task: ShownTask): string | undefined {
+  const run = useRuns().data?.find((one) => one.task === task.id && !one.parent)?.id;
+  const { data } = useQuery({
+    queryKey: ['question', run],
+    queryFn: async () => firstLine((await runRead({ path: { id: run ?? '' }, throwOnError: true })).data.input ?? ''),
+    enabled: !!run,
+    staleTime: Infinity,
+    retry: false,
+  });
+  return data;
 }

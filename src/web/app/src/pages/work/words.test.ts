@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { EventRecord, ShownRun, ShownTask } from '../../api';
-import { asks, cents, decisions, isOverdue, saidIn, sooner, span, standing, titleOf } from './words';
+import { asks, cents, decisions, firstLine, isAsk, isOverdue, saidIn, sooner, span, standing } from './words';
 
 const task = (more: Partial<ShownTask>): ShownTask => ({ id: 'tsk', title: 't', status: 'assigned', owner: 'max', created_by: 'ana', priority: 'normal', version: 1, created_at: '2026-01-01T00:00:00Z', due_at: null, sla: null, stalled: false, parent: null, updated_at: '2026-01-01T00:00:00Z', closed_at: null, archived_at: null, ...more });
 
@@ -42,7 +42,8 @@ test('a run that runs may wait all the same', () => {
 });
 
 test('a task that came of a question is called by whom it was asked of', () => {
-  expect([task({ title: 'asked of max' }), task({ title: 'asked of mia' })].map((one) => titleOf(one, () => 'Max'))).toEqual(['Asked of Max', 'asked of mia']);
+  expect([task({ title: 'asked of max' }), task({ title: 'asked of mia' })].map(isAsk)).toEqual([true, false]);
+  expect([firstLine('\n Who is here?\nTell me.'), firstLine('')]).toEqual(['Who is here?', '']);
 });
 
 describe('of each step', () => {

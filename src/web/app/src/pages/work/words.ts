@@ -38,10 +38,11 @@ export function standing(run: ShownRun): string {
   return run.waiting?.kind === 'run' ? 'waits for a part' : run.waiting?.kind === 'time' ? 'rests' : 'running';
 }
 
-/** A task that came of a question has no title of its own. */
-export function titleOf(task: ShownTask, name: (id: string) => string): string {
-  return task.owner && task.title === `asked of ${task.owner}` ? `Asked of ${name(task.owner)}` : task.title;
-}
+/** Whether a task came of a question: then it has no title of its own. */
+export const isAsk = ({ owner, title }: ShownTask) => !!owner && title === `asked of ${owner}`;
+
+/** The first line of a text that says something. */
+export const firstLine = (text: string) => text.trim().split('\n', 1)[0] ?? '';
 
 /** Whether somebody is asked by a run and it waits for the answer. */
 export const asks = (run: ShownRun, me: string | undefined) => run.status === 'waiting_input' && (run.waiting?.kind === 'question' || run.waiting?.kind === 'outcome') && !!me && run.waiting.to.includes(me);

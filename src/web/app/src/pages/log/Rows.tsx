@@ -1,0 +1,103 @@
+import { Button } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useEffect, useEffectEvent, useMemo, useRef, useState, type CSSProperties } from 'react';
+import type { EventRecord } from '../../api';
+import { Icon, type IconName } from '../../parts/icons';
+import { fieldsOf, Sentence } from '../../parts/Sentence';
+import { When } from '../../parts/When';
+import type { LogSearch } from '../../router';
+import { rowsOf, type Group } from './groups';
+import css from './log.module.css';
+import type { useLog } from './useLog';
+
+const SIGNS: Record<string, IconName> = { allow: 'check', deny: 'x', needs_approval: 'clock', system: 'settings' };
+
+type Read = ReturnType<typeof useLog>;
+
+/** So many rows before the end the earlier ones are read. */
+const AHEAD = 30;
+
+export function Rows({ events, seq, search, log }: { events: EventRecord[]; seq?: string; search: LogSearch; log: Read }) {
+  const scroll = useRef<HTMLDivElement>(null);
+  const { list, toggle } = useGroups(events, search);
+  const isSmall = useMediaQuery('(max-width: 767px)');
+  const rows = useVirtualizer({ count: list.length, getScrollElement: () => scroll.current, estimateSize: () => (isSmall ? 64 : 40), overscan: 12 });
+  useEffect(() => rows.measure(), [isSmall, rows]);
+  const last = rows.getVirtualItems().at(-1)?.index ?? 0;
+  const readOn = useEffectEvent(() => void log.before());
+  useEffect(() => {
+    if (last + AHEAD >= list.length) readOn();
+  }, [last, list.length]);
+  return (
+    <div ref={scroll} className={css.scroll}>
+      <div style={{ height: rows.getTotalSize(), position: 'relative' }}>
+        {rows.getVirtualItems().map(({ index, start }) => {
+          const row = list[index];
+          if (!row) return null;
+          if ('record' in row) return <Event key={row.record.seq} record={row.record} isActive={seq === String(row.record.seq)} search={search} style={{ top: start }} />;
+          return <Crowd key={`group ${row.key}`} group={row} toggle={() => toggle(row.key)} style={{ top: start }} />;
+        })}
+      </div>
+      {log.first > 1 && (
+        <div style={{ display: 'grid', placeItems: 'center', padding: 16 }}>
+          <Earlier log={log} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** The rows with what the server did by itself in groups, but where somebody asks for just that. */
+function useGroups(events: EventRecord[], { decision, actor, type }: LogSearch) {
+  const [opened, setOpened] = useState<ReadonlySet<number>>(new Set());
+  const isPlain = decision === 'system' || !!actor || !!type;
+  const list = useMemo(() => (isPlain ? events.map((record) => ({ record })) : rowsOf(events, opened)), [events, opened, isPlain]);
+  const toggle = (key: number) => setOpened((before) => (before.has(key) ? new Set([...before].filter((one) => one !== key)) : new Set([...before, key])));
+  return { list, toggle };
+}
+
+function Event({ record, isActive, search, style }: { record: EventRecord; isActive: boolean; search: LogSearch; style: CSSProperties }) {
+  const navigate = useNavigate();
+  const to = { to: '/log/$seq' as const, params: { seq: String(record.seq) }, search };
+  return (
+    // The number is the link; the row is only a larger target for a mouse.
+    // eslint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-static-element-interactions
+    <div className={css.row} style={style} data-active={isActive || undefined} onClick={() => void navigate(to)}>
+      <Link {...to}>{record.seq}</Link>
+      <When at={record.at} as="stamp" />
+      <span className={css.sign} data-tone={record.decision}>
+        <Icon name={SIGNS[record.decision] ?? 'log'} size={14} strokeWidth={2.4} />
+      </span>
+      <Sentence record={record} />
+      <code>{fieldsOf(record).type}</code>
+    </div>
+  );
+}
+
+/** Many events of the server, as one row that opens. */
+function Crowd({ group, toggle, style }: { group: Group; toggle: () => void; style: CSSProperties }) {
+  const { events, isOpen } = group;
+  const types = [...new Set(events.map((record) => fieldsOf(record).type))];
+  return (
+    <button type="button" className={`${css.row} ${css.crowd}`} style={style} aria-expanded={isOpen} onClick={toggle}>
+      <span className={css.count}>{events[0]?.seq}</span>
+      <When at={events[0]?.at} as="stamp" />
+      <span className={css.sign}>
+        <Icon name={isOpen ? 'down' : 'right'} size={14} strokeWidth={2.4} />
+      </span>
+      <span>
+        {events.length} events of the server: {types.map((type) => type.replaceAll('_', ' ')).join(', ')}
+      </span>
+    </button>
+  );
+}
+
+export function Earlier({ log }: { log: Read }) {
+  return (
+    <Button variant="default" loading={log.isReading} onClick={() => void log.before()}>
+      Read earlier events
+    </Button>
+  );
+}

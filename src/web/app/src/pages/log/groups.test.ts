@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import type { EventRecord } from '../../api';
+import { rowsOf } from './groups';
+
+const log = (decisions: string) => [...decisions].map((one, at) => ({ seq: 100 - at, decision: one === 's' ? 'system' : 'allow' }) as EventRecord);
+const told = (decisions: string, opened: number[] = []) => rowsOf(log(decisions), new Set(opened)).map((row) => ('record' in row ? row.record.seq : `${row.events.length} from ${row.key}`));
+
+it('puts three and more of the server’s events in a row into one', () => {
+  expect(told('asssassas')).toEqual([100, '3 from 97', 96, 95, 94, 93, 92]);
+  expect(told('ssss')).toEqual(['4 from 97']);
+  expect(told('')).toEqual([]);
+});
+
+it('shows each of them in a group that was opened, which stays open as it grows', () => {
+  expect(told('asss', [97])).toEqual([100, '3 from 97', 99, 98, 97]);
+  expect(told('ssss', [97])).toEqual(['4 from 97', 100, 99, 98, 97]);
+});
