@@ -5252,7 +5252,7 @@ export type Sought = {
      */
     humans?: boolean;
     /**
-     * Part of an id or a name, in any case.
+     * Part of an id or a name, in any case; whose id begins with it is found first.
      */
     text?: string | null;
     /**
@@ -12345,7 +12345,7 @@ export type DirectoryFindData = {
          */
         humans?: boolean;
         /**
-         * Part of an id or a name, in any case.
+         * Part of an id or a name, in any case; whose id begins with it is found first.
          */
         text?: string | null;
         /**
