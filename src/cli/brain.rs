@@ -221,7 +221,8 @@ impl Run for Figuring {
         let columns: Vec<&str> = asked.map(String::as_str).collect();
         let row = |figure: Figure| Value::Object(figure.group.into_iter().chain(figure.values).collect());
         let rows: Vec<Value> = figures.into_iter().map(row).collect();
-        context.show(&answer.value, || show::list("no group is large enough", &columns, &rows))
+        context
+            .show(&answer.value, || show::list("no records, or no group of them that is large enough", &columns, &rows))
     }
 }
 

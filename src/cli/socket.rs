@@ -22,8 +22,8 @@ use crate::types::entropy::Entropy;
 use crate::types::json;
 use crate::types::refusal::{Code, Refusal};
 
-/// The longest question, in bytes.
-const MAX_ASK: u64 = 2 << 20;
+/// The longest question, in bytes: a document of 10 MiB is one of 14 in base64.
+const MAX_ASK: u64 = 16 << 20;
 /// The longest answer: a page of a thousand events is far below it.
 const MAX_ANSWER: u64 = 64 << 20;
 /// How long a peer may take to read an answer: one that never does must not keep a server from stopping.

@@ -158,9 +158,11 @@ fn not_older(face: &Face, parts: &Parts) -> Result<(), Refusal> {
 
 /// `Idempotency-Key`: a quoted string as in draft-ietf-httpapi-idempotency-key-header, or the bare text.
 fn idempotency(face: &Face, parts: &Parts) -> Result<Option<Idem>, Refusal> {
-    let Some(value) = parts.headers.get("idempotency-key").filter(|_| face.entry.effect == Effect::Change) else {
-        return Ok(None);
-    };
+    let mut values = parts.headers.get_all("idempotency-key").iter().filter(|_| face.entry.effect == Effect::Change);
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(Refusal::bad_request("Idempotency-Key: must be given once"));
+    }
     let bad = || Refusal::bad_request("Idempotency-Key: must have 1 to 255 visible ASCII characters");
     let text = value.to_str().map_err(|_| bad())?.trim();
     let key = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);

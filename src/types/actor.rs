@@ -39,7 +39,8 @@ macro_rules! named {
             fn from_str(text: &str) -> Result<Self, String> {
                 Self::ALL.iter().copied().find(|one| one.name() == text).ok_or_else(|| {
                     let names: Vec<_> = Self::ALL.iter().map(|one| one.name()).collect();
-                    format!("`{text}` is not a {}: use {}", $what, names.join(", "))
+                    let a = if $what.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+                    format!("`{text}` is not {a} {}: use {}", $what, names.join(", "))
                 })
             }
         }

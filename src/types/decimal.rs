@@ -4,6 +4,8 @@ use serde_json::Value;
 
 /// A decimal number has four places, as Cedar's.
 const SCALE: i64 = 10_000;
+/// The largest one.
+const MOST: &str = "922337203685477.5807";
 
 /// A decimal number, in ten-thousandths.
 pub fn decimal(value: &Value) -> Result<i64, String> {
@@ -19,7 +21,8 @@ pub fn decimal(value: &Value) -> Result<i64, String> {
     if !is_digits(whole) || !is_digits(part) || part.len() > 4 {
         return Err(wrong());
     }
-    let number = format!("{whole}{part:0<4}").parse::<i64>().map_err(|_| wrong())?;
+    let number = format!("{whole}{part:0<4}").parse::<i64>();
+    let number = number.map_err(|_| format!("must be between -{MOST} and {MOST}"))?;
     Ok(sign * number)
 }
 

@@ -366,13 +366,19 @@ fn actor(value: &Value) -> Option<ActorId> {
 }
 
 /// The first millisecond of a day, in UTC.
+/// The first day of all times.
+const EPOCH: jiff::civil::Date = jiff::civil::date(1970, 1, 1);
+
+/// A day, up to 9999-12-31, as the time at which it begins.
 fn date(text: &str) -> Option<i64> {
     let plain = text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
-    Time::from_str(&format!("{text}T00:00:00Z")).ok().filter(|_| plain).map(|time| time.0)
+    let day = jiff::civil::Date::from_str(text).ok().filter(|_| plain)?;
+    Some(i64::from(EPOCH.until(day).ok()?.get_days()) * DAY)
 }
 
 fn shown_date(number: i64) -> String {
-    Time(number - number.rem_euclid(DAY)).to_string().chars().take(10).collect()
+    let days = jiff::Span::new().try_days(number.div_euclid(DAY));
+    days.and_then(|days| EPOCH.checked_add(days)).map_or_else(|_| Time(number).to_string(), |day| day.to_string())
 }
 
 #[cfg(test)]
@@ -382,7 +388,9 @@ mod tests {
     #[test]
     fn dates_are_days() {
         assert_eq!(shown_date(date("2026-02-28").unwrap()), "2026-02-28");
-        assert_eq!(shown_date(date("1969-12-31").unwrap()), "1969-12-31");
+        for day in ["1969-12-31", "0001-01-01", "9999-12-31"] {
+            assert_eq!(shown_date(date(day).unwrap()), day);
+        }
         let wrong = ["2026-02-30", "2026-2-1", "2026-02-01T", "20260201xx"];
         assert_eq!(wrong.map(date), [None; 4]);
     }

@@ -130,6 +130,24 @@ pub enum Fault {
     Broken(String),
 }
 
+impl Fault {
+    /// Whether a value is stored that is none of its type: not the disk's fault, but of whoever wrote it there.
+    pub fn is_of_a_value(&self) -> bool {
+        use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
+        let of_sqlite = |error: &rusqlite::Error| {
+            matches!(
+                error,
+                FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..)
+            )
+        };
+        match self {
+            Fault::Sqlite(error) => of_sqlite(error),
+            Fault::Stored(_) => true,
+            Fault::Pool(_) | Fault::Broken(_) => false,
+        }
+    }
+}
+
 /// Anything that stops an operation.
 #[derive(Debug)]
 pub enum Stop {

@@ -50,6 +50,34 @@ async fn a_request_ends_with_what_it_is_about_and_says_why() {
     assert!(test.verdict().ok);
 }
 
+/// Nothing but another change would ever end it.
+#[tokio::test]
+async fn policies_that_nobody_could_change_any_more_do_not_come_into_force() {
+    let test = Test::new().await;
+    let mut files = Bundle::built_in().files;
+    files.retain(|path, _| !path.starts_with("tests/"));
+    let freeze = "@id(\"freeze\")\n@reason(\"holidays\")\nforbid (\n  principal is Ok::Actor,\n  action in Ok::Action::\"change\",\n  resource\n);\n";
+    files.insert("freeze.cedar".into(), freeze.into());
+    let test_of_it = "actors:\n  - {id: zoe}\ncases:\n  - {actor: zoe, op: task.create, expect: deny}\n";
+    files.insert("tests/freeze.yaml".into(), test_of_it.into());
+    let change = propose(&test, &test.admin, &files).await;
+    step(&test, &test.admin, &change, "evals", json!({})).await;
+    let refused = step(&test, &test.admin, &change, "promote", json!({})).await;
+    assert_eq!(
+        refused.error(),
+        "409 conflict under these policies nobody could do policy.propose, not with approvals either, so they would stand for \
+         good: leave it to somebody"
+    );
+    // Approvals are a way back.
+    let lifted = freeze
+        .replace("resource\n);", "resource\n)\nunless { context.approvals.contains(Ok::ApprovalKind::\"admin\") };");
+    files.insert("freeze.cedar".into(), lifted);
+    let change = propose(&test, &test.admin, &files).await;
+    step(&test, &test.admin, &change, "evals", json!({})).await;
+    let promoted = step(&test, &test.admin, &change, "promote", json!({})).await;
+    assert_eq!(promoted.json()["state"], "promoted", "{}", promoted.text());
+}
+
 #[tokio::test]
 async fn a_request_about_somebody_ends_when_they_leave() {
     let test = Test::new().await;

@@ -29,6 +29,16 @@ fn commands_reach_a_running_server() {
 }
 
 #[test]
+fn a_document_of_several_megabytes_reaches_a_running_server() {
+    let place = Place::with_company();
+    let _server = place.serve();
+    let page = format!("<p>A refund is paid within 30 days.</p><!-- {} -->", "picture ".repeat(500_000));
+    std::fs::write(place.path().join("handbook.html"), page).unwrap();
+    let sent = place.ana("brain upload handbook.html --topic refunds");
+    assert_eq!(sent.code, 0, "{}", sent.shown);
+}
+
+#[test]
 fn a_second_server_says_who_serves() {
     let place = Place::with_company();
     let server = place.serve();

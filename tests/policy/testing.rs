@@ -163,6 +163,27 @@ fn coverage_names_the_parts_that_were_not_seen() {
     assert_eq!(report.tests().next().unwrap().message, "the coverage is 50 %, and 51 % are asked for");
 }
 
+/// Cedar reads them as the denial of their opposite.
+#[test]
+fn coverage_of_comparisons_says_what_was_seen_of_what_is_written() {
+    let cases = format!("{COMPANY}cases:\n  - {{actor: ana, op: tick, expect: deny}}\n");
+    for (condition, seen) in [
+        ("principal.trust > 5", "true"),
+        ("principal.trust >= 5", "true"),
+        ("principal.trust < 0", "true"),
+        ("principal.kind != \"person\"", "true"),
+        ("!(principal.kind == \"agent\")", "true"),
+    ] {
+        let head = "principal is Ok::Actor,\n  action == Ok::Action::\"tick\",\n  resource";
+        let policy = format!("@id(\"c\")\npermit (\n  {head}\n)\nwhen {{ {condition} }};\n");
+        let bundle = Bundle::new([("a.cedar", policy.as_str()), ("tests/a.yaml", cases.as_str())]);
+        let report = fixture::check(&ok::operations::ALL, &bundle, &Options::default());
+        let open: Vec<String> = report.open().iter().map(ToString::to_string).collect();
+        let told = format!("has seen `{}` {seen}", condition.trim_start_matches("!(").trim_end_matches(')'));
+        assert!(open.iter().any(|one| one.contains(&told)), "{condition}: {open:#?}");
+    }
+}
+
 const DOCS: &str = "namespace Docs {
   entity Team;
   entity User in [Team] = { level: Long };

@@ -234,6 +234,7 @@ impl Run for Apply {
                 (Outcome::Waits { change, .. }, Some(lock)) => {
                     PolicyLock { proposed: Some(change.clone()), ..lock.clone() }.write(dir)?;
                 }
+                (Outcome::Unread(_), _) => show::note("policy.lock is as it was: it tells what is in force"),
                 (Outcome::Waits { .. }, None) => {}
             }
         }
@@ -331,6 +332,10 @@ fn told(context: &Context, outcome: &Outcome) -> Result<Exit, Failure> {
         Outcome::Same(applied) => {
             show::note(&format!("version {} is exactly this already", applied.last.version));
             told(applied)
+        }
+        Outcome::Unread(change) => {
+            let what = format!("{change} is in force; under it you may not read what is in force");
+            context.show(&json!({ "change": change, "state": "promoted" }), || show::text(&what))
         }
         Outcome::Waits { change, why, approval } => {
             let mut answer = json!({ "error": Code::NeedsApproval.name(), "message": why, "change": change });

@@ -83,7 +83,7 @@ fn summary(checked: &Checked<'_>) -> String {
     }
     match (report.cut_short, report.loads()) {
         (true, _) => return format!("{}; nothing else was checked", said.join(", ")),
-        (_, false) => return format!("{}; the tests were not run", said.join(", ")),
+        (_, false) if report.run.asked.is_empty() => return format!("{}; the tests were not run", said.join(", ")),
         _ => {}
     }
     said.push(if report.policies == 1 { "1 policy".into() } else { format!("{} policies", report.policies) });

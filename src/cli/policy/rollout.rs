@@ -32,6 +32,8 @@ pub enum Outcome {
     Applied(LastApplied),
     /// Exactly this was in force before.
     Same(LastApplied),
+    /// In force, and those who brought it there may not read what is in force now.
+    Unread(String),
     /// People come first.
     Waits { change: String, why: String, approval: Option<String> },
 }
@@ -48,12 +50,12 @@ impl Rollout {
             Err(refused) => return Err(refused.into()),
         };
         if change.state == ChangeState::Promoted {
-            return Ok(Outcome::Applied(last_applied(session, context).await?));
+            return arrived(session, context, change.id).await;
         }
         let id = change.id;
         show::note(&format!("proposed as {id}"));
         let why = match self.promote(session, context, OneChange { id: id.clone() }).await? {
-            Ok(()) => return Ok(Outcome::Applied(last_applied(session, context).await?)),
+            Ok(()) => return arrived(session, context, id).await,
             Err(refused) => (why(&refused)?, refused.approval),
         };
         self.wait(session, context, id, why).await
@@ -91,6 +93,15 @@ impl Rollout {
             }
         }
         Ok(Outcome::Waits { change, why, approval })
+    }
+}
+
+/// How a change came into force: the policies that are read with are the new ones.
+async fn arrived(session: &mut Session, context: &Context, change: String) -> Result<Outcome, Failure> {
+    match query::<Applied>().within(session, context, &WhichApplied::default()).await? {
+        Ok(applied) => Ok(Outcome::Applied(applied.read()?)),
+        Err(refused) if refused.code == Code::Denied.name() => Ok(Outcome::Unread(change)),
+        Err(refused) => Err(refused.into()),
     }
 }
 

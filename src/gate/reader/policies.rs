@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use super::Reader;
 use crate::gate::admit::rate::{self, Left};
 use crate::gate::decide::question;
+use crate::gate::decide::world::World;
 use crate::gate::declare::operation::Spec;
 use crate::gate::declare::target::{Target, Thing};
 use crate::gate::past::canary::Trial;
@@ -15,12 +17,28 @@ use crate::store::changes::{self, Change};
 use crate::store::policies::events::PolicyApplied;
 use crate::store::policies::{self, Applied, PolicySource};
 use crate::types::actor::Role;
-use crate::types::caller::Caller;
+use crate::types::caller::{Caller, Who};
 use crate::types::decision::Recording;
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
 
+/// So many people are asked about, besides the admins, before nobody is said to be found.
+const MOST_ASKED: usize = 1_000;
+
 impl Reader<'_> {
+    /// Whether somebody could do something, at once or with approvals, if these policies were in force and no kill switch
+    /// engaged. What cannot be told without an input counts as what somebody could.
+    pub fn somebody_could(&self, policies: &Arc<Snapshot>, operation: &str, about: &Target) -> bool {
+        let mut world = World { kills: Arc::default(), ..self.world.clone() };
+        world.govern(Arc::clone(policies), self.world.stamp.seq);
+        let could = |id: &ActorId| {
+            let them = Caller::new(Who::Holder(id.clone()), self.caller().channel);
+            let call = question::Call { operation, target: about, input: None };
+            !matches!(question::decide(&world, &them, call, self.now), Ruling::Deny { fault: None, .. })
+        };
+        self.people(Role::Admin).chain(self.world.people.all().take(MOST_ASKED)).any(could)
+    }
+
     /// Which decisions for other programs are recorded.
     pub fn recording(&self) -> Recording {
         self.world.recording

@@ -57,9 +57,11 @@ pub fn tables(conn: &Connection) -> Result<Vec<Difference>, Fault> {
     fold(conn, &fresh)?;
     let mut differences = Vec::new();
     for Table { name: table, key } in folded() {
-        if !is_alike(table, conn, &fresh)? {
-            difference(table, key, (Some(conn), &fresh), &mut differences)?;
-        }
+        let looked = is_alike(table, conn, &fresh).and_then(|alike| match alike {
+            true => Ok(()),
+            false => difference(table, key, (Some(conn), &fresh), &mut differences),
+        });
+        differences.extend(unreadable(table, looked)?);
     }
     // Each collection that the events made is a table.
     for collection in brain::collections(&fresh)? {
@@ -80,7 +82,22 @@ pub fn file(conn: &Connection) -> Result<Vec<Difference>, Fault> {
         key: seq.to_string(),
         message: "does not lead where the leaves say".into(),
     });
-    Ok(astray.into_iter().chain(soundness::findings(conn)?).collect())
+    let mut found: Vec<Difference> = astray.into_iter().collect();
+    let sound = soundness::findings(conn).map(|findings| found.extend(findings));
+    found.extend(unreadable("(any)", sound)?);
+    Ok(found)
+}
+
+/// What is stored and cannot be read is a difference like any other.
+fn unreadable(table: &'static str, looked: Result<(), Fault>) -> Result<Option<Difference>, Fault> {
+    match looked {
+        Ok(()) => Ok(None),
+        Err(fault) if fault.is_of_a_value() => {
+            let message = format!("holds a value that cannot be read ({fault})");
+            Ok(Some(Difference { table: table.into(), key: "a row".into(), message }))
+        }
+        Err(fault) => Err(fault),
+    }
 }
 
 fn fold(conn: &Connection, fresh: &Connection) -> Result<(), Fault> {

@@ -75,7 +75,7 @@ impl Query for Aggregate {
     const SPEC: Spec = Spec {
         name: "record.aggregate",
         doc: "Count records, add up their numbers and the like, in groups: of the records alone that the caller may read. Groups of \
-              fewer records than the collection allows are left out.",
+              fewer records than the collection allows are left out; more than 1000 groups are refused.",
         scope: Reach::Full,
         route: post("/brain/collections/{collection}/aggregate").listed().partial(),
         about: &[&COLLECTION],
@@ -113,10 +113,15 @@ pub fn figures(input: &Wanted, read: &Reader<'_>) -> Result<Vec<Figure>, Stop> {
         Some(rows) => {
             let grouped: Vec<Group> = groups.iter().map(|one| one.0.clone()).collect();
             let measures: Vec<Measure> = plan.measures.iter().map(|one| one.0.clone()).collect();
-            read.figures(of, &Condition::all([rows, filter]), (&grouped, &measures), (least, MOST))?
+            read.figures(of, &Condition::all([rows, filter]), (&grouped, &measures), (least, MOST + 1))?
         }
         None => judged(of, &filter, (&groups, &plan.measures), least, read)?,
     };
+    if rows.len() > MOST {
+        let what =
+            format!("makes more than {MOST} groups: group by a longer period, or narrow the records down with filter");
+        return Err(Refusal::field("group_by", what).into());
+    }
     let shown = |value: Option<Scalar>, kind: Option<FieldKind>| shown(value, kind, read);
     let figure = |(grouped, figures, _): Figures| {
         let group = input.group_by.iter().zip(grouped).zip(&groups);
@@ -173,7 +178,7 @@ fn judged(
     let figures = |rows: &[Values]| -> Result<Vec<_>, Refusal> {
         measures.iter().map(|(measure, _)| figure(measure, rows)).collect()
     };
-    let kept = gathered.into_iter().filter(|(_, rows)| enough(rows)).take(MOST);
+    let kept = gathered.into_iter().filter(|(_, rows)| enough(rows)).take(MOST + 1);
     kept.map(|(key, rows)| Ok((key, figures(&rows)?, rows.len() as i64))).collect()
 }
 

@@ -1,10 +1,12 @@
 //! Promoting: a change comes into force, whole and at once, if what it was made from still is.
 
+use std::sync::Arc;
+
 use super::CHANGE;
 use super::propose::moved;
 use super::{OneChange, ShownChange, find, find_open};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::policy::Bundle;
+use crate::policy::{Bundle, Snapshot};
 use crate::store::changes;
 use crate::store::changes::events::ChangePromoted;
 use crate::store::policies::events::PolicyApplied;
@@ -55,7 +57,7 @@ pub fn promote(mut change: changes::Change, bundle: Bundle, draft: &mut Draft<'_
         return Err(moved(change.base_version, &applied).into());
     }
     // The product may have changed since it was proposed.
-    super::compiled(&bundle, draft.read())?;
+    keeps_a_way_back(&change, &super::compiled(&bundle, draft.read())?, draft.read())?;
     let (id, version) = (Id::stored(&change.id), applied.version + 1);
     draft.record(ChangePromoted { id: id.clone(), author: change.author.clone(), version })?;
     // A view is no change of the policies: those that came with the program go on coming with it.
@@ -71,6 +73,18 @@ pub fn promote(mut change: changes::Change, bundle: Bundle, draft: &mut Draft<'_
     change.state = ChangeState::Promoted;
     change.updated_at = draft.now();
     Ok(change)
+}
+
+/// Policies under which nobody could change policies would stand for good.
+fn keeps_a_way_back(change: &changes::Change, policies: &Arc<Snapshot>, read: &Reader<'_>) -> Result<(), Refusal> {
+    let needed = [("policy.propose", Target::Company), ("change.promote", read.change_target(change))];
+    match needed.iter().find(|(operation, about)| !read.somebody_could(policies, operation, about)) {
+        None => Ok(()),
+        Some((operation, _)) => Err(Refusal::conflict(format!(
+            "under these policies nobody could do {operation}, not with approvals either, so they would stand for good: leave \
+             it to somebody"
+        ))),
+    }
 }
 
 /// A change comes into force, or is tried, only after all its evals passed.

@@ -123,6 +123,9 @@ impl Look<'_> {
                 Some(false) => self.condition(right),
                 settled => self.pass(right, settled),
             },
+            ExprKind::UnaryApp { op: UnaryOp::Not, arg } if is_one_comparison(expr, arg) => {
+                self.leaf_of(arg, true).map(|holds| !holds)
+            }
             ExprKind::UnaryApp { op: UnaryOp::Not, arg } => self.condition(arg).map(|holds| !holds),
             _ => self.leaf(expr),
         }
@@ -134,14 +137,25 @@ impl Look<'_> {
     }
 
     fn leaf(&mut self, expr: &Expr) -> Option<bool> {
+        self.leaf_of(expr, false)
+    }
+
+    /// The text of one that is `turned` says the opposite of the expression.
+    fn leaf_of(&mut self, expr: &Expr, turned: bool) -> Option<bool> {
         let holds = self.evaluator.interpret(expr, self.env).ok().map(|value| is_true(&value));
         if let (Some(part), Some(holds)) = (self.parts.get_mut(self.at), holds) {
-            part.seen_true |= holds;
-            part.seen_false |= !holds;
+            part.seen_true |= holds != turned;
+            part.seen_false |= holds == turned;
         }
         self.at += 1;
         holds
     }
+}
+
+/// Whether this is how Cedar reads `>`, `>=` and `!=`: as the denial of `<=`, `<` and `==`, at the very same place.
+fn is_one_comparison(denied: &Expr, compared: &Expr) -> bool {
+    let place = |expr: &Expr| expr.source_loc().map(|loc| super::load::span(Some(loc)));
+    matches!(compared.expr_kind(), ExprKind::BinaryApp { .. }) && place(denied) == place(compared)
 }
 
 /// What a condition is made of, between `&&`, `||` and `!`.

@@ -148,6 +148,28 @@ async fn a_sum_that_is_too_large_is_told() {
     assert_eq!(sum.error(), "422 invalid measures: a sum is larger than 2^63");
 }
 
+/// Of what is cut short, nobody notices what is missing.
+#[tokio::test]
+async fn more_groups_than_an_answer_has_are_refused() {
+    let (test, _) = company().await;
+    for (from, to) in [(0, 1_000), (1_000, 1_001)] {
+        let records: Vec<Value> =
+            (from..to).map(|number| json!({ "number": number.to_string(), "total": "1" })).collect();
+        let done = test.post(&format!("{INVOICES}/import"), &test.admin, json!({ "records": records })).await;
+        assert_eq!(done.status, 200, "{}", done.text());
+        let ask = json!({ "measures": ["count"], "group_by": ["number"] });
+        let figures = test.post(&format!("{INVOICES}/aggregate"), &test.admin, ask).await;
+        match to {
+            1_000 => assert_eq!(figures.json().as_array().unwrap().len(), 1_000),
+            _ => assert_eq!(
+                figures.error(),
+                "422 invalid group_by: makes more than 1000 groups: group by a longer period, or narrow the records down with \
+                 filter"
+            ),
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_collection_that_cannot_be_is_not_proposed() {
     let (test, _) = company().await;
