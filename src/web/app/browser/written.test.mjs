@@ -206,3 +206,17 @@ test('what a filter of the log leaves out of the newest page is found further ba
     await page.getByText(/was refused/).first().waitFor();
   });
 });
+
+test('what the server does in crowds is one row of the log, which opens', async () => {
+  await as('ana', async (page) => {
+    const { events } = await ask('ana', '/api/events?limit=100');
+    const own = events.map((one, at) => ({ ...one, decision: at < 90 ? 'system' : 'allow' }));
+    await page.route(/\/api\/events\?limit=100$/, (route) => route.fulfill({ json: { events: own, last_seq: own.at(-1).seq } }));
+    await page.goto('/log');
+    const crowd = page.getByRole('button', { name: /^\d+ .* \d+ events of the server/ }).first();
+    await crowd.press('Enter');
+    await page.locator(`a[href^="/log/${own[89].seq}"]`).waitFor();
+    await crowd.press('Enter');
+    await page.locator(`a[href^="/log/${own[89].seq}"]`).waitFor({ state: 'hidden' });
+  });
+});

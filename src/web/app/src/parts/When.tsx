@@ -26,8 +26,8 @@ export function When({ at, as = 'ago' }: { at: string | null | undefined; as?: '
   // An event of this very second must not lie in the future.
   const base = time > current && time.getTime() - current.getTime() < 20_000 ? time : current;
   return (
-    // Of the browser's own making: a list has hundreds of them.
-    <time dateTime={at} title={exact(time)}>
+    // The tip is of the browser's own making, and written when somebody points there: a list has hundreds of them.
+    <time dateTime={at} onPointerEnter={({ currentTarget }) => (currentTarget.title = exact(time))}>
       {as === 'ago' ? ago(time, base) : stamp(time, current)}
     </time>
   );

@@ -1,9 +1,14 @@
 // Times are local and short; the exact one stands beside them.
 
-const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'long' });
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
-const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
-const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' });
+// A formatter takes longer to make than a page of times to format: each is made when it is first needed.
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
+}
+const relative = once(() => new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'long' }));
+const clock = once(() => new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' }));
+const day = once(() => new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' }));
+const full = once(() => new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' }));
 
 const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400],
@@ -16,14 +21,14 @@ export function ago(at: Date, now: Date): string {
   const seconds = Math.round((at.getTime() - now.getTime()) / 1000);
   if (Math.abs(seconds) < 45) return seconds <= 0 ? 'just now' : 'in a moment';
   for (const [unit, length] of STEPS) {
-    if (Math.abs(seconds) >= length * 0.95) return relative.format(Math.round(seconds / length), unit);
+    if (Math.abs(seconds) >= length * 0.95) return relative().format(Math.round(seconds / length), unit);
   }
-  return relative.format(Math.round(seconds / 60), 'minute');
+  return relative().format(Math.round(seconds / 60), 'minute');
 }
 
 /** A time of today as its clock shows it, another with its day. */
 export function stamp(at: Date, now: Date): string {
-  return at.toDateString() === now.toDateString() ? clock.format(at) : `${day.format(at)} ${clock.format(at)}`;
+  return at.toDateString() === now.toDateString() ? clock().format(at) : `${day().format(at)} ${clock().format(at)}`;
 }
 
-export const exact = (at: Date) => full.format(at);
+export const exact = (at: Date) => full().format(at);
