@@ -92,7 +92,7 @@ export const OPERATIONS: Record<string, string> = {
   "policy.read": "Show the policies in force and their source.",
   "policy.source": "Set where the company keeps its policies. Nothing is fetched: the repository's CI proposes.",
   "policy.who_can": "List who may perform an operation on a target, with or without approval, among the actors whose decisions the caller may have explained.",
-  "record.aggregate": "Count records, add up their numbers and the like, in groups: of the records alone that the caller may read. Groups of fewer records than the collection allows are left out.",
+  "record.aggregate": "Count records, add up their numbers and the like, in groups: of the records alone that the caller may read. Groups of fewer records than the collection allows are left out; more than 1000 groups are refused.",
   "record.change": "Update some values of a record; `null` removes one. The policies decide about the record as it is; `record.write` about it as it is and as it will be.",
   "record.delete": "Delete a record. Its history is kept, and a rollback restores it.",
   "record.flag": "Flag a record as wrong, stale, a duplicate, sensitive, or in question.",

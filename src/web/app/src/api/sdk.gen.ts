@@ -363,7 +363,7 @@ export const collectionRead = <ThrowOnError extends boolean = false>(options: Op
 });
 
 /**
- * Count records, add up their numbers and the like, in groups: of the records alone that the caller may read. Groups of fewer records than the collection allows are left out.
+ * Count records, add up their numbers and the like, in groups: of the records alone that the caller may read. Groups of fewer records than the collection allows are left out; more than 1000 groups are refused.
  */
 export const recordAggregate = <ThrowOnError extends boolean = false>(options: Options<RecordAggregateData, ThrowOnError>) => (options.client ?? client).post<RecordAggregateResponses, RecordAggregateErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

@@ -737,7 +737,7 @@ export const collectionReadOptions = (options: Options<CollectionReadData>) => q
 });
 
 /**
- * Count records, add up their numbers and the like, in groups: of the records alone that the caller may read. Groups of fewer records than the collection allows are left out.
+ * Count records, add up their numbers and the like, in groups: of the records alone that the caller may read. Groups of fewer records than the collection allows are left out; more than 1000 groups are refused.
  */
 export const recordAggregateMutation = (options?: Partial<Options<RecordAggregateData>>): UseMutationOptions<RecordAggregateResponse, RecordAggregateError, Options<RecordAggregateData>> => {
     const mutationOptions: UseMutationOptions<RecordAggregateResponse, RecordAggregateError, Options<RecordAggregateData>> = {
