@@ -148,9 +148,9 @@ export function Title({ task }: { task: ShownTask }) {
 /** A task that came of a question has no title of its own: it is called by the question. */
 function Asked({ task }: { task: ShownTask }) {
   const { byId } = useActors();
-  const name = nameOf(byId.get(task.owner ?? ''), task.owner ?? '');
+  const owner = task.owner ?? '';
   const question = useQuestion(task);
-  return <Said className={css.taskTitle}>{question ? `${name}: ${question}` : `Asked of ${name}`}</Said>;
+  return <Said className={css.taskTitle}>{question || `Asked of ${nameOf(byId.get(owner), owner)}`}</Said>;
 }
 
 export function Priority({ task }: { task: ShownTask }) {
