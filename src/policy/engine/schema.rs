@@ -67,9 +67,10 @@ pub fn as_json(text: &str) -> Option<String> {
 fn product(text: &str) -> Result<Known, Finding> {
     let source = Source::new(SCHEMA_FILE, text);
     let told = |error: &dyn miette::Diagnostic| source.diagnostic(code::SCHEMA, error, (0, 0));
-    let schema =
-        built_in(text).map_or_else(|| Schema::from_cedarschema_str(text).map(|(schema, _warnings)| schema), Ok);
-    let schema = schema.map_err(|error| told(&error))?;
+    let schema = match built_in(text) {
+        Some(schema) => schema,
+        None => Schema::from_cedarschema_str(text).map_err(|error| told(&error))?.0,
+    };
     let kind_type = EntityType::from_normalized_str(KIND_TYPE).map_err(|error| told(&error))?;
     match schema.as_ref().get_entity_type(&kind_type).map(|ty| &ty.kind) {
         Some(ValidatorEntityTypeKind::Enum(choices)) => {
