@@ -213,7 +213,8 @@ test('what the server does in crowds is one row of the log, which opens', async 
     const own = events.map((one, at) => ({ ...one, decision: at < 90 ? 'system' : 'allow' }));
     await page.route(/\/api\/events\?limit=100$/, (route) => route.fulfill({ json: { events: own, last_seq: own.at(-1).seq } }));
     await page.goto('/log');
-    const crowd = page.getByRole('button', { name: /^\d+ .* \d+ events of the server/ }).first();
+    // What the server has done meanwhile is a crowd of its own, above.
+    const crowd = page.getByRole('button', { name: /^\d+ .* \d+ events of the server/ }).last();
     await crowd.press('Enter');
     await page.locator(`a[href^="/log/${own[89].seq}"]`).waitFor();
     await crowd.press('Enter');

@@ -19,7 +19,8 @@ import { useCompany, useKills, useMe } from './useMe';
 import { Said } from '../parts/Said';
 
 const SignIn = lazy(() => import('./SignIn'));
-const Extras = lazy(() => idle().then(() => import('./Extras')));
+/** A page is as good without the palette: that a server is gone is told otherwise. */
+const Extras = lazy(() => idle().then(() => import('./Extras')).catch(() => ({ default: () => <></> })));
 
 export function Shell() {
   const session = useSyncExternalStore(onSession, currentSession);
