@@ -213,8 +213,8 @@ test('what the server does in crowds is one row of the log, which opens', async 
     const own = events.map((one, at) => ({ ...one, decision: at < 90 ? 'system' : 'allow' }));
     await page.route(/\/api\/events\?limit=100$/, (route) => route.fulfill({ json: { events: own, last_seq: own.at(-1).seq } }));
     await page.goto('/log');
-    // What the server has done meanwhile is a crowd of its own, above.
-    const crowd = page.getByRole('button', { name: /^\d+ .* \d+ events of the server/ }).last();
+    // Known by its newest event: there are others above, of what the server has done meanwhile, and below, of what it did before.
+    const crowd = page.getByRole('button', { name: new RegExp(`^${own[89].seq} .* \\d+ events of the server`) });
     await crowd.press('Enter');
     await page.locator(`a[href^="/log/${own[89].seq}"]`).waitFor();
     await crowd.press('Enter');

@@ -8,7 +8,7 @@ import { Icon, type IconName } from '../../parts/icons';
 import { fieldsOf, Sentence } from '../../parts/Sentence';
 import { When } from '../../parts/When';
 import type { LogSearch } from '../../router';
-import { rowsOf, type Group } from './groups';
+import { rowsOf, toggled, type Group } from './groups';
 import css from './log.module.css';
 import type { useLog } from './useLog';
 
@@ -37,7 +37,7 @@ export function Rows({ events, seq, search, log }: { events: EventRecord[]; seq?
           const row = list[index];
           if (!row) return null;
           if ('record' in row) return <Event key={row.record.seq} record={row.record} isActive={seq === String(row.record.seq)} search={search} style={{ top: start }} />;
-          return <Crowd key={`group ${row.key}`} group={row} toggle={() => toggle(row.key)} style={{ top: start }} />;
+          return <Crowd key={`group ${row.key}`} group={row} toggle={() => toggle(row)} style={{ top: start }} />;
         })}
       </div>
       {log.first > 1 && (
@@ -54,7 +54,7 @@ function useGroups(events: EventRecord[], { decision, actor, type }: LogSearch) 
   const [opened, setOpened] = useState<ReadonlySet<number>>(new Set());
   const isPlain = decision === 'system' || !!actor || !!type;
   const list = useMemo(() => (isPlain ? events.map((record) => ({ record })) : rowsOf(events, opened)), [events, opened, isPlain]);
-  const toggle = (key: number) => setOpened((before) => (before.has(key) ? new Set([...before].filter((one) => one !== key)) : new Set([...before, key])));
+  const toggle = (group: Group) => setOpened((before) => toggled(before, group));
   return { list, toggle };
 }
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { EventRecord } from '../../api';
-import { rowsOf } from './groups';
+import { rowsOf, toggled, type Group } from './groups';
 
 const log = (decisions: string) => [...decisions].map((one, at) => ({ seq: 100 - at, decision: one === 's' ? 'system' : 'allow' }) as EventRecord);
 const told = (decisions: string, opened: number[] = []) => rowsOf(log(decisions), new Set(opened)).map((row) => ('record' in row ? row.record.seq : `${row.events.length} from ${row.key}`));
@@ -11,7 +11,13 @@ it('puts three and more of the server’s events in a row into one', () => {
   expect(told('')).toEqual([]);
 });
 
-it('shows each of them in a group that was opened, which stays open as it grows', () => {
-  expect(told('asss', [97])).toEqual([100, '3 from 97', 99, 98, 97]);
-  expect(told('ssss', [97])).toEqual(['4 from 97', 100, 99, 98, 97]);
+it('shows each of them in a group that was opened, which stays open and itself as it grows at both ends', () => {
+  expect(told('asssa', [99, 98, 97])).toEqual([100, '3 from 97', 99, 98, 97, 96]);
+  expect(told('sssss', [99, 98, 97])).toEqual(['5 from 97', 100, 99, 98, 97, 96]);
+});
+
+it('closes a group with all that it has grown by', () => {
+  const [group] = rowsOf(log('sssss'), new Set([99, 98]));
+  expect([...toggled(new Set([99, 98, 7]), group as Group)]).toEqual([7]);
+  expect([...toggled(new Set([7]), { ...(group as Group), isOpen: false })]).toEqual([7, 100, 99, 98, 97, 96]);
 });

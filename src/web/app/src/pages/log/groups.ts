@@ -8,21 +8,28 @@ export type Row = { record: EventRecord } | Group;
 /** Fewer in a row are not worth hiding. */
 const LEAST = 3;
 
-/** The rows of a list of events, the newest first. A group is known by its oldest event: it grows at the other end. */
+/** The rows of a list of events, the newest first. A group grows at both ends, with what happens and with what is read of
+ * earlier: it is open while it has events of one that was opened, and is known by the oldest of those. */
 export function rowsOf(events: EventRecord[], opened: ReadonlySet<number>): Row[] {
   const rows: Row[] = [];
   for (let at = 0; at < events.length; ) {
     const own = runOf(events, at);
-    const oldest = own.at(-1);
-    if (!oldest || own.length < LEAST) {
+    if (own.length < LEAST) {
       rows.push(...events.slice(at, at + Math.max(1, own.length)).map((record) => ({ record })));
     } else {
-      const isOpen = opened.has(oldest.seq);
-      rows.push({ key: oldest.seq, events: own, isOpen }, ...(isOpen ? own.map((record) => ({ record })) : []));
+      const known = own.findLast(({ seq }) => opened.has(seq));
+      const isOpen = !!known;
+      rows.push({ key: (known ?? own.at(-1))?.seq ?? 0, events: own, isOpen }, ...(isOpen ? own.map((record) => ({ record })) : []));
     }
     at += Math.max(1, own.length);
   }
   return rows;
+}
+
+/** What is open after a group was opened or closed. */
+export function toggled(opened: ReadonlySet<number>, { events, isOpen }: Group): ReadonlySet<number> {
+  const own = new Set(events.map(({ seq }) => seq));
+  return new Set(isOpen ? [...opened].filter((seq) => !own.has(seq)) : [...opened, ...own]);
 }
 
 /** The server's own events from a place on, up to the first of somebody else. */
