@@ -6,7 +6,6 @@
 //! stands in the log for good, or has no type in Cedar.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::finding::code;
@@ -98,15 +97,26 @@ fn one(path: &str, text: &str) -> Result<Collection, Vec<Finding>> {
 
 /// The product's schema with the types of the collections: what stands in it stays on its lines.
 pub fn schema_for(product: &str, bundle: &Bundle) -> String {
+    let Some(types) = types(bundle) else { return product.to_owned() };
+    let names: String = types.names.iter().map(|name| format!(", {name}")).collect();
+    product.replace(ANY, &format!("{ANY}{names}")) + "\n" + &types.namespace
+}
+
+/// The types of a bundle's collections.
+pub(super) struct Types {
+    /// With their namespace.
+    pub names: Vec<String>,
+    /// The namespace that declares them.
+    pub namespace: String,
+}
+
+/// The types of the collections, where there are any.
+pub(super) fn types(bundle: &Bundle) -> Option<Types> {
     let (collections, _) = read(bundle);
-    if collections.is_empty() {
-        return product.to_owned();
-    }
-    let types: String = collections.keys().map(|name| format!(", {}", kind_of(name))).collect();
-    let mut schema = product.replace(ANY, &format!("{ANY}{types}"));
-    let _ = writeln!(schema, "\nnamespace {NAMESPACE} {{");
-    collections.values().for_each(|collection| schema.push_str(&entity(collection)));
-    schema + "}\n"
+    let declared: String = collections.values().map(|collection| entity(collection)).collect();
+    let namespace = format!("namespace {NAMESPACE} {{\n{declared}}}\n");
+    let names: Vec<String> = collections.keys().map(|name| kind_of(name)).collect();
+    (!names.is_empty()).then_some(Types { names, namespace })
 }
 
 fn entity(collection: &Collection) -> String {

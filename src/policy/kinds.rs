@@ -53,17 +53,18 @@ pub fn unreadable(bundle: &Bundle) -> Option<Finding> {
 /// The product's schema with the kinds and the collections of a bundle: on the same lines, so that every place in it stays
 /// where it is.
 pub fn schema_for(product: &str, bundle: &Bundle) -> String {
-    with_kinds(brain::schema_for(product, bundle), bundle)
+    with_kinds(&brain::schema_for(product, bundle), bundle)
 }
 
-fn with_kinds(product: String, bundle: &Bundle) -> String {
-    let (Some((mut names, place)), Some(text)) = (listed(&product), bundle.files.get(FILE)) else {
-        return product;
+/// The product's schema with the kinds of a bundle.
+pub(super) fn with_kinds(product: &str, bundle: &Bundle) -> String {
+    let mut schema = product.to_owned();
+    let (Some((mut names, place)), Some(text)) = (listed(product), bundle.files.get(FILE)) else {
+        return schema;
     };
     let own = yaml::read::<Named>(text).map(|named| named.kinds).unwrap_or_default();
     names.extend(own.into_keys().filter(|name| is_name(name)).take(MAX_KINDS));
     let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
-    let mut schema = product;
     schema.replace_range(place, &names.join(", "));
     schema
 }

@@ -1,20 +1,34 @@
-//! The default policies, as they are built in: a test has validated them against the product's schema, so that no start of the
-//! program does it again. It is half of what a command costs.
+//! What is built in: the product's schema, also in Cedar's JSON form, and the default policies, which a test has validated
+//! against it, so that no start of the program reads and validates them from nothing. It is most of what a command costs.
 //!
-//! Always true: only that very schema with those very files passes, byte for byte; `tests/reference.rs` writes their digest
-//! once they have passed, and fails as long as it is another's.
+//! Always true: it holds for that very schema, with no more than a bundle's kinds of approval and collections, and for files that
+//! are the default ones, byte for byte; `tests/reference.rs` writes their digest once they have passed, and fails as long as it
+//! is another's.
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use cedar_policy::Schema;
+use cedar_policy_core::ast;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::policy::Bundle;
+use super::snapshot::covers;
+use crate::policy::{Bundle, brain, kinds};
 
-/// The digest of schema and policies that have passed.
+/// The product's schema with the kinds of the default policies, in both of Cedar's forms.
+pub(super) const SCHEMA: &str = include_str!("../../../policies/ok.cedarschema");
+pub(super) const SCHEMA_JSON: &str = include_str!("schema.json");
+/// The digest of that schema and the default policies, which have passed.
 const PASSED: &str = include_str!("validated.txt");
+/// The product's namespace.
+const NAMESPACE: &str = "Ok";
 
-/// Whether this has been validated when the program was built.
-pub(super) fn has_passed(schema: &str, bundle: &Bundle) -> bool {
-    PASSED.trim_end() == digest(schema, bundle)
-}
+/// The default policies, if they are those that have passed.
+static DEFAULTS: LazyLock<Option<Bundle>> = LazyLock::new(|| {
+    let bundle = Bundle::built_in();
+    (digest(SCHEMA, &bundle) == PASSED.trim_end()).then_some(bundle)
+});
 
 /// The digest of a schema and a bundle.
 pub(super) fn digest(schema: &str, bundle: &Bundle) -> String {
@@ -22,4 +36,120 @@ pub(super) fn digest(schema: &str, bundle: &Bundle) -> String {
     both.update(Sha256::digest(schema));
     both.update(bundle.hash().to_string());
     hex::encode(both.finalize())
+}
+
+/// What `kinds::schema_for` makes of the product's schema for a bundle, in Cedar's JSON form; nothing where the product's schema
+/// is not the built-in one. That takes a fifth of the time of reading the text.
+pub(super) fn schema_for(product: &str, bundle: &Bundle) -> Option<Value> {
+    let text = kinds::with_kinds(product, bundle);
+    if text != kinds::with_kinds(SCHEMA, bundle) {
+        return None;
+    }
+    let mut schema: Value = serde_json::from_str(SCHEMA_JSON).ok()?;
+    let ours = schema.get_mut(NAMESPACE)?;
+    *ours.get_mut("entityTypes")?.get_mut("ApprovalKind")? = json!({ "enum": kinds::of_schema(&text) });
+    if let Some(types) = brain::types(bundle) {
+        for action in ours.get_mut("actions")?.as_object_mut()?.values_mut() {
+            let Some(resources) = action.pointer_mut("/appliesTo/resourceTypes").and_then(Value::as_array_mut) else {
+                continue;
+            };
+            if resources.first().is_some_and(|first| first == "Record") {
+                resources.extend(types.names.iter().map(|name| json!(name)));
+            }
+        }
+        let declared: Value = serde_json::from_str(&super::schema::as_json(&types.namespace)?).ok()?;
+        schema.as_object_mut()?.extend(declared.as_object()?.clone());
+    }
+    Some(schema)
+}
+
+/// Which policies need no validation under a schema that is the built-in one with more kinds, collections, and types and actions
+/// in namespaces of their own. Cedar validates a policy once for each pair of types that an action takes; those of the built-in
+/// schema mean the same in the larger one, so a policy that has passed there is wrong here at most about another pair.
+pub(super) struct Passed {
+    defaults: &'static Bundle,
+    /// Actions that take types which are not built in, or are not built in themselves.
+    others: Vec<ast::Entity>,
+}
+
+impl Passed {
+    pub fn under(schema: &Schema) -> Option<Passed> {
+        let defaults = DEFAULTS.as_ref()?;
+        let is_ours = |space: String| space == NAMESPACE;
+        let is_new = |kind: &cedar_policy::RequestEnv| {
+            !is_ours(kind.action().type_name().namespace())
+                || !is_ours(kind.principal().namespace())
+                || !is_ours(kind.resource().namespace())
+        };
+        let new = schema.request_envs().filter(is_new);
+        let names: BTreeSet<ast::EntityUID> = new.map(|kind| kind.action().as_ref().clone()).collect();
+        let entities = schema.as_ref().action_entities().ok()?;
+        let others = entities.iter().filter(|action| names.contains(action.uid())).cloned().collect();
+        Some(Passed { defaults, others })
+    }
+
+    /// Whether a policy of this file has passed.
+    pub fn has(&self, file: &str, text: Option<&String>, policy: &ast::Policy) -> bool {
+        let is_default = text.is_some() && self.defaults.files.get(file) == text;
+        is_default && !self.others.iter().any(|action| covers(policy.action_constraint(), action))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::load::{Validation, load};
+    use super::*;
+    use crate::policy::stack::deep;
+
+    fn defaults_and(files: &[(&str, &str)]) -> Bundle {
+        let mut bundle = Bundle::built_in();
+        bundle.files.extend(files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())));
+        bundle
+    }
+
+    /// What is wrong with a bundle, whether or not the default policies are spared.
+    fn wrong(files: &[(&str, &str)]) -> String {
+        let bundle = defaults_and(files);
+        let told = |validation| deep(|| load(SCHEMA, &bundle, validation).err().unwrap_or_default());
+        let always = told(Validation::Always);
+        assert_eq!(told(Validation::UnlessBuiltIn), always, "{files:?}");
+        always.iter().map(|finding| format!("{}: {}\n", finding.file, finding.message)).collect()
+    }
+
+    const NOTES: &str =
+        "apiVersion: ok/v1\nkind: Collection\nmetadata: {name: notes}\nspec: {fields: {text: {type: text}}}\n";
+    const BOARD: &str = "kinds: {board: {eligible: [{role: admin}]}}";
+    const CHANGES: &str = "@id(\"x\") permit (principal, action == Ok::Action::\"task.update\", resource)";
+
+    #[test]
+    fn default_policies_are_spared_only_where_nothing_new_concerns_them() {
+        assert_eq!(wrong(&[]), "");
+        assert_eq!(wrong(&[("collections/notes.yaml", NOTES), ("approvals.yaml", BOARD)]), "");
+        assert_eq!(wrong(&[("x.cedar", &format!("{CHANGES} when {{ resource.status == \"x\" }};"))]), "");
+        assert!(wrong(&[("x.cedar", &format!("{CHANGES} when {{ resource.none == 1 }};"))]).contains("x.cedar: "));
+        // The same file, edited.
+        let edited =
+            format!("{}\n{CHANGES} when {{ resource.none == 1 }};", Bundle::built_in().files["base/work.cedar"]);
+        assert!(wrong(&[("base/work.cedar", &edited)]).contains("base/work.cedar: "));
+        // What they say about all actions, or about a group, is wrong about an action that is new in it.
+        let own = "namespace Own { entity Thing; action all appliesTo { principal: Ok::Actor, resource: Thing }; }";
+        assert!(wrong(&[("schema.cedarschema", own)]).contains("base/kill.cedar: "));
+        let grouped = own.replace("action all", "action all in [Ok::Action::\"change\"]").replace("Ok::Actor", "Thing");
+        assert!(wrong(&[("schema.cedarschema", &grouped)]).contains("base/kill.cedar: "));
+        // A name that the product uses means something else.
+        let _ = wrong(&[("schema.cedarschema", "namespace Ok { type datetime = Long; }")]);
+        let _ = wrong(&[("schema.cedarschema", "entity datetime; type decimal = String;")]);
+    }
+
+    #[test]
+    fn what_passed_is_what_is_built_in() {
+        assert!(DEFAULTS.is_some(), "write it anew: OK_UPDATE_REFERENCE=1 cargo test --test main reference");
+        let bundle = Bundle::built_in();
+        let parts = deep(|| load(SCHEMA, &bundle, Validation::UnlessBuiltIn)).unwrap();
+        let passed = Passed::under(&parts.schema).unwrap();
+        assert!(parts.rules.iter().all(|rule| {
+            let file = rule.meta.file.as_str();
+            passed.has(file, bundle.files.get(file), &rule.policy)
+        }));
+    }
 }

@@ -14,7 +14,7 @@ use cedar_policy_core::ast::EntityType;
 use cedar_policy_core::parser::Loc;
 
 use super::approvals;
-use super::built_in;
+use super::built_in::{self, Passed};
 use super::near::Names;
 use super::ruling::{Effect, PolicyMeta};
 use super::schema::{self, Known};
@@ -25,7 +25,7 @@ use crate::policy::finding::{MARK, MARKED, SCHEMA_FILE, Source, Sources, code};
 use crate::policy::lexer::out_of_bounds;
 use crate::policy::limits::{self, Limits};
 use crate::policy::stack::{deep, each};
-use crate::policy::{Bundle, Finding, brain, views, yaml};
+use crate::policy::{Bundle, Finding, brain, kinds, views, yaml};
 use crate::types::effort;
 
 /// The most nodes that the conditions of one policy may have.
@@ -46,20 +46,20 @@ const MAX_TOLD: usize = 50;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Validation {
     Always,
-    /// All but those that were validated when the program was built.
+    /// All but those that have passed when the program was built.
     UnlessBuiltIn,
 }
 
 /// The digest of a schema and a bundle that pass, or everything that is wrong with them.
 pub fn validated(schema: &str, bundle: &Bundle) -> Result<String, Vec<Finding>> {
     deep(|| load(schema, bundle, Validation::Always))?;
-    Ok(built_in::digest(schema, bundle))
+    Ok(built_in::digest(&kinds::schema_for(schema, bundle), bundle))
 }
 
 /// Loads everything, or tells everything.
 pub(super) fn load(ours: &str, bundle: &Bundle, validation: Validation) -> Result<Parts, Vec<Finding>> {
     let mut findings = Vec::new();
-    let Known { schema, kind_type, kinds } =
+    let Known { schema, kind_type, kinds, extends_built_in } =
         schema::read(ours, bundle, &mut findings).map_err(|finding| vec![finding])?;
     let (collections, unread) = brain::read(bundle);
     findings.extend(unread);
@@ -82,9 +82,9 @@ pub(super) fn load(ours: &str, bundle: &Bundle, validation: Validation) -> Resul
     }
     let approvals = loading.approval_rules(bundle);
     let limits = loading.limits(bundle, &schema);
-    if validation == Validation::Always || !built_in::has_passed(ours, bundle) {
-        loading.validate(&schema, bundle);
-    }
+    let spares = extends_built_in && validation == Validation::UnlessBuiltIn;
+    let passed = spares.then(|| Passed::under(&schema)).flatten();
+    loading.validate(&schema, bundle, passed.as_ref());
     if !loading.findings.is_empty() {
         loading.findings.sort_unstable();
         loading.findings.dedup();
@@ -92,14 +92,6 @@ pub(super) fn load(ours: &str, bundle: &Bundle, validation: Validation) -> Resul
     }
     let rules = loading.rules.into_values().collect();
     Ok(Parts { schema, rules, set: loading.set, kinds, approvals, limits, collections, views })
-}
-
-/// The same policies in sets of a few.
-fn parts(set: &PolicySet, schema: &Schema) -> Vec<PolicySet> {
-    let policies: Vec<Policy> = set.policies().cloned().collect();
-    let part = (PART * KINDS / schema.request_envs().count().max(KINDS)).max(1);
-    let parts = policies.chunks(part).map(|part| PolicySet::from_policies(part.iter().cloned()).ok());
-    parts.collect::<Option<_>>().unwrap_or_else(|| vec![set.clone()])
 }
 
 /// What was read so far.
@@ -243,8 +235,21 @@ impl Loading {
         self.set.policies().map(looks).sum()
     }
 
+    /// The policies that have not passed yet, in sets of a few.
+    fn parts(&self, schema: &Schema, bundle: &Bundle, passed: Option<&Passed>) -> Vec<PolicySet> {
+        let has_passed = |policy: &&Policy| {
+            let file = self.rules.get(AsRef::<str>::as_ref(policy.id())).map(|rule| rule.meta.file.as_str());
+            let (Some(file), Some(passed)) = (file, passed) else { return false };
+            passed.has(file, bundle.files.get(file), policy.as_ref())
+        };
+        let policies: Vec<Policy> = self.set.policies().filter(|policy| !has_passed(policy)).cloned().collect();
+        let part = (PART * KINDS / schema.request_envs().count().max(KINDS)).max(1);
+        let parts = policies.chunks(part).map(|part| PolicySet::from_policies(part.iter().cloned()).ok());
+        parts.collect::<Option<_>>().unwrap_or_else(|| vec![self.set.clone()])
+    }
+
     /// Strict validation, its warnings, and the number of hops.
-    fn validate(&mut self, schema: &Schema, bundle: &Bundle) {
+    fn validate(&mut self, schema: &Schema, bundle: &Bundle, passed: Option<&Passed>) {
         let looks = self.looks(schema);
         if looks > MAX_LOOKS {
             let message = format!(
@@ -254,10 +259,13 @@ impl Loading {
             self.findings.push(Finding::new(code::TOO_LARGE, SCHEMA_FILE, 1, (0, 0), message));
             return;
         }
+        // Each policy is judged by itself.
+        let parts = self.parts(schema, bundle, passed);
+        if parts.is_empty() {
+            return;
+        }
         let validator = Validator::new(schema.clone());
         let names = Names::of(schema);
-        // Each policy is judged by itself.
-        let parts = parts(&self.set, schema);
         let results = each(&parts, |set| validator.validate_with_level(set, ValidationMode::Strict, MAX_HOPS));
         // What cannot match because a name in it is wrong, or for two reasons, is told once.
         let mut told: BTreeSet<String> = BTreeSet::new();

@@ -4,7 +4,6 @@
 //! Always true: the product's declarations are exactly the product's; the company adds, and redefines nothing.
 
 use std::collections::BTreeMap;
-use std::str::FromStr as _;
 use std::sync::Arc;
 
 use cedar_policy::{Schema, SchemaFragment};
@@ -14,6 +13,7 @@ use cedar_policy_core::validator::json_schema::Fragment;
 use cedar_policy_core::validator::{RawName, ValidatorEntityTypeKind};
 
 use super::approvals::KIND_TYPE;
+use super::built_in;
 use crate::policy::expansion::too_much;
 use crate::policy::finding::{MARK, MARKED, SCHEMA_FILE, Source, code};
 use crate::policy::folder::PRODUCT_SCHEMA;
@@ -23,10 +23,6 @@ use crate::policy::{Bundle, Finding, kinds};
 /// How the product's own schema begins.
 const GENERATED: &str = "// The company as policies see it. The actions below are generated from the operations.\n";
 
-/// The product's schema with the kinds of the default policies, in both of Cedar's forms.
-const BUILT_IN: &str = include_str!("../../../policies/ok.cedarschema");
-const BUILT_IN_JSON: &str = include_str!("schema.json");
-
 /// Each approval kind with its value.
 pub(super) type Kinds = BTreeMap<String, Value>;
 
@@ -35,16 +31,26 @@ pub(super) struct Known {
     pub schema: Schema,
     pub kind_type: EntityType,
     pub kinds: Kinds,
+    /// The built-in schema, with no more than the bundle's kinds and collections, and what the company declares in namespaces of
+    /// its own.
+    pub extends_built_in: bool,
 }
+
+/// What a schema declares.
+type Declared = Fragment<RawName>;
 
 /// The schema of product and company. Findings in the company's leave the product's alone.
 pub(super) fn read(ours: &str, bundle: &Bundle, findings: &mut Vec<Finding>) -> Result<Known, Finding> {
-    let ours = &kinds::schema_for(ours, bundle);
-    let known = product(ours)?;
+    let built_in = built_in::schema_for(ours, bundle).and_then(|json| Declared::from_json_value(json).ok());
+    let is_built_in = built_in.is_some();
+    let text = &kinds::schema_for(ours, bundle);
+    let source = Source::new(SCHEMA_FILE, text);
+    let ours = built_in.map_or_else(|| declared(&source, text), Ok)?;
+    let known = product(&source, &ours, is_built_in)?;
     findings.extend(kinds::unreadable(bundle));
     let Some(theirs) = bundle.files.get(SCHEMA_FILE) else { return Ok(known) };
-    match extended(ours, theirs) {
-        Ok(schema) => Ok(Known { schema, ..known }),
+    match extended(&ours, theirs) {
+        Ok((schema, is_apart)) => Ok(Known { schema, extends_built_in: known.extends_built_in && is_apart, ..known }),
         Err(mut found) => {
             findings.append(&mut found);
             Ok(known)
@@ -52,25 +58,27 @@ pub(super) fn read(ours: &str, bundle: &Bundle, findings: &mut Vec<Finding>) -> 
     }
 }
 
-/// The schema of a company that declares nothing of its own, read from Cedar's JSON form: that takes a fifth of the time, and
-/// every command reads it.
-fn built_in(text: &str) -> Option<Schema> {
-    (text == BUILT_IN).then(|| Schema::from_json_str(BUILT_IN_JSON).ok()).flatten()
+fn declared(source: &Source, text: &str) -> Result<Declared, Finding> {
+    let parsed = Declared::from_cedarschema_str(text, Extensions::all_available());
+    parsed.map(|(fragment, _warnings)| fragment).map_err(|error| source.diagnostic(code::SCHEMA, &error, (0, 0)))
 }
 
 /// The JSON form of a schema.
 pub fn as_json(text: &str) -> Option<String> {
-    let (fragment, _warnings) = Fragment::<RawName>::from_cedarschema_str(text, Extensions::all_available()).ok()?;
-    serde_json::to_string(&fragment).ok().map(|json| json + "\n")
+    let declared = declared(&Source::new(SCHEMA_FILE, text), text).ok()?;
+    serde_json::to_string(&declared).ok().map(|json| json + "\n")
 }
 
-fn product(text: &str) -> Result<Known, Finding> {
-    let source = Source::new(SCHEMA_FILE, text);
+/// All that these declare, as one schema.
+fn whole(source: &Source, parts: &[&Declared]) -> Result<Schema, Finding> {
+    let fragments = parts.iter().map(|part| SchemaFragment::try_from((*part).clone()));
+    let whole = fragments.collect::<Result<Vec<_>, _>>().and_then(Schema::from_schema_fragments);
+    whole.map_err(|error| source.diagnostic(code::SCHEMA, &error, (0, 0)))
+}
+
+fn product(source: &Source, ours: &Declared, extends_built_in: bool) -> Result<Known, Finding> {
+    let schema = whole(source, &[ours])?;
     let told = |error: &dyn miette::Diagnostic| source.diagnostic(code::SCHEMA, error, (0, 0));
-    let schema = match built_in(text) {
-        Some(schema) => schema,
-        None => Schema::from_cedarschema_str(text).map_err(|error| told(&error))?.0,
-    };
     let kind_type = EntityType::from_normalized_str(KIND_TYPE).map_err(|error| told(&error))?;
     match schema.as_ref().get_entity_type(&kind_type).map(|ty| &ty.kind) {
         Some(ValidatorEntityTypeKind::Enum(choices)) => {
@@ -79,15 +87,16 @@ fn product(text: &str) -> Result<Known, Finding> {
                 (AsRef::<str>::as_ref(eid).to_owned(), Value::new(Literal::EntityUID(Arc::new(uid)), None))
             });
             let kinds = kinds.collect();
-            Ok(Known { schema, kind_type, kinds })
+            Ok(Known { schema, kind_type, kinds, extends_built_in })
         }
         _ => Err(source.finding(code::SCHEMA, (0, 0), format!("`{KIND_TYPE}` is not declared as an enumerated type"))),
     }
 }
 
-fn extended(ours: &str, theirs: &str) -> Result<Schema, Vec<Finding>> {
+/// The schema with what the company declares, and whether that stands in namespaces of its own, where it changes the meaning of
+/// no name that the product uses.
+fn extended(ours: &Declared, theirs: &str) -> Result<(Schema, bool), Vec<Finding>> {
     let source = Source::new(SCHEMA_FILE, theirs);
-    let told = |error: &dyn miette::Diagnostic| vec![source.diagnostic(code::SCHEMA, error, (0, 0))];
     if theirs.starts_with(MARK) {
         return Err(vec![source.finding(code::SCHEMA, (0, MARK.len_utf8()), MARKED)]);
     }
@@ -99,12 +108,8 @@ fn extended(ours: &str, theirs: &str) -> Result<Schema, Vec<Finding>> {
     if let Some((at, what)) = out_of_bounds(theirs).or_else(|| too_much(theirs)) {
         return Err(vec![source.finding(code::SCHEMA, (at, 1), what)]);
     }
-    let parse = |text| {
-        let parsed = Fragment::<RawName>::from_cedarschema_str(text, Extensions::all_available());
-        parsed.map(|(fragment, _warnings)| fragment).map_err(|error| told(&error))
-    };
-    let (product, company) = (parse(ours)?, parse(theirs)?);
-    let twice = redefined(&product, &company);
+    let company = declared(&source, theirs).map_err(|finding| vec![finding])?;
+    let twice = redefined(ours, &company);
     if !twice.is_empty() {
         let findings = twice.into_iter().map(|(what, name, word)| {
             let at = Tokens::new(theirs).find(|token| token.text == word).map_or((0, 0), |at| (at.at, at.text.len()));
@@ -116,14 +121,13 @@ fn extended(ours: &str, theirs: &str) -> Result<Schema, Vec<Finding>> {
         });
         return Err(findings.collect());
     }
-    let fragments = [SchemaFragment::from_str(ours), SchemaFragment::from_str(theirs)];
-    let [product, company] = fragments;
-    let fragments = [product.map_err(|error| told(&error))?, company.map_err(|error| told(&error))?];
-    Schema::from_schema_fragments(fragments).map_err(|error| told(&error))
+    let is_apart = company.0.keys().all(|space| space.is_some() && !ours.0.contains_key(space));
+    let schema = whole(&source, &[ours, &company]).map_err(|finding| vec![finding])?;
+    Ok((schema, is_apart))
 }
 
 /// What the company declares although the product does: what it is, its name, and the word of the text that names it.
-fn redefined(product: &Fragment<RawName>, company: &Fragment<RawName>) -> Vec<(&'static str, String, String)> {
+fn redefined(product: &Declared, company: &Declared) -> Vec<(&'static str, String, String)> {
     let mut twice = Vec::new();
     for (namespace, theirs) in &company.0 {
         let Some(ours) = product.0.get(namespace) else { continue };
@@ -142,10 +146,21 @@ fn redefined(product: &Fragment<RawName>, company: &Fragment<RawName>) -> Vec<(&
 mod tests {
     use super::*;
 
+    /// Of a schema's text, and of what is made of the built-in one's JSON form.
+    fn both(text: &str, bundle: &Bundle) -> [Declared; 2] {
+        let text = kinds::schema_for(text, bundle);
+        let made = built_in::schema_for(built_in::SCHEMA, bundle).unwrap();
+        [declared(&Source::new(SCHEMA_FILE, &text), &text).unwrap(), Declared::from_json_value(made).unwrap()]
+    }
+
     #[test]
     fn both_forms_of_the_built_in_schema_say_the_same() {
-        let (text, _) = Fragment::<RawName>::from_cedarschema_str(BUILT_IN, Extensions::all_available()).unwrap();
-        assert_eq!(Fragment::<RawName>::from_json_str(BUILT_IN_JSON).unwrap(), text);
-        assert!(built_in(BUILT_IN).is_some() && built_in("namespace Ok {}").is_none());
+        let notes = "apiVersion: ok/v1\nkind: Collection\nmetadata: {name: notes}\nspec: {fields: {text: {type: text}, cost: {type: money}}}\n";
+        let files = [("approvals.yaml", "kinds: {board: {}}"), ("collections/notes.yaml", notes)];
+        for bundle in [Bundle::default(), Bundle::built_in(), Bundle::new(files)] {
+            let [text, json] = both(built_in::SCHEMA, &bundle);
+            assert_eq!(json, text);
+        }
+        assert!(built_in::schema_for("namespace Ok {}", &Bundle::default()).is_none());
     }
 }
