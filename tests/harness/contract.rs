@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use super::Answer;
 
-fn document() -> &'static Value {
+/// The API's document, made once.
+pub fn document() -> &'static Value {
     static DOCUMENT: OnceLock<Value> = OnceLock::new();
     DOCUMENT.get_or_init(|| ok::gate::declare::openapi::document(&ok::operations::ALL))
 }

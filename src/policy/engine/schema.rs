@@ -71,9 +71,12 @@ pub fn as_json(text: &str) -> Option<String> {
 
 /// All that these declare, as one schema.
 fn whole(source: &Source, parts: &[&Declared]) -> Result<Schema, Finding> {
-    let fragments = parts.iter().map(|part| SchemaFragment::try_from((*part).clone()));
-    let whole = fragments.collect::<Result<Vec<_>, _>>().and_then(Schema::from_schema_fragments);
-    whole.map_err(|error| source.diagnostic(code::SCHEMA, &error, (0, 0)))
+    let told = |error: &dyn miette::Diagnostic| source.diagnostic(code::SCHEMA, error, (0, 0));
+    let mut fragments = Vec::new();
+    for part in parts {
+        fragments.push(SchemaFragment::try_from((*part).clone()).map_err(|error| told(&error))?);
+    }
+    Schema::from_schema_fragments(fragments).map_err(|error| told(&error))
 }
 
 fn product(source: &Source, ours: &Declared, extends_built_in: bool) -> Result<Known, Finding> {
