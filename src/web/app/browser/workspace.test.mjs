@@ -370,6 +370,8 @@ test('a server that stops is said to, and found again', { timeout: 40_000 }, asy
   await as('ana', async (page, { faults }) => {
     await page.goto('/people');
     await page.getByText('Max Okafor').first().waitFor();
+    // A page that is still being loaded says so in its own way.
+    await page.waitForLoadState('networkidle');
     await company.stop();
     await page.getByText('The server does not answer.').waitFor({ timeout: 10_000 });
     await company.start();
