@@ -10,7 +10,7 @@ use cedar_policy::{Schema, SchemaFragment};
 use cedar_policy_core::ast::{EntityType, EntityUID, Literal, Value};
 use cedar_policy_core::extensions::Extensions;
 use cedar_policy_core::validator::json_schema::Fragment;
-use cedar_policy_core::validator::{RawName, ValidatorEntityTypeKind};
+use cedar_policy_core::validator::{CedarSchemaError, RawName, ValidatorEntityTypeKind};
 
 use super::approvals::KIND_TYPE;
 use super::built_in;
@@ -37,16 +37,23 @@ pub(super) struct Known {
 }
 
 /// What a schema declares.
-type Declared = Fragment<RawName>;
+pub(super) type Declared = Fragment<RawName>;
 
 /// The schema of product and company. Findings in the company's leave the product's alone.
 pub(super) fn read(ours: &str, bundle: &Bundle, findings: &mut Vec<Finding>) -> Result<Known, Finding> {
-    let built_in = built_in::schema_for(ours, bundle).and_then(|json| Declared::from_json_value(json).ok());
-    let is_built_in = built_in.is_some();
-    let text = &kinds::schema_for(ours, bundle);
-    let source = Source::new(SCHEMA_FILE, text);
-    let ours = built_in.map_or_else(|| declared(&source, text), Ok)?;
-    let known = product(&source, &ours, is_built_in)?;
+    let (ours, known) = match built_in::declared_for(ours, bundle) {
+        Some(declared) => {
+            let known = product(&Source::new(SCHEMA_FILE, ours), &declared)?;
+            (declared, Known { extends_built_in: true, ..known })
+        }
+        None => {
+            let text = kinds::schema_for(ours, bundle);
+            let source = Source::new(SCHEMA_FILE, &text);
+            let declared = declared(&text).map_err(|error| source.diagnostic(code::SCHEMA, &*error, (0, 0)))?;
+            let known = product(&source, &declared)?;
+            (declared, known)
+        }
+    };
     findings.extend(kinds::unreadable(bundle));
     let Some(theirs) = bundle.files.get(SCHEMA_FILE) else { return Ok(known) };
     match extended(&ours, theirs) {
@@ -58,15 +65,14 @@ pub(super) fn read(ours: &str, bundle: &Bundle, findings: &mut Vec<Finding>) -> 
     }
 }
 
-fn declared(source: &Source, text: &str) -> Result<Declared, Finding> {
+pub(super) fn declared(text: &str) -> Result<Declared, Box<CedarSchemaError>> {
     let parsed = Declared::from_cedarschema_str(text, Extensions::all_available());
-    parsed.map(|(fragment, _warnings)| fragment).map_err(|error| source.diagnostic(code::SCHEMA, &error, (0, 0)))
+    Ok(parsed.map_err(Box::new)?.0)
 }
 
 /// The JSON form of a schema.
 pub fn as_json(text: &str) -> Option<String> {
-    let declared = declared(&Source::new(SCHEMA_FILE, text), text).ok()?;
-    serde_json::to_string(&declared).ok().map(|json| json + "\n")
+    serde_json::to_string(&declared(text).ok()?).ok().map(|json| json + "\n")
 }
 
 /// All that these declare, as one schema.
@@ -79,7 +85,8 @@ fn whole(source: &Source, parts: &[&Declared]) -> Result<Schema, Finding> {
     Schema::from_schema_fragments(fragments).map_err(|error| told(&error))
 }
 
-fn product(source: &Source, ours: &Declared, extends_built_in: bool) -> Result<Known, Finding> {
+/// What policies may name, by the product's schema alone.
+fn product(source: &Source, ours: &Declared) -> Result<Known, Finding> {
     let schema = whole(source, &[ours])?;
     let told = |error: &dyn miette::Diagnostic| source.diagnostic(code::SCHEMA, error, (0, 0));
     let kind_type = EntityType::from_normalized_str(KIND_TYPE).map_err(|error| told(&error))?;
@@ -90,7 +97,7 @@ fn product(source: &Source, ours: &Declared, extends_built_in: bool) -> Result<K
                 (AsRef::<str>::as_ref(eid).to_owned(), Value::new(Literal::EntityUID(Arc::new(uid)), None))
             });
             let kinds = kinds.collect();
-            Ok(Known { schema, kind_type, kinds, extends_built_in })
+            Ok(Known { schema, kind_type, kinds, extends_built_in: false })
         }
         _ => Err(source.finding(code::SCHEMA, (0, 0), format!("`{KIND_TYPE}` is not declared as an enumerated type"))),
     }
@@ -111,7 +118,7 @@ fn extended(ours: &Declared, theirs: &str) -> Result<(Schema, bool), Vec<Finding
     if let Some((at, what)) = out_of_bounds(theirs).or_else(|| too_much(theirs)) {
         return Err(vec![source.finding(code::SCHEMA, (at, 1), what)]);
     }
-    let company = declared(&source, theirs).map_err(|finding| vec![finding])?;
+    let company = declared(theirs).map_err(|error| vec![source.diagnostic(code::SCHEMA, &*error, (0, 0))])?;
     let twice = redefined(ours, &company);
     if !twice.is_empty() {
         let findings = twice.into_iter().map(|(what, name, word)| {
@@ -149,21 +156,14 @@ fn redefined(product: &Declared, company: &Declared) -> Vec<(&'static str, Strin
 mod tests {
     use super::*;
 
-    /// Of a schema's text, and of what is made of the built-in one's JSON form.
-    fn both(text: &str, bundle: &Bundle) -> [Declared; 2] {
-        let text = kinds::schema_for(text, bundle);
-        let made = built_in::schema_for(built_in::SCHEMA, bundle).unwrap();
-        [declared(&Source::new(SCHEMA_FILE, &text), &text).unwrap(), Declared::from_json_value(made).unwrap()]
-    }
-
     #[test]
     fn both_forms_of_the_built_in_schema_say_the_same() {
         let notes = "apiVersion: ok/v1\nkind: Collection\nmetadata: {name: notes}\nspec: {fields: {text: {type: text}, cost: {type: money}}}\n";
         let files = [("approvals.yaml", "kinds: {board: {}}"), ("collections/notes.yaml", notes)];
         for bundle in [Bundle::default(), Bundle::built_in(), Bundle::new(files)] {
-            let [text, json] = both(built_in::SCHEMA, &bundle);
-            assert_eq!(json, text);
+            let text = declared(&kinds::schema_for(built_in::SCHEMA, &bundle)).unwrap();
+            assert_eq!(built_in::declared_for(built_in::SCHEMA, &bundle).unwrap(), text);
         }
-        assert!(built_in::schema_for("namespace Ok {}", &Bundle::default()).is_none());
+        assert!(built_in::declared_for("namespace Ok {}", &Bundle::default()).is_none());
     }
 }
