@@ -121,7 +121,7 @@ pub const ALL: &[Code] = &[
     error(
         REDEFINED,
         "The schema redefines the product's",
-        "`schema.cedarschema` declares an entity type, an action or a common type that the product declares itself.",
+        "`schema.cedarschema` declares an entity type, an action or a common type that the product declares itself; or, in the product's namespace or in none, gives the name of one of Cedar's own types (`datetime`) another meaning.",
         "Give it another name, best in a namespace of your own. The product's own declarations need not be repeated.",
     ),
     error(

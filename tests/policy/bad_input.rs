@@ -148,6 +148,14 @@ fn the_companys_schema_adds_and_redefines_nothing() {
         ]
     );
     assert_eq!(found(&[("schema.cedarschema", ours)])[1], "schema.cedarschema:4 schema_redefined");
+    // What the product's declarations call by Cedar's names would be something else, and no question would fit any more.
+    for cedars in ["namespace Ok {\n  type datetime = Long;\n}\n", "entity Long;\ntype decimal = String;\n"] {
+        let told = messages(&[("schema.cedarschema", cedars)]);
+        assert!(told.iter().all(|told| told.ends_with(" is Cedar's and cannot be declared again")), "{told:?}");
+        assert_eq!(told.len(), cedars.lines().filter(|line| line.ends_with(';')).count());
+    }
+    let apart = "namespace Acme {\n  type datetime = Long;\n}\n";
+    assert_eq!(messages(&[("schema.cedarschema", apart)]), [""; 0]);
     assert_eq!(found(&[("schema.cedarschema", "entity {")]), ["schema.cedarschema:1 schema_invalid"]);
     let nowhere = "namespace Acme {\n  entity Invoice = { owner: Ok::Nobody };\n}\n";
     assert_eq!(found(&[("schema.cedarschema", nowhere)]).len(), 1);

@@ -23,6 +23,9 @@ use crate::policy::{Bundle, Finding, kinds};
 /// How the product's own schema begins.
 const GENERATED: &str = "// The company as policies see it. The actions below are generated from the operations.\n";
 
+/// Cedar's own types, as a schema names them.
+const CEDARS: [&str; 8] = ["Bool", "Boolean", "Long", "String", "datetime", "decimal", "duration", "ipaddr"];
+
 /// Each approval kind with its value.
 pub(super) type Kinds = BTreeMap<String, Value>;
 
@@ -121,13 +124,9 @@ fn extended(ours: &Declared, theirs: &str) -> Result<(Schema, bool), Vec<Finding
     let company = declared(theirs).map_err(|error| vec![source.diagnostic(code::SCHEMA, &*error, (0, 0))])?;
     let twice = redefined(ours, &company);
     if !twice.is_empty() {
-        let findings = twice.into_iter().map(|(what, name, word)| {
+        let findings = twice.into_iter().map(|Twice { what, name, word, whose }| {
             let at = Tokens::new(theirs).find(|token| token.text == word).map_or((0, 0), |at| (at.at, at.text.len()));
-            source.finding(
-                code::REDEFINED,
-                at,
-                format!("the {what} `{name}` is the product's and cannot be declared again"),
-            )
+            source.finding(code::REDEFINED, at, format!("the {what} `{name}` is {whose} and cannot be declared again"))
         });
         return Err(findings.collect());
     }
@@ -136,18 +135,42 @@ fn extended(ours: &Declared, theirs: &str) -> Result<(Schema, bool), Vec<Finding
     Ok((schema, is_apart))
 }
 
-/// What the company declares although the product does: what it is, its name, and the word of the text that names it.
-fn redefined(product: &Declared, company: &Declared) -> Vec<(&'static str, String, String)> {
+/// What the company declares although somebody else does.
+struct Twice {
+    what: &'static str,
+    name: String,
+    /// The word of the text that names it.
+    word: String,
+    whose: &'static str,
+}
+
+/// What the company declares although the product does; and names of Cedar's own types, where the product's declarations would
+/// take them for the company's: in the product's namespace, and in none.
+/// <https://docs.cedarpolicy.com/schema/human-readable-schema.html#name-resolution>
+fn redefined(product: &Declared, company: &Declared) -> Vec<Twice> {
     let mut twice = Vec::new();
     for (namespace, theirs) in &company.0 {
-        let Some(ours) = product.0.get(namespace) else { continue };
         let full = |name: &str| namespace.as_ref().map_or_else(|| name.to_owned(), |space| format!("{space}::{name}"));
-        let types = theirs.entity_types.keys().filter(|name| ours.entity_types.contains_key(*name));
-        twice.extend(types.map(|name| ("entity type", full(name.as_ref()), name.to_string())));
-        let commons = theirs.common_types.keys().filter(|name| ours.common_types.contains_key(*name));
-        twice.extend(commons.map(|name| ("type", full(name.as_ref().as_ref()), name.as_ref().to_string())));
-        let actions = theirs.actions.keys().filter(|name| ours.actions.contains_key(*name));
-        twice.extend(actions.map(|name| ("action", full(&format!("Action::\"{name}\"")), format!("\"{name}\""))));
+        let ours = product.0.get(namespace);
+        let reaches = ours.is_some() || namespace.is_none();
+        let mut take = |what, name: &str, word: &str, is_ours: bool| {
+            let whose = if is_ours { "the product's" } else { "Cedar's" };
+            if is_ours || (reaches && CEDARS.contains(&name)) {
+                twice.push(Twice { what, name: full(name), word: word.to_owned(), whose });
+            }
+        };
+        for name in theirs.entity_types.keys() {
+            let word = name.to_string();
+            take("entity type", &word, &word, ours.is_some_and(|ours| ours.entity_types.contains_key(name)));
+        }
+        for name in theirs.common_types.keys() {
+            let word = name.as_ref().to_string();
+            take("type", &word, &word, ours.is_some_and(|ours| ours.common_types.contains_key(name)));
+        }
+        for name in theirs.actions.keys() {
+            let is_ours = ours.is_some_and(|ours| ours.actions.contains_key(name));
+            take("action", &format!("Action::\"{name}\""), &format!("\"{name}\""), is_ours);
+        }
     }
     twice
 }
