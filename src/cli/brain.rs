@@ -219,11 +219,18 @@ impl Run for Figuring {
         let figures: Vec<Figure> = answer.read()?;
         let asked = self.wanted.group_by.iter().chain(&self.wanted.measures).chain(&self.wanted.metrics);
         let columns: Vec<&str> = asked.map(String::as_str).collect();
-        let row = |figure: Figure| Value::Object(figure.group.into_iter().chain(figure.values).collect());
-        let rows: Vec<Value> = figures.into_iter().map(row).collect();
+        let rows: Vec<Value> = figures.into_iter().map(figured).collect();
         context
             .show(&answer.value, || show::list("no records, or no group of them that is large enough", &columns, &rows))
     }
+}
+
+/// Figures as a row: what is too large says so.
+pub fn figured(figure: Figure) -> Value {
+    let mut row = figure.group;
+    row.extend(figure.values);
+    row.extend(figure.too_large.into_iter().map(|name| (name, "too large".into())));
+    Value::Object(row)
 }
 
 /// Write a record: a new one, or a new version of the one with the same key
@@ -288,29 +295,35 @@ impl Run for Importing {
         };
         let mut all = Imported { collection: self.collection.clone(), created: 0, changed: 0 };
         for (number, chunk) in records.chunks(AT_ONCE).enumerate() {
-            let new = NewRecords { collection: self.collection.clone(), records: chunk.to_vec() };
+            let (lines, chunk): (Vec<u64>, Vec<_>) = chunk.iter().cloned().unzip();
+            let new = NewRecords { collection: self.collection.clone(), records: chunk };
             let answer = change::<Import>().ask(context, &new).await;
             let before = format!("{} records are written", number * AT_ONCE);
-            let written: Imported = answer.map_err(|failure| failure.after(number, &before))?.read()?;
+            let told = |failure: Failure| failure.at_lines("records", &lines).after(number, &before);
+            let written: Imported = answer.map_err(told)?.read()?;
             (all.created, all.changed) = (all.created + written.created, all.changed + written.changed);
             if records.len() > AT_ONCE {
-                show::note(&format!("{} of {}", (number * AT_ONCE + chunk.len()), records.len()));
+                show::note(&format!("{} of {}", (number * AT_ONCE + lines.len()), records.len()));
             }
         }
         context.show(&serde_json::to_value(&all)?, || show::one(columns!(Imported; collection, created, changed), &all))
     }
 }
 
-fn of_lines(text: &str) -> Result<Vec<Map<String, Value>>, Failure> {
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let read = |(number, line): (usize, &str)| {
-        json::read(line.as_bytes()).map_err(|error| Failure::new(format!("line {}: {error}", number + 1)))
+/// The values of a record, by field, with the line that they were read from.
+type Row = (u64, Map<String, Value>);
+
+fn of_lines(text: &str) -> Result<Vec<Row>, Failure> {
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+    let read = |(number, line): (u64, &str)| match json::read(line.as_bytes()) {
+        Ok(fields) => Ok((number, fields)),
+        Err(error) => Err(Failure::new(format!("line {number}: {error}"))),
     };
     lines.map(read).collect()
 }
 
 /// A cell is read as its field's type; an empty one says nothing.
-fn of_csv(text: &str, of: &ShownCollection) -> Result<Vec<Map<String, Value>>, Failure> {
+fn of_csv(text: &str, of: &ShownCollection) -> Result<Vec<Row>, Failure> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let wrong = |error: csv::Error| Failure::new(error.to_string());
     let names: Vec<String> = reader.headers().map_err(wrong)?.iter().map(str::to_owned).collect();
@@ -321,7 +334,8 @@ fn of_csv(text: &str, of: &ShownCollection) -> Result<Vec<Map<String, Value>>, F
     for row in reader.records() {
         let row = row.map_err(wrong)?;
         let cells = names.iter().zip(row.iter()).filter(|(_, cell)| !cell.is_empty());
-        records.push(cells.map(|(name, cell)| (name.clone(), of_cell(of, name, cell))).collect());
+        let line = row.position().map_or(0, csv::Position::line);
+        records.push((line, cells.map(|(name, cell)| (name.clone(), of_cell(of, name, cell))).collect()));
     }
     Ok(records)
 }

@@ -56,7 +56,7 @@ impl Run for Keeping {
         for (number, chunk) in entities.chunks(AT_ONCE).enumerate() {
             let wanted = ToKeep { entities: chunk.to_vec(), removed: Vec::new() };
             let answer = change::<Keep>().ask(context, &wanted).await;
-            let before = format!("{} entities are kept", number * AT_ONCE);
+            let before = format!("{} entities are kept; of those after them, counted from 0:", number * AT_ONCE);
             let count: KeptCount = answer.map_err(|failure| failure.after(number, &before))?.read()?;
             (all.kept, all.unchanged) = (all.kept + count.kept, all.unchanged + count.unchanged);
             if entities.len() > AT_ONCE {

@@ -89,7 +89,20 @@ impl Failure {
         if before == 0 {
             return self;
         }
-        let told = |message: &str| format!("{done}; of those after them, counted from 0: {message}");
+        self.told(&|message| format!("{done}; {message}"))
+    }
+
+    /// What is wrong with `list[0]`, `list[1]` …, told as what is wrong with the lines of a file that they were read from.
+    pub fn at_lines(mut self, list: &str, lines: &[u64]) -> Failure {
+        let placed = |text: &str| placed(text, &format!("{list}["), lines);
+        if let Failure::Refused(refused) = &mut self {
+            refused.problems.iter_mut().for_each(|problem| *problem = placed(problem));
+        }
+        self.told(&placed)
+    }
+
+    /// With its sentence told otherwise.
+    fn told(self, told: &dyn Fn(&str) -> String) -> Failure {
         match self {
             Failure::Told(exit, message) => Failure::Told(exit, told(&message)),
             Failure::Refused(mut refused) => {
@@ -201,4 +214,18 @@ impl From<Unreadable> for Failure {
         let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
         Failure::new(format!("{error}{}", cause.unwrap_or_default()))
     }
+}
+
+/// A text in which `opening` and a number, such as `records[3`, are lines.
+fn placed(text: &str, opening: &str, lines: &[u64]) -> String {
+    let mut parts = text.split(opening);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |before, part| {
+        let place =
+            part.split_once(']').and_then(|(number, rest)| Some((lines.get(number.parse::<usize>().ok()?)?, rest)));
+        match place {
+            Some((line, rest)) => format!("{before}line {line}{rest}"),
+            None => format!("{before}{opening}{part}"),
+        }
+    })
 }

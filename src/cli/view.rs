@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::brain::figured;
 use super::column::columns;
 use super::command::{Commands, Run, group, own};
 use super::definition::text_of;
@@ -48,18 +49,13 @@ struct Showing {
 
 impl Run for Showing {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let most = self.limit.unwrap_or(DEFAULT_LIMIT) as usize;
         let which = OneView { id: self.id, page: PageQuery { limit: self.limit, cursor: None } };
         let answer = query::<Show>().ask(context, &which).await?;
         let shown: Opened<ShownView> = answer.read()?;
         context.show(&answer.value, || {
             show::one(columns!(ShownView; id, title, visibility), &shown.of)?;
             show::text("")?;
-            told(&shown.rows)?;
-            if shown.rows.records.len() == most {
-                show::note(&format!("The first {most} are shown; --limit shows up to {MAX_LIMIT}."));
-            }
-            Ok(())
+            told(&shown.rows, self.limit)
         })
     }
 }
@@ -84,7 +80,7 @@ impl Run for Previewing {
         let unsaved = Unsaved { query: view.spec.query, layout: view.spec.layout, page };
         let answer = query::<Preview>().ask(context, &unsaved).await?;
         let shown: Opened<Unsaved> = answer.read()?;
-        context.show(&answer.value, || told(&shown.rows))
+        context.show(&answer.value, || told(&shown.rows, self.limit))
     }
 }
 
@@ -151,21 +147,22 @@ fn read(file: &Path) -> Result<(String, View), Failure> {
     Ok((text, view))
 }
 
-/// What a view finds, in its columns.
-fn told(rows: &Rows) -> Result<(), Failure> {
+/// What a view finds, in its columns, and whether that may not be all.
+fn told(rows: &Rows, limit: Option<u32>) -> Result<(), Failure> {
     if !rows.problems.is_empty() {
         return show::text(&format!("You cannot ask this: {}", rows.problems.join("; ")));
     }
     let columns: Vec<&str> = rows.columns.iter().map(String::as_str).collect();
     let records = rows.records.iter().map(|record| record.fields.clone());
-    let figures = rows
-        .figures
-        .iter()
-        .map(|figure| figure.group.clone().into_iter().chain(figure.values.clone()).collect::<Map<String, Value>>());
-    let list: Vec<Value> = records.chain(figures).map(Value::Object).collect();
+    let figures = rows.figures.iter().cloned().map(figured);
+    let list: Vec<Value> = records.map(Value::Object).chain(figures).collect();
     show::list("nothing that you may read", &columns, &list)?;
     if let Some(record) = rows.records.iter().find(|record| !record.withheld.is_empty()) {
         show::note(&format!("withheld: {}", record.withheld.join(", ")));
+    }
+    let most = limit.unwrap_or(DEFAULT_LIMIT) as usize;
+    if rows.records.len() == most {
+        show::note(&format!("The first {most} are shown; --limit shows up to {MAX_LIMIT}."));
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ pub mod events;
 mod fold;
 pub mod query;
 pub mod retention;
+pub mod sum;
 pub mod table;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};

@@ -146,6 +146,7 @@ const PRAGMAS: &[(&str, &str, &str)] = &[
 fn configure(conn: &Connection, mode: Mode) -> Result<(), Configured> {
     conn.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     conn.set_prepared_statement_cache_capacity(128);
+    super::brain::sum::teach(conn)?;
     for (pragma, value, expected) in PRAGMAS {
         assert_pragma(conn, pragma, value, expected)?;
     }

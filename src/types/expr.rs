@@ -24,11 +24,12 @@ pub enum Sign {
     Over,
 }
 
-/// A figure that there is not: a part of it is not there, or it is divided by nothing.
+/// A figure that there is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoFigure {
+    /// It is of no records, a part of it is not there, or it is divided by nothing.
     Absent,
-    /// No figure holds it.
+    /// No figure holds it: it takes more than 64 bits.
     TooLarge,
 }
 
@@ -55,10 +56,10 @@ impl Expr {
     }
 
     /// What it comes to, scaled by 10,000 as its parts are.
-    pub fn value(&self, of: &dyn Fn(&str) -> Option<i128>) -> Result<i128, NoFigure> {
+    pub fn value(&self, of: &dyn Fn(&str) -> Result<i128, NoFigure>) -> Result<i128, NoFigure> {
         match self {
             Expr::Number(number) => Ok(*number),
-            Expr::Name(name) => of(name).ok_or(NoFigure::Absent),
+            Expr::Name(name) => of(name),
             Expr::Of(one, sign, other) => {
                 let (one, other) = (one.value(of)?, other.value(of)?);
                 let found = match sign {
@@ -174,11 +175,11 @@ mod tests {
 
     fn value(text: &str) -> Result<i128, NoFigure> {
         let of = |name: &str| match name {
-            "a" => Some(10 * ONE),
-            "b" => Some(4 * ONE),
-            "c" => Some(0),
-            "large" => Some(i128::MAX / 2),
-            _ => None,
+            "a" => Ok(10 * ONE),
+            "b" => Ok(4 * ONE),
+            "c" => Ok(0),
+            "large" => Ok(i128::MAX / 2),
+            _ => Err(NoFigure::Absent),
         };
         Expr::parse(text).unwrap().value(&of)
     }

@@ -32,41 +32,24 @@ pub struct Reading<'a> {
     field: &'a dyn Fn(&str) -> Result<Field, String>,
     kept: &'a dyn Fn(FieldKind, Value) -> Value,
     values: usize,
+    /// Whether it may look for a choice that is no option: of records as they were, and of another system's.
+    any_choice: bool,
 }
 
-/// Whether a filter that is kept fits a collection, whoever asks. A choice that there is not, no record has: it is a slip.
+/// Whether a filter that is kept fits a collection, whoever asks.
 pub fn check(of: &Collection, filter: &Value, at: &str) -> Result<Condition, Wrong> {
-    let reading = Reading { field: &|name| of.findable(name), kept: &|_, value| value, values: KEPT_VALUES };
-    let read = reading.read(filter, at)?;
-    match strange(of, &read) {
-        Some(what) => Err((at.to_owned(), what)),
-        None => Ok(read),
-    }
-}
-
-/// A value of a choice that is none of its options.
-fn strange(of: &Collection, condition: &Condition) -> Option<String> {
-    let (column, values) = match condition {
-        Condition::All(inner) | Condition::Any(inner) => return inner.iter().find_map(|one| strange(of, one)),
-        Condition::Not(inner) => return strange(of, inner),
-        Condition::Is(column, Order::Equal, value) => (column, std::slice::from_ref(value)),
-        Condition::In(column, values) => (column, values.as_slice()),
-        _ => return None,
-    };
-    let options = &of.field(column).filter(|field| field.kind == FieldKind::Choice)?.options;
-    let odd = values.iter().find_map(|value| match value {
-        Scalar::Text(text) if !options.contains(text) => Some(text),
-        _ => None,
-    })?;
-    Some(format!("`{column}` is one of {}, and never `{}`", options.join(", "), short(odd)))
+    let (field, kept) = (|name: &str| of.findable(name), |_, value| value);
+    let reading = Reading { field: &field, kept: &kept, values: KEPT_VALUES, any_choice: false };
+    reading.read(filter, at)
 }
 
 impl<'a> Reading<'a> {
     pub fn new(
         field: &'a dyn Fn(&str) -> Result<Field, String>,
         kept: &'a dyn Fn(FieldKind, Value) -> Value,
+        any_choice: bool,
     ) -> Reading<'a> {
-        Reading { field, kept, values: ALL_VALUES }
+        Reading { field, kept, values: ALL_VALUES, any_choice }
     }
 
     /// The condition that a filter comes to; `at` is what it is called where something is wrong.
@@ -149,7 +132,10 @@ impl<'a> Reading<'a> {
                 None => wrong("must be true or false"),
             },
             "contains" if field.kind == FieldKind::Choices => match value.as_str() {
-                Some(one) => Ok(Condition::Holds(column, one.to_owned())),
+                Some(one) => match self.option(&field, one) {
+                    Ok(()) => Ok(Condition::Holds(column, one.to_owned())),
+                    Err(what) => wrong(&what),
+                },
                 None => wrong("must be a text"),
             },
             "contains" | "starts_with" if texts => {
@@ -169,11 +155,24 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// A value to compare with: of a choice, any text.
+    /// A value to compare with.
     fn scalar(&self, field: &Field, value: &Value) -> Result<Scalar, String> {
-        let kind = if field.kind == FieldKind::Choice { FieldKind::Text } else { field.kind };
-        let kept = (self.kept)(kind, Field::of(kind).value(value)?);
+        let is_choice = field.kind == FieldKind::Choice;
+        let kind = if is_choice { FieldKind::Text } else { field.kind };
+        let value = Field::of(kind).value(value)?;
+        if let (true, Some(one)) = (is_choice, value.as_str()) {
+            self.option(field, one)?;
+        }
+        let kept = (self.kept)(kind, value);
         Scalar::of(kind, &kept).ok_or_else(|| "cannot be compared".to_owned())
+    }
+
+    /// A choice that is no option, no record has: it is a slip.
+    fn option(&self, field: &Field, one: &str) -> Result<(), String> {
+        if self.any_choice || field.options.iter().any(|option| option == one) {
+            return Ok(());
+        }
+        Err(format!("must be one of {}, and is never `{}`", field.options.join(", "), short(one)))
     }
 }
 

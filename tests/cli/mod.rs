@@ -4,6 +4,7 @@
 mod audit;
 mod backup;
 mod behaviours;
+mod brain;
 mod ci;
 mod commands;
 mod damage;

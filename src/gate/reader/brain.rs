@@ -207,12 +207,7 @@ impl Reader<'_> {
             }
             None => self.conn()?,
         };
-        query::figures(conn, of, condition, what, bounds).map_err(|error| {
-            match error.to_string().contains("integer overflow") {
-                true => Refusal::field("measures", query::TOO_LARGE).into(),
-                false => Fault::from(error).into(),
-            }
-        })
+        Ok(query::figures(conn, of, condition, what, bounds)?)
     }
 
     /// A collection as the gate sees it.

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use super::Reader;
 use crate::adapters::{Unread, Wanted, kept};
 use crate::store::brain::query::{After, Sorted};
-use crate::store::brain::{Record, table};
+use crate::store::brain::{Record, sum, table};
 use crate::types::collection::{Collection, Source};
 use crate::types::condition::{Condition, Order, Scalar};
 use crate::types::id::ActorId;
@@ -108,6 +108,7 @@ impl Reader<'_> {
     /// Rows as the table of their collection, and how many are none of its records.
     fn table_of(&self, of: &Collection, rows: Vec<Vec<Option<String>>>) -> Result<(Connection, usize), Fault> {
         let mut conn = Connection::open_in_memory()?;
+        sum::teach(&conn)?;
         let moment = conn.transaction()?;
         table::made_by(of).iter().try_for_each(|statement| moment.execute_batch(statement))?;
         let (mut misfits, mut first) = (0, None);

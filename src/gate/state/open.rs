@@ -41,6 +41,7 @@ use crate::log::append::{self, Tail};
 use crate::log::head;
 use crate::log::journal::Journal;
 use crate::policy::{Bundle, Snapshot};
+use crate::store::brain::sum;
 use crate::store::company::{self, Instance};
 use crate::store::open::{self as file, Mode, OpenError};
 use crate::store::policies;
@@ -334,6 +335,7 @@ fn readers(path: &Path) -> Result<crate::gate::reader::Readers, Fault> {
     let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY | rusqlite::OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let manager = SqliteConnectionManager::file(path).with_flags(flags).with_init(|conn| {
         conn.set_prepared_statement_cache_capacity(128);
+        sum::teach(conn)?;
         // A statement ends with the work that it is a part of.
         conn.progress_handler(10_000, Some(|| effort::is_spent(0)))?;
         conn.execute_batch("PRAGMA query_only = ON; PRAGMA busy_timeout = 2000; PRAGMA trusted_schema = OFF")

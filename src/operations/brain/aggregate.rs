@@ -12,9 +12,10 @@ use super::judged::{Withheld, may_read, values_of};
 use super::shown::veiled;
 use super::{COLLECTION, is_kept_elsewhere, known};
 use crate::gate::{Permit, Query, Reader, Spec, Target, post};
-use crate::store::brain::query::{Figures, Group, Measure, TOO_LARGE};
+use crate::store::brain::query::{Figures, Group, Measure};
 use crate::types::collection::Collection;
 use crate::types::condition::{Condition, Scalar, Values};
+use crate::types::expr::NoFigure;
 use crate::types::field::FieldKind;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
@@ -58,14 +59,18 @@ pub struct Wanted {
 }
 
 /// The figures of one group.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
     /// The group, by what it is grouped by.
     #[schemars(extend("x-names" = "json"))]
     pub group: Map<String, Value>,
-    /// The figures, by what was asked for. A metric of fewer records than the collection allows is `null`.
+    /// The figures, by what was asked for. What is of no value at all, a metric of fewer records than the collection allows,
+    /// and what is too large are `null`.
     #[schemars(extend("x-names" = "json"))]
     pub values: Map<String, Value>,
+    /// Which of them are `null` because 64 bits do not hold them; a decimal number is counted in ten-thousandths.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub too_large: Vec<String>,
 }
 
 /// Figure out something about records.
@@ -101,7 +106,7 @@ impl Query for Aggregate {
 pub fn figures(input: &Wanted, read: &Reader<'_>) -> Result<Vec<Figure>, Stop> {
     let of = &*known(&input.collection, read)?;
     let withheld = Withheld::of(of, read);
-    let filters = Filters { of, withheld: &withheld, read };
+    let filters = Filters { of, withheld: &withheld, read, bygone: false };
     let plan = Plan::of(&input.measures, &input.metrics, &filters)?;
     if input.group_by.len() > MOST_GROUPED {
         return Err(Refusal::field("group_by", format!("must be 0 to {MOST_GROUPED}")).into());
@@ -122,23 +127,28 @@ pub fn figures(input: &Wanted, read: &Reader<'_>) -> Result<Vec<Figure>, Stop> {
             format!("makes more than {MOST} groups: group by a longer period, or narrow the records down with filter");
         return Err(Refusal::field("group_by", what).into());
     }
-    let shown = |value: Option<Scalar>, kind: Option<FieldKind>| shown(value, kind, read);
+    let shown = |value: Scalar, kind: Option<FieldKind>| shown(value, kind, read);
     let figure = |(grouped, figures, _): Figures| {
         let group = input.group_by.iter().zip(grouped).zip(&groups);
-        Ok(Figure {
-            group: group.map(|((name, value), (_, kind))| (name.clone(), shown(value, *kind))).collect(),
-            values: plan.told(&figures, &shown)?.into_iter().collect(),
-        })
+        let group = group
+            .map(|((name, value), (_, kind))| (name.clone(), value.map_or(Value::Null, |value| shown(value, *kind))));
+        let mut figure = Figure { group: group.collect(), values: Map::new(), too_large: Vec::new() };
+        for (name, value) in plan.told(&figures, &shown) {
+            if value == Err(NoFigure::TooLarge) {
+                figure.too_large.push(name.to_owned());
+            }
+            figure.values.insert(name.to_owned(), value.unwrap_or_default());
+        }
+        figure
     };
-    rows.into_iter().map(figure).collect()
+    Ok(rows.into_iter().map(figure).collect())
 }
 
-fn shown(value: Option<Scalar>, kind: Option<FieldKind>, read: &Reader<'_>) -> Value {
+fn shown(value: Scalar, kind: Option<FieldKind>, read: &Reader<'_>) -> Value {
     match (value, kind) {
-        (Some(Scalar::Number(number)), Some(kind)) => kind.of_number(number),
-        (Some(Scalar::Number(number)), None) => number.into(),
-        (Some(Scalar::Text(text)), kind) => veiled(kind, text.into(), read),
-        (None, _) => Value::Null,
+        (Scalar::Number(number), Some(kind)) => kind.of_number(number),
+        (Scalar::Number(number), None) => number.into(),
+        (Scalar::Text(text), kind) => veiled(kind, text.into(), read),
     }
 }
 
@@ -175,11 +185,9 @@ fn judged(
         gathered.insert(Vec::new(), Vec::new());
     }
     let enough = |rows: &Vec<Values>| groups.is_empty() && least <= 1 || rows.len() >= least as usize;
-    let figures = |rows: &[Values]| -> Result<Vec<_>, Refusal> {
-        measures.iter().map(|(measure, _)| figure(measure, rows)).collect()
-    };
+    let figures = |rows: &[Values]| measures.iter().map(|(measure, _)| figure(measure, rows)).collect();
     let kept = gathered.into_iter().filter(|(_, rows)| enough(rows)).take(MOST + 1);
-    kept.map(|(key, rows)| Ok((key, figures(&rows)?, rows.len() as i64))).collect()
+    Ok(kept.map(|(key, rows)| (key, figures(&rows), rows.len() as i64)).collect())
 }
 
 fn period(group: &Group, value: Option<&Scalar>) -> Option<Scalar> {
@@ -195,31 +203,30 @@ fn period(group: &Group, value: Option<&Scalar>) -> Option<Scalar> {
     }
 }
 
-fn figure(measure: &Measure, rows: &[Values]) -> Result<Option<Scalar>, Refusal> {
+fn figure(measure: &Measure, rows: &[Values]) -> Result<Scalar, NoFigure> {
     let rows: Vec<&Values> = rows.iter().filter(|row| measure.only.holds(row)).collect();
     if measure.only != Condition::Always && measure.least > 1 && rows.len() < measure.least as usize {
-        return Ok(None);
+        return Err(NoFigure::Absent);
     }
-    let count = |count: usize| Some(Scalar::Number(count as i64));
+    let count = |count: usize| Ok(Scalar::Number(count as i64));
     let column = measure.column.as_deref().unwrap_or_default();
     let all = || rows.iter().filter_map(|row| row.get(column)).cloned();
     let number = |scalar: Scalar| if let Scalar::Number(number) = scalar { Some(number) } else { None };
     let numbers = || all().filter_map(number).collect::<Vec<i64>>();
-    Ok(match measure.agg {
+    match measure.agg {
         Agg::Count => count(rows.len()),
+        Agg::Sum | Agg::Avg if numbers().is_empty() => Err(NoFigure::Absent),
         Agg::Sum => {
-            let all = numbers();
-            let total = all.iter().try_fold(0_i64, |total, number| total.checked_add(*number));
-            let total = total.ok_or_else(|| Refusal::field("measures", TOO_LARGE))?;
-            (!all.is_empty()).then_some(Scalar::Number(total))
+            let total: i128 = numbers().into_iter().map(i128::from).sum();
+            i64::try_from(total).map(Scalar::Number).map_err(|_| NoFigure::TooLarge)
         }
         Agg::Avg => {
             let all = numbers();
             let total: f64 = all.iter().map(|number| *number as f64).sum();
-            (!all.is_empty()).then(|| Scalar::Number((total / all.len() as f64).round() as i64))
+            Ok(Scalar::Number((total / all.len() as f64).round() as i64))
         }
-        Agg::Min => all().min(),
-        Agg::Max => all().max(),
+        Agg::Min => all().min().ok_or(NoFigure::Absent),
+        Agg::Max => all().max().ok_or(NoFigure::Absent),
         Agg::Distinct => count(all().collect::<BTreeSet<_>>().len()),
-    })
+    }
 }

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::filter::Filters;
-use crate::store::brain::query::{Group, Measure, TOO_LARGE};
+use crate::store::brain::query::{Group, Measure};
 use crate::types::condition::{Condition, Scalar};
 use crate::types::decimal::shown_decimal;
 use crate::types::expr::{Expr, NoFigure};
@@ -93,42 +93,36 @@ impl Plan {
         Ok(place)
     }
 
-    /// What is answered of a group, from its figures; `shown` brings one into its form.
-    pub fn told(
-        &self,
-        figures: &[Option<Scalar>],
-        shown: &dyn Fn(Option<Scalar>, Option<FieldKind>) -> Value,
-    ) -> Result<Vec<(String, Value)>, Refusal> {
+    /// What is answered of a group, by name, from its figures; `shown` brings one into its form.
+    pub fn told<'a>(
+        &'a self,
+        figures: &'a [Result<Scalar, NoFigure>],
+        shown: &'a dyn Fn(Scalar, Option<FieldKind>) -> Value,
+    ) -> impl Iterator<Item = (&'a str, Result<Value, NoFigure>)> {
         let at = |place: usize| {
             let kind = self.measures.get(place).and_then(|(_, kind)| *kind);
-            (figures.get(place).cloned().flatten(), kind)
+            Ok((figures.get(place).cloned().unwrap_or(Err(NoFigure::Absent))?, kind))
         };
-        let value = |told: &Told| match told {
-            Told::One(place) => {
-                let (figure, kind) = at(*place);
-                Ok(shown(figure, kind))
+        let part = move |parts: &[(String, usize)], name: &str| {
+            let (_, place) = parts.iter().find(|(part, _)| part == name).ok_or(NoFigure::Absent)?;
+            match at(*place)? {
+                (Scalar::Number(number), Some(FieldKind::Decimal | FieldKind::Money)) => Ok(number.into()),
+                (Scalar::Number(number), _) => Ok(i128::from(number) * SCALE),
+                (Scalar::Text(_), _) => Err(NoFigure::Absent),
             }
-            Told::Made(expr, parts) => made(expr, &|name| {
-                let (_, place) = parts.iter().find(|(part, _)| part == name)?;
-                match at(*place) {
-                    (Some(Scalar::Number(number)), Some(FieldKind::Decimal | FieldKind::Money)) => Some(number.into()),
-                    (Some(Scalar::Number(number)), _) => Some(i128::from(number) * SCALE),
-                    _ => None,
-                }
-            }),
         };
-        self.told.iter().map(|(name, told)| Ok((name.clone(), value(told)?))).collect()
+        let value = move |told: &Told| match told {
+            Told::One(place) => at(*place).map(|(figure, kind)| shown(figure, kind)),
+            Told::Made(expr, parts) => made(expr, &|name| part(parts, name)),
+        };
+        self.told.iter().map(move |(name, told)| (name.as_str(), value(told)))
     }
 }
 
-/// A figure that is made of others; nothing where one of them is not there, or it is divided by nothing.
-fn made(expr: &Expr, of: &dyn Fn(&str) -> Option<i128>) -> Result<Value, Refusal> {
-    let too_large = || Refusal::field("metrics", TOO_LARGE);
-    match expr.value(of) {
-        Ok(number) => Ok(shown_decimal(i64::try_from(number).map_err(|_| too_large())?, 1).into()),
-        Err(NoFigure::Absent) => Ok(Value::Null),
-        Err(NoFigure::TooLarge) => Err(too_large()),
-    }
+/// A figure that is made of others.
+fn made(expr: &Expr, of: &dyn Fn(&str) -> Result<i128, NoFigure>) -> Result<Value, NoFigure> {
+    let number = i64::try_from(expr.value(of)?).map_err(|_| NoFigure::TooLarge)?;
+    Ok(shown_decimal(number, 1).into())
 }
 
 fn measure(text: &str, filters: &Filters<'_>) -> Result<Typed<Measure>, Refusal> {

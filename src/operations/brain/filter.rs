@@ -16,6 +16,8 @@ pub struct Filters<'a> {
     pub of: &'a Collection,
     pub withheld: &'a Withheld,
     pub read: &'a Reader<'a>,
+    /// Whether they ask about records as they were.
+    pub bygone: bool,
 }
 
 impl Filters<'_> {
@@ -28,7 +30,7 @@ impl Filters<'_> {
     pub fn read_at(&self, filter: &Value, at: &str) -> Result<Condition, (String, String)> {
         // Whom the caller may not see, nothing names.
         let kept = |kind, value| veiled(Some(kind), value, self.read);
-        Reading::new(&|name| self.field(name), &kept).read(filter, at)
+        Reading::new(&|name| self.field(name), &kept, self.bygone || self.of.spec.source.is_some()).read(filter, at)
     }
 
     /// A field that the caller may look for.

@@ -136,7 +136,7 @@ impl Asked for Records {
 pub fn answer(input: Ask, read: &Reader<'_>) -> Result<Page<ShownRecord>, Stop> {
     let of = &*known(&input.collection, read)?;
     let withheld = Withheld::of(of, read);
-    let filters = Filters { of, withheld: &withheld, read };
+    let filters = Filters { of, withheld: &withheld, read, bygone: input.as_of.is_some() };
     let search = Search {
         of,
         filter: filters.read(input.filter.as_ref())?,
@@ -182,6 +182,9 @@ fn sorted(input: &Ask, filters: &Filters<'_>) -> Result<Vec<Sorted>, Refusal> {
             "as_of",
             format!("what records were is not known of those kept in {}", source.system),
         ));
+    }
+    if input.as_of.is_some_and(|at| at > filters.read.now()) {
+        return Err(Refusal::field("as_of", "must not be in the future: what records will be is not known"));
     }
     if input.as_of.is_some() && !input.sort.is_empty() {
         return Err(Refusal::field("sort", "records as they were come in the order of their ids"));

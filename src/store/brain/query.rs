@@ -4,10 +4,11 @@
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, params_from_iter};
 
-use super::{Record, table};
+use super::{Record, sum, table};
 use crate::store::search::{First, HITS, Words};
 use crate::types::collection::Collection;
 use crate::types::condition::{Condition, Piece, Scalar};
+use crate::types::expr::NoFigure;
 use crate::types::semantics::{Agg, Grain};
 
 /// The order of a page: by a column, then by the id. Rows without a value come last.
@@ -245,7 +246,7 @@ impl Measure {
         let of = self.column.as_deref().map_or_else(|| "*".to_owned(), table::column);
         let (before, function, after) = match self.agg {
             Agg::Count => ("", format!("count({of})"), ""),
-            Agg::Sum => ("", format!("sum({of})"), ""),
+            Agg::Sum => ("", format!("{}({of})", sum::NAME), ""),
             Agg::Avg => ("CAST(round(", format!("avg({of})"), ") AS INTEGER)"),
             Agg::Min => ("", format!("min({of})"), ""),
             Agg::Max => ("", format!("max({of})"), ""),
@@ -286,11 +287,8 @@ impl Group {
     }
 }
 
-/// What is said of a sum that no figure holds.
-pub const TOO_LARGE: &str = "a sum is larger than 2^63";
-
 /// A row of figures: the groups' values, the figures, and how many records they are of.
-pub type Figures = (Vec<Option<Scalar>>, Vec<Option<Scalar>>, i64);
+pub type Figures = (Vec<Option<Scalar>>, Vec<Result<Scalar, NoFigure>>, i64);
 
 /// Figures about the records that fit, of groups of at least `least` records.
 pub fn figures(
@@ -313,6 +311,8 @@ pub fn figures(
     if !grouped.is_empty() {
         text.push(&format!(" GROUP BY {}", grouped.join(", ")));
     }
+    // Of no records at all, too, there are figures, unless few are not to be told of.
+    let least = if grouped.is_empty() && least <= 1 { 0 } else { least };
     text.push(&format!(" HAVING count(*) >= {least}"));
     if !grouped.is_empty() {
         text.push(&format!(" ORDER BY {}", grouped.join(", ")));
@@ -320,15 +320,17 @@ pub fn figures(
     text.push(&format!(" LIMIT {limit}"));
     let (first, all) = (groups.len(), groups.len() + measures.len());
     let read = |row: &rusqlite::Row<'_>| {
-        let value = |place: usize| -> rusqlite::Result<Option<Scalar>> {
+        let value = |place: usize| -> rusqlite::Result<Result<Scalar, NoFigure>> {
             Ok(match row.get::<_, Sql>(place)? {
-                Sql::Integer(number) => Some(Scalar::Number(number)),
-                Sql::Text(text) => Some(Scalar::Text(text)),
-                Sql::Null | Sql::Real(_) | Sql::Blob(_) => None,
+                Sql::Integer(number) => Ok(Scalar::Number(number)),
+                Sql::Text(text) => Ok(Scalar::Text(text)),
+                Sql::Blob(_) => Err(NoFigure::TooLarge),
+                Sql::Null | Sql::Real(_) => Err(NoFigure::Absent),
             })
         };
-        let part = |places: std::ops::Range<usize>| places.map(value).collect::<rusqlite::Result<Vec<_>>>();
-        Ok((part(0..first)?, part(first..all)?, row.get(all)?))
+        let groups = (0..first).map(|place| Ok(value(place)?.ok())).collect::<rusqlite::Result<_>>()?;
+        let figures = (first..all).map(value).collect::<rusqlite::Result<_>>()?;
+        Ok((groups, figures, row.get(all)?))
     };
     conn.prepare_cached(&text.sql)?.query_map(params_from_iter(text.given), read)?.collect()
 }

@@ -140,13 +140,50 @@ async fn what_is_amiss_with_a_query_is_told_with_its_place() {
 }
 
 #[tokio::test]
-async fn a_sum_that_is_too_large_is_told() {
+async fn a_sum_that_is_too_large_is_told_and_spoils_no_other() {
     let (test, _) = company().await;
-    for number in 0..3 {
-        write(&test, &test.admin, json!({ "number": number.to_string(), "total": "922337203685477" })).await;
+    for (number, status) in [("1", "new"), ("2", "new"), ("3", "paid"), ("4", "paid")] {
+        let total = if status == "new" { "922337203685477" } else { "7" };
+        write(&test, &test.admin, json!({ "number": number, "status": status, "total": total })).await;
     }
-    let sum = test.post(&format!("{INVOICES}/aggregate"), &test.admin, json!({ "measures": ["sum:total"] })).await;
-    assert_eq!(sum.error(), "422 invalid measures: a sum is larger than 2^63");
+    let figures = async |ask: Value| test.post(&format!("{INVOICES}/aggregate"), &test.admin, ask).await.json();
+    let too_large = json!({ "count": 2, "sum:total": null });
+    assert_eq!(
+        figures(json!({ "measures": ["count", "sum:total"], "group_by": ["status"] })).await,
+        json!([
+            { "group": { "status": "new" }, "values": too_large, "too_large": ["sum:total"] },
+            { "group": { "status": "paid" }, "values": { "count": 2, "sum:total": "14.00" } },
+        ])
+    );
+}
+
+#[tokio::test]
+async fn of_no_records_there_are_figures_too_unless_few_are_not_to_be_told_of() {
+    let (test, _) = company().await;
+    let fields = json!({ "number": { "type": "text" }, "total": { "type": "money" } });
+    create(&test, "rows", json!({ "fields": fields })).await;
+    let none = json!({ "measures": ["count", "sum:total", "max:total"], "filter": { "number": "none" } });
+    let figures = test.post("/brain/collections/rows/aggregate", &test.admin, none.clone()).await.json();
+    let values = json!({ "count": 0, "sum:total": null, "max:total": null });
+    assert_eq!(figures, json!([{ "group": {}, "values": values }]));
+    assert_eq!(test.post(&format!("{INVOICES}/aggregate"), &test.admin, none).await.json(), json!([]));
+}
+
+#[tokio::test]
+async fn what_no_record_can_be_is_no_question() {
+    let (test, cast) = company().await;
+    let later = json!({ "as_of": "2999-01-01T00:00:00Z" });
+    for (ask, told) in [
+        (json!({ "filter": { "status": "payed" } }), "filter.status: must be one of new, paid, and is never `payed`"),
+        (
+            json!({ "filter": { "or": [{ "status": { "in": ["new", "old"] } }] } }),
+            "filter.or[0].status.in: must be one of new, paid, and is never `old`",
+        ),
+        (later, "as_of: must not be in the future: what records will be is not known"),
+    ] {
+        let refused = test.post(&format!("{INVOICES}/query"), &cast.mia, ask).await;
+        assert_eq!(refused.error(), format!("422 invalid {told}"));
+    }
 }
 
 /// Of what is cut short, nobody notices what is missing.

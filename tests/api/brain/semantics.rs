@@ -188,7 +188,7 @@ async fn what_records_mean_is_proposed_whole_and_goes_with_the_fields() {
         ),
         (
             json!({ "metrics": { "m": { "agg": "count", "filter": { "status": { "ne": "payed" } } } } }),
-            "`status` is one of new, paid, and never `payed`",
+            "m.filter.status.ne: must be one of new, paid, and is never `payed`",
         ),
         (
             json!({ "metrics": { "m": { "agg": "count", "filter": { "iban": "x" } } } }),

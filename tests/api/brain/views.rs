@@ -230,7 +230,7 @@ async fn what_a_view_asks_for_must_be_there_and_stays() {
         ),
         (
             json!({ "query": { "collection": "invoices", "filter": { "status": "payed" } } }),
-            "`status` is one of new, paid, and never `payed`",
+            "spec.query.filter.status: must be one of new, paid, and is never `payed`",
         ),
         (
             json!({ "query": { "collection": "invoices", "sort": ["tags"] } }),

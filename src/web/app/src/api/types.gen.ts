@@ -1567,11 +1567,16 @@ export type Figure = {
         [key: string]: unknown;
     };
     /**
-     * The figures, by what was asked for. A metric of fewer records than the collection allows is `null`.
+     * The figures, by what was asked for. What is of no value at all, a metric of fewer records than the collection allows,
+     * and what is too large are `null`.
      */
     values: {
         [key: string]: unknown;
     };
+    /**
+     * Which of them are `null` because 64 bits do not hold them; a decimal number is counted in ten-thousandths.
+     */
+    too_large?: Array<string>;
 };
 
 export type FileChange = {

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { collectionReadOptions, viewListOptions, viewReadOptions, type OpenedShownView, type ShownCollection, type ShownView } from '../../api';
+import { collectionReadOptions, viewListOptions, viewReadOptions, type Figure, type OpenedShownView, type ShownCollection, type ShownView } from '../../api';
 import { useGuarded } from '../../parts/guard';
 import { Card, Page } from '../../parts/Page';
 import { Empty, Shown } from '../../parts/states';
@@ -50,7 +50,7 @@ function Found({ opened, of }: { opened: OpenedShownView; of: ShownCollection | 
   }
   if (records.length + figures.length === 0) return <Empty icon="data" title="Nothing that you may read" />;
   if (opened.layout.kind === 'bars') return <Bars opened={opened} of={of} />;
-  const rows = records.length > 0 ? records.map((record) => record.fields) : figures.map(({ group, values }) => ({ ...group, ...values }));
+  const rows = records.length > 0 ? records.map((record) => record.fields) : figures.map((figure) => ({ ...figure.group, ...told(figure) }));
   return (
     <>
       <Table columns={opened.columns.map((name) => titleOf(name, of))}>
@@ -70,7 +70,8 @@ function Found({ opened, of }: { opened: OpenedShownView; of: ShownCollection | 
 }
 
 function Cell({ value, name, of, id }: { value: unknown; name: string; of: ShownCollection | undefined; id: string | undefined }) {
-  const shown = <Value short value={value} field={id === undefined ? figureField(name, of) : { type: 'text' }} />;
+  const field = id === undefined ? figureField(name, of) : { type: 'text' as const };
+  const shown = <Value short value={value} field={value === TOO_LARGE ? undefined : field} />;
   if (id === undefined || !of) return shown;
   return (
     <Link to="/data/$collection/$id" params={{ collection: of.name, id }}>
@@ -79,21 +80,29 @@ function Cell({ value, name, of, id }: { value: unknown; name: string; of: Shown
   );
 }
 
+const TOO_LARGE = 'too large';
+
+/** The figures of a group; what no number holds is told in words. */
+function told({ values, too_large = [] }: Figure): Record<string, unknown> {
+  return { ...values, ...Object.fromEntries(too_large.map((name) => [name, TOO_LARGE])) };
+}
+
 /** A bar for each group, as long as its first figure. */
 function Bars({ opened, of }: { opened: OpenedShownView; of: ShownCollection | undefined }) {
   const by = opened.query.group_by?.[0] ?? '';
   const figure = [...(opened.query.measures ?? []), ...(opened.query.metrics ?? [])][0] ?? '';
   const figures = opened.figures ?? [];
-  const long = lengths(figures.map(({ values }) => values[figure]));
+  const rows = figures.map((one) => ({ group: one.group, value: told(one)[figure] }));
+  const long = lengths(rows.map(({ value }) => value));
   return (
     <Table columns={[titleOf(by, of), titleOf(figure, of), { hidden: 'bar' }]}>
-      {figures.map(({ group, values }, at) => (
+      {rows.map(({ group, value }, at) => (
         <tr key={at}>
           <td>
             <Value short value={group[by]} field={figureField(by, of)} />
           </td>
           <td>
-            <Value value={values[figure]} field={figureField(figure, of)} />
+            <Value value={value} field={value === TOO_LARGE ? undefined : figureField(figure, of)} />
           </td>
           <td className={css.bars} aria-hidden>
             <div className={css.bar} style={{ width: `${long[at] ?? 0}%` }} />

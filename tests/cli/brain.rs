@@ -1,0 +1,68 @@
+//! The company's own data on the command line.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::Place;
+
+const OPS: &str = r#"[{"create": {"spec": {
+    "key": ["number"],
+    "fields": {"number": {"type": "text", "required": true}, "due": {"type": "date"}, "total": {"type": "money"}}
+}}}]"#;
+
+fn with_invoices() -> Place {
+    let place = Place::with_company();
+    fs::write(place.path().join("ops.json"), OPS).unwrap();
+    let proposed = place.ana("--format json schema propose invoices --ops ops.json --reason bills");
+    let proposed: Value = serde_json::from_str(&proposed.stdout).unwrap();
+    let applied = place.ana(&format!("schema apply {}", proposed["id"].as_str().unwrap()));
+    assert_eq!(applied.code, 0, "{applied}");
+    place
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_told_by_its_lines_and_nothing_of_it_is_written() {
+    let place = with_invoices();
+    for (file, text, told) in [
+        (
+            "rows.csv",
+            "number,due,total\n1,2026-01-31,5\n\"2\n2\",soon,6\n3,2026-01-31,much\n",
+            ["line 3: fields.due: must be a day", "line 5: fields.total: must be a"],
+        ),
+        (
+            "rows.jsonl",
+            "{\"number\": \"1\"}\n\n{\"number\": \"2\", \"due\": \"soon\"}\n{\"number\": \"1\"}\n",
+            ["line 3: fields.due: must be a day", "line 4: has the same number as line 1"],
+        ),
+    ] {
+        fs::write(place.path().join(file), text).unwrap();
+        let ran = place.ana(&format!("brain import invoices {file}"));
+        assert_eq!(ran.code, 1, "{ran}");
+        told.iter().for_each(|told| assert!(ran.stderr.contains(told), "{told} in {ran}"));
+        let ran = place.ana(&format!("--format json brain import invoices {file}"));
+        told.iter().for_each(|told| assert!(ran.stderr.contains(told) || ran.stdout.contains(told), "{told} in {ran}"));
+        assert!(place.ana("brain query invoices").stdout.contains("no records"));
+    }
+}
+
+#[test]
+fn figures_that_are_too_large_say_so() {
+    let place = with_invoices();
+    fs::write(place.path().join("rows.csv"), "number,total\n1,922337203685477\n2,922337203685477\n").unwrap();
+    place.ana("brain import invoices rows.csv");
+    let ran = place.ana("brain aggregate invoices --measures count,sum:total");
+    assert!(ran.stdout.contains("too large"), "{ran}");
+}
+
+#[test]
+fn a_preview_that_is_cut_short_says_so() {
+    let place = with_invoices();
+    fs::write(place.path().join("rows.csv"), "number\n1\n2\n3\n").unwrap();
+    place.ana("brain import invoices rows.csv");
+    let view = "apiVersion: ok/v1\nkind: View\nmetadata: {name: all}\nspec: {query: {collection: invoices}}\n";
+    fs::write(place.path().join("view.yaml"), view).unwrap();
+    let ran = place.ana("view preview view.yaml --limit 2");
+    assert!(ran.stderr.contains("The first 2 are shown; --limit shows up to 1000."), "{ran}");
+    assert!(!place.ana("view preview view.yaml").stderr.contains("are shown"));
+}
