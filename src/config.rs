@@ -234,14 +234,14 @@ impl Setting {
         variable(self.variable).map(PathBuf::from)
     }
 
-    /// Whether it is switched off, where it is on unless set.
-    pub fn is_off(&self) -> bool {
-        self.value().is_some() && !self.is_on()
-    }
-
-    /// Whether it is switched on.
-    pub fn is_on(&self) -> bool {
-        self.value().is_some_and(|value| !matches!(value.to_ascii_lowercase().as_str(), "0" | "false" | "no" | "off"))
+    /// Whether it is switched on or off; none where it is not set. What is neither is told by its name.
+    pub fn switch(&self) -> Result<Option<bool>, String> {
+        let Some(value) = self.value() else { return Ok(None) };
+        match value.to_ascii_lowercase().as_str() {
+            "1" | "true" | "yes" | "on" => Ok(Some(true)),
+            "0" | "false" | "no" | "off" => Ok(Some(false)),
+            _ => Err(format!("{} must be 1 or 0 (or true, yes, on; false, no, off), not `{value}`", self.variable)),
+        }
     }
 }
 

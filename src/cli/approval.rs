@@ -142,7 +142,7 @@ fn shown(approval: &ShownApproval) -> Result<(), Failure> {
 }
 
 fn explained(approval: &ExplainedApproval) -> Result<(), Failure> {
-    show::one(columns!(ExplainedApproval; id, status, summary, decision, reason), approval)?;
+    show::one(columns!(ExplainedApproval; id, status, summary, on_behalf_of, under, decision, reason), approval)?;
     arguments(&approval.args, &approval.withheld)?;
     show::rows(columns!(Told; what, said), &approval.about)?;
     show::rows(columns!(InTheWay; policy, reason, file, line), &approval.because)?;

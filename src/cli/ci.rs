@@ -19,7 +19,7 @@ use super::policy::check::Measures;
 use super::policy::folder;
 use super::policy::{human, machine};
 use super::show::{self, Format};
-use super::{Context, ci::company::Company};
+use super::{Context, ci::company::Company, settings};
 use crate::config;
 use crate::gate::explain::fixture;
 use crate::operations;
@@ -105,7 +105,8 @@ impl Run for Ci {
     const NEEDS: Needs = Needs::Either;
 
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let annotates = self.reports.github || (config::GITHUB_ACTIONS.is_on() && context.format == Format::Human);
+        let annotates = self.reports.github
+            || (settings::is_on(&config::GITHUB_ACTIONS, false)? && context.format == Format::Human);
         if self.reports.github && context.format == Format::Json {
             return Err(Failure::Usage("give either --github or --format json: both go to stdout".into()));
         }

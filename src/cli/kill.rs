@@ -40,10 +40,13 @@ impl Run for Kill {
             let answer = query::<List>().ask(context, &Nothing {}).await?;
             return answer.table(context, "no kill switch is engaged", columns!(Engaged; scope, by, at, holds, reason));
         };
-        let state = format!("{scope} {}", if off { "released" } else { "engaged" });
         let answer = change::<kill::Kill>().ask(context, &Switch { scope, off, reason }).await?;
-        let exit = context.show(&answer.value, || show::text(&state))?;
         let switched = answer.read()?;
+        let state = if off { "released" } else { "engaged" };
+        let exit = context.show(&answer.value, || show::text(&format!("{} {state}", switched.scope)))?;
+        if off && !switched.was_engaged {
+            show::note("It was not engaged; `ok kill --list` lists what is.");
+        }
         if switched.engaged && switched.stops_caller {
             show::note("It stops you, too: an admin whom it does not stop has to release it.");
         }

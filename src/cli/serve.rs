@@ -13,7 +13,7 @@ use super::client::{self, Opened};
 use super::command::{Commands, Run, own};
 use super::exit::{Exit, Failure};
 use super::socket::Socket;
-use super::{Context, file, models, show, told_of};
+use super::{Context, file, models, settings, show, told_of};
 use crate::background;
 use crate::background::models::{Checked, Models};
 use crate::config;
@@ -81,6 +81,7 @@ async fn serve(
 ) -> Result<(), Failure> {
     let proxies = proxies()?;
     let named = hosts()?;
+    let asks_models = settings::is_on(&config::LLM_CHECK, true)?;
     if let Some(problem) = &context.models().catalog.problem {
         return Err(Failure::Usage(problem.clone()));
     }
@@ -113,7 +114,9 @@ async fn serve(
         tracing::warn!("built without the workspace: `make web`, then build again");
     }
     show::remark(&format!("listening on http://{address}"));
-    beside.spawn(check_models(models, stop.clone()));
+    if asks_models {
+        beside.spawn(check_models(models, stop.clone()));
+    }
     beside.close();
     let front = http::Front { proxies, hosts: named.unwrap_or_else(|| http::Hosts::usual(address.ip())) };
     let served = http::serve(company.gate.clone(), listener, http::Limits::default(), front, stop.clone()).await;
@@ -124,9 +127,6 @@ async fn serve(
 
 /// Says which model providers cannot be asked. The server does not wait for them, and runs without.
 async fn check_models(models: Arc<Models>, stop: CancellationToken) {
-    if config::LLM_CHECK.is_off() {
-        return;
-    }
     let checking = models.check();
     let checked = tokio::select! {
         checked = checking => checked,

@@ -10,6 +10,11 @@ use crate::config;
 use crate::gate::state::keys;
 use crate::types::mail::Address;
 
+/// Whether something is switched on; as usual where it is not set.
+pub fn is_on(setting: &config::Setting, usual: bool) -> Result<bool, Failure> {
+    Ok(setting.switch().map_err(Failure::Usage)?.unwrap_or(usual))
+}
+
 /// The ports that webhooks may be at.
 pub fn ports() -> Result<Vec<u16>, Failure> {
     let text = config::EGRESS_PORTS.value().unwrap_or_else(|| config::EGRESS_PORTS.default.into());

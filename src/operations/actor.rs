@@ -193,7 +193,7 @@ impl Query for Show {
         let definition = if actor.kind.is_agent() { read.definition(&input.id)? } else { None };
         let id = |card: &Arc<Card>| card.actor.id.clone();
         Ok(ShownActor {
-            members: read.within(&input.id).map(id).collect(),
+            members: read.within(&input.id).filter(|card| card.actor.status == Status::Active).map(id).collect(),
             leads: read.led_by(&input.id).map(id).collect(),
             agents: read.owned_by(&input.id).map(id).collect(),
             stopped_by: stopping(card, read),

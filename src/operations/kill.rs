@@ -13,11 +13,13 @@ use crate::gate::{
     post,
 };
 use crate::operations::company::COMPANY;
+use crate::operations::run::tools;
 use crate::store::actors::Status;
 use crate::store::kills;
 use crate::store::kills::events::KillSwitch;
 use crate::types::actor::KillScope;
 use crate::types::id::ActorId;
+use crate::types::near::nearest;
 use crate::types::refusal::{Code, Fault, Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::time::Time;
@@ -46,6 +48,8 @@ pub struct Switched {
     pub at: Time,
     /// How many runs it holds, or held: of those whom it stops, as far as the caller may see them.
     pub runs: u64,
+    /// Whether it was engaged before.
+    pub was_engaged: bool,
     /// Whether the caller is among those whom it stops, so that another has to release it. `false` of the switch for everything,
     /// which whoever may release it still can.
     pub stops_caller: bool,
@@ -122,14 +126,26 @@ impl Change for Kill {
         if input.reason.chars().count() > 1000 {
             return Err(Refusal::field("reason", "must have at most 1000 characters").into());
         }
+        let was_engaged = draft.read().kill(&input.scope).is_some();
         if !input.off {
+            stops_something(&input.scope)?;
             keeps_an_admin(&input.scope, draft.read())?;
         }
         draft.record(KillSwitch { scope: input.scope.clone(), engaged: !input.off, reason: input.reason })?;
         let (runs, stops_caller) = (runs(&input.scope, draft.read())?, stops_caller(&input.scope, draft.read()));
         let (by, at) = (permit.actor(), permit.now());
-        Ok(Switched { scope: input.scope, engaged: !input.off, by, at, runs, stops_caller })
+        Ok(Switched { scope: input.scope, engaged: !input.off, by, at, runs, was_engaged, stops_caller })
     }
+}
+
+/// That there is such a tool: in an emergency, a switch that stops nothing for a slip of the pen is the worst answer.
+fn stops_something(scope: &KillScope) -> Result<(), Refusal> {
+    let KillScope::Tool(name) = scope else { return Ok(()) };
+    if tools::all().any(|tool| tool == name) {
+        return Ok(());
+    }
+    let near = nearest(name, tools::all()).map(|near| format!("; did you mean `tool:{near}`?")).unwrap_or_default();
+    Err(Refusal::field("scope", format!("there is no tool `{name}`{near}")))
 }
 
 /// How many runs have not ended of those whom a switch stops.

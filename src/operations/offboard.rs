@@ -36,7 +36,8 @@ pub struct Leaving {
     #[schemars(extend("x-erasable" = true))]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub reason: String,
-    /// The person who gets their agents, teams, webhooks and open tasks; the lead of their team unless given.
+    /// The person who gets their agents, teams, webhooks and open tasks; unless given, the lead of their team, or of the nearest
+    /// team above it that another person leads.
     #[arg(long, value_name = "ID")]
     pub successor: Option<ActorId>,
 }
@@ -56,10 +57,14 @@ pub struct Left {
     pub webhooks_handed_on: Vec<String>,
     /// Webhooks that nothing is sent to any more.
     pub webhooks_disabled: Vec<String>,
-    /// Teams that have another lead now, or none.
+    /// Teams that the successor leads now.
     pub teams_handed_on: Vec<ActorId>,
+    /// Teams that nobody leads any more.
+    pub teams_without_lead: Vec<ActorId>,
     /// Open tasks that the successor has now.
     pub tasks_reassigned: Vec<String>,
+    /// Open tasks that are nobody's to do any more, for whoever sees them to assign.
+    pub tasks_left: Vec<String>,
     pub successor: Option<ActorId>,
 }
 
@@ -114,10 +119,13 @@ impl Change for Offboard {
             draft.record(ApprovalCancelled { id: Id::stored(id), requester: actor.id.clone() })?;
         }
         let delegations_revoked = super::delegation::end_all_of(&actor.id, draft)?;
-        let teams = hand_on_teams(&actor, successor.as_ref(), draft)?;
-        let (handed, stopped) = hand_on_agents(&actor, successor.as_ref(), draft)?;
+        let is_followed = successor.is_some();
+        let (teams_handed_on, teams_without_lead) =
+            parted(hand_on_teams(&actor, successor.as_ref(), draft)?, is_followed);
+        let (agents_handed_on, agents_stopped) =
+            parted(hand_on_agents(&actor, successor.as_ref(), draft)?, is_followed);
         let webhooks = super::webhook::hand_on(&actor.id, successor.as_ref(), draft)?;
-        let tasks = hand_on_tasks(&actor, successor.as_ref(), draft)?;
+        let (tasks_reassigned, tasks_left) = parted(hand_on_tasks(&actor, successor.as_ref(), draft)?, is_followed);
         let reason = input.reason;
         draft.record(ActorOffboarded { id: actor.id.clone(), reason, successor: successor.clone() })?;
         let_runs_go_on(&actor.id, draft)?;
@@ -128,12 +136,14 @@ impl Change for Offboard {
             tokens_revoked: tokens.len() as u64,
             approvals_cancelled: requests.len() as u64,
             delegations_revoked,
-            agents_handed_on: handed,
-            agents_stopped: stopped,
+            agents_handed_on,
+            agents_stopped,
             webhooks_handed_on: webhooks.on,
             webhooks_disabled: webhooks.disabled,
-            teams_handed_on: teams,
-            tasks_reassigned: tasks,
+            teams_handed_on,
+            teams_without_lead,
+            tasks_reassigned,
+            tasks_left,
             successor,
         })
     }
@@ -164,9 +174,16 @@ fn successor(leaving: &Actor, named: Option<ActorId>, read: &Reader<'_>) -> Resu
         Some(id) => Err(Refusal::field("successor", format!("{id} is not a person who could take over"))),
         None => {
             let team = leaving.team.as_ref().and_then(|team| read.card(team));
-            Ok(team.and_then(|card| card.actor.lead.clone()).filter(person))
+            let above = team.into_iter().flat_map(|card| std::iter::once(&card.actor.id).chain(card.teams()));
+            let mut leads = above.filter_map(|team| read.card(team)?.actor.lead.as_ref());
+            Ok(leads.find(|lead| person(lead)).cloned())
         }
     }
+}
+
+/// What was handed on, and what could not be.
+fn parted<T>(all: Vec<T>, is_handed_on: bool) -> (Vec<T>, Vec<T>) {
+    if is_handed_on { (all, Vec::new()) } else { (Vec::new(), all) }
 }
 
 fn hand_on_teams(leaving: &Actor, successor: Option<&ActorId>, draft: &mut Draft<'_>) -> Result<Vec<ActorId>, Stop> {
@@ -179,21 +196,16 @@ fn hand_on_teams(leaving: &Actor, successor: Option<&ActorId>, draft: &mut Draft
 
 /// What they have not finished is their successor's to do. Without one it stays where it is, for whoever sees it to assign.
 fn hand_on_tasks(leaving: &Actor, successor: Option<&ActorId>, draft: &mut Draft<'_>) -> Result<Vec<String>, Stop> {
-    let Some(successor) = successor else { return Ok(Vec::new()) };
     let tasks = draft.read().open_tasks_of(&leaving.id)?;
-    for task in &tasks {
+    for (task, successor) in tasks.iter().zip(successor.into_iter().cycle()) {
         let (id, from, creator) = (Id::stored(&task.id), Some(leaving.id.clone()), task.creator.clone());
         draft.record(TaskAssigned { id, owner: successor.clone(), from, creator })?;
     }
     Ok(tasks.into_iter().map(|task| task.id).collect())
 }
 
-/// Agents that were handed on, and agents that were stopped.
-fn hand_on_agents(
-    leaving: &Actor,
-    successor: Option<&ActorId>,
-    draft: &mut Draft<'_>,
-) -> Result<(Vec<ActorId>, Vec<ActorId>), Stop> {
+/// Agents go to the successor; without one they are stopped.
+fn hand_on_agents(leaving: &Actor, successor: Option<&ActorId>, draft: &mut Draft<'_>) -> Result<Vec<ActorId>, Stop> {
     let owned = draft.read().owned_by(&leaving.id).map(|card| &card.actor);
     let active = owned.filter(|agent| agent.status == Status::Active);
     let agents: Vec<ActorId> = active.map(|agent| agent.id.clone()).collect();
@@ -209,7 +221,7 @@ fn hand_on_agents(
         };
         draft.record(event)?;
     }
-    Ok(if successor.is_some() { (agents, Vec::new()) } else { (Vec::new(), agents) })
+    Ok(agents)
 }
 
 /// The most runs that are looked at when their agent leaves.

@@ -128,6 +128,13 @@ pub(super) fn resolve(moment: &Moment<'_>, subject: &str) -> rusqlite::Result<()
     Ok(())
 }
 
+/// There is nothing left for one of them to do about it.
+pub(super) fn resolve_for(moment: &Moment<'_>, subject: &str, actor: &ActorId) -> rusqlite::Result<()> {
+    let sql = "UPDATE inbox SET resolved_at = ? WHERE subject = ? AND actor = ? AND resolved_at IS NULL";
+    moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, subject, actor.as_str()])?;
+    Ok(())
+}
+
 /// The same, but of what somebody is asked still.
 pub(super) fn resolve_but(moment: &Moment<'_>, subject: &str, asked: &[ActorId]) -> rusqlite::Result<()> {
     let sql = "UPDATE inbox SET resolved_at = ?1 WHERE subject = ?2 AND resolved_at IS NULL \

@@ -55,8 +55,18 @@ async fn whoever_decides_is_told_where_approving_leads_to_nothing() {
     assert_eq!(stopped.status, 200, "{}", stopped.text());
     let after = told().await;
     assert_eq!(after["decision"], "deny", "{after}");
-    let on_approve = after["what_happens"]["on_approve"].as_str().unwrap();
+    let nobody = "nobody can decide it until the switch is released: the kill switch actor:lea freezes it";
+    assert_eq!(after["what_happens"]["on_approve"], nobody);
+    test.post("/kill", &test.admin, json!({ "scope": "actor:lea", "off": true })).await;
+    test.call("PATCH", "/actors/lea", &test.admin, Some(json!({ "role": "member" }))).await;
+    let on_approve = told().await["what_happens"]["on_approve"].clone();
+    let on_approve = on_approve.as_str().unwrap();
     assert!(on_approve.starts_with("nothing is done, as things stand: by now the policies say: "), "{on_approve}");
+    // Of what is decided, nothing more is told than that.
+    waiting.decide(ben, "reject").await;
+    let after = told().await;
+    assert_eq!(after["what_happens"]["on_approve"], "nothing: it is rejected already");
+    assert_eq!(after["diff"], json!({}));
 }
 
 #[tokio::test]
@@ -234,14 +244,14 @@ async fn a_request_is_shown_to_those_concerned_alone() {
 }
 
 #[tokio::test]
-async fn a_voice_counts_as_long_as_its_owner_may_decide() {
+async fn a_voice_counts_as_long_as_its_owner_may_decide_and_no_kill_switch_stops_them() {
     let mut policies = ok::policy::Bundle::built_in();
     policies.files.insert("approvals.yaml".into(), "kinds: {admin: {eligible: [{role: admin}], threshold: 2}}".into());
     let test = Test::with_policies(policies).await;
     let lea = test.add("lea", "person", json!({ "role": "lead" })).await;
     test.add("team:ops", "team", json!({ "lead": "lea" })).await;
     let mut admins = Vec::new();
-    for admin in ["ben", "cleo", "dan"] {
+    for admin in ["ben", "cleo", "dan", "eve"] {
         admins.push(test.add(admin, "person", json!({ "role": "admin" })).await);
     }
     let asked = test.post("/actors", &lea, newcomer()).await;
@@ -249,12 +259,21 @@ async fn a_voice_counts_as_long_as_its_owner_may_decide() {
     let approve = json!({ "decision": "approve" });
     assert_eq!(test.post(&path, &admins[0], approve.clone()).await.json()["status"], "pending");
     assert_eq!(test.post("/actors/ben/offboard", &test.admin, json!({ "reason": "left" })).await.status, 200);
-    assert_eq!(
-        test.post(&path, &admins[1], approve.clone()).await.json()["status"],
-        "pending",
-        "ben's voice left with ben"
-    );
-    assert_eq!(test.post(&path, &admins[2], approve).await.json()["status"], "used");
+    let pending = test.post(&path, &admins[1], approve.clone()).await.json();
+    assert_eq!(pending["status"], "pending", "ben's voice left with ben");
+    let needed =
+        json!([{ "kind": "admin", "threshold": 2, "held": ["cleo"], "any_of": ["ana", "cleo", "dan", "eve"] }]);
+    assert_eq!(pending["approvers"], needed);
+    // Whoever has decided is waited for no more; the others are.
+    let waits = async |token: &str| test.get("/inbox", token).await.text().contains("waits for you");
+    assert!(!waits(&admins[1]).await && waits(&admins[2]).await);
+    assert_eq!(test.post("/kill", &test.admin, json!({ "scope": "actor:cleo", "reason": "stolen" })).await.status, 200);
+    let pending = test.post(&path, &admins[2], approve.clone()).await.json();
+    assert_eq!(pending["status"], "pending", "a stolen account has no voice");
+    assert_eq!(pending["approvers"][0]["held"], json!(["dan"]));
+    assert_eq!(test.post(&path, &admins[3], approve).await.json()["status"], "used");
+    let held = test.get(&path, &admins[2]).await.json()["approvers"][0]["held"].clone();
+    assert_eq!(held, json!(["ben", "cleo", "dan", "eve"]), "of what is done, everybody who agreed is told");
 }
 
 /// The default policies, and one that has the company changed only with the word of somebody who leads `team:legal`.

@@ -39,7 +39,9 @@ async fn only_what_both_may_do_is_allowed() {
     let refused = add(&given, &reads, ben, "newer").await.error();
     assert_eq!(
         refused,
-        format!("403 denied policy denied actor.add: the delegation {reads} from ana does not cover it")
+        format!(
+            "403 denied policy denied actor.add: the delegation {reads} from ana does not cover it: its authority is `inform`"
+        )
     );
     let refusal = test.event().await;
     assert_eq!((refusal["event"]["type"].clone(), refusal["on_behalf_of"].clone()), (json!("denied"), json!(["ana"])));
@@ -242,7 +244,7 @@ async fn the_same_key_under_another_delegation_is_another_request() {
         let mut headers =
             vec![("authorization", bearer.as_str()), ("content-type", "application/json"), ("idempotency-key", "k")];
         headers.extend(under.map(|under| ("ok-delegation", under)));
-        test.raw("POST", "/kill", &headers, json!({ "scope": "tool:mail" }).to_string()).await
+        test.raw("POST", "/kill", &headers, json!({ "scope": "tool:mail.send" }).to_string()).await
     };
     assert_eq!(send(Some(&under)).await.status, 200);
     let before = test.last_seq().await;

@@ -111,7 +111,14 @@ async fn what_cannot_be_given_is_refused_by_field() {
             json!({ "to": "bot", "authority": "act", "scope": ["company.update", "tick"] }),
             "scope: you may do nothing of",
         ),
-        (json!({ "to": "bot", "authority": "inform", "scope": ["token.issue"] }), "scope: you may do nothing of"),
+        (
+            json!({ "to": "bot", "authority": "inform", "scope": ["actor.read", "token.issue"] }),
+            "authority: `inform` lets nothing of `token.issue` through: it takes `act`",
+        ),
+        (
+            json!({ "to": "bot", "authority": "inform", "scope": ["change.propose"] }),
+            "authority: `inform` lets nothing of `change.propose` through: it takes `propose`",
+        ),
     ] {
         let answer = test.post("/delegations", &given.cast.lea, new.clone()).await;
         let error = answer.error();

@@ -22,7 +22,7 @@ async fn a_switch_is_recorded_with_who_and_why() {
     test.cast().await;
     assert_eq!(
         engage(&test, &test.admin, "actor:bot").await.json(),
-        json!({ "scope": "actor:bot", "engaged": true, "by": "ana", "at": "2026-11-20T09:00:00Z", "runs": 0, "stops_caller": false })
+        json!({ "scope": "actor:bot", "engaged": true, "by": "ana", "at": "2026-11-20T09:00:00Z", "runs": 0, "was_engaged": false, "stops_caller": false })
     );
     let event = test.event().await;
     assert_eq!(
@@ -30,7 +30,9 @@ async fn a_switch_is_recorded_with_who_and_why() {
         json!({ "type": "kill_switch", "scope": "actor:bot", "engaged": true, "reason": "drill" })
     );
     assert_eq!(event["actor"], "ana");
-    assert_eq!(release(&test, &test.admin, "actor:bot").await.json()["engaged"], false);
+    let released = release(&test, &test.admin, "actor:bot").await.json();
+    assert_eq!((&released["engaged"], &released["was_engaged"]), (&json!(false), &json!(true)));
+    assert_eq!(release(&test, &test.admin, "actor:bot").await.json()["was_engaged"], false);
 }
 
 #[tokio::test]
@@ -115,7 +117,9 @@ async fn a_switch_names_a_scope_that_exists() {
     let test = Test::new().await;
     assert_eq!(engage(&test, &test.admin, "actor:nobody").await.error(), "404 not_found not found");
     assert_eq!(engage(&test, &test.admin, "team:none").await.error(), "404 not_found not found");
-    assert_eq!(engage(&test, &test.admin, "tool:mail.send").await.status, 200, "tools are known elsewhere");
+    assert_eq!(engage(&test, &test.admin, "tool:mail.send").await.status, 200, "it may be another server's");
+    let slip = "422 invalid scope: there is no tool `mail.sned`; did you mean `tool:mail.send`?";
+    assert_eq!(engage(&test, &test.admin, "tool:mail.sned").await.error(), slip);
     for scope in ["", "everything", "actor:", "tool:", "actor:A", "team:../x"] {
         let answer = engage(&test, &test.admin, scope).await;
         assert_eq!(answer.status, 422, "{scope}");

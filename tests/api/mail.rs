@@ -109,8 +109,20 @@ async fn mail_of_an_assisting_agent_is_sent_once_its_lead_has_seen_it() {
     assert_eq!(shown["reason"], "what an assisting agent lets out of the company, a lead looks at first");
     assert_eq!(shown["args"]["text"], TEXT, "whoever decides sees all of it");
     assert_eq!(shown["summary"], "bot sends mail to eva@example.com: «Hello»");
-    let decided = test.post(&format!("/approvals/{approval}"), &cast.lea, json!({ "decision": "approve" })).await;
+    // A switch that stops the tool freezes what waits to call it.
+    let switch =
+        async |off: bool| test.post("/kill", &test.admin, json!({ "scope": "tool:mail.send", "off": off })).await;
+    let decide =
+        async || test.post(&format!("/approvals/{approval}"), &cast.lea, json!({ "decision": "approve" })).await;
+    switch(false).await;
+    assert_eq!(decide().await.error(), "409 conflict the kill switch tool:mail.send freezes it");
+    let told = test.get(&format!("/approvals/{approval}/explain"), &cast.lea).await.json();
+    assert!(told["what_happens"]["on_approve"].as_str().unwrap().contains("tool:mail.send freezes it"), "{told}");
+    switch(true).await;
+    let decided = decide().await;
     assert_eq!(decided.status, 200, "{}", decided.text());
+    let next = format!("the server makes the call as the next step of {id}, which tells what came of it");
+    assert_eq!(decided.json()["result"], json!({ "next": next }));
     go_on(&test).await;
     assert_eq!((&run(&test, &id).await["status"], mailbox.taken().len()), (&json!("completed"), 1));
     accounted_for(&test);

@@ -26,7 +26,7 @@ async fn who_leaves_acts_no_more_and_the_lead_takes_over() {
         json!({
             "tokens_revoked": 1, "approvals_cancelled": 0, "delegations_revoked": 0, "agents_handed_on": ["bot"], "agents_stopped": [],
             "webhooks_handed_on": [], "webhooks_disabled": [],
-            "teams_handed_on": [], "tasks_reassigned": [open], "successor": "lea",
+            "teams_handed_on": [], "teams_without_lead": [], "tasks_reassigned": [open], "tasks_left": [], "successor": "lea",
         })
     );
     let task = test.get(&format!("/tasks/{open}"), &lea).await.json();
@@ -67,10 +67,13 @@ async fn an_agent_without_an_owner_is_stopped_and_requests_end() {
     let asked = test.post("/actors", &lea, json!({ "id": "new", "kind": "person", "team": "team:ops" })).await;
     let approval = format!("/approvals/{}", asked.json()["approval"].as_str().unwrap());
     test.add("pet", "agent", json!({ "owner": "lea" })).await;
+    let task = test.post("/tasks", &lea, json!({ "title": "t", "owner": "lea" })).await.json()["id"].clone();
     let left = test.post("/actors/lea/offboard", &test.admin, json!({ "reason": "left" })).await.json();
     assert_eq!((left["approvals_cancelled"].as_i64(), &left["agents_stopped"]), (Some(1), &json!(["pet"])));
-    assert_eq!(left["teams_handed_on"], json!(["team:ops"]));
-    assert_eq!(test.get("/actors/team:ops", &test.admin).await.json()["lead"], Value::Null);
+    assert_eq!((&left["teams_handed_on"], &left["teams_without_lead"]), (&json!([]), &json!(["team:ops"])));
+    assert_eq!((&left["tasks_left"], &left["tasks_reassigned"]), (&json!([task]), &json!([])));
+    let ops = test.get("/actors/team:ops", &test.admin).await.json();
+    assert_eq!((&ops["lead"], &ops["members"]), (&Value::Null, &json!(["bot", "max"])), "who has left is no member");
     assert_eq!(test.get(&approval, &test.admin).await.json()["status"], "cancelled");
     let decided = test.post(&approval, &test.admin, json!({ "decision": "approve" })).await;
     assert_eq!(decided.error(), "409 conflict the approval is cancelled already");
@@ -92,6 +95,19 @@ async fn who_is_needed_stays() {
     let nobody = test.post("/actors/max/offboard", &ben, json!({ "reason": "left", "successor": "max" })).await;
     assert_eq!(nobody.error(), "422 invalid successor: max is not a person who could take over");
     assert_eq!(test.post("/actors/nobody/offboard", &ben, reason).await.error(), "404 not_found not found");
+}
+
+#[tokio::test]
+async fn after_a_lead_comes_the_lead_of_the_team_above() {
+    let test = Test::new().await;
+    test.add("eve", "person", json!({ "role": "lead" })).await;
+    test.add("team:all", "team", json!({ "lead": "eve" })).await;
+    test.add("lea", "person", json!({ "role": "lead" })).await;
+    test.add("team:ops", "team", json!({ "lead": "lea", "team": "team:all" })).await;
+    let joined = test.call("PATCH", "/actors/lea", &test.admin, Some(json!({ "team": "team:ops" }))).await;
+    assert_eq!(joined.status, 200, "{}", joined.text());
+    let left = test.post("/actors/lea/offboard", &test.admin, json!({})).await.json();
+    assert_eq!((&left["successor"], &left["teams_handed_on"]), (&json!("eve"), &json!(["team:ops"])));
 }
 
 #[tokio::test]

@@ -52,3 +52,17 @@ fn every_shell_gets_a_completion() {
         assert!(ran.stdout.contains("add-human"), "{shell}");
     }
 }
+
+/// What is switched on by a slip of the pen would be the less careful of the two.
+#[test]
+fn a_switch_that_is_neither_on_nor_off_is_refused() {
+    let place = Place::with_company();
+    for (variable, command) in
+        [("OK_DEV_AUTH", "log"), ("OK_DEV_ECHO_TOOLS", "log"), ("OK_LLM_CHECK", "serve --bind 127.0.0.1:0")]
+    {
+        let ran = place.ok_with(command, &[(variable, "maybe")]);
+        let told = format!("{variable} must be 1 or 0 (or true, yes, on; false, no, off), not `maybe`");
+        assert!(ran.code == 64 && ran.stderr.contains(&told), "{ran}");
+    }
+    assert_eq!(place.ok_with("log", &[("OK_DEV_AUTH", "off")]).code, 0);
+}

@@ -1,10 +1,11 @@
-//! Who may give an approval: the people whom its rule names, now. Machines never approve, and nobody approves their own
-//! request unless the rule says so.
+//! Who may give an approval: the people whom its rule names, now. Machines never approve, nor does anybody whom a kill switch
+//! stops; and nobody approves their own request unless the rule says so.
 
 use std::collections::BTreeSet;
 
 use crate::gate::decide::index::Group;
 use crate::gate::decide::world::{Card, World};
+use crate::gate::declare::resource::Directory as _;
 use crate::policy::approvals::{ApprovalRule, Pool};
 use crate::store::actors::Status;
 use crate::types::actor::ActorKind;
@@ -32,6 +33,7 @@ pub(in crate::gate) fn approvers(
         effort::spend(1);
         actor.kind == ActorKind::Person
             && actor.status == Status::Active
+            && !world.is_stopped(&actor.id)
             && (rule.self_approval || !own(&actor.id))
             && pool.role.is_none_or(|role| role == actor.role)
     };

@@ -355,6 +355,9 @@ impl Directory for World {
     }
 
     fn is_stopped(&self, id: &ActorId) -> bool {
+        if self.kills.is_empty() {
+            return false;
+        }
         let killed = context::killed(self, &Caller::new(Who::Holder(id.clone()), Channel::Tick));
         killed.actor || killed.team
     }

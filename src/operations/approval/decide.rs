@@ -6,11 +6,10 @@ use serde_json::Value;
 
 use super::APPROVAL;
 use super::find;
-use super::shown::{ShownApproval, is_met, now_is, shown};
+use super::shown::{ShownApproval, frozen, frozen_by, is_met, now_is, shown};
 use crate::gate::{Change, Draft, Lane, Permit, Reader, Redeemed, Spec, Target, post};
 use crate::store::approvals::events::{ApprovalDecided, ApprovalStale, ApprovalUsed};
 use crate::store::approvals::{Approval, Decided};
-use crate::types::actor::KillScope;
 use crate::types::approval::{ApprovalStatus, Verdict};
 use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Code, Refusal, Stop};
@@ -137,19 +136,7 @@ fn can_be_decided(approval: &Approval, me: &ActorId, read: &Reader<'_>) -> Resul
     if approval.decisions.iter().any(|decided| decided.by == *me) {
         return Err(Refusal::conflict("you have decided already"));
     }
-    // Whoever it is asked by, or on behalf of.
-    let theirs = || std::iter::once(&approval.actor).chain(&approval.behalf);
-    let is_in = |team: &ActorId| theirs().filter_map(|id| read.card(id)).any(|card| card.teams().contains(team));
-    let freezes = |scope: &KillScope| match scope {
-        KillScope::Global => true,
-        KillScope::Actor(id) => theirs().any(|one| one == id),
-        KillScope::Team(team) => is_in(team),
-        KillScope::Tool(_) => false,
-    };
-    match read.kills().find(|kill| freezes(&kill.scope)) {
-        Some(kill) => Err(Refusal::conflict(read.told(&format!("the kill switch {} freezes it", kill.scope)))),
-        None => Ok(()),
-    }
+    frozen_by(approval, read).map_or(Ok(()), |by| Err(Refusal::conflict(frozen(&by, read))))
 }
 
 /// The kind that a person's decision counts for: each person counts once in a request.

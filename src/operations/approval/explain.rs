@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::APPROVAL;
-use super::shown::{Needed, arguments, needed, now_is};
+use super::shown::{Needed, arguments, frozen, frozen_by, needed, now_is};
 use super::{OneApproval, find};
 use crate::gate::{Permit, Query, Reader, Spec, Target, get};
 use crate::operations;
@@ -33,6 +33,12 @@ pub struct ExplainedApproval {
     /// What would be done, as a sentence.
     #[schemars(extend("x-names" = "text"))]
     pub summary: String,
+    /// On whose behalf, the nearest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub on_behalf_of: Vec<ActorId>,
+    /// The delegation that it was asked under.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub under: Option<String>,
     /// The input of the call, as the approval itself shows it.
     pub args: Value,
     /// The arguments that are not shown.
@@ -51,7 +57,8 @@ pub struct ExplainedApproval {
     /// Requests for the same operation that people have decided, newest first; at most five.
     #[schemars(length(max = 5))]
     pub similar: Vec<Similar>,
-    /// What has changed since it was asked for, by field: as it was, and as it is. A change makes it stale.
+    /// What has changed since it was asked for, by field: as it was, and as it is. A change makes it stale. Empty once it has
+    /// ended.
     #[schemars(extend("x-names" = "json"))]
     pub diff: BTreeMap<String, Changed>,
 }
@@ -126,36 +133,18 @@ impl Query for Explain {
         let approval = find(&input.id, read)?;
         let call = Call::of(&approval, read)?;
         let ruling = call.ruling(&approval, read);
-        let diff = difference(&approval.resource, &call.state(read)?);
-        let on_approve = match &ruling {
-            None => "nothing is done: what it is about is gone, or cannot be changed so any more".to_owned(),
-            Some(ruling @ Ruling::Deny { .. }) => {
-                format!("nothing is done, as things stand: by now the policies say: {}", ruling.reason())
-            }
-            Some(_) if !diff.is_empty() => {
-                "nothing is done: what it is about has changed since it was asked for; to ask anew is for its requester"
-                    .into()
-            }
-            Some(Ruling::Allow { .. }) => format!(
-                "the call is carried out for {}, which the policies allow by now without approval: {} {}",
-                approval.actor, approval.actor, approval.summary
-            ),
-            Some(_) => format!(
-                "once everybody needed has agreed, the call is decided again as things stand then, and carried out for {} if it is still the same: {} {}",
-                approval.actor, approval.actor, approval.summary
-            ),
-        };
-        let what_happens = WhatHappens {
-            on_approve,
-            on_reject: "one rejection ends it; nothing is done".into(),
-            on_expiry: format!("undecided by {}, it is rejected; nothing is done", approval.expires_at),
-        };
+        let status = now_is(&approval, read.now());
+        let is_open = matches!(status, ApprovalStatus::Pending | ApprovalStatus::Approved);
+        let diff = if is_open { difference(&approval.resource, &call.state(read)?) } else { BTreeMap::new() };
+        let what_happens = WhatHappens::of(&approval, status, (ruling.as_ref(), !diff.is_empty()), read);
         let decides = read.deciders(&approval).contains(&read.caller().actor());
         let (args, withheld) = arguments(&approval, read);
         let with_text = decides || read.may("policy.read", &Target::Company);
         Ok(ExplainedApproval {
-            status: now_is(&approval, read.now()),
+            status,
             summary: format!("{} {}", approval.actor, approval.summary),
+            on_behalf_of: approval.behalf.clone(),
+            under: approval.under.clone(),
             args,
             withheld,
             about: call.about(read)?,
@@ -168,6 +157,50 @@ impl Query for Explain {
             id: approval.id,
             reason: approval.reason,
         })
+    }
+}
+
+impl WhatHappens {
+    /// `ruling`: what the gate would answer to the call now, and whether what it is about has changed.
+    fn of(
+        approval: &Approval,
+        status: ApprovalStatus,
+        (ruling, has_changed): (Option<&Ruling>, bool),
+        read: &Reader<'_>,
+    ) -> WhatHappens {
+        let (whose, what, until) = (&approval.actor, &approval.summary, approval.expires_at);
+        let on_reject = "one rejection ends it; nothing is done".to_owned();
+        let on_expiry = format!("undecided by {until}, it is rejected; nothing is done");
+        if status == ApprovalStatus::Approved {
+            let on_approve = format!("it is approved: the next identical call of {whose} carries it out");
+            let on_expiry = format!("unused by {until}, it expires; nothing is done");
+            return WhatHappens { on_approve, on_reject: "nothing: it is approved already".into(), on_expiry };
+        }
+        if status != ApprovalStatus::Pending {
+            let nothing = || format!("nothing: it is {status} already");
+            return WhatHappens { on_approve: nothing(), on_reject: nothing(), on_expiry: nothing() };
+        }
+        if let Some(by) = frozen_by(approval, read) {
+            let nobody = || format!("nobody can decide it until the switch is released: {}", frozen(&by, read));
+            return WhatHappens { on_approve: nobody(), on_reject: nobody(), on_expiry };
+        }
+        let on_approve = match ruling {
+            None => "nothing is done: what it is about is gone, or cannot be changed so any more".to_owned(),
+            Some(ruling @ Ruling::Deny { .. }) => {
+                format!("nothing is done, as things stand: by now the policies say: {}", ruling.reason())
+            }
+            Some(_) if has_changed => {
+                "nothing is done: what it is about has changed since it was asked for; to ask anew is for its requester"
+                    .into()
+            }
+            Some(Ruling::Allow { .. }) => format!(
+                "the call is carried out for {whose}, which the policies allow by now without approval: {whose} {what}"
+            ),
+            Some(_) => format!(
+                "once everybody needed has agreed, the call is decided again as things stand then, and carried out for {whose} if it is still the same: {whose} {what}"
+            ),
+        };
+        WhatHappens { on_approve, on_reject, on_expiry }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::shown::{held, now_is};
+use super::shown::{needed_of, now_is};
 use crate::gate::{Inquiry, Reader};
 use crate::store::approvals::Approval;
 use crate::types::approval::ApprovalStatus;
@@ -19,12 +19,12 @@ impl OpenRequest {
 
     /// Who has agreed to a kind of approval.
     pub fn held(&self, kind: &str, read: &Reader<'_>) -> Vec<ActorId> {
-        held(&self.0, kind, read)
+        needed_of(&self.0, kind, read).held
     }
 
     /// Who may give it, as long as it has waited.
     pub fn approvers(&self, kind: &str, read: &Reader<'_>) -> Vec<ActorId> {
-        read.approvers(kind, &self.0).into_iter().collect()
+        needed_of(&self.0, kind, read).any_of
     }
 }
 

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::gate::Reader;
 use crate::gate::reader::veil;
 use crate::store::approvals::{Approval, Decided};
+use crate::types::actor::KillScope;
 use crate::types::approval::{ApprovalStatus, Verdict};
 use crate::types::id::ActorId;
 use crate::types::time::Time;
@@ -65,9 +66,9 @@ pub struct Needed {
     pub kind: String,
     /// How many people must agree.
     pub threshold: u32,
-    /// Who has agreed.
+    /// Who has agreed and may still decide; once it has ended, who had agreed.
     pub held: Vec<ActorId>,
-    /// Who may decide.
+    /// Who may decide, and has not decided otherwise.
     pub any_of: Vec<ActorId>,
 }
 
@@ -80,29 +81,55 @@ pub struct ShownDecision {
     pub at: Time,
 }
 
-/// Who has agreed to a kind. Where people need not be distinct, whoever may give it and has agreed to another counts too.
-pub(super) fn held(approval: &Approval, kind: &str, read: &Reader<'_>) -> Vec<ActorId> {
-    let may = if read.approval_rule(kind).distinct { BTreeSet::new() } else { read.approvers(kind, approval) };
-    let counts = |decided: &&Decided| decided.kind == kind || may.contains(&decided.by);
+/// Whose voice counts for a kind: of those who have agreed, whoever may still decide. Where people need not be distinct, a voice
+/// for another kind counts too.
+fn held(approval: &Approval, kind: &str, may: &BTreeSet<ActorId>, read: &Reader<'_>) -> Vec<ActorId> {
+    let distinct = read.approval_rule(kind).distinct;
+    let has_ended = approval.ended_at.is_some();
+    let counts = |decided: &&Decided| match may.contains(&decided.by) {
+        true => decided.kind == kind || !distinct,
+        // What they agreed to is done.
+        false => decided.kind == kind && has_ended,
+    };
     let agreed = approval.decisions.iter().filter(|decided| decided.verdict == Verdict::Approve);
     agreed.filter(counts).map(|decided| decided.by.clone()).collect()
 }
 
 pub(super) fn is_met(approval: &Approval, kind: &str, read: &Reader<'_>) -> bool {
-    // A voice counts as long as its owner may still decide.
-    let may = read.approvers(kind, approval);
-    let voices = held(approval, kind, read).into_iter().filter(|by| may.contains(by)).count();
-    voices >= read.approval_rule(kind).threshold as usize
+    let voices = held(approval, kind, &read.approvers(kind, approval), read);
+    voices.len() >= read.approval_rule(kind).threshold as usize
 }
 
 pub(super) fn needed(approval: &Approval, read: &Reader<'_>) -> Vec<Needed> {
-    let needed = |kind: &String| Needed {
-        kind: kind.clone(),
-        threshold: read.approval_rule(kind).threshold,
-        held: held(approval, kind, read),
-        any_of: read.approvers(kind, approval).into_iter().collect(),
+    approval.kinds.iter().map(|kind| needed_of(approval, kind, read)).collect()
+}
+
+pub(super) fn needed_of(approval: &Approval, kind: &str, read: &Reader<'_>) -> Needed {
+    let may = read.approvers(kind, approval);
+    let held = held(approval, kind, &may, read);
+    // Each person decides once.
+    let has_decided = |id: &ActorId| approval.decisions.iter().any(|decided| decided.by == *id);
+    let any_of = may.into_iter().filter(|id| held.contains(id) || !has_decided(id)).collect();
+    Needed { kind: kind.to_owned(), threshold: read.approval_rule(kind).threshold, held, any_of }
+}
+
+/// The kill switch that keeps a request from being decided, if one does: of whoever asks, of those on whose behalf, or of the
+/// tool that a run would call.
+pub(super) fn frozen_by(approval: &Approval, read: &Reader<'_>) -> Option<KillScope> {
+    let theirs = || std::iter::once(&approval.actor).chain(&approval.behalf);
+    let is_in = |team: &ActorId| theirs().filter_map(|id| read.card(id)).any(|card| card.teams().contains(team));
+    let freezes = |scope: &&KillScope| match scope {
+        KillScope::Global => true,
+        KillScope::Actor(id) => theirs().any(|one| one == id),
+        KillScope::Team(team) => is_in(team),
+        KillScope::Tool(tool) => approval.run.is_some() && *tool == approval.operation,
     };
-    approval.kinds.iter().map(needed).collect()
+    read.kills().map(|kill| &kill.scope).find(freezes).cloned()
+}
+
+/// What is said of it.
+pub(super) fn frozen(by: &KillScope, read: &Reader<'_>) -> String {
+    read.told(&format!("the kill switch {by} freezes it"))
 }
 
 /// Whether the caller decides it, asked for it, or had it asked for.

@@ -151,6 +151,9 @@ fn terms(
     if problems.is_empty() {
         problems.extend(above.into_iter().flat_map(|above| narrower(&delegation, above, read)));
     }
+    if problems.is_empty() {
+        problems.extend(beyond_authority(&delegation.terms, read));
+    }
     if problems.is_empty() && gives_nothing(&delegation.terms, read) {
         problems.push(format!("scope: you may do nothing of `{}` yourself", cut(&delegation.terms.scope.to_string())));
     }
@@ -190,6 +193,17 @@ fn end(at: Option<Time>, ttl: Option<&str>, above: Option<&Above>, now: Time) ->
     };
     let fits = (now.plus_ms(60 * SECOND)..=now.plus_ms(366 * DAY)).contains(&end);
     fits.then_some(end).ok_or_else(|| format!("expires_at: must be a minute to 366 days after {now}"))
+}
+
+/// A name in its scope of which its authority lets nothing through: it could never be used.
+fn beyond_authority(terms: &Terms, read: &Reader<'_>) -> Option<String> {
+    let admits = |authority: Authority, name: &str| {
+        let held = read.operations_in(&Operations([name.to_owned()].into()));
+        held.iter().any(|(operation, changes)| authority.admits(operation, *changes))
+    };
+    let name = terms.scope.0.iter().find(|name| !admits(terms.authority, name))?;
+    let enough = Authority::ALL.iter().find(|authority| admits(**authority, name))?;
+    Some(format!("authority: `{}` lets nothing of `{}` through: it takes `{enough}`", terms.authority, cut(name)))
 }
 
 /// Whether its giver certainly may do nothing of it. Only where that hangs on no target: elsewhere, what the giver may not do

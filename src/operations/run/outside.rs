@@ -60,8 +60,13 @@ pub struct Outside<T>(PhantomData<T>);
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Begun {
-    /// Whether it is to be made now.
+    /// Whether the server makes it now.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dispatched: bool,
+    /// Where it waited for approval: what comes next.
+    #[schemars(extend("x-names" = "text"))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 impl<T: Tool> Change for Outside<T> {
@@ -99,12 +104,13 @@ impl<T: Tool> Change for Outside<T> {
         };
         // An approver decides it; the server itself takes the step then.
         let waited = draft.read().step(&run.id, call.step)?.is_some_and(|step| step.status == StepStatus::Waiting);
-        if waited {
-            draft.record(call.decided(&run))?;
-        } else {
+        if !waited {
             draft.record(call.dispatched(&run))?;
+            return Ok(Begun { dispatched: true, next: None });
         }
-        Ok(Begun { dispatched: !waited })
+        draft.record(call.decided(&run))?;
+        let next = format!("the server makes the call as the next step of {}, which tells what came of it", run.id);
+        Ok(Begun { dispatched: false, next: Some(next) })
     }
 }
 

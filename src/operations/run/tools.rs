@@ -17,9 +17,16 @@ use crate::types::work::ToolEffect;
 
 /// Whether there is a tool of this name that a plan may call. What only a run does has a step of its own.
 pub fn is_tool(name: &str, read: &Reader<'_>) -> bool {
-    let may_be = |entry: &Entry| entry.spec.route.is_served() || entry.spec.route.effect.is_some();
-    let found = operations::ALL.iter().find(|entry| entry.spec.name == name);
-    found.is_some_and(|entry| may_be(entry) && entry.tool().is_some()) && is_there(name, read)
+    operations::ALL.iter().any(|entry| entry.spec.name == name && may_be(entry)) && is_there(name, read)
+}
+
+/// Every tool that there may be, also where this server has not been given it.
+pub fn all() -> impl Iterator<Item = &'static str> {
+    operations::ALL.iter().filter(|entry| may_be(entry)).map(|entry| entry.spec.name)
+}
+
+fn may_be(entry: &Entry) -> bool {
+    (entry.spec.route.is_served() || entry.spec.route.effect.is_some()) && entry.tool().is_some()
 }
 
 /// Whether a tool is there: all operations are; one from elsewhere is where this server has been given it.

@@ -59,15 +59,20 @@ impl Snapshot {
         if giver.ended {
             return Some("the delegation has ended".to_owned());
         }
-        let through = what == For::Seeing || self.hands_on(question.action.as_ref(), giver);
-        (!through).then(|| format!("the delegation {} from {} does not cover it", giver.delegation, giver.name))
-    }
-
-    fn hands_on(&self, action: &EntityUID, giver: &Giver) -> bool {
+        if what == For::Seeing {
+            return None;
+        }
+        let action = question.action.as_ref();
         let family = self.action_family(action);
         let changes = !names(family).any(|name| name == "query");
         let operation: &str = action.eid().as_ref();
-        !family.is_empty() && giver.scope.holds(names(family)) && giver.authority.admits(operation, changes)
+        let Giver { delegation, name, authority, scope, .. } = giver;
+        if family.is_empty() || !scope.holds(names(family)) {
+            return Some(format!("the delegation {delegation} from {name} does not cover it"));
+        }
+        let beyond =
+            || format!("the delegation {delegation} from {name} does not cover it: its authority is `{authority}`");
+        (!authority.admits(operation, changes)).then(beyond)
     }
 
     /// Whether an operation is one of these.

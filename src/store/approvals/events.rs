@@ -205,8 +205,10 @@ fn notify_all(moment: &Moment<'_>, approvers: &[ActorId], id: &Id, title: &str) 
 
 fn notify_of_decision(event: &ApprovalDecided, moment: &Moment<'_>) -> rusqlite::Result<()> {
     let ApprovalDecided { id, requester, note, outcome, .. } = event;
-    // While others are still needed, the request stays with everybody.
-    if *outcome != ApprovalStatus::Pending {
+    // While others are still needed, the request stays with them.
+    if *outcome == ApprovalStatus::Pending {
+        inbox::resolve_for(moment, id.as_str(), moment.by)?;
+    } else {
         inbox::resolve(moment, id.as_str())?;
         if *outcome != ApprovalStatus::Approved {
             notify_requester(moment, requester, id, *outcome)?;
