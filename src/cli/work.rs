@@ -146,7 +146,15 @@ struct Answering {
 impl Run for Answering {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let answered = change::<Answer>().ask(context, &self.reply).await?;
-        follow(context, answered.part(columns!(ShownRun; id))?).await
+        match follow(context, answered.part(columns!(ShownRun; id))?).await {
+            // Whoever was asked sees the run as long as it asks them.
+            Err(Failure::Refused(refused)) if refused.code == Code::NotFound.name() => {
+                let exit = context.show(&answered.value, || show::text(&format!("{} answered", self.reply.id)))?;
+                show::note("What it does then is for others to see.");
+                Ok(exit)
+            }
+            ended => ended,
+        }
     }
 }
 

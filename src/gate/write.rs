@@ -12,6 +12,7 @@ pub(super) mod outbox;
 pub mod permit;
 pub mod queue;
 pub mod record;
+pub(super) mod rehearse;
 pub(super) mod repeats;
 pub(super) mod settled;
 pub(super) mod steps;

@@ -24,7 +24,7 @@ const LONGEST_LONG: usize = 64 << 10;
 /// The most choices of a field, and characters of one.
 const MOST_CHOICES: usize = 200;
 const LONGEST_CHOICE: usize = 100;
-const MOST_INTEGER: i64 = (1 << 53) - 1; // what canonical JSON holds exactly (RFC 8785)
+pub const MOST_INTEGER: i64 = (1 << 53) - 1; // what canonical JSON holds exactly (RFC 8785)
 
 /// A field of a collection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -179,6 +179,9 @@ impl Field {
             }
         }
         problems.check(self.unit.is_none() || number, format!("{at}.unit: only numbers have a unit"));
+        let bound = |bound: &Option<Value>| bound.as_ref().and_then(|bound| self.kind.number(bound));
+        let none_fits = bound(&self.min).zip(bound(&self.max)).is_some_and(|(min, max)| min > max);
+        problems.check(!none_fits, format!("{at}.min: must not be above max"));
         if let Some(default) = &self.default {
             let value = self.value(default);
             problems.check(value.is_ok(), format!("{at}.default: {}", value.err().unwrap_or_default()));

@@ -154,7 +154,7 @@ async fn what_is_too_long_is_told_so_also_where_a_policy_reads_it() {
     let mut policies = ok::policy::Bundle::built_in();
     policies.files.insert("quiet.cedar".into(), rule.into());
     let test = Test::with_policies(policies).await;
-    let kill = |reason: String| test.post("/kill", &test.admin, json!({ "scope": "tool:x", "reason": reason }));
+    let kill = |reason: String| test.post("/kill", &test.admin, json!({ "scope": "tool:mail.send", "reason": reason }));
     // The longest there is, in letters of four bytes.
     assert_eq!(kill("\u{1f512}".repeat(1_000)).await.status, 200);
     assert!(kill("x".repeat(1_001)).await.error().starts_with("422 "), "the operation's own bound");

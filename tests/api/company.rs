@@ -110,7 +110,7 @@ async fn whatever_changes_a_record_with_a_version_conflicts_over_another_one() {
         let refused = matched(&test, (entry.spec.route.method.name(), &path), "\"77\"", body_of(entry.spec.name)).await;
         assert!(refused.error().starts_with("409 conflict "), "{}: {}", entry.spec.name, refused.text());
     }
-    let stop = matched(&test, ("POST", "/kill"), "\"1\"", json!({ "scope": "tool:x" })).await;
+    let stop = matched(&test, ("POST", "/kill"), "\"1\"", json!({ "scope": "tool:mail.send" })).await;
     assert_eq!(stop.error(), "409 conflict If-Match: what kill changes has no version");
     assert_eq!(test.get("/policy/applied", &test.admin).await.header("etag"), "\"2\"");
     assert_eq!(test.get("/actors", &test.admin).await.header("etag"), "");

@@ -17,7 +17,7 @@ async fn list(test: &Test, query: &str) -> Vec<i64> {
 async fn without_parameters_the_newest_200_come_oldest_first() {
     let test = Test::new().await;
     for number in 0..205 {
-        test.post("/kill", &test.admin, json!({ "scope": format!("tool:t{number}") })).await;
+        test.post("/kill", &test.admin, json!({ "scope": "tool:mail.send", "reason": number.to_string() })).await;
     }
     let last = test.last_seq().await;
     assert_eq!(list(&test, "").await, (last - 199..=last).collect::<Vec<_>>());
@@ -34,7 +34,7 @@ async fn without_parameters_the_newest_200_come_oldest_first() {
 #[tokio::test]
 async fn a_record_names_its_number_actor_and_typed_event() {
     let test = Test::new().await;
-    test.post("/kill", &test.admin, json!({ "scope": "tool:x" })).await;
+    test.post("/kill", &test.admin, json!({ "scope": "tool:mail.send" })).await;
     let record = test.event().await;
     let hash = test.get("/policy", &test.admin).await.json()["hash"].clone();
     assert_eq!(
@@ -42,7 +42,7 @@ async fn a_record_names_its_number_actor_and_typed_event() {
         json!({
             "seq": test.last_seq().await, "at": "2026-11-20T09:00:00Z", "actor": "ana", "decision": "allow",
             "policy": { "version": 1, "hash": hash }, "policies": ["admins-do-everything"],
-            "event": { "type": "kill_switch", "scope": "tool:x", "engaged": true, "reason": "" },
+            "event": { "type": "kill_switch", "scope": "tool:mail.send", "engaged": true, "reason": "" },
         })
     );
 }
@@ -71,8 +71,8 @@ async fn bounds_and_filters_that_mean_nothing_are_refused() {
 async fn filters_narrow_together() {
     let test = Test::new().await;
     let cast = test.cast().await;
-    test.post("/kill", &cast.mia, json!({ "scope": "tool:x" })).await;
-    test.post("/kill", &cast.max, json!({ "scope": "tool:x" })).await;
+    test.post("/kill", &cast.mia, json!({ "scope": "tool:mail.send" })).await;
+    test.post("/kill", &cast.max, json!({ "scope": "tool:mail.send" })).await;
     let last = test.last_seq().await;
     assert_eq!(list(&test, "?type=denied").await, [last - 1, last]);
     assert_eq!(list(&test, "?type=denied&actor=max").await, [last]);
@@ -91,8 +91,8 @@ async fn filters_narrow_together() {
 async fn everybody_sees_what_they_did_and_what_is_about_them() {
     let test = Test::new().await;
     let cast = test.cast().await;
-    test.post("/kill", &cast.mia, json!({ "scope": "tool:x" })).await;
-    test.post("/kill", &cast.max, json!({ "scope": "tool:x" })).await;
+    test.post("/kill", &cast.mia, json!({ "scope": "tool:mail.send" })).await;
+    test.post("/kill", &cast.max, json!({ "scope": "tool:mail.send" })).await;
     let all = test.get("/events?since=0&limit=1000", &test.admin).await.json();
     let (ops, dev) = (["mia", "bot", "team:ops"], ["max", "team:dev"]);
     let about = |event: &Value, ids: &[&str]| {

@@ -101,7 +101,7 @@ async fn after_erasing_the_tables_are_still_what_the_log_says() {
     assert_eq!(parked.status, 202);
     test.clock.advance(3 * DAY);
     test.post("/tick", &test.admin, json!({})).await;
-    test.post("/kill", &cast.mia, json!({ "scope": "tool:x" })).await;
+    test.post("/kill", &cast.mia, json!({ "scope": "tool:mail.send" })).await;
     for seq in 1..=test.last_seq().await {
         test.post("/context/forget", &test.admin, json!({ "events": [seq], "reason": "all that can be" })).await;
     }

@@ -131,7 +131,7 @@ async fn a_kept_answer_that_was_changed_added_or_removed_is_found() {
 #[tokio::test]
 async fn what_changes_nothing_keeps_no_answer() {
     let test = Test::new().await;
-    let kill = || json!({ "scope": "tool:x", "engage": false, "reason": "r" });
+    let kill = || json!({ "scope": "tool:mail.send", "engage": false, "reason": "r" });
     test.once("/kill", "key-1", kill()).await;
     test.once("/kill", "key-2", kill()).await;
     assert_eq!(ok::gate::state::refold::compare(&test.file()).unwrap(), []);

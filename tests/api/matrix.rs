@@ -246,7 +246,7 @@ impl Stage {
     }
 
     async fn new_credential(&self, who: &Who) -> String {
-        let scopes = if who.column == "read" { json!(["read"]) } else { json!([]) };
+        let scopes = if who.column == "read" { json!(["read"]) } else { json!(null) };
         // People issue their own: with one that an admin issued, they would decide nothing of that admin's.
         let new = json!({ "for": who.id, "scopes": scopes });
         let shown = self.test.get(&format!("/actors/{}", who.id), &self.test.admin).await.json();

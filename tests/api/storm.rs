@@ -10,7 +10,7 @@ use crate::harness::{Answer, Test};
 fn word() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => select(vec![
-            "ana", "mia", "bot", "team:ops", "nobody", "global", "actor:mia", "team:dev", "tool:x", "person", "agent", "team", "read", "policy",
+            "ana", "mia", "bot", "team:ops", "nobody", "global", "actor:mia", "team:dev", "tool:mail.send", "person", "agent", "team", "read", "policy",
             "token.issue", "kill", "actor.add", "company", "event:3", "7d", "2026-11-20T09:00:00Z", "assist", "denied", "true", "1", "-1", "..", "",
         ]).prop_map(str::to_owned),
         1 => any::<String>(),

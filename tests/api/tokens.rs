@@ -118,6 +118,7 @@ async fn a_token_is_valid_as_long_as_its_issuer_chose() {
         ),
         (json!({ "scopes": ["write"] }), "scopes: `write` is not a scope; scopes are read, changes, policy"),
         (json!({ "label": "x".repeat(101) }), "label: must have at most 100 characters"),
+        (json!({ "scopes": [] }), "scopes: name at least one, or leave it out for all that its holder may do"),
     ] {
         let answer = test.post("/tokens", &test.admin, wrong).await;
         assert_eq!(answer.error(), format!("422 invalid {problem}"));
@@ -135,7 +136,7 @@ async fn an_expired_token_is_refused_and_no_clock_set_back_revives_it() {
     assert_eq!(test.get("/me", &short).await.error(), "401 unauthorized invalid token");
     test.clock.advance(-DAY);
     assert_eq!(test.get("/me", &short).await.status, 401, "in the running server");
-    test.post("/kill", &test.admin, json!({ "scope": "tool:x" })).await;
+    test.post("/kill", &test.admin, json!({ "scope": "tool:mail.send" })).await;
     let test = test.reopened().await;
     assert_eq!(test.get("/me", &short).await.status, 401, "nor after a restart");
     let listed = test.get("/tokens", &test.admin).await.json();

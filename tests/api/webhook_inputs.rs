@@ -122,7 +122,7 @@ async fn one_that_names_agents_is_told_of_what_they_ask_for() {
     let id = test.post("/v1/webhooks", &test.admin, body).await.json()["id"].as_str().unwrap().to_owned();
     let other = json!({ "url": "https://hooks.example.com/", "events": ["agent.run.failed"] });
     test.post("/v1/webhooks", &test.admin, other).await;
-    for (token, scope) in [(&cast.mia, "tool:one"), (&cast.bot, "tool:two")] {
+    for (token, scope) in [(&cast.mia, "tool:mail.send"), (&cast.bot, "tool:task.create")] {
         assert_eq!(test.post("/kill", token, json!({ "scope": scope })).await.status, 202);
     }
     let intended = test.get("/events?type=delivery_intended", &test.admin).await.json();

@@ -95,7 +95,7 @@ fn tables_and_index_that_were_edited_by_hand_are_told() {
     let server = place.serve();
     for number in 0..260 {
         let state = if number % 2 == 0 { "" } else { " --off" };
-        assert_eq!(place.ana(&format!("kill tool:x{state}")).code, 0);
+        assert_eq!(place.ana(&format!("kill tool:mail.send{state}")).code, 0);
     }
     server.stop();
     assert_eq!(place.ok("audit verify").code, 0);

@@ -186,3 +186,21 @@ fn help_explains_a_command_and_a_short_help_is_short() {
     let short = place.ok("actor set -h").stdout;
     assert!(short.contains("--no-lead") && !short.contains("--tenants-dir") && short.lines().count() < 20, "{short}");
 }
+
+/// Whoever a run asks sees it as long as it asks them.
+#[test]
+fn an_answer_that_is_recorded_is_told_as_one() {
+    let place = Place::with_company();
+    for line in ["add-human bob --role member", "add-human eve --role member", "add-agent clerk --owner bob"] {
+        place.ana(&format!("actor {line}"));
+    }
+    std::fs::write(place.path().join("plan.yaml"), "steps: [{ask: {text: Shall we pay?, to: eve}}, {say: done}]\n")
+        .unwrap();
+    let asked = place.ok("--as bob --format json ask --agent clerk pay --plan plan.yaml");
+    let asked: serde_json::Value = serde_json::from_str(&asked.stdout).unwrap_or_else(|_| panic!("{asked}"));
+    let run = asked["id"].as_str().unwrap_or_else(|| panic!("{asked}"));
+    let answered = place.ok(&format!("--as eve answer {run} yes"));
+    assert!(answered.code == 0 && answered.stdout.contains("answered"), "{answered}");
+    let shown = place.ok(&format!("--as bob run show {run}"));
+    assert!(shown.stderr.contains("completed"), "{answered}\n{shown}");
+}

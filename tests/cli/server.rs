@@ -291,7 +291,7 @@ fn serves_with(stderr: impl Into<std::process::Stdio>) {
         let refused = place.ana("actor add-human bob --role member");
         assert!(refused.code == 1 && refused.stderr.contains("policy denied actor.add"), "{refused}");
     }
-    assert_eq!(place.ana("kill tool:x").code, 0);
+    assert_eq!(place.ana("kill tool:mail.send").code, 0);
     server.kill().unwrap();
     server.wait().unwrap();
     assert_eq!(place.ok("audit verify").code, 0);

@@ -97,7 +97,7 @@ fn on_a_disk_that_others_have_filled_one_can_read_kill_and_revoke_and_start() {
     assert_eq!((more.0, more.1["error"].as_str()), (503, Some("audit_unavailable")), "{}", more.1);
     assert_eq!(request(server.address(), &ana, "GET", "/me", "", "").unwrap().0, 200);
     for tool in 0..3 {
-        let body = format!("{{\"scope\":\"tool:t{tool}\",\"reason\":\"now\"}}");
+        let body = format!("{{\"scope\":\"tool:mail.send\",\"reason\":\"{tool}\"}}");
         let killed = request(server.address(), &ana, "POST", "/kill", &format!("k{tool}"), &body).unwrap();
         assert_eq!(killed.0, 200, "{}", killed.1);
     }

@@ -162,7 +162,8 @@ fn on_a_nearly_full_disk_only_what_stops_or_revokes_is_accepted() {
     assert_eq!(refused.0, 503, "whoever is refused fills the log: {}", refused.1);
     assert_eq!(request(server.address(), &token, "GET", "/me", "", "").unwrap().0, 200, "reads go on");
 
-    let killed = request(server.address(), &token, "POST", "/kill", "yes", r#"{"scope":"tool:mail","reason":"now"}"#);
+    let killed =
+        request(server.address(), &token, "POST", "/kill", "yes", r#"{"scope":"tool:mail.send","reason":"now"}"#);
     let killed = killed.unwrap();
     assert_eq!(killed.0, 200, "{}", killed.1);
     let revoked = request(server.address(), &token, "DELETE", "/tokens/bob", "out", "").unwrap();

@@ -39,7 +39,7 @@ fn step() -> impl Strategy<Value = Step> {
         call("POST", "/tokens", json!({ "for": id, "scopes": scopes, "ttl": ttl, "label": "ünï \"\\\u{1f600}" }))
     });
     let revoke = id().prop_map(|id| call("DELETE", format!("/tokens/{id}"), Value::Null));
-    let scope = select(vec!["actor:bot", "actor:mia", "team:ops", "tool:x", "global"]);
+    let scope = select(vec!["actor:bot", "actor:mia", "team:ops", "tool:mail.send", "global"]);
     let kill =
         (scope, any::<bool>()).prop_map(|(scope, off)| call("POST", "/kill", json!({ "scope": scope, "off": off })));
     let offboard = id().prop_map(|id| call("POST", format!("/actors/{id}/offboard"), json!({ "reason": "a law" })));

@@ -34,7 +34,7 @@ async fn closed(folder: &Path) {
     test.post("/context/forget", &test.admin, json!({ "events": [refused], "reason": "a law" })).await;
     for number in 0..270 {
         test.clock.advance(if number % 50 == 0 { 1_000 } else { 0 });
-        test.post("/kill", &test.admin, json!({ "scope": format!("tool:t{number}") })).await;
+        test.post("/kill", &test.admin, json!({ "scope": "tool:mail.send", "reason": number.to_string() })).await;
     }
     let closed = test.closed().await;
     std::fs::copy(closed.path().join("state.db"), folder.join("state.db")).unwrap();

@@ -69,7 +69,7 @@ impl Draft<'_> {
         };
         let gate = note(read.world(), entry, &caller, (&target, input), granted, &ruling);
         let grant = Grant { caller: caller.clone(), now: read.now(), because: because.clone() };
-        let mut nested = self.nested(&read, &entry.spec);
+        let mut nested = self.nested(&read, &entry.spec, granted);
         let done = act.run(grant, &mut nested)?;
         let mut events = nested.into_outcome().events;
         let step = Step { caller: &caller, spec: &entry.spec, target: &target };

@@ -334,7 +334,7 @@ impl Entities<'_> {
             Some(Fact::Number(number)) => facts.long(name, *number),
             Some(Fact::Decimal(number)) => facts.decimal(name, *number),
             Some(Fact::Time(at)) => facts.datetime(name, at.0),
-            Some(Fact::Actor(id)) if is_optional && world.card(id).is_none() => facts,
+            Some(Fact::Actor(id)) if is_optional && world.card(id).is_none() && *id != ActorId::system() => facts,
             Some(Fact::Actor(id)) => {
                 self.add_named(id, far);
                 facts.entity(name, &actor_uid(id))

@@ -49,13 +49,13 @@ impl Reader<'_> {
         self.world.policy.views().range::<str, _>(after).map(|(_, view)| view)
     }
 
-    /// A view as the gate sees it.
+    /// A view as the gate sees it. One that is for somebody who is not there is for nobody, and not for everybody.
     pub fn view_target(&self, view: &View) -> Target {
         let thing = Thing::new("View", view.name()).text("collection", &view.spec.query.collection);
-        match &view.spec.visibility {
-            Some(id) => thing.actor(if id.is_team() { "team" } else { "person" }, id).into(),
-            None => thing.into(),
-        }
+        let Some(id) = &view.spec.visibility else { return thing.into() };
+        let nobody = ActorId::system();
+        let id = if self.card(id).is_some() { id } else { &nobody };
+        thing.actor(if id.is_team() { "team" } else { "person" }, id).into()
     }
 
     pub fn record(&self, of: &Collection, id: &str) -> Result<Option<Record>, Fault> {

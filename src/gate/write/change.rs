@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::gate::admit::{admission, chain, rate};
 use crate::gate::approve::{approvers, ends, hold};
 use crate::gate::decide::{question, usage};
-use crate::gate::declare::operation::{Act, Call, Entry, Spec};
+use crate::gate::declare::operation::{Act, Entry, Spec};
 use crate::gate::declare::target::Target;
 use crate::gate::perform::{self, Reply, reply};
 use crate::gate::reader::Reader;
@@ -17,7 +17,7 @@ use crate::gate::write::idempotency::{self, Keyed};
 use crate::gate::write::permit::Grant;
 use crate::gate::write::record::{self, GateNote};
 use crate::gate::write::steps::{self, Step};
-use crate::gate::write::work::{Changing, Told, Work};
+use crate::gate::write::work::{Changing, Told, Work, act};
 use crate::gate::write::writer::Writer;
 use crate::gate::write::{outbox, settled};
 use crate::log::idem::{self, Kept};
@@ -42,6 +42,8 @@ struct Wait<'a> {
     input: &'a Value,
     target: &'a Target,
     ruling: &'a Ruling,
+    /// Whether the call itself is allowed, and only a part of it takes approval.
+    within: bool,
     idem: Option<Keyed>,
     now: Time,
 }
@@ -81,7 +83,7 @@ impl Writer {
         };
         match outcome {
             Ok(reply) => Ok(Ok(reply)),
-            Err(Halt::Job(stop)) => Ok(Err(stop.under(self.world.stands()))),
+            Err(Halt::Job(stop) | Halt::Lacks(_, stop)) => Ok(Err(stop.under(self.world.stands()))),
             Err(Halt::Transaction(fault)) => Err(fault),
         }
     }
@@ -165,20 +167,26 @@ impl Writer {
             Ruling::Allow { .. } => {
                 let gate = note(&self.world, entry, caller, (&target, input), &[], &ruling);
                 let record = Record::allowed(caller, gate, idem, now);
-                let done = self.effect(&record, (&entry.spec, &target), act, &ruling, Vec::new());
-                done.or_else(|halt| Err(self.denied_within((caller, entry, &target), halt, idem, now)?))
+                match self.effect(&record, (&entry.spec, &target), act, (&ruling, &[]), Vec::new()) {
+                    Err(Halt::Lacks(more, _)) => {
+                        let wait =
+                            Wait { caller, entry, input, target: &target, ruling: &more, within: true, idem, now };
+                        self.wait(wait)
+                    }
+                    done => done.or_else(|halt| Err(self.denied_within((caller, entry, &target), halt, idem, now)?)),
+                }
             }
             Ruling::NeedsApproval { .. } => {
-                let wait = Wait { caller, entry, input, target: &target, ruling: &ruling, idem, now };
-                self.wait(wait, act)
+                let (ruling, within) = (&ruling, false);
+                self.wait(Wait { caller, entry, input, target: &target, ruling, within, idem, now })
             }
             Ruling::Deny { .. } => Err(self.deny(caller, entry, (&target, Some(input)), &ruling, idem, now)?),
         }
     }
 
     /// A call that needs approval: carried out if exactly this call was approved, parked if it was not asked for yet.
-    fn wait(&mut self, wait: Wait<'_>, act: Box<dyn Act>) -> Result<Reply, Halt> {
-        let Wait { caller, entry, input, target, ruling, idem, now } = wait;
+    fn wait(&mut self, wait: Wait<'_>) -> Result<Reply, Halt> {
+        let Wait { caller, entry, input, target, ruling, within, idem, now } = wait;
         let spec = &entry.spec;
         let call = question::Call { operation: spec.name, target, input: Some(input) };
         let (resource, expires_at) = {
@@ -201,25 +209,32 @@ impl Writer {
                 let used = ApprovalUsed { id: Id::stored(&open.id), requester: caller.actor() };
                 let gate = note(&self.world, entry, caller, (target, input), &open.kinds, &granted);
                 let record = Record::allowed(caller, gate, idem, now);
-                return self.effect(&record, (spec, target), act, &granted, vec![used.into()]);
+                let act = act(entry, input)?;
+                return self.effect(&record, (spec, target), act, (&granted, &open.kinds), vec![used.into()]);
             }
         }
         if broken.is_none() {
             hold::has_room(&self.conn, caller)?;
         }
-        self.rehearse(caller, entry, input, ruling, now)?;
+        if let Some(more) = self.rehearse(caller, entry, input, (ruling, kinds), now)? {
+            let (ruling, within) = (&more, true);
+            return self.wait(Wait { caller, entry, input, target, ruling, within, idem, now });
+        }
         if let Some(Broken { caller, ruling, gate, used }) = broken {
             // What goes on now need not wait any longer.
             let requester = caller.actor();
             let over = pending.map(|open| ApprovalCancelled { id: Id::stored(&open.id), requester });
             let uses = [Event::from(used)].into_iter().chain(over.map(Event::from)).collect();
-            return self.effect(&Record::allowed(&caller, gate, idem, now), (spec, target), act, &ruling, uses);
+            let (record, act) = (Record::allowed(&caller, gate, idem, now), act(entry, input)?);
+            return self.effect(&record, (spec, target), act, (&ruling, kinds), uses);
         }
         let id = Id::new(Kind::Approval, now.0, self.entropy.bits128());
         let told = approvers::of_kinds(&self.world, kinds, (&caller.actor(), &behalf), now);
         let mut events = hold::park(id.clone(), &asked, ruling, expires_at, told)?;
         events.extend(Step { caller, spec, target }.waits(&id));
-        let gate = note(&self.world, entry, caller, (target, input), &[], ruling);
+        let mut gate = note(&self.world, entry, caller, (target, input), &[], ruling);
+        // Asked again, the call itself would be allowed.
+        gate.asked = gate.asked.filter(|_| !within);
         let record = Record { caller, decision: Decision::NeedsApproval, gate, idem, now };
         let waits = hold::waits(id.as_str(), spec.name, kinds, ruling.reason());
         let kept = idempotency::refused(idem, spec, &waits);
@@ -257,40 +272,24 @@ impl Writer {
         Some(Broken { caller, ruling, gate, used })
     }
 
-    /// Runs an operation and drops its draft: what could never be carried out is refused now, and not parked.
-    fn rehearse(
-        &self,
-        caller: &Caller,
-        entry: &'static Entry,
-        input: &Value,
-        ruling: &Ruling,
-        now: Time,
-    ) -> Result<(), Halt> {
-        let call = entry.prepare(input.clone()).ok().map(|prepared| prepared.call);
-        if let Some(Call::Change(act)) = call {
-            let read = Reader::held(&self.conn, &self.world, caller, now);
-            let mut draft = Draft::new(&read, &entry.spec, self.entries, &*self.entropy).rehearsal();
-            act.run(Grant { caller: caller.clone(), now, because: ruling.because().to_vec() }, &mut draft)?;
-        }
-        Ok(())
-    }
-
     /// Runs an allowed operation and records what it drafted, and what it uses up.
     fn effect(
         &mut self,
         record: &Record<'_>,
         (spec, target): (&'static Spec, &Target),
         act: Box<dyn Act>,
-        ruling: &Ruling,
+        (ruling, granted): (&Ruling, &[String]),
         uses: Vec<Event>,
     ) -> Result<Reply, Halt> {
         let (caller, now) = (record.caller, record.now);
         let (done, mut drafted, labels) = {
             let read = Reader::held(&self.conn, &self.world, caller, now);
-            let mut draft = Draft::new(&read, spec, self.entries, &*self.entropy);
+            let mut draft = Draft::new(&read, spec, self.entries, &*self.entropy, granted);
             let grant = Grant { caller: caller.clone(), now, because: ruling.because().to_vec() };
-            let done = act.run(grant, &mut draft)?;
-            (done, draft.into_outcome(), read.labels())
+            match act.run(grant, &mut draft) {
+                Ok(done) => (done, draft.into_outcome(), read.labels()),
+                Err(stop) => return Err(draft.halted(stop)),
+            }
         };
         let step = Step { caller, spec, target };
         let taken = step.completed(drafted.events.iter().map(|drafted| &drafted.event), &done.body, labels);

@@ -3,14 +3,21 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
+use crate::gate::decide::question;
 use crate::gate::declare::operation::{Entry, Spec};
+use crate::gate::declare::target::Target;
+use crate::gate::perform;
 use crate::gate::reader::Reader;
+use crate::gate::write::halt::Halt;
 use crate::gate::write::record::GateNote;
+use crate::policy::Ruling;
 use crate::store::event::Event;
 use crate::types::caller::Caller;
 use crate::types::entropy::Entropy;
 use crate::types::id::{ActorId, Id, Kind};
-use crate::types::refusal::Fault;
+use crate::types::refusal::{Code, Fault, Refusal, Stop};
 use crate::types::time::Time;
 use crate::types::token::{Plain, TokenKind};
 
@@ -22,6 +29,10 @@ pub struct Draft<'a> {
     events: Vec<Drafted>,
     /// What it comes to is dropped: the call waits for people.
     rehearsed: bool,
+    /// The kinds of approval that the call goes on with.
+    granted: &'a [String],
+    /// What was asked besides and takes approval.
+    lacks: Option<Ruling>,
 }
 
 /// What a draft comes to.
@@ -48,8 +59,9 @@ impl<'a> Draft<'a> {
         spec: &'a Spec,
         entries: &'static [Entry],
         entropy: &'a dyn Entropy,
+        granted: &'a [String],
     ) -> Draft<'a> {
-        Draft { read, spec, entries, entropy, events: Vec::new(), rehearsed: false }
+        Draft { read, spec, entries, entropy, events: Vec::new(), rehearsed: false, granted, lacks: None }
     }
 
     /// One whose events are dropped.
@@ -61,6 +73,18 @@ impl<'a> Draft<'a> {
     pub fn is_taken(&self, id: &ActorId) -> bool {
         let seen = self.read.knows(id);
         self.read.card(id).is_some() && (seen || !self.rehearsed)
+    }
+
+    /// Asks besides whether another operation is allowed as a part of this call, which is approved as a whole or not at all:
+    /// what it was approved for counts, and where more is needed, the call waits for that.
+    pub fn asks(&mut self, operation: &str, target: &Target, input: &Value) -> Result<(), Refusal> {
+        let (read, call) = (self.read, question::Call { operation, target, input: Some(input) });
+        let ruling = read.ruling_with(read.caller(), call, self.granted);
+        let asked = perform::also(operation, &ruling);
+        if matches!(ruling, Ruling::NeedsApproval { .. }) {
+            self.lacks = Some(ruling);
+        }
+        asked
     }
 
     /// The state before this operation.
@@ -106,7 +130,7 @@ impl<'a> Draft<'a> {
     }
 
     /// A draft of another operation within this one.
-    pub(in crate::gate) fn nested<'b>(&self, read: &'b Reader<'b>, spec: &'b Spec) -> Draft<'b>
+    pub(in crate::gate) fn nested<'b>(&self, read: &'b Reader<'b>, spec: &'b Spec, granted: &'b [String]) -> Draft<'b>
     where
         'a: 'b,
     {
@@ -117,6 +141,8 @@ impl<'a> Draft<'a> {
             entropy: self.entropy,
             events: Vec::new(),
             rehearsed: self.rehearsed,
+            granted,
+            lacks: None,
         }
     }
 
@@ -124,6 +150,16 @@ impl<'a> Draft<'a> {
     pub(in crate::gate) fn take_over(&mut self, events: Vec<Drafted>, behalf: &Arc<Behalf>) {
         let of = |drafted: Drafted| Drafted { behalf: Some(Arc::clone(behalf)), ..drafted };
         self.events.extend(events.into_iter().map(of));
+    }
+
+    /// What stopped an operation that ran on this draft, with what it lacks.
+    pub(in crate::gate) fn halted(self, stop: Stop) -> Halt {
+        match (self.lacks, stop) {
+            (Some(ruling), Stop::Refused(refusal)) if refusal.code == Code::Denied => {
+                Halt::Lacks(Box::new(ruling), Stop::Refused(refusal))
+            }
+            (_, stop) => stop.into(),
+        }
     }
 
     pub(in crate::gate) fn into_outcome(self) -> Outcome {

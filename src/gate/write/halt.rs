@@ -2,11 +2,15 @@
 
 use rusqlite::ErrorCode;
 
+use crate::policy::Ruling;
 use crate::types::refusal::{Fault, Stop};
 
 /// What ends a job, and what ends the whole transaction with it.
 pub(in crate::gate) enum Halt {
     Job(Stop),
+    /// The gate has allowed the call, and a part of it takes approval: this is the answer about that part, and what its caller
+    /// would be told if nobody could give it.
+    Lacks(Box<Ruling>, Stop),
     Transaction(Fault),
 }
 

@@ -48,10 +48,15 @@ impl Changing {
         if let Some(act) = self.act.take() {
             return Ok(act);
         }
-        match self.entry.prepare(self.value.clone()).map(|prepared| prepared.call) {
-            Ok(Call::Change(act)) => Ok(act),
-            Ok(Call::Query(_)) | Err(_) => Err(Fault::Broken("a change cannot be prepared again".into())),
-        }
+        act(self.entry, &self.value)
+    }
+}
+
+/// The call of a change, prepared once more.
+pub(in crate::gate) fn act(entry: &'static Entry, input: &Value) -> Result<Box<dyn Act>, Fault> {
+    match entry.prepare(input.clone()).map(|prepared| prepared.call) {
+        Ok(Call::Change(act)) => Ok(act),
+        Ok(Call::Query(_)) | Err(_) => Err(Fault::Broken("a change cannot be prepared again".into())),
     }
 }
 

@@ -194,7 +194,7 @@ impl WhatHappens {
                     .into()
             }
             Some(Ruling::Allow { .. }) => format!(
-                "the call is carried out for {whose}, which the policies allow by now without approval: {whose} {what}"
+                "the call itself is allowed by now: once everybody needed for its parts has agreed, it is carried out for {whose}: {whose} {what}"
             ),
             Some(_) => format!(
                 "once everybody needed has agreed, the call is decided again as things stand then, and carried out for {whose} if it is still the same: {whose} {what}"

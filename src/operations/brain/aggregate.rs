@@ -68,7 +68,7 @@ pub struct Figure {
     /// and what is too large are `null`.
     #[schemars(extend("x-names" = "json"))]
     pub values: Map<String, Value>,
-    /// Which of them are `null` because 64 bits do not hold them; a decimal number is counted in ten-thousandths.
+    /// Which of them are `null` because no number holds them: whole ones beyond 2^53 - 1, decimal ones beyond 2^63 / 10^4.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub too_large: Vec<String>,
 }
@@ -223,7 +223,7 @@ fn figure(measure: &Measure, rows: &[Values]) -> Result<Scalar, NoFigure> {
         Agg::Avg => {
             let all = numbers();
             let total: f64 = all.iter().map(|number| *number as f64).sum();
-            Ok(Scalar::Number((total / all.len() as f64).round() as i64))
+            Ok(Scalar::Number((total / all.len() as f64 * f64::from(measure.scale)).round() as i64))
         }
         Agg::Min => all().min().ok_or(NoFigure::Absent),
         Agg::Max => all().max().ok_or(NoFigure::Absent),

@@ -8,7 +8,7 @@ use crate::store::brain::query::{Group, Measure};
 use crate::types::condition::{Condition, Scalar};
 use crate::types::decimal::shown_decimal;
 use crate::types::expr::{Expr, NoFigure};
-use crate::types::field::FieldKind;
+use crate::types::field::{FieldKind, MOST_INTEGER};
 use crate::types::refusal::Refusal;
 use crate::types::semantics::{Agg, Metric, by_figure, by_group, no_metric, parsed_figure, parsed_group};
 use crate::types::view::MOST_MEASURES;
@@ -16,8 +16,8 @@ use crate::types::view::MOST_MEASURES;
 /// A figure or a group with the type of its values; texts and counts have none.
 pub type Typed<T> = (T, Option<FieldKind>);
 
-/// Figures are scaled by it where their fields have decimal places.
-const SCALE: i128 = 10_000;
+/// Figures are scaled by it where they have decimal places.
+const SCALE: u32 = 10_000;
 
 /// What is asked of each group.
 pub struct Plan {
@@ -86,9 +86,9 @@ impl Plan {
         let figured = metric.field.as_ref().map(|field| figured(agg, field, filters)).transpose()?;
         let only = metric.filter.as_ref().map(|filter| filters.read_at(filter, "filter")).transpose();
         let only = only.map_err(|(at, what)| format!("{at}: {what}"))?.unwrap_or(Condition::Always);
-        let (column, kind) = figured.map_or((None, None), |(column, kind)| (Some(column), kind));
         let place = self.measures.len();
-        self.measures.push((Measure { agg, column, only, least: filters.of.smallest_group() }, kind));
+        let (measure, kind) = measured(agg, figured, filters);
+        self.measures.push((Measure { only, ..measure }, kind));
         known.push((name.to_owned(), place));
         Ok(place)
     }
@@ -107,12 +107,18 @@ impl Plan {
             let (_, place) = parts.iter().find(|(part, _)| part == name).ok_or(NoFigure::Absent)?;
             match at(*place)? {
                 (Scalar::Number(number), Some(FieldKind::Decimal | FieldKind::Money)) => Ok(number.into()),
-                (Scalar::Number(number), _) => Ok(i128::from(number) * SCALE),
+                (Scalar::Number(number), _) => Ok(i128::from(number) * i128::from(SCALE)),
                 (Scalar::Text(_), _) => Err(NoFigure::Absent),
             }
         };
         let value = move |told: &Told| match told {
-            Told::One(place) => at(*place).map(|(figure, kind)| shown(figure, kind)),
+            Told::One(place) => match at(*place)? {
+                // JSON holds no larger ones exactly.
+                (Scalar::Number(number), Some(FieldKind::Integer)) if number.abs() > MOST_INTEGER => {
+                    Err(NoFigure::TooLarge)
+                }
+                (figure, kind) => Ok(shown(figure, kind)),
+            },
             Told::Made(expr, parts) => made(expr, &|name| part(parts, name)),
         };
         self.told.iter().map(move |(name, told)| (name.as_str(), value(told)))
@@ -129,15 +135,23 @@ fn measure(text: &str, filters: &Filters<'_>) -> Result<Typed<Measure>, Refusal>
     let wrong = |what: String| Refusal::field("measures", what);
     let (agg, field) = parsed_figure(filters.of, text).map_err(wrong)?;
     let figured = field.map(|field| figured(agg, field, filters)).transpose().map_err(wrong)?;
-    let (column, kind) = figured.map_or((None, None), |(column, kind)| (Some(column), kind));
-    Ok((Measure { agg, column, only: Condition::Always, least: filters.of.smallest_group() }, kind))
+    Ok(measured(agg, figured, filters))
+}
+
+/// A figure of all records. The average of whole numbers has decimal places.
+fn measured(agg: Agg, of: Option<Typed<String>>, filters: &Filters<'_>) -> Typed<Measure> {
+    let (column, kind) = of.map_or((None, None), |(column, kind)| (Some(column), kind));
+    let (scale, kind) = match (agg, kind) {
+        (Agg::Avg, Some(FieldKind::Integer)) => (SCALE, Some(FieldKind::Decimal)),
+        (_, kind) => (1, kind),
+    };
+    (Measure { agg, column, scale, only: Condition::Always, least: filters.of.smallest_group() }, kind)
 }
 
 /// The column of a figure, and the type of its values; of a count there is none.
 fn figured(agg: Agg, name: &str, filters: &Filters<'_>) -> Result<Typed<String>, String> {
     let kind = filters.field(name)?.kind;
     by_figure(name, kind, agg)?;
-    // The average of whole numbers is rounded as they are.
     Ok((name.to_owned(), (agg != Agg::Distinct).then_some(kind)))
 }
 

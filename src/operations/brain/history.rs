@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::judged::may_read;
 use super::query::record_of;
 use super::shown::{Shape, ShownRecord, personal, shown_again};
-use super::values::{Parted, WRITE, check_against_others, keep, may, may_change, would_be};
+use super::values::{Parted, WRITE, asks, asks_to_change, check_against_others, keep, would_be};
 use super::{RECORD, at_version, kept_here, known};
 use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, post};
 use crate::store::brain::events::RecordRolledBack;
@@ -176,8 +176,8 @@ impl Change for Rollback {
         fields.extend(personal(&of, &input.id, wanted.version, read)?);
         let Parted { open, personal } = Parted::of(&of, of.checked(&fields).map_err(Refusal::invalid)?);
         let record = Record { version: newest + 1, ..would_be(Some(&before), &open, read) };
-        may_change(&of, &before, read)?;
-        may(WRITE, &of, &record, read)?;
+        asks_to_change(&of, &before, draft)?;
+        asks(WRITE, &of, &record, draft)?;
         // What it named then was there then.
         check_against_others(&of, &record, &record.fields, read)?;
         let (id, run) = (Id::stored(&record.id), read.caller().run.as_ref().map(|run| run.run.clone()));
@@ -190,8 +190,10 @@ impl Change for Rollback {
             run,
             reason: input.reason,
         })?;
+        let mut written = record.clone();
+        written.fields.extend(personal.clone());
         keep(&id, record.version, personal, draft)?;
-        Shape::whole(&of, draft.read()).record(record, draft.read())
+        Ok(Shape::whole(&of, draft.read()).whole_record(written, draft.read()))
     }
 
     fn shown_again(answer: Value, read: &Reader<'_>) -> Result<Value, Stop> {

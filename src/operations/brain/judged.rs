@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{COLLECTION, known};
 use crate::gate::{Permit, Query, Reader, Route, Spec, Target};
@@ -60,8 +60,12 @@ pub fn withheld(target: &Target, read: &Reader<'_>) -> BTreeSet<String> {
 
 /// The answer about a record, as it is or would be: asked as of one that a call names.
 pub fn ruling(operation: &str, of: &Collection, record: &Record, read: &Reader<'_>) -> Ruling {
-    let input = json!({ "collection": of.name(), "id": record.id });
-    read.ruling_on(read.caller(), operation, &read.record_target(of, record), &input)
+    read.ruling_on(read.caller(), operation, &read.record_target(of, record), &named(of, record))
+}
+
+/// What a call is given that names a record.
+pub fn named(of: &Collection, record: &Record) -> Value {
+    json!({ "collection": of.name(), "id": record.id })
 }
 
 /// Whether the caller may read a record.

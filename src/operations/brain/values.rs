@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::judged::{may_read, ruling};
+use super::judged::{may_read, named, ruling};
 use super::shown::part;
 use crate::gate::{Draft, NEW, Reader, also};
 use crate::store::brain::Record;
@@ -88,10 +88,15 @@ pub fn may(operation: &str, of: &Collection, record: &Record, read: &Reader<'_>)
     also(operation, &ruling(operation, of, record, read))
 }
 
+/// The same of the one record that a call writes: where that takes approval, the call waits for it.
+pub fn asks(operation: &str, of: &Collection, record: &Record, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    draft.asks(operation, &draft.read().record_target(of, record), &named(of, record))
+}
+
 /// Whether a record that is there may be changed, as it is: by `record.write` as well as by `record.change`.
-pub fn may_change(of: &Collection, record: &Record, read: &Reader<'_>) -> Result<(), Refusal> {
-    may(CHANGE, of, record, read)?;
-    may(WRITE, of, record, read)
+pub fn asks_to_change(of: &Collection, record: &Record, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    asks(CHANGE, of, record, draft)?;
+    asks(WRITE, of, record, draft)
 }
 
 /// Asked about a record as it is and as it would be.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::shown::{Shape, ShownRecord, shown_again};
-use super::values::{WRITE, may, may_change};
+use super::values::{WRITE, asks, asks_to_change};
 use super::writing::{Way, Writing, record_one};
 use super::{OneRecord, RECORD, at_version, found, is_kept_elsewhere, kept_here, known};
 use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, delete, get, patch, post, put};
@@ -151,12 +151,12 @@ fn carry_out(
     let read = draft.read();
     if let Some(before) = &change.before {
         at_version(before, made_from)?;
-        may_change(of, before, read)?;
+        asks_to_change(of, before, draft)?;
     }
     let next = change.next(of, read);
     // The gate has asked that already, and what it found may be that it was approved.
     if operation != WRITE {
-        may(WRITE, of, &next.record, read)?;
+        asks(WRITE, of, &next.record, draft)?;
     }
     next.check_against_others(of, read)?;
     let shape = Shape::whole(of, read);

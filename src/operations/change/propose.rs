@@ -179,7 +179,7 @@ pub fn compiled(bundle: &Bundle, read: &Reader<'_>) -> Result<Arc<Snapshot>, Sto
 /// Records a proposal, if it is made from what is in force.
 pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> Result<changes::Change, Stop> {
     check(proposal)?;
-    compiled(&proposal.bundle, draft.read())?;
+    for_somebody(&*compiled(&proposal.bundle, draft.read())?, draft.read())?;
     let applied = draft.read().applied()?;
     let base_version = proposal.base_version.unwrap_or(applied.version);
     if base_version != applied.version {
@@ -196,6 +196,18 @@ pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> R
     }
     has_room(&proposal.bundle, draft.read())?;
     recorded(proposal, hash, author, draft)
+}
+
+/// That each view which is limited otherwise than now is limited to somebody: a slip in a name would hide it from all.
+fn for_somebody(policies: &Snapshot, read: &Reader<'_>) -> Result<(), Refusal> {
+    let is_new = |view: &View| read.view(view.name()).is_none_or(|now| now.spec.visibility != view.spec.visibility);
+    let views = policies.views().values().filter(|view| is_new(view));
+    let absent = views.filter_map(|view| {
+        let id = view.spec.visibility.as_ref().filter(|id| !read.knows(id))?;
+        Some(format!("{}: spec.visibility: there is no {id}", views::path_of(view.name())))
+    });
+    let problems: Vec<String> = absent.collect();
+    if problems.is_empty() { Ok(()) } else { Err(Refusal::invalid(problems)) }
 }
 
 /// Whether the caller may have one more open proposal, unless it is one that they have: asked before it is looked at any

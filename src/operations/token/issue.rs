@@ -33,10 +33,10 @@ pub struct NewToken {
     /// How long it is valid, instead of `days`: `12h`, `7d`; one minute to 366 days.
     #[arg(long, value_name = "SPAN", help = "How long it is valid, such as 12h or 7d [default: 30d]")]
     pub ttl: Option<String>,
-    /// What it is limited to; nothing for all that its holder may do.
-    #[serde(default)]
+    /// What it is limited to, at least one; left out, it may do all that its holder may.
+    #[schemars(length(min = 1))]
     #[arg(long = "scope", value_parser = scope::names(), help = "Limit it to a scope; may be given several times")]
-    pub scopes: Vec<String>,
+    pub scopes: Option<Vec<String>>,
     /// Who will hold it; the caller unless given.
     #[arg(long, value_name = "ID", help = "Who will hold it [default: the acting actor]")]
     pub r#for: Option<ActorId>,
@@ -78,6 +78,14 @@ pub fn span(ttl: &str) -> Result<i64, String> {
 
 pub(super) fn scopes(names: &[String]) -> Result<Scopes, String> {
     names.iter().map(|name| Scope::from_str(name)).collect::<Result<_, _>>().map_err(|what| format!("scopes: {what}"))
+}
+
+/// What a token is limited to. An empty list would be the least by its looks, and is the most.
+fn limits(names: Option<&[String]>) -> Result<Scopes, String> {
+    match names {
+        Some([]) => Err("scopes: name at least one, or leave it out for all that its holder may do".into()),
+        names => scopes(names.unwrap_or_default()),
+    }
 }
 
 /// Records a new token; the caller has checked everything.
@@ -141,7 +149,7 @@ impl Change for Issue {
         if draft.read().actor(&holder)?.actor.status != Status::Active {
             return Err(Refusal::conflict(format!("{holder} has left")).into());
         }
-        let (valid, scopes) = (validity(&input), scopes(&input.scopes));
+        let (valid, scopes) = (validity(&input), limits(input.scopes.as_deref()));
         let long = (input.label.chars().count() > 100).then(|| "label: must have at most 100 characters".to_owned());
         let problems: Vec<String> =
             [valid.as_ref().err().cloned(), scopes.as_ref().err().cloned(), long].into_iter().flatten().collect();

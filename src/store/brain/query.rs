@@ -236,6 +236,8 @@ pub struct Measure {
     pub agg: Agg,
     /// None where records are counted.
     pub column: Option<String>,
+    /// What an average is multiplied by, so that its places after the point are kept: it is a whole number here.
+    pub scale: u32,
     pub only: Condition,
     /// It is left out where fewer records fit; of all records of a group, the group is.
     pub least: u32,
@@ -244,10 +246,11 @@ pub struct Measure {
 impl Measure {
     fn write(&self, text: &mut Text) {
         let of = self.column.as_deref().map_or_else(|| "*".to_owned(), table::column);
+        let mean = format!(" * {}) AS INTEGER)", self.scale);
         let (before, function, after) = match self.agg {
             Agg::Count => ("", format!("count({of})"), ""),
             Agg::Sum => ("", format!("{}({of})", sum::NAME), ""),
-            Agg::Avg => ("CAST(round(", format!("avg({of})"), ") AS INTEGER)"),
+            Agg::Avg => ("CAST(round(", format!("avg({of})"), mean.as_str()),
             Agg::Min => ("", format!("min({of})"), ""),
             Agg::Max => ("", format!("max({of})"), ""),
             Agg::Distinct => ("", format!("count(DISTINCT {of})"), ""),

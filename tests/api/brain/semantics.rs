@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{INVOICES, accounted_for, apply, change, company, typed, with_policies, write};
+use super::{INVOICES, accounted_for, apply, change, company, create, typed, with_policies, write};
 use crate::harness::{Answer, Test};
 
 fn semantics() -> Value {
@@ -211,4 +211,33 @@ async fn what_records_mean_is_proposed_whole_and_goes_with_the_fields() {
     let gone = change(&test, "invoices", json!([{ "retire_field": { "name": "state" } }])).await.error();
     assert!(gone.contains("ops: spec.semantics.metrics.unpaid.filter.state: there is no field `state`"), "{gone}");
     accounted_for(&test);
+}
+
+#[tokio::test]
+async fn an_average_of_whole_numbers_has_decimal_places() {
+    let (test, cast) = company().await;
+    let semantics = json!({ "metrics": { "mean": { "agg": "avg", "field": "stars" }, "n": { "agg": "count" },
+        "t": { "agg": "sum", "field": "stars" }, "ratio": { "expr": "t / n" }, "twice": { "expr": "mean * 2" } } });
+    let fields = json!({ "stars": { "type": "integer" } });
+    create(&test, "ratings", json!({ "fields": fields, "semantics": semantics })).await;
+    for stars in [1, 2, 2] {
+        let written = json!({ "fields": { "stars": stars } });
+        assert_eq!(test.post("/brain/collections/ratings/records", &test.admin, written).await.status, 200);
+    }
+    let ask = json!({ "measures": ["avg:stars", "sum:stars"], "metrics": ["mean", "ratio", "twice"] });
+    let values = async || {
+        test.post("/brain/collections/ratings/aggregate", &cast.mia, ask.clone()).await.json()[0]["values"].clone()
+    };
+    let told = json!({ "avg:stars": "1.6667", "sum:stars": 5, "mean": "1.6667", "ratio": "1.6667", "twice": "3.3334" });
+    assert_eq!(values().await, told);
+    // The same where each record is asked about by itself.
+    let named = "@id(\"named\") permit (principal is Ok::Actor, action == Ok::Action::\"record.read\", resource is Brain::ratings)\nwhen { context.input has collection && context.input.collection == \"ratings\" };\n";
+    assert_eq!(apply(&test, named).await.status, 200);
+    assert_eq!(values().await, told);
+    // What JSON does not hold exactly is no figure.
+    for _ in 0..2 {
+        let most = json!({ "fields": { "stars": 9_007_199_254_740_991_i64 } });
+        assert_eq!(test.post("/brain/collections/ratings/records", &test.admin, most).await.status, 200);
+    }
+    assert_eq!(values().await["sum:stars"], Value::Null);
 }

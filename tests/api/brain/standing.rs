@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{
     INVOICES, accounted_for, apply, change, company, create, numbers, put_into_force, typed, with_policies, write,
 };
+use crate::harness::Answer;
 
 #[tokio::test]
 async fn policies_come_and_go_and_the_collections_stay() {
@@ -99,6 +100,66 @@ async fn what_is_personal_in_a_write_that_waited_can_be_erased_too() {
     let file = std::fs::read(test.path()).unwrap();
     assert!(!file.windows(12).any(|window| window == b"DE99PERSONAL"), "it is still in the file");
     accounted_for(&test);
+}
+
+#[tokio::test]
+async fn a_write_waits_for_what_any_part_of_it_takes_and_is_then_carried_out_whole() {
+    let (test, cast) = with_policies(typed()).await;
+    let finance = r#"@id("read") permit (principal is Ok::Actor, action == Ok::Action::"record.read", resource is Brain::invoices);
+@id("paid") @reason("finance looks at what is paid")
+forbid (principal is Ok::Actor, action == Ok::Action::"record.change", resource is Brain::invoices)
+when { resource has status && resource.status == "paid" }
+unless { context.approvals.contains(Ok::ApprovalKind::"finance") };
+"#;
+    assert_eq!(apply(&test, &format!("{LARGE}{finance}")).await.status, 200);
+    let (path, mia) = (format!("{INVOICES}/records"), &cast.mia);
+    let write = async |fields: Value| test.post(&path, mia, json!({ "fields": fields })).await;
+    let decide = async |waits: &Answer| {
+        let approval = format!("/approvals/{}", waits.json()["approval"].as_str().unwrap_or_default());
+        test.post(&approval, &test.admin, json!({ "decision": "approve" })).await.json()
+    };
+    let needs = |kinds: &str, why: &str| format!("202 needs_approval record.write needs approval ({kinds}): {why}");
+    // As it is to be, as it is, and both.
+    for (version, total, status) in [(1, "2000", "new"), (2, "3000", "new"), (3, "1", "paid")] {
+        let waits = write(json!({ "number": "1", "total": total, "status": status })).await;
+        assert_eq!(waits.error(), needs("admin", "an admin looks at large ones"));
+        let again = write(json!({ "number": "1", "total": total, "status": status })).await;
+        assert_eq!(again.json()["approval"], waits.json()["approval"], "asked twice, it waits once");
+        let decided = decide(&waits).await;
+        assert_eq!((&decided["status"], &decided["result"]["version"]), (&json!("used"), &json!(version)));
+    }
+    // Of a part that another operation decides, and of two parts.
+    let waits = write(json!({ "number": "1", "total": "2" })).await;
+    assert_eq!(waits.error(), needs("finance", "finance looks at what is paid"));
+    let both = write(json!({ "number": "1", "total": "5000" })).await;
+    assert!(
+        both.error().starts_with("202 needs_approval record.write needs approval (admin and finance): "),
+        "{}",
+        both.error()
+    );
+    // What was approved is good for nothing else.
+    let id = write(json!({ "number": "9" })).await.json()["id"].as_str().unwrap().to_owned();
+    let other = test.call("PATCH", &format!("{path}/{id}"), mia, Some(json!({ "fields": { "total": "6000" } }))).await;
+    assert_eq!(other.error(), "202 needs_approval record.change needs approval (admin): an admin looks at large ones");
+    assert_eq!(
+        test.call("PATCH", &format!("{path}/{id}"), mia, Some(json!({ "fields": { "total": "3" } }))).await.status,
+        200
+    );
+    let stale = decide(&other).await;
+    assert_eq!(stale["status"], "stale", "{stale}");
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn a_rollback_answers_with_all_that_its_caller_may_read() {
+    let (test, _) = company().await;
+    let first = write(&test, &test.admin, json!({ "number": "1", "iban": "DE1" })).await;
+    write(&test, &test.admin, json!({ "number": "1", "status": "paid" })).await;
+    let path = format!("{INVOICES}/records/{}", first["id"].as_str().unwrap());
+    let back = json!({ "to_version": 1, "reason": "r" });
+    let back = test.post(&format!("{path}/rollback"), &test.admin, back).await.json();
+    assert_eq!((&back["fields"]["iban"], &back["fields"]["status"]), (&json!("DE1"), &json!("new")), "{back}");
+    assert_eq!(back, test.get(&path, &test.admin).await.json());
 }
 
 /// Cannot be asked of the database: it looks at what each call is given.

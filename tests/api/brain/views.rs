@@ -1,5 +1,6 @@
 //! Views: a question with a name opens nothing that its reader could not ask for.
 
+use ok::policy::Bundle;
 use serde_json::{Value, json};
 
 use super::{accounted_for, apply, change, company, create, typed, with_policies, write};
@@ -313,4 +314,33 @@ async fn what_a_view_asks_for_must_be_there_and_stays() {
     accounted_for(&test);
     let test = test.reopened().await;
     assert_eq!(test.get("/views", &test.admin).await.json().as_array().map(Vec::len), Some(2));
+}
+
+/// A slip in a name would show it to everybody, or hide it from everybody.
+#[tokio::test]
+async fn a_view_is_limited_to_somebody_who_is_there_and_else_nobody_sees_it() {
+    let (test, _) = company().await;
+    for id in ["team:borad", "nobody"] {
+        let spec = json!({ "query": { "collection": "invoices" }, "visibility": id });
+        let refused = saved(&test, &test.admin, "v", spec).await.error();
+        assert_eq!(refused, format!("422 invalid views/v.yaml: spec.visibility: there is no {id}"));
+    }
+    // Such as one that came with the policies of a company that begins.
+    let mut policies = Bundle::built_in();
+    let collection =
+        "apiVersion: ok/v1\nkind: Collection\nmetadata: {name: rows}\nspec: {fields: {no: {type: text}}}\n";
+    policies.files.insert("collections/rows.yaml".into(), collection.into());
+    for (name, id) in [("a", "team:borad"), ("b", "nobody"), ("c", "team:ops")] {
+        let view = format!(
+            "apiVersion: ok/v1\nkind: View\nmetadata: {{name: {name}}}\nspec: {{query: {{collection: rows}}, visibility: \"{id}\"}}\n"
+        );
+        policies.files.insert(format!("views/{name}.yaml"), view);
+    }
+    let test = Test::with_policies(policies).await;
+    let cast = test.cast().await;
+    for (token, seen) in [(&cast.mia, vec!["c"]), (&cast.max, vec![]), (&test.admin, vec!["a", "b", "c"])] {
+        let views = test.get("/views", token).await.json();
+        let ids: Vec<&str> = views.as_array().unwrap().iter().map(|view| view["id"].as_str().unwrap()).collect();
+        assert_eq!(ids, seen);
+    }
 }

@@ -1395,6 +1395,14 @@ export type ExplainedApproval = {
      */
     summary: string;
     /**
+     * On whose behalf, the nearest first.
+     */
+    on_behalf_of?: Array<ActorId>;
+    /**
+     * The delegation that it was asked under.
+     */
+    under?: string | null;
+    /**
      * The input of the call, as the approval itself shows it.
      */
     args: unknown;
@@ -1425,7 +1433,8 @@ export type ExplainedApproval = {
      */
     similar: Array<Similar>;
     /**
-     * What has changed since it was asked for, by field: as it was, and as it is. A change makes it stale.
+     * What has changed since it was asked for, by field: as it was, and as it is. A change makes it stale. Empty once it has
+     * ended.
      */
     diff: {
         [key: string]: Changed;
@@ -1574,7 +1583,7 @@ export type Figure = {
         [key: string]: unknown;
     };
     /**
-     * Which of them are `null` because 64 bits do not hold them; a decimal number is counted in ten-thousandths.
+     * Which of them are `null` because no number holds them: whole ones beyond 2^53 - 1, decimal ones beyond 2^63 / 10^4.
      */
     too_large?: Array<string>;
 };
@@ -2219,7 +2228,8 @@ export type Leaving = {
      */
     reason?: string;
     /**
-     * The person who gets their agents, teams, webhooks and open tasks; the lead of their team unless given.
+     * The person who gets their agents, teams, webhooks and open tasks; unless given, the lead of their team, or of the nearest
+     * team above it that another person leads.
      */
     successor?: ActorId | null;
 };
@@ -2251,13 +2261,21 @@ export type Left = {
      */
     webhooks_disabled: Array<string>;
     /**
-     * Teams that have another lead now, or none.
+     * Teams that the successor leads now.
      */
     teams_handed_on: Array<ActorId>;
+    /**
+     * Teams that nobody leads any more.
+     */
+    teams_without_lead: Array<ActorId>;
     /**
      * Open tasks that the successor has now.
      */
     tasks_reassigned: Array<string>;
+    /**
+     * Open tasks that are nobody's to do any more, for whoever sees them to assign.
+     */
+    tasks_left: Array<string>;
     successor: ActorId | null;
 };
 
@@ -2534,11 +2552,11 @@ export type Needed = {
      */
     threshold: number;
     /**
-     * Who has agreed.
+     * Who has agreed and may still decide; once it has ended, who had agreed.
      */
     held: Array<ActorId>;
     /**
-     * Who may decide.
+     * Who may decide, and has not decided otherwise.
      */
     any_of: Array<ActorId>;
 };
@@ -3100,9 +3118,9 @@ export type NewToken = {
      */
     ttl?: string | null;
     /**
-     * What it is limited to; nothing for all that its holder may do.
+     * What it is limited to, at least one; left out, it may do all that its holder may.
      */
-    scopes?: Array<string>;
+    scopes?: Array<string> | null;
     /**
      * Who will hold it; the caller unless given.
      */
@@ -5416,6 +5434,10 @@ export type Switched = {
      */
     runs: number;
     /**
+     * Whether it was engaged before.
+     */
+    was_engaged: boolean;
+    /**
      * Whether the caller is among those whom it stops, so that another has to release it. `false` of the switch for everything,
      * which whoever may release it still can.
      */
@@ -7505,7 +7527,8 @@ export type ActorOffboardData = {
          */
         reason?: string;
         /**
-         * The person who gets their agents, teams, webhooks and open tasks; the lead of their team unless given.
+         * The person who gets their agents, teams, webhooks and open tasks; unless given, the lead of their team, or of the nearest
+         * team above it that another person leads.
          */
         successor?: ActorId | null;
     };
@@ -17629,9 +17652,9 @@ export type TokenIssueData = {
          */
         ttl?: string | null;
         /**
-         * What it is limited to; nothing for all that its holder may do.
+         * What it is limited to, at least one; left out, it may do all that its holder may.
          */
-        scopes?: Array<string>;
+        scopes?: Array<string> | null;
         /**
          * Who will hold it; the caller unless given.
          */
