@@ -95,7 +95,7 @@ impl Company {
 
     /// The slowest of them.
     fn probes(&self) -> Duration {
-        let engage = |off: bool| json!({ "scope": "tool:x", "off": off }).to_string();
+        let engage = |off: bool| json!({ "scope": "tool:mail.send", "off": off }).to_string();
         [
             self.probe("GET", "/api/health", "", "200"),
             self.probe("POST", "/api/kill", &engage(false), "200"),
