@@ -77,6 +77,12 @@ pub fn collection(conn: &Connection, name: &str) -> rusqlite::Result<Option<(Col
         .optional()
 }
 
+/// Whether there is a collection of this name, whatever it is made of.
+pub fn has_collection(conn: &Connection, name: &str) -> rusqlite::Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM collection WHERE name = ?)";
+    conn.prepare_cached(sql)?.query_row([name], |row| row.get(0))
+}
+
 /// Every collection.
 pub fn collections(conn: &Connection) -> rusqlite::Result<Vec<Collection>> {
     conn.prepare_cached("SELECT definition FROM collection ORDER BY name")?.query_map([], |row| json(row, 0))?.collect()

@@ -66,3 +66,13 @@ fn a_preview_that_is_cut_short_says_so() {
     assert!(ran.stderr.contains("The first 2 are shown; --limit shows up to 1000."), "{ran}");
     assert!(!place.ana("view preview view.yaml").stderr.contains("are shown"));
 }
+
+#[test]
+fn a_definition_that_was_edited_until_it_cannot_be_read_is_told_with_its_table() {
+    let place = with_invoices();
+    let conn = rusqlite::Connection::open(place.state()).unwrap();
+    conn.execute_batch("UPDATE collection SET definition = definition || 'x'").unwrap();
+    drop(conn);
+    let ran = place.ok("audit verify");
+    assert!(ran.code == 2 && ran.to_string().contains("collection"), "{ran}");
+}

@@ -65,8 +65,7 @@ pub fn tables(conn: &Connection) -> Result<Vec<Difference>, Fault> {
     }
     // Each collection that the events made is a table.
     for collection in brain::collections(&fresh)? {
-        let (name, is_there) =
-            (brain::table::name(collection.name()), brain::collection(conn, collection.name())?.is_some());
+        let (name, is_there) = (brain::table::name(collection.name()), brain::has_collection(conn, collection.name())?);
         if !is_there || !is_alike(&name, conn, &fresh)? {
             difference(&name, "id", (is_there.then_some(conn), &fresh), &mut differences)?;
         }
