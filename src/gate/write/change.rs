@@ -42,7 +42,7 @@ struct Wait<'a> {
     input: &'a Value,
     target: &'a Target,
     ruling: &'a Ruling,
-    /// Whether the call itself is allowed, and only a part of it takes approval.
+    /// Whether a part of the call takes more than the call itself.
     within: bool,
     idem: Option<Keyed>,
     now: Time,
@@ -233,7 +233,7 @@ impl Writer {
         let mut events = hold::park(id.clone(), &asked, ruling, expires_at, told)?;
         events.extend(Step { caller, spec, target }.waits(&id));
         let mut gate = note(&self.world, entry, caller, (target, input), &[], ruling);
-        // Asked again, the call itself would be allowed.
+        // Asked again, the call itself takes less than its parts do.
         gate.asked = gate.asked.filter(|_| !within);
         let record = Record { caller, decision: Decision::NeedsApproval, gate, idem, now };
         let waits = hold::waits(id.as_str(), spec.name, kinds, ruling.reason());
