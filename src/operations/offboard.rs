@@ -197,9 +197,10 @@ fn hand_on_teams(leaving: &Actor, successor: Option<&ActorId>, draft: &mut Draft
 /// What they have not finished is their successor's to do. Without one it stays where it is, for whoever sees it to assign.
 fn hand_on_tasks(leaving: &Actor, successor: Option<&ActorId>, draft: &mut Draft<'_>) -> Result<Vec<String>, Stop> {
     let tasks = draft.read().open_tasks_of(&leaving.id)?;
-    for (task, successor) in tasks.iter().zip(successor.into_iter().cycle()) {
+    let Some(owner) = successor else { return Ok(tasks.into_iter().map(|task| task.id).collect()) };
+    for task in &tasks {
         let (id, from, creator) = (Id::stored(&task.id), Some(leaving.id.clone()), task.creator.clone());
-        draft.record(TaskAssigned { id, owner: successor.clone(), from, creator })?;
+        draft.record(TaskAssigned { id, owner: owner.clone(), from, creator })?;
     }
     Ok(tasks.into_iter().map(|task| task.id).collect())
 }

@@ -8,8 +8,8 @@ use crate::types::refusal::{Fault, Stop};
 /// What ends a job, and what ends the whole transaction with it.
 pub(in crate::gate) enum Halt {
     Job(Stop),
-    /// The gate has allowed the call, and a part of it takes approval: this is the answer about that part, and what its caller
-    /// would be told if nobody could give it.
+    /// A part of the call takes approvals that it does not go on with: the answer about that part, and what the caller is told
+    /// where the call cannot wait for them.
     Lacks(Box<Ruling>, Stop),
     Transaction(Fault),
 }
