@@ -86,6 +86,18 @@ test('an agent is asked, asks back, is answered, and comes to an end, live', { t
   });
 });
 
+test('whoever has answered a run that is not theirs is told that it went on without them', async () => {
+  const plan = { steps: [{ ask: { text: 'Shall we pay?', to: 'nora' } }, { say: 'done' }] };
+  const { run } = await company.ask(company.tokens.mia, 'POST', '/api/ask', { agent: 'scribe', text: 'Pay the bill', plan });
+  await as('nora', async (page) => {
+    await page.goto(`/runs/${run}`);
+    await page.getByRole('textbox', { name: 'Your answer' }).fill('yes');
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('Gone, or for others to see').waitFor();
+    assert.equal(await page.getByRole('textbox', { name: 'Your answer' }).count(), 0);
+  });
+});
+
 test('what somebody has to answer waits on their first page, and in the palette', async () => {
   await as('max', async (page) => {
     await page.getByRole('link', { name: /asks you something/ }).waitFor();

@@ -77,8 +77,18 @@ export function sentence(error: unknown): string {
 
 type Read<T> = { data: T | undefined; error: unknown; isPending: boolean; refetch: () => unknown };
 
-/** A read of the server, and what is shown of it once it is there. */
+/** Whether something is there no more, or for others alone: the server does not tell which. */
+const isGone = (error: unknown) => error instanceof Refused && error.status === 404;
+
+/** A read of the server, and what is shown of it once it is there. What has gone since is shown no longer. */
 export function Shown<T>({ read, rows, children }: { read: Read<T>; rows?: number; children: (data: T) => ReactNode }) {
+  if (read.data !== undefined && isGone(read.error)) {
+    return (
+      <Empty icon="shield" title="Gone, or for others to see">
+        It was here a moment ago. What you have done is done.
+      </Empty>
+    );
+  }
   if (read.data !== undefined) return <>{children(read.data)}</>;
   if (read.error) return <Failed error={read.error} retry={() => void read.refetch()} />;
   return <Loading rows={rows} />;
