@@ -111,7 +111,10 @@ struct Waiting<'a> {
 
 impl Waiting<'_> {
     fn of(approval: &ShownApproval) -> Waiting<'_> {
-        let open = approval.approvers.iter().filter_map(missing).collect::<Vec<_>>().join("; ");
+        let mut open = approval.approvers.iter().filter_map(missing).collect::<Vec<_>>().join("; ");
+        if open.is_empty() {
+            open = "one of those who have agreed, to agree once more".into();
+        }
         Waiting { approval, waits_for: (approval.status == ApprovalStatus::Pending).then_some(open) }
     }
 }

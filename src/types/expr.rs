@@ -76,7 +76,7 @@ impl Expr {
 }
 
 /// Divided, and rounded to the nearest; halves away from nothing.
-fn rounded(number: i128, by: i128) -> i128 {
+pub fn rounded(number: i128, by: i128) -> i128 {
     let (whole, rest) = (number / by, number % by);
     let away = if (number < 0) == (by < 0) { 1 } else { -1 };
     if rest.unsigned_abs() * 2 >= by.unsigned_abs() { whole + away } else { whole }

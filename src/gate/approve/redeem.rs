@@ -17,6 +17,7 @@ use crate::gate::write::draft::{Behalf, Draft, Drafted};
 use crate::gate::write::idempotency;
 use crate::gate::write::permit::Grant;
 use crate::gate::write::steps::Step;
+use crate::gate::write::work::act;
 use crate::policy::Ruling;
 use crate::store::approvals::Approval;
 use crate::types::caller::Caller;
@@ -24,8 +25,8 @@ use crate::types::refusal::{Refusal, Stop};
 
 /// What came of an approval.
 pub enum Redeemed {
-    /// It was carried out; this is its answer.
-    Done(Value),
+    /// It was carried out; this is its answer, as far as whoever decided may read it.
+    Done(Option<Value>),
     /// It is no longer what was approved.
     Stale(String),
     /// Its answer is a secret for the requester alone: their next identical call carries it out.
@@ -76,7 +77,28 @@ impl Draft<'_> {
         let taken = step.completed(events.iter().map(|drafted| &drafted.event), &done.body, read.labels());
         events.extend(taken.into_iter().map(|event| Drafted { event, behalf: None }));
         self.take_over(events, &Arc::new(Behalf { caller: caller.clone(), gate }));
-        Ok(Redeemed::Done(serde_json::from_slice(&idempotency::without(&done.body, entry.spec.route.once())?)?))
+        let answer = idempotency::without(&done.body, entry.spec.route.once())?;
+        Ok(Redeemed::Done(self.told(entry, input, &target, answer)?))
+    }
+
+    /// The answer to a call, which was made for its requester, as whoever decides may read it.
+    fn told(
+        &self,
+        entry: &'static Entry,
+        input: &Value,
+        target: &Target,
+        answer: Vec<u8>,
+    ) -> Result<Option<Value>, Stop> {
+        // What is new is for everybody to make, and not for everybody to see.
+        let sight = self.read().resource(target).and_then(|noun| noun.sight);
+        if !sight.is_none_or(|operation| self.read().may(operation, target)) {
+            return Ok(None);
+        }
+        match act(entry, input)?.shown_again(answer, self.read()) {
+            Ok(answer) => Ok(Some(serde_json::from_slice(&answer)?)),
+            Err(Stop::Refused(_)) => Ok(None),
+            Err(failed) => Err(failed),
+        }
     }
 
     /// The call as it would be made now, if it is exactly what was asked for; or why it is not.

@@ -78,6 +78,8 @@ impl Change for Decide {
         can_be_decided(&approval, &me, read)?;
         let kind = counts_for(&approval, &me, input.kind.as_deref(), read)?;
         let (note, at) = (input.note, read.now());
+        // Nobody has two voices.
+        approval.decisions.retain(|decided| decided.by != me);
         approval.decisions.push(Decided {
             by: me,
             kind: kind.clone(),
@@ -114,8 +116,7 @@ impl Change for Decide {
         match outcome {
             Some(Redeemed::Done(result)) => {
                 draft.record(ApprovalUsed { id, requester })?;
-                answer =
-                    ShownApproval { status: ApprovalStatus::Used, ended_at: Some(at), result: Some(result), ..answer };
+                answer = ShownApproval { status: ApprovalStatus::Used, ended_at: Some(at), result, ..answer };
             }
             Some(Redeemed::Stale(reason)) => {
                 draft.record(ApprovalStale { id, requester, reason: reason.clone() })?;
@@ -133,7 +134,9 @@ fn can_be_decided(approval: &Approval, me: &ActorId, read: &Reader<'_>) -> Resul
     if status != ApprovalStatus::Pending {
         return Err(Refusal::conflict(format!("the approval is {status} already")));
     }
-    if approval.decisions.iter().any(|decided| decided.by == *me) {
+    // What a kill switch kept from counting may count again: then whoever has agreed completes it by agreeing once more.
+    let is_complete = || approval.kinds.iter().all(|kind| is_met(approval, kind, read));
+    if approval.decisions.iter().any(|decided| decided.by == *me) && !is_complete() {
         return Err(Refusal::conflict("you have decided already"));
     }
     frozen_by(approval, read).map_or(Ok(()), |by| Err(Refusal::conflict(frozen(&by, read))))

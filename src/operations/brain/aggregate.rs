@@ -13,6 +13,7 @@ use super::shown::veiled;
 use super::{COLLECTION, is_kept_elsewhere, known};
 use crate::gate::{Permit, Query, Reader, Spec, Target, post};
 use crate::store::brain::query::{Figures, Group, Measure};
+use crate::store::brain::sum;
 use crate::types::collection::Collection;
 use crate::types::condition::{Condition, Scalar, Values};
 use crate::types::expr::NoFigure;
@@ -213,17 +214,14 @@ fn figure(measure: &Measure, rows: &[Values]) -> Result<Scalar, NoFigure> {
     let all = || rows.iter().filter_map(|row| row.get(column)).cloned();
     let number = |scalar: Scalar| if let Scalar::Number(number) = scalar { Some(number) } else { None };
     let numbers = || all().filter_map(number).collect::<Vec<i64>>();
+    let total = || numbers().into_iter().map(i128::from).sum::<i128>();
     match measure.agg {
         Agg::Count => count(rows.len()),
         Agg::Sum | Agg::Avg if numbers().is_empty() => Err(NoFigure::Absent),
-        Agg::Sum => {
-            let total: i128 = numbers().into_iter().map(i128::from).sum();
-            i64::try_from(total).map(Scalar::Number).map_err(|_| NoFigure::TooLarge)
-        }
+        Agg::Sum => i64::try_from(total()).map(Scalar::Number).map_err(|_| NoFigure::TooLarge),
         Agg::Avg => {
-            let all = numbers();
-            let total: f64 = all.iter().map(|number| *number as f64).sum();
-            Ok(Scalar::Number((total / all.len() as f64 * f64::from(measure.scale)).round() as i64))
+            let mean = sum::mean(total(), numbers().len() as i128, measure.scale);
+            mean.map(Scalar::Number).ok_or(NoFigure::TooLarge)
         }
         Agg::Min => all().min().ok_or(NoFigure::Absent),
         Agg::Max => all().max().ok_or(NoFigure::Absent),

@@ -168,7 +168,8 @@ pub(in crate::store) fn forgotten(moment: &Moment<'_>, id: &Id) -> rusqlite::Res
 
 fn decided(event: &ApprovalDecided, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let ApprovalDecided { id, kind, verdict, note, outcome, .. } = event;
-    let sql = "INSERT INTO approval_decision (approval, by, kind, verdict, note, at) VALUES (?, ?, ?, ?, ?, ?)";
+    let sql =
+        "INSERT OR REPLACE INTO approval_decision (approval, by, kind, verdict, note, at) VALUES (?, ?, ?, ?, ?, ?)";
     let row = params![id.as_str(), moment.by.as_str(), kind, verdict.name(), note, moment.at.0];
     moment.conn.prepare_cached(sql)?.execute(row)?;
     if *outcome == ApprovalStatus::Pending { Ok(Touched::Nothing) } else { became(moment, id, *outcome) }

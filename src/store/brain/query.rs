@@ -246,17 +246,16 @@ pub struct Measure {
 impl Measure {
     fn write(&self, text: &mut Text) {
         let of = self.column.as_deref().map_or_else(|| "*".to_owned(), table::column);
-        let mean = format!(" * {}) AS INTEGER)", self.scale);
-        let (before, function, after) = match self.agg {
-            Agg::Count => ("", format!("count({of})"), ""),
-            Agg::Sum => ("", format!("{}({of})", sum::NAME), ""),
-            Agg::Avg => ("CAST(round(", format!("avg({of})"), mean.as_str()),
-            Agg::Min => ("", format!("min({of})"), ""),
-            Agg::Max => ("", format!("max({of})"), ""),
-            Agg::Distinct => ("", format!("count(DISTINCT {of})"), ""),
+        let function = match self.agg {
+            Agg::Count => format!("count({of})"),
+            Agg::Sum => format!("{}({of})", sum::SUM),
+            Agg::Avg => format!("{}({of}, {})", sum::MEAN, self.scale),
+            Agg::Min => format!("min({of})"),
+            Agg::Max => format!("max({of})"),
+            Agg::Distinct => format!("count(DISTINCT {of})"),
         };
         if self.only == Condition::Always {
-            return text.push(&format!("{before}{function}{after}"));
+            return text.push(&function);
         }
         let is_floored = self.least > 1;
         if is_floored {
@@ -264,9 +263,9 @@ impl Measure {
             text.condition(&self.only);
             text.push(&format!(") >= {} THEN ", self.least));
         }
-        text.push(&format!("{before}{function} FILTER (WHERE "));
+        text.push(&format!("{function} FILTER (WHERE "));
         text.condition(&self.only);
-        text.push(&format!("){after}{}", if is_floored { " END" } else { "" }));
+        text.push(if is_floored { ") END" } else { ")" });
     }
 }
 

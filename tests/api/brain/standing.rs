@@ -150,6 +150,34 @@ unless { context.approvals.contains(Ok::ApprovalKind::"finance") };
     accounted_for(&test);
 }
 
+/// Whoever decides reads of the result what they may read of the record.
+#[tokio::test]
+async fn what_an_approved_write_answers_is_shown_as_its_approver_may_read_it() {
+    let (test, cast) = with_policies(typed()).await;
+    let hidden = r#"@id("read") permit (principal is Ok::Actor, action == Ok::Action::"record.read", resource is Brain::invoices);
+@id("not-lea") @reason("not for lea")
+forbid (principal == Ok::Actor::"lea", action == Ok::Action::"record.read", resource is Brain::invoices)
+when { resource has status && resource.status == "paid" };
+@id("leads") @reason("a lead looks first")
+forbid (principal is Ok::Actor, action == Ok::Action::"record.write", resource is Brain::invoices)
+unless { context.approvals.contains(Ok::ApprovalKind::"lead") };
+"#;
+    assert_eq!(apply(&test, hidden).await.status, 200);
+    let result = async |status: &str| {
+        let fields = json!({ "fields": { "number": status, "status": status, "iban": "DE1" } });
+        let waits = test.post(&format!("{INVOICES}/records"), &cast.mia, fields).await;
+        let approval =
+            format!("/approvals/{}", waits.json()["approval"].as_str().unwrap_or_else(|| panic!("{}", waits.text())));
+        let decided = test.post(&approval, &cast.lea, json!({ "decision": "approve" })).await.json();
+        assert_eq!(decided["status"], "used", "{decided}");
+        decided["result"].clone()
+    };
+    let seen = result("new").await;
+    assert_eq!(seen["fields"], json!({ "number": "new", "status": "new" }));
+    assert_eq!(seen["withheld"], json!(["iban"]), "{seen}");
+    assert_eq!(result("paid").await, Value::Null, "what she may not read at all is not told by its approval");
+}
+
 #[tokio::test]
 async fn a_rollback_answers_with_all_that_its_caller_may_read() {
     let (test, _) = company().await;

@@ -51,8 +51,8 @@ test('settings of the company are saved, and what is changed meanwhile is not ov
     });
     // Without a limit: the field is empty, also after it was read anew.
     await page.getByLabel('Agents may spend').fill('');
-    await page.getByRole('button', { name: 'Save' }).click();
-    await page.waitForFunction(() => document.querySelector('form button[type=submit]')?.disabled);
+    const isSaved = (answer) => answer.url().endsWith('/api/company') && answer.request().method() !== 'GET';
+    await Promise.all([page.waitForResponse(isSaved), page.getByRole('button', { name: 'Save' }).click()]);
     await page.reload();
     assert.equal(await page.getByLabel('Agents may spend').inputValue(), '');
     assert.equal((await settings()).budget_cents_month, null);
