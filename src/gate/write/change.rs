@@ -16,6 +16,7 @@ use crate::gate::write::halt::Halt;
 use crate::gate::write::idempotency::{self, Keyed};
 use crate::gate::write::permit::Grant;
 use crate::gate::write::record::{self, GateNote};
+use crate::gate::write::rehearse::rehearse;
 use crate::gate::write::steps::{self, Step};
 use crate::gate::write::work::{Changing, Told, Work, act};
 use crate::gate::write::writer::Writer;
@@ -196,7 +197,7 @@ impl Writer {
         let tenant = self.world.instance.ulid.clone();
         let behalf = chain::behalf(&self.world, caller);
         let asked = hold::Asked { tenant: &tenant, caller, behalf: &behalf, entry, input, target, resource };
-        let kinds = if let Ruling::NeedsApproval { kinds, .. } = ruling { kinds.as_slice() } else { &[] };
+        let kinds = ruling.kinds();
         let broken = self.without_approval(caller, entry, call, kinds, now);
         let open = approvals::open(&self.conn, &asked.digest()?, now)?;
         let pending = open.as_ref().filter(|open| open.status == ApprovalStatus::Pending);
@@ -216,8 +217,9 @@ impl Writer {
         if broken.is_none() {
             hold::has_room(&self.conn, caller)?;
         }
-        if let Some(more) = self.rehearse(caller, entry, input, (ruling, kinds), now)? {
-            let (ruling, within) = (&more, true);
+        let read = Reader::held(&self.conn, &self.world, caller, now);
+        if let Some(all) = rehearse(&read, entry, (self.entries, &*self.entropy), input, ruling)? {
+            let (ruling, within) = (&all, true);
             return self.wait(Wait { caller, entry, input, target, ruling, within, idem, now });
         }
         if let Some(Broken { caller, ruling, gate, used }) = broken {

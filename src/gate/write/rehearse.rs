@@ -1,4 +1,4 @@
-//! What a call that is to wait would come to: tried before anybody is asked.
+//! What a call would come to: tried before anybody is asked to approve it, and where somebody asks what it takes.
 
 use serde_json::Value;
 
@@ -8,33 +8,47 @@ use crate::gate::write::draft::Draft;
 use crate::gate::write::halt::Halt;
 use crate::gate::write::permit::Grant;
 use crate::gate::write::work::act;
-use crate::gate::write::writer::Writer;
 use crate::policy::Ruling;
-use crate::types::caller::Caller;
-use crate::types::time::Time;
+use crate::types::entropy::{Entropy, SystemEntropy};
 
-impl Writer {
-    /// Runs an operation with the approvals that it would wait for, and drops its draft: what could never be carried out is refused
-    /// now, and not parked. Where a part of it takes more of them, all that it takes.
-    pub(in crate::gate) fn rehearse(
-        &self,
-        caller: &Caller,
-        entry: &'static Entry,
-        input: &Value,
-        (ruling, kinds): (&Ruling, &[String]),
-        now: Time,
-    ) -> Result<Option<Ruling>, Halt> {
-        let read = Reader::held(&self.conn, &self.world, caller, now);
-        let mut draft = Draft::new(&read, &entry.spec, self.entries, &*self.entropy, kinds).rehearsal();
-        let grant = Grant { caller: caller.clone(), now, because: ruling.because().to_vec() };
-        let Err(stop) = act(entry, input)?.run(grant, &mut draft) else { return Ok(None) };
-        match draft.halted(stop) {
-            Halt::Lacks(more, stop) => match ruling.clone().and("", *more) {
-                // With approvals that do not help, it would wait for nothing.
-                Ruling::NeedsApproval { kinds: all, .. } if all.len() == kinds.len() => Err(stop.into()),
-                all => Ok(Some(all)),
-            },
-            halt => Err(halt),
+/// Runs an operation as the reader's caller, with the approvals that a ruling asks for, and drops its draft: what could never be
+/// carried out is refused now, and not parked. Where a part of it takes more of them: the ruling with all that it takes.
+pub(in crate::gate) fn rehearse(
+    read: &Reader<'_>,
+    entry: &'static Entry,
+    (entries, entropy): (&'static [Entry], &dyn Entropy),
+    input: &Value,
+    ruling: &Ruling,
+) -> Result<Option<Ruling>, Halt> {
+    let kinds = ruling.kinds();
+    let mut draft = Draft::new(read, &entry.spec, entries, entropy, kinds).rehearsal();
+    let because = ruling.because().to_vec();
+    let grant = Grant { caller: read.caller().clone(), now: read.now(), because };
+    let Err(stop) = act(entry, input)?.run(grant, &mut draft) else { return Ok(None) };
+    match draft.halted(stop) {
+        Halt::Lacks(more, stop) => match ruling.clone().and("", *more) {
+            // With approvals that do not help, it would wait for nothing.
+            all if all.kinds().len() == kinds.len() => Err(stop.into()),
+            all => Ok(Some(all)),
+        },
+        halt => Err(halt),
+    }
+}
+
+impl Reader<'_> {
+    /// The gate's answer to a call of this reader's caller together with what its parts take, as far as running it shows that.
+    /// What takes long is not run.
+    pub fn with_parts(&self, entry: &'static Entry, input: &Value, mut ruling: Ruling) -> Ruling {
+        if entry.spec.route.slow.is_some() {
+            return ruling;
         }
+        while !matches!(ruling, Ruling::Deny { .. }) {
+            let entries = std::slice::from_ref(entry);
+            match rehearse(self, entry, (entries, &SystemEntropy), input, &ruling) {
+                Ok(Some(all)) => ruling = all,
+                Ok(None) | Err(_) => break,
+            }
+        }
+        ruling
     }
 }

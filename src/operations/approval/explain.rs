@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::APPROVAL;
 use super::shown::{Needed, arguments, frozen, frozen_by, needed, now_is};
 use super::{OneApproval, find};
-use crate::gate::{Permit, Query, Reader, Spec, Target, get};
+use crate::gate::{Entry, Permit, Query, Reader, Spec, Target, get};
 use crate::operations;
 use crate::policy::{PolicyMeta, Ruling};
 use crate::store::approvals::Approval;
@@ -132,8 +132,8 @@ impl Query for Explain {
     fn run(_: Permit<Self>, input: OneApproval, read: &Reader<'_>) -> Result<ExplainedApproval, Stop> {
         let approval = find(&input.id, read)?;
         let call = Call::of(&approval, read)?;
-        let ruling = call.ruling(&approval, read);
         let status = now_is(&approval, read.now());
+        let ruling = call.ruling(&approval, status, read);
         let is_open = matches!(status, ApprovalStatus::Pending | ApprovalStatus::Approved);
         let diff = if is_open { difference(&approval.resource, &call.state(read)?) } else { BTreeMap::new() };
         let what_happens = WhatHappens::of(&approval, status, (ruling.as_ref(), !diff.is_empty()), read);
@@ -194,7 +194,7 @@ impl WhatHappens {
                     .into()
             }
             Some(Ruling::Allow { .. }) => format!(
-                "the call itself is allowed by now: once everybody needed for its parts has agreed, it is carried out for {whose}: {whose} {what}"
+                "the call is carried out for {whose}, which the policies allow by now without approval: {whose} {what}"
             ),
             Some(_) => format!(
                 "once everybody needed has agreed, the call is decided again as things stand then, and carried out for {whose} if it is still the same: {whose} {what}"
@@ -219,7 +219,8 @@ impl InTheWay {
 /// The call that waits, as it would be made now.
 struct Call {
     caller: Caller,
-    operation: &'static str,
+    /// None where there is no such operation any more.
+    entry: Option<&'static Entry>,
     /// None where what it was about is gone, or cannot be found any more.
     target: Option<Target>,
 }
@@ -234,12 +235,17 @@ impl Call {
             Some(Err(Stop::Failed(fault))) => return Err(fault.into()),
             Some(Err(Stop::Refused(_))) | None => None,
         };
-        Ok(Call { caller, operation: entry.map_or("", |entry| entry.spec.name), target })
+        Ok(Call { caller, entry, target })
     }
 
-    fn ruling(&self, approval: &Approval, read: &Reader<'_>) -> Option<Ruling> {
-        let target = self.target.as_ref()?;
-        Some(read.ruling_on(&self.caller, self.operation, target, &approval.whole_input()))
+    /// What the gate would answer now: of what waits, with what its parts take.
+    fn ruling(&self, approval: &Approval, status: ApprovalStatus, read: &Reader<'_>) -> Option<Ruling> {
+        let (entry, target, input) = (self.entry?, self.target.as_ref()?, approval.whole_input());
+        let ruling = read.ruling_on(&self.caller, entry.spec.name, target, &input);
+        Some(match status {
+            ApprovalStatus::Pending => read.acting_as(&self.caller).with_parts(entry, &input, ruling),
+            _ => ruling,
+        })
     }
 
     /// What there is to read about it.

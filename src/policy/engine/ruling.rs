@@ -72,6 +72,11 @@ impl Ruling {
         }
     }
 
+    /// The kinds of approval that it asks for.
+    pub fn kinds(&self) -> &[String] {
+        if let Self::NeedsApproval { kinds, .. } = self { kinds } else { &[] }
+    }
+
     /// Which of the three answers it is.
     pub fn decision(&self) -> Decision {
         match self {

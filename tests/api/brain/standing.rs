@@ -141,6 +141,14 @@ unless { context.approvals.contains(Ok::ApprovalKind::"finance") };
     let id = write(json!({ "number": "9" })).await.json()["id"].as_str().unwrap().to_owned();
     let other = test.call("PATCH", &format!("{path}/{id}"), mia, Some(json!({ "fields": { "total": "6000" } }))).await;
     assert_eq!(other.error(), "202 needs_approval record.change needs approval (admin): an admin looks at large ones");
+    // Explained, it is what it waits for, with the policies of its parts.
+    for (waits, policies) in [(&other, vec!["large"]), (&both, vec!["large", "paid"])] {
+        let path = format!("/approvals/{}/explain", waits.json()["approval"].as_str().unwrap());
+        let told = test.get(&path, &test.admin).await.json();
+        assert_eq!(told["decision"], "needs_approval", "{told}");
+        let because = told["because"].as_array().unwrap().iter().map(|one| one["policy"].as_str().unwrap());
+        assert_eq!(because.collect::<Vec<_>>(), policies);
+    }
     assert_eq!(
         test.call("PATCH", &format!("{path}/{id}"), mia, Some(json!({ "fields": { "total": "3" } }))).await.status,
         200
