@@ -20,7 +20,8 @@ use crate::gate::write::record::{self, By};
 use crate::log::read::Decided;
 use crate::log::record::Decision as Logged;
 use crate::policy::diff::{Answer, Decision, Moved, Outcome, Sample, Sides, Tally, compare, moved};
-use crate::store::decisions::events::AccessDecided;
+use crate::store::approvals::events::ApprovalRequested;
+use crate::store::decisions::events::{AccessDecided, Denied};
 use crate::types::caller::{Caller, Who};
 use crate::types::id::ActorId;
 use crate::types::token::TokenHash;
@@ -33,6 +34,7 @@ const ERASED: &str = "its content was erased";
 const GONE: &str = "its operation does not exist any more";
 const NOBODY: &str = "who asked is not in the directory";
 const NOT_KEPT: &str = "what its operation was given was not kept";
+const BY_PART: &str = "a part of it was decided while it ran";
 const UNREADABLE: &str = "its question is not understood";
 
 /// What both sides say about one operation.
@@ -156,9 +158,15 @@ impl<'a> Worker<'a> {
         key: &mut Vec<u8>,
     ) -> Result<(), &'static str> {
         let Some(asked) = &note.asked else {
-            // One more event of the decision before it, unless the question was not kept.
+            // One more event of the decision before it, unless the question was not kept: so it is where a part of the call was
+            // refused or takes approval, which is decided while it runs.
             let old = entry.seq < batch.kept_from && note.operation != "company.open";
-            return if old { Err(OLD) } else { Ok(()) };
+            let by_part = entry.kind == Denied::KIND.name || entry.kind == ApprovalRequested::KIND.name;
+            return match (old, by_part) {
+                (true, _) => Err(OLD),
+                (false, true) => Err(BY_PART),
+                (false, false) => Ok(()),
+            };
         };
         let (operation, plan) = self.book.plans.get_key_value(note.operation.as_ref()).ok_or(GONE)?;
         if batch.world.resources.kind_of(&asked.target).is_none() {

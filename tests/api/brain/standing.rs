@@ -155,6 +155,11 @@ unless { context.approvals.contains(Ok::ApprovalKind::"finance") };
     );
     let stale = decide(&other).await;
     assert_eq!(stale["status"], "stale", "{stale}");
+    // What only a part decided is not asked again of other policies, and they are told so.
+    let files = test.get("/policy/export", &test.admin).await.json()["files"].clone();
+    let diff = test.post("/policy/diff", &test.admin, json!({ "files": files, "since": "1" })).await.json();
+    let why = &diff["impact"]["denominator"]["why"];
+    assert_eq!(why["a part of it was decided while it ran"], 4, "{}", diff["impact"]["denominator"]);
     accounted_for(&test);
 }
 
