@@ -31,8 +31,14 @@ pub struct Draft<'a> {
     rehearsed: bool,
     /// The kinds of approval that the call goes on with.
     granted: &'a [String],
-    /// What was asked besides and takes approval.
-    lacks: Option<Ruling>,
+    /// What was asked besides and is not allowed.
+    part: Option<Part>,
+}
+
+/// A part of a call that the gate does not allow as it stands: what it is about, and the answer.
+pub(in crate::gate) struct Part {
+    pub target: Target,
+    pub ruling: Ruling,
 }
 
 /// What a draft comes to.
@@ -61,7 +67,7 @@ impl<'a> Draft<'a> {
         entropy: &'a dyn Entropy,
         granted: &'a [String],
     ) -> Draft<'a> {
-        Draft { read, spec, entries, entropy, events: Vec::new(), rehearsed: false, granted, lacks: None }
+        Draft { read, spec, entries, entropy, events: Vec::new(), rehearsed: false, granted, part: None }
     }
 
     /// One whose events are dropped.
@@ -81,8 +87,8 @@ impl<'a> Draft<'a> {
         let (read, call) = (self.read, question::Call { operation, target, input: Some(input) });
         let ruling = read.ruling_with(read.caller(), call, self.granted);
         let asked = perform::also(operation, &ruling);
-        if matches!(ruling, Ruling::NeedsApproval { .. }) {
-            self.lacks = Some(ruling);
+        if !ruling.is_allowed() {
+            self.part = Some(Part { target: target.clone(), ruling });
         }
         asked
     }
@@ -142,7 +148,7 @@ impl<'a> Draft<'a> {
             events: Vec::new(),
             rehearsed: self.rehearsed,
             granted,
-            lacks: None,
+            part: None,
         }
     }
 
@@ -154,12 +160,20 @@ impl<'a> Draft<'a> {
 
     /// What stopped an operation that ran on this draft, with what it lacks.
     pub(in crate::gate) fn halted(self, stop: Stop) -> Halt {
-        match (self.lacks, stop) {
-            (Some(ruling), Stop::Refused(refusal)) if refusal.code == Code::Denied => {
+        match (self.part, stop) {
+            (Some(Part { ruling: ruling @ Ruling::NeedsApproval { .. }, .. }), Stop::Refused(refusal))
+                if refusal.code == Code::Denied =>
+            {
                 Halt::Lacks(Box::new(ruling), Stop::Refused(refusal))
             }
             (_, stop) => stop.into(),
         }
+    }
+
+    /// The part that stopped an operation which ran on this draft, if it was one.
+    pub(in crate::gate) fn stopped_by(self, stop: &Stop) -> Option<Part> {
+        let refused = matches!(stop, Stop::Refused(refusal) if refusal.code == Code::Denied);
+        self.part.filter(|_| refused)
     }
 
     pub(in crate::gate) fn into_outcome(self) -> Outcome {

@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use crate::gate::declare::operation::Entry;
+use crate::gate::declare::target::Target;
 use crate::gate::reader::Reader;
-use crate::gate::write::draft::Draft;
+use crate::gate::write::draft::{Draft, Part};
 use crate::gate::write::halt::Halt;
 use crate::gate::write::permit::Grant;
 use crate::gate::write::work::act;
@@ -36,19 +37,39 @@ pub(in crate::gate) fn rehearse(
 }
 
 impl Reader<'_> {
-    /// The gate's answer to a call of this reader's caller together with what its parts take, as far as running it shows that.
-    /// What takes long is not run.
-    pub fn with_parts(&self, entry: &'static Entry, input: &Value, mut ruling: Ruling) -> Ruling {
+    /// The gate's answer to a call of this reader's caller together with what is said of its parts, as far as running it shows
+    /// that and `tells` lets the part's target be told of. What takes long is not run.
+    pub fn with_parts(
+        &self,
+        entry: &'static Entry,
+        input: &Value,
+        mut ruling: Ruling,
+        tells: &dyn Fn(&Target) -> bool,
+    ) -> Ruling {
         if entry.spec.route.slow.is_some() {
             return ruling;
         }
         while !matches!(ruling, Ruling::Deny { .. }) {
-            let entries = std::slice::from_ref(entry);
-            match rehearse(self, entry, (entries, &SystemEntropy), input, &ruling) {
-                Ok(Some(all)) => ruling = all,
-                Ok(None) | Err(_) => break,
+            let Some(part) = self.part_in_the_way(entry, input, &ruling).filter(|part| tells(&part.target)) else { break };
+            let known = ruling.kinds().len();
+            ruling = match part.ruling {
+                denied @ Ruling::Deny { .. } => return denied,
+                waits => ruling.and("", waits),
+            };
+            // Approvals that do not help are not asked for again.
+            if ruling.kinds().len() == known {
+                break;
             }
         }
         ruling
+    }
+
+    /// What stops a call that goes on with the approvals that a ruling asks for.
+    fn part_in_the_way(&self, entry: &'static Entry, input: &Value, ruling: &Ruling) -> Option<Part> {
+        let mut draft =
+            Draft::new(self, &entry.spec, std::slice::from_ref(entry), &SystemEntropy, ruling.kinds()).rehearsal();
+        let grant = Grant { caller: self.caller().clone(), now: self.now(), because: ruling.because().to_vec() };
+        let stop = act(entry, input).ok()?.run(grant, &mut draft).err()?;
+        draft.stopped_by(&stop)
     }
 }

@@ -243,7 +243,7 @@ impl Call {
         let (entry, target, input) = (self.entry?, self.target.as_ref()?, approval.whole_input());
         let ruling = read.ruling_on(&self.caller, entry.spec.name, target, &input);
         Some(match status {
-            ApprovalStatus::Pending => read.acting_as(&self.caller).with_parts(entry, &input, ruling),
+            ApprovalStatus::Pending => read.acting_as(&self.caller).with_parts(entry, &input, ruling, &|_| true),
             _ => ruling,
         })
     }

@@ -1,6 +1,7 @@
 //! Why the gate answers as it does: for one call, or for everything that somebody could do.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,12 +14,12 @@ use super::moment::Moment;
 use super::narrowed::narrowed;
 use super::question::{About, answer, caller, entry, sees_policies, target, under};
 use crate::gate::past::moment::AsOf;
-use crate::gate::{Entry, Inquiry, Permit, Query, Reader, Spec, Target, post};
+use crate::gate::{Alteration, Entry, Inquiry, Permit, Query, Reader, Spec, Target, post};
 use crate::operations;
 use crate::operations::access::{self, Evaluation, Kept};
 use crate::operations::actor::ACTOR;
 use crate::operations::brain;
-use crate::policy::{Eyes, Ruling};
+use crate::policy::{Eyes, Ruling, Told};
 use crate::store::actors::Status;
 use crate::types::caller::Caller;
 use crate::types::id::{ActorId, Id};
@@ -157,33 +158,39 @@ fn explain(
 
 fn one(
     actor: &ActorId,
-    entry: &Entry,
+    entry: &'static Entry,
     target: &Target,
     inquiry: &Inquiry<'_>,
     input: Option<&Value>,
     read: &Reader<'_>,
 ) -> Result<Explained, Stop> {
-    let (decision, ruling, hidden) = answer(inquiry);
+    let (_, own, hidden) = answer(inquiry);
     let withheld = brain::withheld(target, read);
-    let explanation = inquiry.explain(&ruling, &withheld);
+    let explanation = inquiry.explain(&own, &withheld);
     let is_hidden = hidden.is_some();
-    let kinds = match &ruling {
-        Ruling::NeedsApproval { kinds, .. } => kinds.as_slice(),
-        Ruling::Allow { .. } | Ruling::Deny { .. } => &[],
-    };
+    let ruling = if is_hidden { own.clone() } else { with_parts(entry, inquiry, input, own.clone(), read) };
+    let of_parts = told_of_parts(&own, &ruling);
+    let because = if own.is_allowed() && !ruling.is_allowed() { Vec::new() } else { explanation.because };
+    let kinds = ruling.kinds();
     let break_glass = if is_hidden { None } else { inquiry.break_glass(entry, &ruling) };
     let with_source = sees_policies(read);
     let shown = |told: Vec<_>| told.into_iter().map(|told| ShownPolicy::of(told, with_source)).collect::<Vec<_>>();
-    let changes = if ruling.is_allowed() || is_hidden { Vec::new() } else { inquiry.what_would_change(&withheld) };
+    let changes = match &own {
+        // Only its parts are in the way, and the approvals that they take were tried.
+        Ruling::Allow { .. } if !kinds.is_empty() => vec![kinds.iter().cloned().map(Alteration::Approval).collect()],
+        Ruling::Allow { .. } => Vec::new(),
+        _ if is_hidden => Vec::new(),
+        _ => inquiry.what_would_change(&withheld),
+    };
     let changes = changes.iter().map(|set| set.iter().map(|change| ShownChange::of(change, inquiry)).collect());
     Ok(Explained {
-        decision,
+        decision: ruling.decision(),
         operation: inquiry.operation().to_owned(),
         actor: actor.clone(),
         target: target.id(),
         break_glass: break_glass.map(|break_glass| ShownBreakGlass::of(break_glass, &ruling)),
         on_behalf_of: links(inquiry),
-        because: shown(explanation.because),
+        because: shown(because.into_iter().chain(of_parts).collect()),
         near_misses: if is_hidden { Vec::new() } else { shown(explanation.near_misses) },
         reason: hidden.unwrap_or_else(|| ruling.reason().to_owned()),
         narrowed: None,
@@ -194,6 +201,30 @@ fn one(
         policy: version(inquiry.stamp()),
         at: inquiry.now(),
     })
+}
+
+/// The answer with what is said of the call's parts, where all of its input is given and the company is that of now: of
+/// those parts that the asker may see.
+fn with_parts(
+    entry: &'static Entry,
+    inquiry: &Inquiry<'_>,
+    input: Option<&Value>,
+    ruling: Ruling,
+    read: &Reader<'_>,
+) -> Ruling {
+    let Some(input) = input.filter(|_| !inquiry.is_past()) else { return ruling };
+    let theirs = read.acting_as(inquiry.caller());
+    let found = entry.prepare(input.clone()).ok().and_then(|call| call.target(&theirs).ok());
+    match found.filter(|found| found.id() == inquiry.target().id()) {
+        Some(_) => theirs.with_parts(entry, input, ruling, &|part| read.sees(part)),
+        None => ruling,
+    }
+}
+
+/// The policies that only the call's parts run into. What they read is another question's.
+fn told_of_parts(own: &Ruling, whole: &Ruling) -> Vec<Told> {
+    let more = whole.because().iter().filter(|policy| !own.because().contains(policy));
+    more.map(|policy| Told { policy: Arc::clone(policy), failing: 0, parts: Vec::new() }).collect()
 }
 
 /// The answer that another program would get.

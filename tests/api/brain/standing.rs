@@ -120,6 +120,7 @@ unless { context.approvals.contains(Ok::ApprovalKind::"finance") };
     };
     let needs = |kinds: &str, why: &str| format!("202 needs_approval record.write needs approval ({kinds}): {why}");
     // As it is to be, as it is, and both.
+    let mut first = None;
     for (version, total, status) in [(1, "2000", "new"), (2, "3000", "new"), (3, "1", "paid")] {
         let waits = write(json!({ "number": "1", "total": total, "status": status })).await;
         assert_eq!(waits.error(), needs("admin", "an admin looks at large ones"));
@@ -127,7 +128,9 @@ unless { context.approvals.contains(Ok::ApprovalKind::"finance") };
         assert_eq!(again.json()["approval"], waits.json()["approval"], "asked twice, it waits once");
         let decided = decide(&waits).await;
         assert_eq!((&decided["status"], &decided["result"]["version"]), (&json!("used"), &json!(version)));
+        first.get_or_insert(waits);
     }
+    let first = first.unwrap();
     // Of a part that another operation decides, and of two parts.
     let waits = write(json!({ "number": "1", "total": "2" })).await;
     assert_eq!(waits.error(), needs("finance", "finance looks at what is paid"));
@@ -149,6 +152,22 @@ unless { context.approvals.contains(Ok::ApprovalKind::"finance") };
         let because = told["because"].as_array().unwrap().iter().map(|one| one["policy"].as_str().unwrap());
         assert_eq!(because.collect::<Vec<_>>(), policies);
     }
+    // The same before anybody asks, as far as whoever wants to know may see it; and no exception is drafted of a part.
+    let input = json!({ "collection": "invoices", "fields": { "number": "1", "total": "5000" } });
+    let question = json!({ "actor": "mia", "op": "record.write", "input": input });
+    let told = test.post("/policy/explain", &test.admin, question).await.json();
+    assert_eq!(told["decision"], "needs_approval", "{told}");
+    let because = told["because"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap());
+    assert_eq!(because.collect::<Vec<_>>(), ["large", "paid"], "{told}");
+    let kinds = told["approvals"].as_array().unwrap().iter().map(|one| one["kind"].as_str().unwrap());
+    assert_eq!(kinds.collect::<Vec<_>>(), ["admin", "finance"]);
+    let input = json!({ "collection": "invoices", "fields": { "number": "1", "total": "2" } });
+    let question = json!({ "op": "record.write", "input": input });
+    let told = test.post("/policy/explain", mia, question).await.json();
+    assert_eq!(told["what_would_change"][0][0]["to"], "finance", "{told}");
+    let drafted = json!({ "from_approvals": [first.json()["approval"]], "reason": "r" });
+    let drafted = test.post("/policy/proposals", &test.admin, drafted).await.error();
+    assert!(drafted.contains("a part of record.write is decided while it runs"), "{drafted}");
     assert_eq!(
         test.call("PATCH", &format!("{path}/{id}"), mia, Some(json!({ "fields": { "total": "3" } }))).await.status,
         200
