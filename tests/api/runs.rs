@@ -116,6 +116,24 @@ fn creates() -> Value {
     json!({ "call": { "tool": "task.create", "with": { "title": "t", "owner": "mia" }, "expect": "needs_approval" } })
 }
 
+/// What a plan expects holds for a call that waits, too: nobody can let it through after that.
+#[tokio::test]
+async fn a_call_that_waits_against_what_its_plan_expects_fails_the_run_before_anybody_decides() {
+    let (test, cast) = wary().await;
+    for expected in ["deny", "allow"] {
+        let create =
+            json!({ "call": { "tool": "task.create", "with": { "title": "t", "owner": "mia" }, "expect": expected } });
+        let id = asked(&test, &cast.mia, json!([create, { "say": "never" }])).await;
+        let failed = run(&test, &id).await;
+        let message =
+            format!("step 1 (task.create): the plan expects {expected}, the gate said needs_approval");
+        assert_eq!(failed["error"], json!({ "code": "failed", "message": message }), "{failed}");
+        let pending = test.get("/approvals?status=pending", &test.admin).await.json();
+        assert_eq!(pending, json!([]), "its request ends with it");
+    }
+    accounted_for(&test);
+}
+
 async fn approval_of(test: &Test, id: &str) -> String {
     run(test, id).await["waiting"]["approval"].as_str().unwrap().to_owned()
 }

@@ -202,8 +202,9 @@ pub(super) fn next_by(run: &Run, now: Time, read: &Reader<'_>) -> Result<Move, S
     if let Some(own) = waited(run, now, read)? {
         return Ok(Move::Own(own));
     }
-    if run.wait.is_some() {
-        return Ok(Move::Nothing);
+    if let Some(wait) = &run.wait {
+        let amiss = if matches!(wait, Wait::Approval { .. }) { waits_amiss(run, read)? } else { None };
+        return amiss.map_or(Ok(Move::Nothing), |why| fail(Failure::Failed, why));
     }
     if run.denials >= MOST_DENIALS {
         return fail(Failure::Denied, format!("it was refused the same thing {MOST_DENIALS} times in a row"));
@@ -212,8 +213,7 @@ pub(super) fn next_by(run: &Run, now: Time, read: &Reader<'_>) -> Result<Move, S
     if run.steps > most {
         return fail(Failure::Steps, format!("it took more than {most} steps"));
     }
-    let kept = read.kept(&run.id, "asked")?.and_then(|mut kept| kept.remove("plan"));
-    let Some(plan) = kept.and_then(|plan| serde_json::from_value::<Option<Plan>>(plan).ok()) else {
+    let Some(plan) = plan_of(run, read)? else {
         return fail(Failure::Failed, "its plan was erased".into());
     };
     let Some(plan) = plan else {
@@ -240,6 +240,12 @@ pub(super) fn next_by(run: &Run, now: Time, read: &Reader<'_>) -> Result<Move, S
         Some(step) => planned(run, step, read),
         None => Ok(Move::Own(Own::Complete)),
     }
+}
+
+/// The plan of a run, if it has one; none where it was erased.
+fn plan_of(run: &Run, read: &Reader<'_>) -> Result<Option<Option<Plan>>, Stop> {
+    let kept = read.kept(&run.id, "asked")?.and_then(|mut kept| kept.remove("plan"));
+    Ok(kept.and_then(|plan| serde_json::from_value(plan).ok()))
 }
 
 /// How many steps a run may take.
@@ -331,18 +337,37 @@ fn unexpected(run: &Run, plan: &Plan, read: &Reader<'_>) -> Result<Option<String
         Some((StepStatus::Failed, false)) => None,
         _ => Some(Expected::Allow),
     };
-    let name = |expected| match expected {
+    Ok(match said {
+        Some(said) if said == *expected => None,
+        Some(said) => Some(another_answer((run.steps, tool), *expected, said)),
+        None => {
+            let why = read.step(&run.id, run.steps)?.and_then(|step| step.reason).unwrap_or_default();
+            Some(format!("{}, and the call failed: {why}", expects((run.steps, tool), *expected)))
+        }
+    })
+}
+
+/// Why a call should not wait for approval, if its plan expects another answer: nobody is to let it through.
+fn waits_amiss(run: &Run, read: &Reader<'_>) -> Result<Option<String>, Stop> {
+    let plan = plan_of(run, read)?.flatten();
+    let step = plan.as_ref().and_then(|plan| plan.steps.get(run.steps as usize));
+    let Some(plan::Step::Call(plan::Call { tool, expect: Some(expected), .. })) = step else { return Ok(None) };
+    let amiss = *expected != Expected::NeedsApproval;
+    Ok(amiss.then(|| another_answer((run.facts().step(), tool), *expected, Expected::NeedsApproval)))
+}
+
+fn another_answer(at: (u32, &str), expected: Expected, said: Expected) -> String {
+    format!("{}, the gate said {}", expects(at, expected), name(said))
+}
+
+fn expects((step, tool): (u32, &str), expected: Expected) -> String {
+    format!("step {step} ({tool}): the plan expects {}", name(expected))
+}
+
+fn name(expected: Expected) -> &'static str {
+    match expected {
         Expected::Allow => "allow",
         Expected::NeedsApproval => "needs_approval",
         Expected::Deny => "deny",
-    };
-    let at = format!("step {} ({tool}): the plan expects {}", run.steps, name(*expected));
-    Ok(match said {
-        Some(said) if said == *expected => None,
-        Some(said) => Some(format!("{at}, the gate said {}", name(said))),
-        None => {
-            let why = read.step(&run.id, run.steps)?.and_then(|step| step.reason).unwrap_or_default();
-            Some(format!("{at}, and the call failed: {why}"))
-        }
-    })
+    }
 }
