@@ -1,4 +1,5 @@
-//! Checking a log, beside bare SHA-256 over the same bytes; and how long a server takes to start with it.
+//! Checking a log, beside bare SHA-256 over the same bytes; how long a server takes to start with it, and to explain what it
+//! would have decided half a log ago.
 //!
 //! `cargo bench --bench log [-- <events>]`
 #![allow(
@@ -16,7 +17,9 @@ use std::time::Instant;
 use ok::gate::state::open::open;
 use ok::log::verify::{Ask, verify_sqlite};
 use ok::store::open::{Mode, connect};
+use ok::types::caller::Credential;
 use rusqlite::Connection;
+use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 fn main() {
@@ -30,6 +33,15 @@ fn main() {
     let start = Instant::now();
     let company = open(&support::options(dir.path())).unwrap();
     let started = start.elapsed();
+    let then = json!({ "op": "tick", "at": (events / 2).to_string() });
+    let explain = || {
+        let ana = Credential::Holder("ana".parse().unwrap());
+        runtime.block_on(support::perform(&company.gate, ana, "policy.explain", then.clone()))
+    };
+    explain();
+    let start = Instant::now();
+    explain();
+    let explained = start.elapsed();
     runtime.block_on(company.close());
 
     let conn = connect(&path, Mode::Read).unwrap();
@@ -45,6 +57,7 @@ fn main() {
     let rate = |time: std::time::Duration| report.size as f64 / time.as_secs_f64();
     println!("events in the log          {:>12}", report.size);
     println!("start, milliseconds        {:>12.0}", started.as_secs_f64() * 1e3);
+    println!("explain --at, milliseconds {:>11.1}", explained.as_secs_f64() * 1e3);
     println!("verify, events/s           {:>12.0}", rate(verified));
     println!(
         "bare SHA-256, events/s     {:>12.0}   ({:.0} bytes an event)",

@@ -1,4 +1,4 @@
-//! What somebody is in the company: a person's role, anybody's team and name, a team's lead.
+//! What somebody is in the company: a person's role, anybody's team and name, a team's lead, an agent's owner.
 
 use std::ops::Not;
 
@@ -11,7 +11,7 @@ use super::joining::Known;
 use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, patch};
 use crate::operations::actor::{ACTOR, TEAM, has_not_left};
 use crate::store::actors::Actor;
-use crate::store::actors::events::{ActorRenamed, LeadChanged, RoleChanged, TeamChanged};
+use crate::store::actors::events::{ActorRenamed, LeadChanged, OwnerChanged, RoleChanged, TeamChanged};
 use crate::store::event::Event;
 use crate::types::actor::{ActorKind, Role};
 use crate::types::id::ActorId;
@@ -24,7 +24,7 @@ pub const ALL: &[Entry] = &[Entry::change::<Update>()];
 /// What is to be otherwise. What is absent stays as it is.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 #[group(skip)]
-#[command(group = ArgGroup::new("new").required(true).multiple(true).args(["role", "team", "no_team", "name", "lead", "no_lead"]))]
+#[command(group = ArgGroup::new("new").required(true).multiple(true).args(["role", "team", "no_team", "name", "lead", "no_lead", "owner"]))]
 pub struct NewStanding {
     /// The person's, agent's or team's id.
     pub id: ActorId,
@@ -57,6 +57,11 @@ pub struct NewStanding {
     #[serde(default, skip_serializing_if = "Not::not")]
     #[arg(long, conflicts_with = "lead")]
     pub no_lead: bool,
+    /// Of an agent: the person who answers for it.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ActorId")]
+    #[arg(long, value_name = "ID")]
+    pub owner: Option<ActorId>,
 }
 
 /// Change what an actor is.
@@ -65,14 +70,14 @@ pub enum Update {}
 impl Change for Update {
     const SPEC: Spec = Spec {
         name: "actor.update",
-        doc: "Change a person's role, anybody's team or name, or a team's lead.",
+        doc: "Change a person's role, anybody's team or name, a team's lead, or an agent's owner.",
         scope: Reach::Full,
         route: patch("/actors/{id}"),
         about: &[&ACTOR, &TEAM],
-        events: &[RoleChanged::KIND, TeamChanged::KIND, ActorRenamed::KIND, LeadChanged::KIND],
+        events: &[RoleChanged::KIND, TeamChanged::KIND, ActorRenamed::KIND, LeadChanged::KIND, OwnerChanged::KIND],
     };
     const SAYS: &'static str =
-        "changes {id}[: role {role}][: team {team}]{no_team?: no team|}[: lead {lead}]{no_lead?: no lead|}";
+        "changes {id}[: role {role}][: team {team}]{no_team?: no team|}[: lead {lead}]{no_lead?: no lead|}[: owner {owner}]";
     type Input = NewStanding;
     type Output = Actor;
 
@@ -102,11 +107,12 @@ impl NewStanding {
         let is = |id: &Option<ActorId>, kind: ActorKind| id.as_ref().is_none_or(|id| known.is(id, kind));
         let is_team = before.kind == ActorKind::Team;
         let leads = self.lead.is_some() || self.no_lead;
-        let changes = self.role.is_some() || self.team.is_some() || self.no_team || self.name.is_some() || leads;
+        let places = self.team.is_some() || self.no_team || leads || self.owner.is_some();
+        let changes = places || self.role.is_some() || self.name.is_some();
         let above = self.team.as_ref().and_then(|team| read.card(team).map(|card| (team, card.teams())));
         let is_loop = above.is_some_and(|(team, above)| *team == before.id || above.contains(&before.id));
         let rules = [
-            (changes, "say what is to be otherwise: role, team, name or lead"),
+            (changes, "say what is to be otherwise: role, team, name, lead or owner"),
             (
                 self.role.is_none_or(|role| role.is_for(before.kind)),
                 "role: people have any role but those of agents, agents their own, teams none",
@@ -118,6 +124,8 @@ impl NewStanding {
             (is(&self.lead, ActorKind::Person), "lead: there is no such person"),
             (!leads || is_team, "lead: only a team has a lead"),
             (self.lead.is_none() || !self.no_lead, "no_lead: name a lead or none, not both"),
+            (is(&self.owner, ActorKind::Person), "owner: there is no such person"),
+            (self.owner.is_none() || before.kind == ActorKind::Agent, "owner: only an agent has an owner"),
         ];
         rules.into_iter().filter(|(fine, _)| !fine).map(|(_, problem)| problem.to_owned()).collect()
     }
@@ -133,6 +141,7 @@ impl NewStanding {
             admin: role == Role::Admin,
             team: kept(self.team, self.no_team, &before.team),
             lead: kept(self.lead, self.no_lead, &before.lead),
+            owner: self.owner.or_else(|| before.owner.clone()),
             ..before.clone()
         }
     }
@@ -148,10 +157,10 @@ fn events(before: &Actor, after: &Actor) -> Vec<Event> {
     });
     let name = (before.name != after.name).then(|| ActorRenamed { id: id(), name: after.name.clone() });
     let lead = (before.lead != after.lead).then(|| LeadChanged { id: id(), lead: after.lead.clone() });
-    [role.map(Event::from), team.map(Event::from), name.map(Event::from), lead.map(Event::from)]
-        .into_iter()
-        .flatten()
-        .collect()
+    let owner = after.owner.clone().filter(|_| before.owner != after.owner);
+    let owner = owner.map(|owner| OwnerChanged { id: id(), owner });
+    let all = [role.map(Event::from), team.map(Event::from), name.map(Event::from), lead.map(Event::from)];
+    all.into_iter().chain([owner.map(Event::from)]).flatten().collect()
 }
 
 /// With an actor as it is to be, somebody must be left who can release kill switches, and enough who can approve.

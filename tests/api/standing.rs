@@ -47,7 +47,7 @@ async fn leads_change_names_alone_and_teams_with_approval_but_no_roles() {
     assert_eq!(role.error(), "403 denied policy denied actor.update: only admins change roles");
     assert_eq!(set(&test, &cast.lea, "max", json!({ "name": "Max" })).await.status, 403, "of another team");
     let asked = set(&test, &cast.lea, "mia", json!({ "team": "team:dev" })).await;
-    let why = "202 needs_approval actor.update needs approval (admin): another team or lead needs an admin's approval";
+    let why = "202 needs_approval actor.update needs approval (admin): another team, lead or owner needs an admin's approval";
     assert_eq!(asked.error(), why);
     assert!(told(&test, &test.admin).await.contains(&"lea changes mia: team team:dev: waits for you".into()));
     let path = format!("/approvals/{}", asked.json()["approval"].as_str().unwrap());
@@ -99,6 +99,23 @@ async fn a_team_gets_another_lead_and_both_are_told() {
 }
 
 #[tokio::test]
+async fn an_agent_whose_owner_left_gets_another_one() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    test.add("own", "person", json!({})).await;
+    let bot = test.add("helper", "agent", json!({ "owner": "own" })).await;
+    test.post("/actors/own/offboard", &test.admin, json!({})).await;
+    assert_eq!(test.get("/me", &bot).await.status, 403, "nobody answers for it");
+    let nobody = set(&test, &test.admin, "helper", json!({ "owner": "own" })).await;
+    assert_eq!(nobody.error(), "422 invalid owner: there is no such person");
+    let owned = set(&test, &test.admin, "helper", json!({ "owner": "mia" })).await;
+    assert_eq!(owned.json()["owner"], "mia", "{}", owned.text());
+    assert!(told(&test, &cast.mia).await.contains(&"you answer for helper now".into()));
+    test.post("/kill", &test.admin, json!({ "scope": "actor:helper", "off": true })).await;
+    assert_eq!(test.get("/me", &bot).await.status, 200);
+}
+
+#[tokio::test]
 async fn who_is_below_a_team_that_moves_is_below_its_new_one_at_once() {
     let test = Test::new().await;
     let cast = test.cast().await;
@@ -137,7 +154,7 @@ async fn who_is_needed_keeps_their_role() {
 async fn what_is_wrong_with_a_change_is_told_at_once() {
     let test = Test::new().await;
     test.cast().await;
-    let wrong = json!({ "role": "agent", "team": "team:none", "no_team": true, "name": "", "lead": "lea" });
+    let wrong = json!({ "role": "agent", "team": "team:none", "no_team": true, "name": "", "lead": "lea", "owner": "lea" });
     assert_eq!(
         set(&test, &test.admin, "mia", wrong).await.json()["problems"],
         json!([
@@ -146,6 +163,7 @@ async fn what_is_wrong_with_a_change_is_told_at_once() {
             "no_team: name a team or none, not both",
             "name: must have 1 to 100 characters, not only blanks",
             "lead: only a team has a lead",
+            "owner: only an agent has an owner",
         ])
     );
     for name in [" ", "\u{3000}\t"] {
@@ -153,7 +171,7 @@ async fn what_is_wrong_with_a_change_is_told_at_once() {
         assert!(refused.error().starts_with("422 invalid name: must have 1 to 100"), "{name:?} {}", refused.text());
     }
     let nothing = set(&test, &test.admin, "mia", json!({})).await;
-    assert_eq!(nothing.error(), "422 invalid say what is to be otherwise: role, team, name or lead");
+    assert_eq!(nothing.error(), "422 invalid say what is to be otherwise: role, team, name, lead or owner");
     let null = set(&test, &test.admin, "mia", json!({ "name": "Mia", "team": null })).await;
     assert_eq!(null.status, 422, "{}: `null` is no way around the approval that leaving a team takes", null.text());
     assert_eq!(set(&test, &test.admin, "nobody", json!({ "name": "x" })).await.error(), "404 not_found not found");

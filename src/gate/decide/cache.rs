@@ -1,10 +1,10 @@
 //! Answers that were given already. In one state of a company the same caller asking for the same operation about the
-//! company as a whole is answered alike, unless a policy reads the time or the input.
+//! company as a whole is answered alike, unless a policy reads the time or the input; and sees the same people, agents and teams.
 //!
 //! Always true: what is remembered belongs to one published world, which never changes; a copy of a world begins with
 //! nothing. Only yes is remembered: every refusal is decided, and recorded, on its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::RwLock;
 
 use crate::gate::decide::world::World;
@@ -26,8 +26,14 @@ enum Identity {
 
 type Question = (&'static str, Channel, Identity);
 
+/// Whom a caller sees.
+type Sight = (Channel, Identity, ActorId);
+
 #[derive(Default)]
-pub(in crate::gate) struct Cache(RwLock<BTreeMap<Question, Vec<Because>>>);
+pub(in crate::gate) struct Cache {
+    answers: RwLock<BTreeMap<Question, Vec<Because>>>,
+    sights: RwLock<BTreeSet<Sight>>,
+}
 
 impl Clone for Cache {
     fn clone(&self) -> Cache {
@@ -46,12 +52,15 @@ fn question(world: &World, caller: &Caller, operation: &'static str, target: &Ta
     if !matches!(target, Target::Company) || world.trial.is_some() || is_apart(caller) {
         return None;
     }
-    let identity = match &caller.who {
-        Who::Token { hash, .. } => Identity::Token(*hash),
-        Who::Holder(actor) => Identity::Holder(actor.clone()),
-        Who::Visitor | Who::Server => return None,
-    };
-    Some((operation, caller.channel, identity))
+    Some((operation, caller.channel, identity(caller)?))
+}
+
+fn identity(caller: &Caller) -> Option<Identity> {
+    match &caller.who {
+        Who::Token { hash, .. } => Some(Identity::Token(*hash)),
+        Who::Holder(actor) => Some(Identity::Holder(actor.clone())),
+        Who::Visitor | Who::Server => None,
+    }
 }
 
 /// The answer to a query: as it was given before, or as `decide` gives it now.
@@ -63,7 +72,7 @@ pub(in crate::gate) fn remembered<E>(
     decide: impl FnOnce() -> Result<Ruling, E>,
 ) -> Result<Ruling, E> {
     let Some(question) = question(world, caller, operation, target) else { return decide() };
-    if let Ok(known) = world.cache.0.read()
+    if let Ok(known) = world.cache.answers.read()
         && let Some(because) = known.get(&question)
     {
         return Ok(Ruling::Allow { because: because.clone() });
@@ -71,10 +80,34 @@ pub(in crate::gate) fn remembered<E>(
     let ruling = decide()?;
     if let Ruling::Allow { because } = &ruling
         && !world.policy.reads_the_call(operation)
-        && let Ok(mut known) = world.cache.0.write()
+        && let Ok(mut known) = world.cache.answers.write()
         && known.len() < MOST
     {
         known.insert(question, because.clone());
     }
     Ok(ruling)
+}
+
+/// Whether a caller sees somebody who is there: as it was found before, or as `look` finds it now by asking for `sight`.
+pub(in crate::gate) fn sees(
+    world: &World,
+    caller: &Caller,
+    id: &ActorId,
+    sight: &'static str,
+    look: impl FnOnce() -> bool,
+) -> bool {
+    let Some(identity) = identity(caller).filter(|_| !is_apart(caller)) else { return look() };
+    let question = (caller.channel, identity, id.clone());
+    if world.cache.sights.read().is_ok_and(|seen| seen.contains(&question)) {
+        return true;
+    }
+    let seen = look();
+    if seen
+        && !world.policy.reads_the_call(sight)
+        && let Ok(mut known) = world.cache.sights.write()
+        && known.len() < MOST
+    {
+        known.insert(question);
+    }
+    seen
 }

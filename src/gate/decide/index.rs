@@ -4,7 +4,7 @@
 //! are in; these and the active agents, under each of their skills; and every actor, active or not, under its team, its lead
 //! and its owner.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -53,6 +53,12 @@ impl Default for Ids {
 }
 
 impl Ids {
+    /// Of ids in order.
+    fn of(mut ids: Vec<ActorId>) -> Ids {
+        ids.dedup();
+        if ids.len() <= FEW { Ids::Few(ids.into()) } else { Ids::Many(ids.into_iter().collect()) }
+    }
+
     fn len(&self) -> usize {
         match self {
             Ids::Few(ids) => ids.len(),
@@ -99,6 +105,17 @@ impl Ids {
 pub(in crate::gate) struct People(RedBlackTreeMapSync<Group, Ids>);
 
 impl People {
+    /// Of all cards, by id: at once, in less than half the time that it takes one by one.
+    pub fn of_all<'a>(cards: impl Iterator<Item = &'a Card>) -> People {
+        let mut all: BTreeMap<Group, Vec<ActorId>> = BTreeMap::new();
+        for card in cards {
+            for group in groups(card) {
+                all.entry(group).or_default().push(card.actor.id.clone());
+            }
+        }
+        People(all.into_iter().map(|(group, ids)| (group, Ids::of(ids))).collect())
+    }
+
     /// Who is in a group, by id.
     pub fn of<'a>(&'a self, group: &Group) -> impl Iterator<Item = &'a ActorId> + use<'a> {
         self.0.get(group).into_iter().flat_map(Ids::iter)

@@ -160,7 +160,7 @@ impl World {
         self.policy = policy;
     }
 
-    /// Takes in all actors, which may refer to each other.
+    /// Takes in all actors of a company, which may refer to each other.
     pub(in crate::gate) fn settle(&mut self, actors: Vec<Actor>) {
         let team = |actor: &Actor| (actor.id.clone(), actor.team.clone());
         let above: BTreeMap<ActorId, Option<ActorId>> =
@@ -177,8 +177,9 @@ impl World {
             }
             let line = |team: &ActorId| lines.get(team).cloned().unwrap_or_else(|| [team.clone()].into());
             let teams = actor.team.as_ref().map(line).unwrap_or_default();
-            self.seat(Card { actor, teams });
+            self.actors.insert_mut(actor.id.clone(), Arc::new(Card { actor, teams }));
         }
+        self.people = People::of_all(ids.iter().filter_map(|id| self.actors.get(id)).map(|card| &**card));
     }
 
     /// Reads the whole directory from the tables.

@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use crate::types::json;
 
+/// Of how many fields each is tried as the one at fault.
+const MOST_TRIED: usize = 32;
+
 /// Why an input was not understood.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}{what}", field.as_ref().map(|field| format!("{field}: ")).unwrap_or_default())]
@@ -33,10 +36,25 @@ pub(in crate::gate) fn parse<T: DeserializeOwned>(value: &Value) -> Result<T, Ba
     T::deserialize(value).or_else(|_| {
         serde_path_to_error::deserialize(value).map_err(|error| {
             let path = error.path().to_string();
+            let what = error.into_inner().to_string();
             let field = (path != "." && path != "?").then_some(path);
-            BadInput { field, what: error.into_inner().to_string() }
+            BadInput { field: field.or_else(|| at_fault::<T>(value, &what)), what }
         })
     })
+}
+
+/// The field without which an input is not wrong in this way any more: the path to one of a flattened part is lost.
+fn at_fault<T: DeserializeOwned>(value: &Value, what: &str) -> Option<String> {
+    let fields = value.as_object()?;
+    let cured = |name: &&String| {
+        let mut rest = fields.clone();
+        rest.remove(*name);
+        T::deserialize(Value::Object(rest)).err().is_none_or(|error| {
+            let error = error.to_string();
+            error != what && !error.contains(&format!("`{name}`"))
+        })
+    };
+    fields.keys().take(MOST_TRIED).find(cured).cloned()
 }
 
 /// Reads an input that is JSON still, in one go; nothing where that cannot be done.

@@ -1,6 +1,7 @@
 //! The company of a policy test, made into the world that the gate decides in: entities, facts and targets come from the
 //! very code that serves.
 
+use std::collections::BTreeMap;
 use std::str::FromStr as _;
 use std::sync::Arc;
 
@@ -62,13 +63,17 @@ pub(in crate::gate) struct Known<'a> {
     entities: Arc<Entities>,
 }
 
+/// The targets of one company that cases name: by operation, id, whether a switch is released, and which are engaged.
+type Staged<'f> = BTreeMap<(&'f str, &'f str, bool, &'f [KillScope]), Result<Target, String>>;
+
 impl Stage for Known<'_> {
     fn questions(&self, snapshot: &Arc<Snapshot>, fixture: &Fixture, cases: &[Case]) -> Vec<Result<Asked, String>> {
         let world = self.world(snapshot, fixture);
+        let mut staged = Staged::default();
         // Every case is asked about a company of its own.
         let question = |case| {
             effort::spend(10);
-            self.question(&world, fixture, case)
+            self.question(&world, (fixture, &mut staged), case)
         };
         cases.iter().map(question).collect()
     }
@@ -157,7 +162,12 @@ impl<'a> Known<'a> {
         world
     }
 
-    fn question(&self, world: &World, fixture: &Fixture, case: &Case) -> Result<Asked, String> {
+    fn question<'f>(
+        &self,
+        world: &World,
+        (fixture, staged): (&Fixture, &mut Staged<'f>),
+        case: &'f Case,
+    ) -> Result<Asked, String> {
         let mut world = world.clone();
         let now = case.around.now.unwrap_or(fixture.now);
         world.kills = Arc::new(case.around.kill.iter().map(|scope| (scope.clone(), kill(scope, now))).collect());
@@ -175,7 +185,12 @@ impl<'a> Known<'a> {
             return Err(format!("under: `{}` does not act under `{under}`: it has ended, or is another's", case.actor));
         }
         let about = self.about(&world, &case.op)?;
-        let target = target(fixture, &world, case, &caller, &about)?;
+        let find = || target(fixture, &world, case, &caller, &about);
+        let target = match &case.target {
+            // Whoever asks, it is the same.
+            Some(id) => staged.entry((&case.op, id, case.around.release, &case.around.kill)).or_insert_with(find).clone()?,
+            None => find()?,
+        };
         let input = case.around.input.as_ref();
         if let (Some(input), Some(entry)) = (input, self.entries.iter().find(|entry| entry.spec.name == case.op)) {
             entry.arguments().check(input).map_err(|what| format!("input: {what}"))?;

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::Reader;
+use crate::gate::decide::cache;
 use crate::gate::decide::question;
 use crate::gate::decide::world::Card;
 use crate::gate::declare::resource::{self, Resource};
@@ -64,8 +65,14 @@ impl<'a> Reader<'a> {
         if let Some(seen) = self.sights.borrow().get(id) {
             return *seen;
         }
-        let about = self.card(id).map_or_else(ActorId::system, |card| card.actor.id.clone());
-        let seen = self.sees(&Target::Actor(about));
+        // What is absent is asked about as what is hidden is.
+        let about = self.card(id).map(|card| card.actor.id.clone());
+        let target = Target::Actor(about.clone().unwrap_or_else(ActorId::system));
+        let look = || self.sees(&target);
+        let seen = match (about, self.world.resources.sight(&target)) {
+            (Some(about), Some(sight)) => cache::sees(self.world, self.caller, &about, sight, look),
+            _ => look(),
+        };
         self.sights.borrow_mut().insert(id.clone(), seen);
         seen
     }

@@ -28,6 +28,7 @@ pub use text::{Change, FileChange, PolicyChange, TextDiff, compare};
 pub use witness::{Witness, test_file};
 
 use super::finding::SCHEMA_FILE;
+use super::bundle::{is_policy, is_test};
 use super::{Answered, Bundle, Ruling, Snapshot, is_own};
 pub use crate::types::impact::{Budgets, Decision, Matrix, Newly, Over, Row, grouped};
 
@@ -49,6 +50,13 @@ impl Sides<'_> {
     /// Whether every file is the same, byte for byte.
     pub fn is_same(&self) -> bool {
         self.before.bundle == self.after.bundle
+    }
+
+    /// Whether they have the same types, kinds of approval and collections: then a question put to one side is one for the other.
+    pub fn have_same_types(&self) -> bool {
+        let is_rest = |file: &(&String, &String)| !is_policy(file.0) && !is_test(file.0);
+        let [before, after] = [self.before, self.after].map(|side| side.bundle.files.iter().filter(is_rest));
+        before.eq(after)
     }
 
     /// The operations that the two sides could answer differently. With another schema, all of the company's own.

@@ -73,9 +73,10 @@ pub fn search(sides: &Sides<'_>, stage: &(dyn Stage + Sync), most: usize) -> Sem
     let files = test_files(sides);
     let differing = concerned.len() + own.len();
     let share = (most / differing.max(1)).max(CHUNK);
+    let same_types = sides.have_same_types();
     let mut found = Semantic { identical: all.len() - differing, ..Semantic::default() };
     let searched = each(&concerned, |asking| {
-        let mut search = Search { sides, stage, asking, left: share, asked: 0, pairs: BTreeMap::new() };
+        let mut search = Search { sides, same_types, stage, asking, left: share, asked: 0, pairs: BTreeMap::new() };
         let cut = (!search.run(&files)).then(|| asking.operation.clone());
         (cut, search.asked, search.pairs)
     });
@@ -174,6 +175,8 @@ fn test_files(sides: &Sides<'_>) -> Vec<TestFixture> {
 
 struct Search<'a> {
     sides: &'a Sides<'a>,
+    /// Whether a question put to one side is one for the other.
+    same_types: bool,
     stage: &'a (dyn Stage + Sync),
     asking: &'a Asking,
     left: usize,
@@ -253,8 +256,11 @@ impl Search<'_> {
         let questions = self.stage.questions(if knows { after } else { before }, fixture, &cases);
         for (case, asked) in cases.iter().zip(questions) {
             let Ok(asked) = asked else { continue };
-            let (old, new) = (Answer::of(&asked.answer(before)), Answer::of(&asked.answer(after)));
-            self.note(fixture, case, old, new);
+            let (old, new) = match self.same_types {
+                true => asked.answers(before, after),
+                false => (asked.answer(before), asked.answer(after)),
+            };
+            self.note(fixture, case, Answer::of(&old), Answer::of(&new));
         }
         whole
     }

@@ -77,8 +77,11 @@ impl Asked {
         let asked =
             || snapshot.decide_for(&self.question(slice, &self.action, &self.granted), &self.givers, For::Doing);
         let ruling = self.refused.clone().unwrap_or_else(asked);
+        // The read by which it is seen may be the very question.
+        let is_same = self.refused.is_none() && self.givers.is_empty() && self.granted.is_empty();
+        let same = self.sight.as_ref().filter(|sight| is_same && **sight == self.action).map(|_| ruling.clone());
         let seeing = |sight| snapshot.decide_for(&self.question(slice, sight, &[]), &self.givers, For::Seeing);
-        Answered::of(ruling, || self.sight.as_ref().map(seeing))
+        Answered::of(ruling, || same.or_else(|| self.sight.as_ref().map(seeing)))
     }
 
     fn question<'a>(&'a self, entities: &'a Slice, action: &'a EntityUid, approvals: &'a [String]) -> Question<'a> {

@@ -155,7 +155,7 @@ export const actorRead = <ThrowOnError extends boolean = false>(options: Options
 });
 
 /**
- * Change a person's role, anybody's team or name, or a team's lead.
+ * Change a person's role, anybody's team or name, a team's lead, or an agent's owner.
  */
 export const actorUpdate = <ThrowOnError extends boolean = false>(options: Options<ActorUpdateData, ThrowOnError>) => (options.client ?? client).patch<ActorUpdateResponses, ActorUpdateErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

@@ -3065,6 +3065,10 @@ export type NewStanding = {
      * Of a team: nobody leads it any more.
      */
     no_lead?: boolean;
+    /**
+     * Of an agent: the person who answers for it.
+     */
+    owner?: ActorId;
 };
 
 /**
@@ -7426,6 +7430,10 @@ export type ActorUpdateData = {
          * Of a team: nobody leads it any more.
          */
         no_lead?: boolean;
+        /**
+         * Of an agent: the person who answers for it.
+         */
+        owner?: ActorId;
     };
     headers?: {
         /**

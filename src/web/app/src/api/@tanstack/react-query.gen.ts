@@ -331,7 +331,7 @@ export const actorReadOptions = (options: Options<ActorReadData>) => queryOption
 });
 
 /**
- * Change a person's role, anybody's team or name, or a team's lead.
+ * Change a person's role, anybody's team or name, a team's lead, or an agent's owner.
  */
 export const actorUpdateMutation = (options?: Partial<Options<ActorUpdateData>>): UseMutationOptions<ActorUpdateResponse, ActorUpdateError, Options<ActorUpdateData>> => {
     const mutationOptions: UseMutationOptions<ActorUpdateResponse, ActorUpdateError, Options<ActorUpdateData>> = {

@@ -134,7 +134,7 @@ const ROLES: Role[] = ['member', 'lead', 'steward', 'auditor', 'admin'];
 function Edit({ actor }: { actor: ShownActor }) {
   const [isOpen, setOpen] = useState(false);
   const { all } = useActors();
-  const [fields, setFields] = useState({ name: actor.name, role: actor.role, team: actor.team ?? '', lead: actor.lead ?? '' });
+  const [fields, setFields] = useState({ name: actor.name, role: actor.role, team: actor.team ?? '', lead: actor.lead ?? '', owner: actor.owner ?? '' });
   const { act, busy } = useAct();
   const isTeam = actor.kind === 'team';
   const teams = all.filter(({ kind, id }) => kind === 'team' && id !== actor.id).map(({ id, name }) => ({ value: id, label: name || id }));
@@ -146,6 +146,7 @@ function Edit({ actor }: { actor: ShownActor }) {
       ...(fields.role !== actor.role ? { role: fields.role } : {}),
       ...(fields.team !== (actor.team ?? '') ? (fields.team ? { team: fields.team } : { no_team: true }) : {}),
       ...(isTeam && fields.lead !== (actor.lead ?? '') ? (fields.lead ? { lead: fields.lead } : { no_lead: true }) : {}),
+      ...(fields.owner && fields.owner !== actor.owner ? { owner: fields.owner } : {}),
     };
     if (Object.keys(body).length === 0) return setOpen(false);
     await act((headers) => actorUpdate({ path: { id: actor.id }, body, headers, throwOnError: true }), 'Changed');
@@ -161,6 +162,7 @@ function Edit({ actor }: { actor: ShownActor }) {
         {actor.kind === 'person' && <Select label="Role" data={ROLES} allowDeselect={false} value={fields.role} onChange={(role) => setFields({ ...fields, role: (role as Role) ?? actor.role })} />}
         <Select label="Team" data={teams} searchable clearable value={fields.team || null} onChange={(team) => setFields({ ...fields, team: team ?? '' })} />
         {isTeam && <Select label="Lead" data={people} searchable clearable value={fields.lead || null} onChange={(lead) => setFields({ ...fields, lead: lead ?? '' })} />}
+        {actor.kind === 'agent' && <Select label="Owner" data={people} searchable allowDeselect={false} value={fields.owner || null} onChange={(owner) => setFields({ ...fields, owner: owner ?? '' })} />}
       </FormDialog>
     </>
   );
