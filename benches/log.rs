@@ -33,7 +33,7 @@ fn main() {
     let start = Instant::now();
     let company = open(&support::options(dir.path())).unwrap();
     let started = start.elapsed();
-    let then = json!({ "op": "tick", "at": (events / 2).to_string() });
+    let then = json!({ "op": "tick", "at": events / 2 });
     let explain = || {
         let ana = Credential::Holder("ana".parse().unwrap());
         runtime.block_on(support::perform(&company.gate, ana, "policy.explain", then.clone()))

@@ -104,3 +104,31 @@ fn actor(name: &str) -> Result<ActorId, Refusal> {
 pub fn unknown(name: &str) -> Refusal {
     Refusal::new(Code::Unauthorized, format!("unknown actor {name}"))
 }
+
+/// What a refusal says of anything that is not there.
+pub const NOT_FOUND: &str = "not found";
+
+/// Fields by which an input names something.
+const NAMES: [&str; 14] = [
+    "actor",
+    "agent",
+    "collection",
+    "event",
+    "for",
+    "id",
+    "lead",
+    "name",
+    "owner",
+    "run",
+    "target",
+    "task",
+    "team",
+    "to",
+];
+
+/// What an input names, as the end of a sentence about what is not found.
+pub fn named_in(input: &Value) -> String {
+    let name = |field: &&str| Some(format!("{field} `{}`", input.get(*field)?.as_str()?));
+    let names: Vec<String> = NAMES.iter().filter_map(name).collect();
+    if names.is_empty() { String::new() } else { format!(", or not yours to see: {}", names.join(", ")) }
+}

@@ -207,8 +207,13 @@ impl Session {
                 LONGEST.as_secs()
             ));
         }
-        if let Some(refused) = answer.error.as_mut().filter(|refused| refused.code == Code::Unauthorized.name()) {
-            refused.message.push_str(&way_in(context));
+        match &mut answer.error {
+            Some(refused) if refused.code == Code::Unauthorized.name() => refused.message.push_str(&way_in(context)),
+            // The answer is the same whatever is not there: here it is known what was asked for.
+            Some(refused) if refused.code == Code::NotFound.name() && refused.message == call::NOT_FOUND => {
+                refused.message.push_str(&call::named_in(&ask.input));
+            }
+            _ => {}
         }
         Ok(answer)
     }

@@ -1,6 +1,7 @@
 //! `ok serve`: owns the state file, and answers over HTTP and over the admin socket until a signal ends it. A second
 //! signal does not wait.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -85,7 +86,12 @@ async fn serve(
     if let Some(problem) = &context.models().catalog.problem {
         return Err(Failure::Usage(problem.clone()));
     }
-    let cannot_listen = |error| Failure::new(format!("cannot listen on {bind}: {error}"));
+    let cannot_listen = |error: io::Error| match error.kind() {
+        io::ErrorKind::InvalidInput => {
+            Failure::Usage(format!("--bind: `{bind}` is no address and port, such as {}", config::BIND.default))
+        }
+        _ => Failure::new(format!("cannot listen on {bind}: {error}")),
+    };
     let listener = TcpListener::bind(bind).await.map_err(cannot_listen)?;
     let address = listener.local_addr().map_err(cannot_listen)?;
     let no_socket = |error| Failure::new(format!("cannot make the admin socket: {error}"));

@@ -19,7 +19,6 @@ use crate::store::kills;
 use crate::store::kills::events::KillSwitch;
 use crate::types::actor::KillScope;
 use crate::types::id::ActorId;
-use crate::types::near::nearest;
 use crate::types::refusal::{Code, Fault, Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::time::Time;
@@ -141,11 +140,7 @@ impl Change for Kill {
 /// That there is such a tool: in an emergency, a switch that stops nothing for a slip of the pen is the worst answer.
 fn stops_something(scope: &KillScope) -> Result<(), Refusal> {
     let KillScope::Tool(name) = scope else { return Ok(()) };
-    if tools::all().any(|tool| tool == name) {
-        return Ok(());
-    }
-    let near = nearest(name, tools::all()).map(|near| format!("; did you mean `tool:{near}`?")).unwrap_or_default();
-    Err(Refusal::field("scope", format!("there is no tool `{name}`{near}")))
+    tools::unknown(name, "tool:").map_or(Ok(()), |problem| Err(Refusal::field("scope", problem)))
 }
 
 /// How many runs have not ended of those whom a switch stops.

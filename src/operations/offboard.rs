@@ -173,8 +173,10 @@ fn successor(leaving: &Actor, named: Option<ActorId>, read: &Reader<'_>) -> Resu
         Some(id) if person(&id) => Ok(Some(id)),
         Some(id) => Err(Refusal::field("successor", format!("{id} is not a person who could take over"))),
         None => {
-            let team = leaving.team.as_ref().and_then(|team| read.card(team));
-            let above = team.into_iter().flat_map(|card| std::iter::once(&card.actor.id).chain(card.teams()));
+            // Whoever is in no team is followed by the lead above those that they lead.
+            let led = read.led_by(&leaving.id).map(|card| &card.actor.id);
+            let teams = leaving.team.iter().chain(led).filter_map(|team| read.card(team));
+            let above = teams.flat_map(|card| std::iter::once(&card.actor.id).chain(card.teams()));
             let mut leads = above.filter_map(|team| read.card(team)?.actor.lead.as_ref());
             Ok(leads.find(|lead| person(lead)).cloned())
         }

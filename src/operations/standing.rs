@@ -76,8 +76,7 @@ impl Change for Update {
         about: &[&ACTOR, &TEAM],
         events: &[RoleChanged::KIND, TeamChanged::KIND, ActorRenamed::KIND, LeadChanged::KIND, OwnerChanged::KIND],
     };
-    const SAYS: &'static str =
-        "changes {id}[: role {role}][: team {team}]{no_team?: no team|}[: lead {lead}]{no_lead?: no lead|}[: owner {owner}]";
+    const SAYS: &'static str = "changes {id}[: role {role}][: team {team}]{no_team?: no team|}[: lead {lead}]{no_lead?: no lead|}[: owner {owner}]";
     type Input = NewStanding;
     type Output = Actor;
 

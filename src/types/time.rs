@@ -36,9 +36,13 @@ impl fmt::Display for Time {
 impl FromStr for Time {
     type Err = String;
     fn from_str(text: &str) -> Result<Time, String> {
-        let at = jiff::Timestamp::from_str(text).map_err(|_| match jiff::civil::DateTime::from_str(text) {
-            Ok(at) if at.year() == 9999 => format!("`{text}` is later than the last time, {}", jiff::Timestamp::MAX),
-            _ => format!("`{text}` is not an RFC 3339 time, such as 2026-11-20T09:00:00Z"),
+        let at = jiff::Timestamp::from_str(text).map_err(|_| {
+            match jiff::civil::DateTime::from_str(text.trim_end_matches('Z')) {
+                Ok(at) if at.year() == 9999 => {
+                    format!("`{text}` is later than the last time, {}", jiff::Timestamp::MAX)
+                }
+                _ => format!("`{text}` is not an RFC 3339 time, such as 2026-11-20T09:00:00Z"),
+            }
         })?;
         Ok(Time(at.as_millisecond()))
     }

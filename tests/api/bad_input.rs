@@ -242,7 +242,9 @@ async fn numbers_beyond_their_type_are_refused() {
     }
     for query in ["limit=99999999999999999999", "limit=4294967297", "limit=0x10", "limit=1.0", "limit=", "limit=-1"] {
         let answer = test.get(&format!("/actors?{query}"), &test.admin).await;
-        assert!(answer.status == 400 && answer.text().contains("limit: invalid"), "{query}: {}", answer.text());
+        let names =
+            ["limit: invalid value", "limit: must be a whole number"].iter().any(|it| answer.text().contains(it));
+        assert!(answer.status == 400 && names, "{query}: {}", answer.text());
     }
 }
 

@@ -53,7 +53,10 @@ async fn a_trial_counts_what_would_come_out_otherwise_and_changes_no_answer() {
     let other = tested(&test, &opened()).await;
     assert_eq!(step(&test, &other, "canary", terms).await.error(), format!("409 conflict {id} is tried already"));
     let early = step(&test, &id, "promote", json!({})).await;
-    assert_eq!(early.error(), "409 conflict its trial has seen 4 of 5 decisions");
+    assert_eq!(
+        early.error(),
+        "409 conflict its trial has seen 4 of 5 decisions; wait for them, or ask for fewer in another canary (`min_decisions`)"
+    );
     for _ in 0..3 {
         assert_eq!(test.get("/inbox", &test.admin).await.status, 200);
     }

@@ -100,7 +100,10 @@ async fn what_cannot_be_given_is_refused_by_field() {
         (json!({ "to": "bot", "authority": "act", "scope": ["token.steal"] }), "there are token.*, token.issue"),
         (json!({ "to": "bot", "authority": "act", "scope": ["nothing"] }), "there are *, access.*"),
         (json!({ "to": "bot", "authority": "act", "tools": many }), "tools: must have at most 50"),
-        (json!({ "to": "bot", "authority": "act", "tools": ["Mail Send"] }), "tools: `Mail Send` is not"),
+        (
+            json!({ "to": "bot", "authority": "act", "tools": ["mail.sent"] }),
+            "tools: there is no tool `mail.sent`; did you mean `mail.send`?",
+        ),
         (json!({ "to": "bot", "authority": "act", "budget_cents": -1 }), "budget_cents: must be 0 to"),
         (json!({ "to": "bot", "authority": "act", "budget_cents": i64::MAX }), "budget_cents: must be 0 to"),
         (json!({ "to": "bot", "authority": "act", "expires_at": late }), "expires_at: must be"),
@@ -148,7 +151,7 @@ async fn what_is_handed_on_is_never_wider() {
     for (more, told) in [
         (json!({ "scope": ["actor.read", "token.list"] }), "scope: you were not given `token.list`"),
         (json!({ "scope": ["*"] }), "scope: you were not given"),
-        (json!({ "tools": ["pay"] }), "tools: you were not given `pay`"),
+        (json!({ "tools": ["echo.once"] }), "tools: you were not given `echo.once`"),
         (json!({ "ttl": "3d" }), "expires_at: must not be after"),
         (json!({ "budget_cents": 101 }), "budget_cents: must be at most 100"),
         (json!({ "budget_cents": null }), "budget_cents: must be given, at most 100"),

@@ -106,8 +106,13 @@ async fn after_a_lead_comes_the_lead_of_the_team_above() {
     test.add("team:ops", "team", json!({ "lead": "lea", "team": "team:all" })).await;
     let joined = test.call("PATCH", "/actors/lea", &test.admin, Some(json!({ "team": "team:ops" }))).await;
     assert_eq!(joined.status, 200, "{}", joined.text());
+    // Whoever is in no team themselves, by the teams that they lead.
+    test.add("leo", "person", json!({ "role": "lead" })).await;
+    test.add("team:lab", "team", json!({ "lead": "leo", "team": "team:ops" })).await;
+    let left = test.post("/actors/leo/offboard", &test.admin, json!({})).await.json();
+    assert_eq!((&left["successor"], &left["teams_handed_on"]), (&json!("lea"), &json!(["team:lab"])));
     let left = test.post("/actors/lea/offboard", &test.admin, json!({})).await.json();
-    assert_eq!((&left["successor"], &left["teams_handed_on"]), (&json!("eve"), &json!(["team:ops"])));
+    assert_eq!((&left["successor"], &left["teams_handed_on"]), (&json!("eve"), &json!(["team:lab", "team:ops"])));
 }
 
 #[tokio::test]

@@ -125,8 +125,7 @@ async fn a_call_that_waits_against_what_its_plan_expects_fails_the_run_before_an
             json!({ "call": { "tool": "task.create", "with": { "title": "t", "owner": "mia" }, "expect": expected } });
         let id = asked(&test, &cast.mia, json!([create, { "say": "never" }])).await;
         let failed = run(&test, &id).await;
-        let message =
-            format!("step 1 (task.create): the plan expects {expected}, the gate said needs_approval");
+        let message = format!("step 1 (task.create): the plan expects {expected}, the gate said needs_approval");
         assert_eq!(failed["error"], json!({ "code": "failed", "message": message }), "{failed}");
         let pending = test.get("/approvals?status=pending", &test.admin).await.json();
         assert_eq!(pending, json!([]), "its request ends with it");

@@ -47,7 +47,8 @@ async fn leads_change_names_alone_and_teams_with_approval_but_no_roles() {
     assert_eq!(role.error(), "403 denied policy denied actor.update: only admins change roles");
     assert_eq!(set(&test, &cast.lea, "max", json!({ "name": "Max" })).await.status, 403, "of another team");
     let asked = set(&test, &cast.lea, "mia", json!({ "team": "team:dev" })).await;
-    let why = "202 needs_approval actor.update needs approval (admin): another team, lead or owner needs an admin's approval";
+    let why =
+        "202 needs_approval actor.update needs approval (admin): another team, lead or owner needs an admin's approval";
     assert_eq!(asked.error(), why);
     assert!(told(&test, &test.admin).await.contains(&"lea changes mia: team team:dev: waits for you".into()));
     let path = format!("/approvals/{}", asked.json()["approval"].as_str().unwrap());
@@ -154,7 +155,8 @@ async fn who_is_needed_keeps_their_role() {
 async fn what_is_wrong_with_a_change_is_told_at_once() {
     let test = Test::new().await;
     test.cast().await;
-    let wrong = json!({ "role": "agent", "team": "team:none", "no_team": true, "name": "", "lead": "lea", "owner": "lea" });
+    let wrong =
+        json!({ "role": "agent", "team": "team:none", "no_team": true, "name": "", "lead": "lea", "owner": "lea" });
     assert_eq!(
         set(&test, &test.admin, "mia", wrong).await.json()["problems"],
         json!([

@@ -54,8 +54,8 @@ async fn what_is_amiss_with_a_task_is_told_with_its_field() {
     let cast = test.cast().await;
     let long = "x".repeat(201);
     for (new, told) in [
-        (json!({ "title": " " }), "422 invalid title: must have 1 to 200 characters"),
-        (json!({ "title": long }), "422 invalid title: must have 1 to 200 characters"),
+        (json!({ "title": " " }), "422 invalid title: must have 1 to 200 characters, in one line"),
+        (json!({ "title": long }), "422 invalid title: must have 1 to 200 characters, in one line"),
         (
             json!({ "title": "t", "owner": "team:ops" }),
             "422 invalid owner: teams do not act; name a person or an agent",

@@ -113,7 +113,8 @@ fn said(failure: Failure) -> String {
 }
 
 fn problems(refused: &Refused) -> String {
-    std::iter::once(&refused.message).chain(&refused.problems).map(String::as_str).collect::<Vec<_>>().join("; ")
+    let more = refused.problems.iter().filter(|problem| !refused.message.contains(problem.as_str()));
+    std::iter::once(&refused.message).chain(more).map(String::as_str).collect::<Vec<_>>().join("; ")
 }
 
 /// `2 added, 1 changed; looser for lead on policy.export`

@@ -13,7 +13,7 @@ use crate::gate::decide::question;
 use crate::gate::declare::operation::{Call, Entry, Prepared};
 use crate::gate::declare::target::Target;
 use crate::gate::write::decision::note;
-use crate::gate::write::draft::{Behalf, Draft, Drafted};
+use crate::gate::write::draft::{Behalf, Draft, Drafted, Part};
 use crate::gate::write::idempotency;
 use crate::gate::write::permit::Grant;
 use crate::gate::write::steps::Step;
@@ -71,7 +71,18 @@ impl Draft<'_> {
         let gate = note(read.world(), entry, &caller, (&target, input), granted, &ruling);
         let grant = Grant { caller: caller.clone(), now: read.now(), because: because.clone() };
         let mut nested = self.nested(&read, &entry.spec, granted);
-        let done = act.run(grant, &mut nested)?;
+        let done = match act.run(grant, &mut nested) {
+            Ok(done) => done,
+            Err(stop) => {
+                return match nested.stopped_by(&stop) {
+                    Some(Part { ruling: ruling @ Ruling::NeedsApproval { .. }, .. }) => {
+                        let more = ruling.kinds().join(" and ");
+                        Ok(Redeemed::Stale(format!("by now it takes the approval {more}, too: {}", ruling.reason())))
+                    }
+                    _ => Err(stop),
+                };
+            }
+        };
         let mut events = nested.into_outcome().events;
         let step = Step { caller: &caller, spec: &entry.spec, target: &target };
         let taken = step.completed(events.iter().map(|drafted| &drafted.event), &done.body, read.labels());

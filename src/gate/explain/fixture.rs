@@ -188,7 +188,9 @@ impl<'a> Known<'a> {
         let find = || target(fixture, &world, case, &caller, &about);
         let target = match &case.target {
             // Whoever asks, it is the same.
-            Some(id) => staged.entry((&case.op, id, case.around.release, &case.around.kill)).or_insert_with(find).clone()?,
+            Some(id) => {
+                staged.entry((&case.op, id, case.around.release, &case.around.kill)).or_insert_with(find).clone()?
+            }
             None => find()?,
         };
         let input = case.around.input.as_ref();

@@ -50,7 +50,9 @@ impl Reader<'_> {
             return ruling;
         }
         while !matches!(ruling, Ruling::Deny { .. }) {
-            let Some(part) = self.part_in_the_way(entry, input, &ruling).filter(|part| tells(&part.target)) else { break };
+            let Some(part) = self.part_in_the_way(entry, input, &ruling).filter(|part| tells(&part.target)) else {
+                break;
+            };
             let known = ruling.kinds().len();
             ruling = match part.ruling {
                 denied @ Ruling::Deny { .. } => return denied,

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::query::record_at;
+use super::shown::Shape;
 use crate::gate::{Brief, Directory, FactSpec, Reader, Resource, Staged, Target, Thing};
 use crate::policy::brain::kind_of;
 use crate::policy::testing::Row;
@@ -35,7 +36,7 @@ pub static RECORD: Resource = Resource {
         FactSpec::number("version", "1 for a new one"),
     ],
     staged: Staged::Open { list: "brain", read: of_row },
-    brief: Resource::says_nothing,
+    brief: as_it_is,
     find,
     state,
 };
@@ -60,6 +61,24 @@ pub static PROPOSAL: Resource = Resource {
         Ok(serde_json::json!(proposal.map(|proposal| version(&proposal.collection)).transpose()?))
     },
 };
+
+/// A record as it is before it is written to, as far as the reader may read it.
+fn as_it_is(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
+    for of in read.all_collections() {
+        let Some(record) = read.record(of, &target.id())? else { continue };
+        let shown = match Shape::whole(of, read).record(record, read) {
+            Ok(shown) => shown,
+            Err(Stop::Failed(fault)) => return Err(fault),
+            Err(Stop::Refused(_)) => break,
+        };
+        let value = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let fields: Vec<String> = shown.fields.iter().map(|(name, one)| format!("{name}: {}", value(one))).collect();
+        let withheld = (!shown.withheld.is_empty()).then(|| ("withheld", shown.withheld.join(", ")));
+        let now = [("version", shown.version.to_string()), ("as it is", fields.join("\n"))];
+        return Ok(now.into_iter().chain(withheld).collect());
+    }
+    Ok(Brief::new())
+}
 
 fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
     let Some(proposal) = read.proposal(&target.id())? else { return Ok(Brief::new()) };

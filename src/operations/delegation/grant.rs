@@ -11,13 +11,13 @@ use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations;
 use crate::operations::actor::ACTOR;
 use crate::operations::company::COMPANY;
+use crate::operations::run::tools;
 use crate::operations::scope;
 use crate::operations::token::span;
 use crate::policy::Ruling;
 use crate::store::actors::Status;
 use crate::store::delegations::Delegation;
 use crate::store::delegations::events::DelegationGranted;
-use crate::types::actor::KillScope;
 use crate::types::delegation::{Authority, DelegationStatus, MOST_CENTS, Terms};
 use crate::types::id::{ActorId, Id, Kind};
 use crate::types::operations::{MOST_NAMES, Operations};
@@ -117,8 +117,8 @@ fn terms(
     let tools: BTreeSet<String> = input.tools.into_iter().collect();
     problems.extend(scope::problem(&scope, read));
     problems.extend((tools.len() > MOST_NAMES).then(|| format!("tools: must have at most {MOST_NAMES} names")));
-    let bad_tool = tools.iter().find(|name| format!("tool:{name}").parse::<KillScope>().is_err());
-    problems.extend(bad_tool.map(|name| format!("tools: `{}` is not a tool's name", cut(name))));
+    let unknown = tools.iter().take(MOST_NAMES).find_map(|name| tools::unknown(&cut(name), ""));
+    problems.extend(unknown.map(|problem| format!("tools: {problem}")));
     if input.budget_cents.is_some_and(|cents| !(0..=MOST_CENTS).contains(&cents)) {
         problems.push(format!("budget_cents: must be 0 to {MOST_CENTS}"));
     }

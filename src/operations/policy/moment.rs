@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -40,8 +42,15 @@ impl FromStr for Moment {
     type Err = <Time as FromStr>::Err;
 
     fn from_str(text: &str) -> Result<Moment, Self::Err> {
-        text.parse().map_or_else(|_| text.parse().map(Moment::Time), |seq| Ok(Moment::Event(seq)))
+        text.parse().map_or_else(|_| time(text), |seq| Ok(Moment::Event(seq)))
     }
+}
+
+/// A time, or a day, which is its beginning in UTC.
+fn time(text: &str) -> Result<Moment, String> {
+    let day = Date::from_str(text).and_then(|day| day.to_zoned(TimeZone::UTC));
+    let time = day.map(|midnight| Time(midnight.timestamp().as_millisecond()));
+    time.or_else(|_| text.parse()).map(Moment::Time)
 }
 
 impl Serialize for Moment {
@@ -58,7 +67,7 @@ impl<'de> Deserialize<'de> for Moment {
         let value = Value::deserialize(from)?;
         match (value.as_i64(), value.as_str()) {
             (Some(seq), _) => Ok(Moment::Event(seq)),
-            (None, Some(text)) => text.parse().map(Moment::Time).map_err(D::Error::custom),
+            (None, Some(text)) => time(text).map_err(D::Error::custom),
             (None, None) => Err(D::Error::custom("must be the number of an event, or an RFC 3339 time")),
         }
     }

@@ -14,6 +14,7 @@ use crate::types::actor::KillScope;
 use crate::types::caller::{Caller, Who};
 use crate::types::id::{ActorId, Id};
 use crate::types::impact::Decision;
+use crate::types::near::nearest;
 use crate::types::refusal::{Refusal, Stop};
 
 /// The delegation that somebody's call would be made under: one that the asker may see.
@@ -39,7 +40,11 @@ pub(super) enum About<'a> {
 
 /// The operation of a name.
 pub(super) fn entry(name: &str) -> Result<&'static Entry, Refusal> {
-    let unknown = || Refusal::field("op", format!("there is no operation `{name}`"));
+    let all = || operations::ALL.iter().map(|entry| entry.spec.name);
+    let unknown = || {
+        let near = nearest(name, all()).map(|near| format!("; did you mean `{near}`?"));
+        Refusal::field("op", format!("there is no operation `{name}`{}", near.unwrap_or_default()))
+    };
     operations::ALL.iter().find(|entry| entry.spec.name == name).ok_or_else(unknown)
 }
 

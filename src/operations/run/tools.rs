@@ -11,6 +11,7 @@ use crate::policy::Ruling;
 use crate::types::actor::KillScope;
 use crate::types::chat::Offered;
 use crate::types::id::ActorId;
+use crate::types::near::nearest;
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
 use crate::types::work::ToolEffect;
@@ -23,6 +24,15 @@ pub fn is_tool(name: &str, read: &Reader<'_>) -> bool {
 /// Every tool that there may be, also where this server has not been given it.
 pub fn all() -> impl Iterator<Item = &'static str> {
     operations::ALL.iter().filter(|entry| may_be(entry)).map(|entry| entry.spec.name)
+}
+
+/// Why a name, which stands behind this word, is no tool's: with the one that may have been meant.
+pub fn unknown(name: &str, word: &str) -> Option<String> {
+    if all().any(|tool| tool == name) {
+        return None;
+    }
+    let near = nearest(name, all()).map(|near| format!("; did you mean `{word}{near}`?")).unwrap_or_default();
+    Some(format!("there is no tool `{name}`{near}"))
 }
 
 fn may_be(entry: &Entry) -> bool {

@@ -82,8 +82,8 @@ impl Change for Create {
     fn run(permit: Permit<Self>, input: NewTask, draft: &mut Draft<'_>) -> Result<WholeTask, Stop> {
         let NewTask { title, goal, owner: wanted, priority, due_at, parent, sla } = input;
         let mut problems = Vec::new();
-        if title.trim().is_empty() || title.chars().count() > LONGEST_TITLE {
-            problems.push(format!("title: must have 1 to {LONGEST_TITLE} characters"));
+        if title.trim().is_empty() || title.chars().count() > LONGEST_TITLE || title.chars().any(char::is_control) {
+            problems.push(format!("title: must have 1 to {LONGEST_TITLE} characters, in one line"));
         }
         if goal.len() > LONGEST_TEXT {
             problems.push(format!("goal: must have at most {LONGEST_TEXT} bytes"));

@@ -52,7 +52,7 @@ pub struct IssuedToken {
     pub actor: ActorId,
     pub label: String,
     pub scopes: Scopes,
-    /// `full access`, or `limited to <scopes>`.
+    /// `full access`, `limited to <scopes>`, or `the agent API alone` of an outside agent.
     pub access: String,
     pub expires_at: Time,
 }
@@ -115,7 +115,7 @@ pub fn issue(
         issuer,
         expires_at,
     })?;
-    let (token, access) = (plain.reveal().to_owned(), access(&scopes));
+    let (token, access) = (plain.reveal().to_owned(), access(&holder, &scopes, draft.read()));
     Ok(IssuedToken { id, token, kind: "api".into(), actor: holder, label, scopes, access, expires_at })
 }
 

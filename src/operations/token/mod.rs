@@ -13,6 +13,7 @@ use crate::operations::actor::{ACTOR, TEAM};
 use crate::operations::company::COMPANY;
 use crate::store::tokens::events::{TokenNarrowed, TokenRevoked};
 use crate::store::tokens::{self, Token};
+use crate::types::actor::ActorKind;
 use crate::types::id::{ActorId, Id};
 use crate::types::page::{Page, PageQuery};
 use crate::types::refusal::{Refusal, Stop};
@@ -68,18 +69,25 @@ pub struct ListedToken {
     pub kind: ListedKind,
     pub label: String,
     pub scopes: Scopes,
-    /// `full access`, or `limited to <scopes>`.
+    /// `full access`, `limited to <scopes>`, or `the agent API alone` of an outside agent.
     pub access: String,
     pub status: TokenStatus,
     pub created_at: Time,
     pub expires_at: Time,
 }
 
-fn access(scopes: &Scopes) -> String {
-    if scopes.is_empty() { "full access".into() } else { format!("limited to {}", listed(scopes)) }
+fn access(holder: &ActorId, scopes: &Scopes, read: &Reader<'_>) -> String {
+    let is_outside = read.card(holder).is_some_and(|card| card.actor.kind == ActorKind::OutsideAgent);
+    match scopes.is_empty() {
+        // What runs elsewhere reaches no route of the workspace.
+        true if is_outside => "the agent API alone".into(),
+        true => "full access".into(),
+        false => format!("limited to {}", listed(scopes)),
+    }
 }
 
-fn row(token: Token, now: Time) -> ListedToken {
+fn row(token: Token, read: &Reader<'_>) -> ListedToken {
+    let now = read.now();
     let status = match token.ended {
         _ if now >= token.expires_at => TokenStatus::Expired,
         true => TokenStatus::Revoked,
@@ -87,7 +95,7 @@ fn row(token: Token, now: Time) -> ListedToken {
     };
     ListedToken {
         kind: ListedKind { r#type: "api" },
-        access: access(&token.scopes),
+        access: access(&token.holder, &token.scopes, read),
         status,
         id: token.id,
         actor: token.holder,
@@ -125,7 +133,7 @@ impl Query for List {
             Some(of) => read.list_of(&tokens::LIST, of, &input.page, what, |token| seen(token) && read.knows(of))?,
             None => read.list(&tokens::LIST, &input.page, what, seen)?,
         };
-        Ok(Page { rows: page.rows.into_iter().map(|token| row(token, read.now())).collect(), next: page.next })
+        Ok(Page { rows: page.rows.into_iter().map(|token| row(token, read)).collect(), next: page.next })
     }
 
     fn next(output: &Page<ListedToken>) -> Option<String> {
@@ -261,6 +269,6 @@ impl Change for Narrow {
         if wanted != token.scopes {
             draft.record(TokenNarrowed { id, holder, scopes: wanted.clone() })?;
         }
-        Ok(row(Token { scopes: wanted, ..token }, draft.now()))
+        Ok(row(Token { scopes: wanted, ..token }, draft.read()))
     }
 }

@@ -27,8 +27,8 @@ pub use terms::{Moved, Term, moved, terms};
 pub use text::{Change, FileChange, PolicyChange, TextDiff, compare};
 pub use witness::{Witness, test_file};
 
-use super::finding::SCHEMA_FILE;
 use super::bundle::{is_policy, is_test};
+use super::finding::SCHEMA_FILE;
 use super::{Answered, Bundle, Ruling, Snapshot, is_own};
 pub use crate::types::impact::{Budgets, Decision, Matrix, Newly, Over, Row, grouped};
 
