@@ -69,7 +69,7 @@ fn carried_out(approval: &ShownApproval) -> Exit {
 
 fn decided(approval: &ShownApproval) -> Result<(), Failure> {
     // What was decided about first: an id alone tells nobody whether it was the one that they meant.
-    show::text(&show::said(&approval.summary))?;
+    show::text(&show::said(&what(approval)))?;
     arguments(&approval.args, &approval.withheld)?;
     show::text(&format!("{} {}", approval.id, approval.status))?;
     approval.stale.iter().try_for_each(|why| show::text(&show::said(why)))?;
@@ -98,7 +98,7 @@ struct Resulting<'a> {
 
 fn listed(approvals: &Page<ShownApproval>) -> Result<(), Failure> {
     let rows: Vec<Waiting<'_>> = approvals.rows.iter().map(Waiting::of).collect();
-    let columns = columns!(Waiting<'_>; approval.id, approval.status, approval.summary, waits_for, approval.expires_at);
+    let columns = columns!(Waiting<'_>; approval.id, approval.status, summary, waits_for, approval.expires_at);
     if rows.is_empty() { show::text("no approvals") } else { show::rows(columns, &rows) }
 }
 
@@ -106,6 +106,8 @@ fn listed(approvals: &Page<ShownApproval>) -> Result<(), Failure> {
 #[derive(Serialize)]
 struct Waiting<'a> {
     approval: &'a ShownApproval,
+    /// What would be done, and what that is called.
+    summary: String,
     waits_for: Option<String>,
 }
 
@@ -115,8 +117,15 @@ impl Waiting<'_> {
         if open.is_empty() {
             open = "one of those who have agreed, to agree once more".into();
         }
-        Waiting { approval, waits_for: (approval.status == ApprovalStatus::Pending).then_some(open) }
+        let waits_for = (approval.status == ApprovalStatus::Pending).then_some(open);
+        Waiting { approval, summary: what(approval), waits_for }
     }
+}
+
+/// What would be done, as a sentence, and what people call the thing that it is about.
+fn what(approval: &ShownApproval) -> String {
+    let title = approval.title.as_ref().map(|title| format!(" («{title}»)")).unwrap_or_default();
+    format!("{}{title}", approval.summary)
 }
 
 /// Of a kind that is not given yet, who may give it and has not decided.
@@ -132,7 +141,7 @@ fn missing(kind: &Needed) -> Option<String> {
 fn shown(approval: &ShownApproval) -> Result<(), Failure> {
     let fields = columns!(
         Waiting<'_>;
-        approval.id, approval.status, approval.summary, approval.action, approval.resource, approval.actor,
+        approval.id, approval.status, summary, approval.action, approval.resource, approval.actor,
         approval.on_behalf_of, approval.under, approval.reason
     );
     let waiting = Waiting::of(approval);

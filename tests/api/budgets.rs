@@ -15,6 +15,7 @@ use ok::types::models::ProviderKind;
 use ok::types::time::{DAY, HOUR};
 use serde_json::{Value, json};
 
+use super::brain::put_into_force;
 use super::delegations::{Given, all};
 use super::runs::{accounted_for, company, go_on, run};
 use super::thinking;
@@ -129,6 +130,19 @@ async fn an_agent_whose_run_is_held_asks_for_more_and_goes_on_once_its_lead_agre
         [format!("bot lets {id} spend 20 cents")]
     );
     let path = format!("/approvals/{}", waiting[0].1);
+    // The task's title says what the run is, to whoever may see it.
+    assert_eq!(test.get(&path, &cast.lea).await.json()["title"], "asked of bot");
+    let mut files = test.get("/policy/export", &test.admin).await.json()["files"].as_object().unwrap().clone();
+    files.retain(|path, _| !path.starts_with("tests/"));
+    let hidden = r#"@id("hidden") @reason("not for lea")
+forbid (principal == Ok::Actor::"lea", action == Ok::Action::"run.read", resource);"#;
+    files.insert("hidden.cedar".into(), hidden.into());
+    files.insert(
+        "tests/one.yaml".into(),
+        "actors: [{id: ana, role: admin}]\ncases: [{actor: ana, op: tick, expect: allow}]\n".into(),
+    );
+    assert_eq!(put_into_force(&test, json!(files)).await.status, 200);
+    assert_eq!(test.get(&path, &cast.lea).await.json()["title"], Value::Null);
     assert_eq!(test.post(&path, &cast.mia, json!({ "decision": "approve" })).await.status, 404, "no lead");
     let decided = test.post(&path, &cast.lea, json!({ "decision": "approve" })).await;
     assert_eq!(decided.json()["status"], "used", "{}", decided.text());

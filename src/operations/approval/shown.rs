@@ -24,6 +24,10 @@ pub struct ShownApproval {
     /// What it is about.
     #[schemars(extend("x-names" = "reference"))]
     pub resource: String,
+    /// What that is called, where its id does not say it and as far as the caller may see it: the reason of a change, the title
+    /// of a task or of a run's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// Who asked.
     pub actor: ActorId,
     /// On whose behalf, the nearest first.
@@ -171,6 +175,7 @@ pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> ShownApproval {
     let (args, withheld) = arguments(&approval, read);
     ShownApproval {
         approvers: needed(&approval, read),
+        title: title(&approval, read),
         decisions: decisions.collect(),
         status: now_is(&approval, read.now()),
         id: approval.id,
@@ -190,6 +195,14 @@ pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> ShownApproval {
         result: None,
         stale: approval.stale,
     }
+}
+
+/// What people call the thing that it is about.
+fn title(approval: &Approval, read: &Reader<'_>) -> Option<String> {
+    let entry = crate::operations::ALL.iter().find(|entry| entry.spec.name == approval.operation)?;
+    let found = entry.spec.about.iter().find_map(|noun| (noun.find)(&approval.target, read).ok().flatten());
+    let target = found.filter(|target| read.sees(target))?;
+    (read.resource(&target)?.title)(&target, read).ok().flatten()
 }
 
 /// Its state; what has run out is expired, whether or not the tick has noted it.

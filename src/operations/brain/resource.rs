@@ -19,6 +19,7 @@ pub static COLLECTION: Resource = Resource {
     own: None,
     facts: &[],
     staged: Staged::Rows { list: "collections", complete: |thing, _| thing },
+    title: Resource::untitled,
     brief: Resource::says_nothing,
     find: |id, read| Ok(read.collection(id).map(|of| read.collection_target(of.name()))),
     state: |target, read| Ok(serde_json::json!(read.collection_version(&target.id())?)),
@@ -36,6 +37,7 @@ pub static RECORD: Resource = Resource {
         FactSpec::number("version", "1 for a new one"),
     ],
     staged: Staged::Open { list: "brain", read: of_row },
+    title: Resource::untitled,
     brief: as_it_is,
     find,
     state,
@@ -53,6 +55,7 @@ pub static PROPOSAL: Resource = Resource {
             .one_of("proposed", || ProposalStatus::ALL.iter().map(|status| status.name()).collect()),
     ],
     staged: Staged::Rows { list: "schema_proposals", complete: |thing, _| thing },
+    title: |target, read| Ok(read.proposal(&target.id())?.map(|proposal| proposal.reason)),
     brief,
     find: |id, read| Ok(read.proposal(id)?.map(|proposal| read.proposal_target(&proposal))),
     state: |target, read| {

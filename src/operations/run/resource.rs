@@ -26,10 +26,16 @@ pub static RUN: Resource = Resource {
         FactSpec::actors("leads", "who leads the agent's team").linked().derived(),
     ],
     staged: Staged::Rows { list: "runs", complete: |thing, company| with_leads(thing, "agent", company) },
+    title,
     brief,
     find,
     state,
 };
+
+fn title(target: &Target, read: &Reader<'_>) -> Result<Option<String>, Fault> {
+    let task = read.run(&target.id())?.map(|run| read.task(&run.task)).transpose()?;
+    Ok(task.flatten().map(|task| task.title))
+}
 
 fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
     let Some(run) = read.run(&target.id())? else { return Ok(Brief::new()) };

@@ -16,6 +16,7 @@ pub static VIEW: Resource = Resource {
         FactSpec::team("team", "which alone it is for").optional(),
     ],
     staged: Staged::Rows { list: "views", complete: |thing, _| thing },
+    title: Resource::untitled,
     brief: Resource::says_nothing,
     find,
     state,

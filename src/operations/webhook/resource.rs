@@ -18,6 +18,7 @@ pub static WEBHOOK: Resource = Resource {
         FactSpec::flag("held", "a kill switch stops its owner").derived(),
     ],
     staged: Staged::Rows { list: "webhooks", complete },
+    title: Resource::untitled,
     brief: Resource::says_nothing,
     find,
     state,

@@ -2041,7 +2041,7 @@ export type IssuedToken = {
     label: string;
     scopes: Array<Scope>;
     /**
-     * `full access`, or `limited to <scopes>`.
+     * `full access`, `limited to <scopes>`, or `the agent API alone` of an outside agent.
      */
     access: string;
     expires_at: string;
@@ -2338,7 +2338,7 @@ export type ListedToken = {
     label: string;
     scopes: Array<Scope>;
     /**
-     * `full access`, or `limited to <scopes>`.
+     * `full access`, `limited to <scopes>`, or `the agent API alone` of an outside agent.
      */
     access: string;
     status: TokenStatus;
@@ -4457,6 +4457,11 @@ export type ShownApproval = {
      * What it is about.
      */
     resource: string;
+    /**
+     * What that is called, where its id does not say it and as far as the caller may see it: the reason of a change, the title
+     * of a task or of a run's.
+     */
+    title?: string | null;
     /**
      * Who asked.
      */
