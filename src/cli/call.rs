@@ -12,6 +12,7 @@ use crate::gate::{Gate, Request};
 use crate::types::caller::{Channel, Credential, Presented};
 use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::visible::visible;
 
 /// What is asked.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -109,26 +110,16 @@ pub fn unknown(name: &str) -> Refusal {
 pub const NOT_FOUND: &str = "not found";
 
 /// Fields by which an input names something.
-const NAMES: [&str; 14] = [
-    "actor",
-    "agent",
-    "collection",
-    "event",
-    "for",
-    "id",
-    "lead",
-    "name",
-    "owner",
-    "run",
-    "target",
-    "task",
-    "team",
-    "to",
-];
+const NAMES: [&str; 13] =
+    ["actor", "agent", "collection", "event", "for", "id", "lead", "owner", "run", "target", "task", "team", "to"];
 
 /// What an input names, as the end of a sentence about what is not found.
 pub fn named_in(input: &Value) -> String {
-    let name = |field: &&str| Some(format!("{field} `{}`", input.get(*field)?.as_str()?));
+    let name = |field: &&str| Some(format!("{field} `{}`", visible(input.get(*field)?.as_str()?)));
     let names: Vec<String> = NAMES.iter().filter_map(name).collect();
-    if names.is_empty() { String::new() } else { format!(", or not yours to see: {}", names.join(", ")) }
+    match names.len() {
+        0 => String::new(),
+        1 => format!(", or not yours to see: {}", names.concat()),
+        _ => format!(": one of these is not there, or not yours to see: {}", names.join(", ")),
+    }
 }

@@ -124,7 +124,7 @@ impl NewStanding {
             (!leads || is_team, "lead: only a team has a lead"),
             (self.lead.is_none() || !self.no_lead, "no_lead: name a lead or none, not both"),
             (is(&self.owner, ActorKind::Person), "owner: there is no such person"),
-            (self.owner.is_none() || before.kind == ActorKind::Agent, "owner: only an agent has an owner"),
+            (self.owner.is_none() || before.kind.is_agent(), "owner: only an agent has an owner"),
         ];
         rules.into_iter().filter(|(fine, _)| !fine).map(|(_, problem)| problem.to_owned()).collect()
     }

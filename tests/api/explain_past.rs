@@ -66,11 +66,15 @@ async fn a_moment_that_never_was_is_refused() {
         (json!(2), "mia was not there yet".to_owned()),
         (json!(time(START + 1)), format!("{} is still to come", time(START + 1))),
         (json!(time(START - 1)), format!("the company began after {}", time(START - 1))),
+        // A day is its beginning, and what has a time is no day, wherever it is told.
+        (json!("2026-11-20"), "the company began after 2026-11-20T00:00:00Z".to_owned()),
+        (json!("2026-11-20T12:00:00+02:00"), "2026-11-20T10:00:00Z is still to come".to_owned()),
     ] {
         assert_eq!(ask(at).await.error(), format!("422 invalid at: {said}"));
     }
     for (at, said) in [
         (json!("yesterday"), "`yesterday` is not an RFC 3339 time, such as 2026-11-20T09:00:00Z"),
+        (json!("2026-11-20T09:00:00"), "`2026-11-20T09:00:00` is not an RFC 3339 time, such as 2026-11-20T09:00:00Z"),
         (json!(1.5), "must be the number of an event, or an RFC 3339 time"),
         (json!([1]), "must be the number of an event, or an RFC 3339 time"),
     ] {

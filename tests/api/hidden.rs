@@ -3,6 +3,7 @@
 use ok::policy::Bundle;
 use serde_json::{Value, json};
 
+use super::brain::put_into_force;
 use crate::harness::Test;
 
 /// Nobody but admins sees gus, or a token of his.
@@ -119,4 +120,27 @@ async fn whether_a_hidden_id_is_taken_shows_only_to_who_approves() {
     let approved = test.post(&format!("/approvals/{id}"), &test.admin, json!({ "decision": "approve" })).await;
     assert!(approved.text().contains("gus is taken"), "{} {}", approved.status, approved.text());
     assert_eq!(test.get("/actors/gus", &test.admin).await.json()["role"], "admin", "nothing came of it");
+}
+
+/// What a caller was found to see holds no longer than the policies that let them: in changes, too.
+#[tokio::test]
+async fn whoever_is_hidden_by_a_new_policy_is_named_no_more() {
+    let test = Test::new().await;
+    test.add("team:ops", "team", json!({})).await;
+    let mia = test.add("mia", "person", json!({ "role": "lead", "team": "team:ops" })).await;
+    assert_eq!(test.call("PATCH", "/actors/team:ops", &test.admin, Some(json!({ "lead": "mia" }))).await.status, 200);
+    test.add("gus", "person", json!({ "team": "team:ops" })).await;
+    let task = async |owner: &str| test.post("/tasks", &mia, json!({ "title": "t", "owner": owner })).await;
+    for _ in 0..2 {
+        let seen = task("gus").await;
+        assert_eq!(seen.json()["owner"], "gus", "{}", seen.text());
+        assert_eq!(test.get("/actors/team:ops", &mia).await.json()["members"], json!(["gus", "mia"]));
+    }
+    let mut files = test.get("/policy/export", &test.admin).await.json()["files"].as_object().unwrap().clone();
+    files.insert("unseen.cedar".into(), UNSEEN.into());
+    assert_eq!(put_into_force(&test, json!(files)).await.status, 200);
+    let (hidden, absent) = (task("gus").await, task("nil").await);
+    assert_eq!(hidden.error(), absent.error().replace("nil", "gus"));
+    assert_ne!(hidden.status, 201);
+    assert_eq!(test.get("/actors/team:ops", &mia).await.json()["members"], json!(["mia"]));
 }

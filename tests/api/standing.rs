@@ -114,6 +114,12 @@ async fn an_agent_whose_owner_left_gets_another_one() {
     assert!(told(&test, &cast.mia).await.contains(&"you answer for helper now".into()));
     test.post("/kill", &test.admin, json!({ "scope": "actor:helper", "off": true })).await;
     assert_eq!(test.get("/me", &bot).await.status, 200);
+    // The same for one that runs elsewhere; one's own takes another admin.
+    test.add("ext", "outside_agent", json!({ "owner": "mia" })).await;
+    assert_eq!(set(&test, &test.admin, "ext", json!({ "owner": "ana" })).await.json()["owner"], "ana");
+    let back = set(&test, &test.admin, "ext", json!({ "owner": "mia" })).await;
+    let why = "202 needs_approval actor.update needs approval (admin): handing on an agent of one's own needs an admin's approval";
+    assert_eq!(back.error(), why);
 }
 
 #[tokio::test]

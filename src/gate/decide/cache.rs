@@ -26,8 +26,8 @@ enum Identity {
 
 type Question = (&'static str, Channel, Identity);
 
-/// Whom a caller sees.
-type Sight = (Channel, Identity, ActorId);
+/// Whom a caller sees: a call that was approved is made without its token, and yet by whoever issued that.
+type Sight = (Channel, Identity, Option<ActorId>, ActorId);
 
 #[derive(Default)]
 pub(in crate::gate) struct Cache {
@@ -88,7 +88,8 @@ pub(in crate::gate) fn remembered<E>(
     Ok(ruling)
 }
 
-/// Whether a caller sees somebody who is there: as it was found before, or as `look` finds it now by asking for `sight`.
+/// Whether a caller sees somebody who is there: as it was found before, or as `look` finds it now by asking for `sight`. In a
+/// published world alone: the writer's changes under its hands.
 pub(in crate::gate) fn sees(
     world: &World,
     caller: &Caller,
@@ -97,7 +98,7 @@ pub(in crate::gate) fn sees(
     look: impl FnOnce() -> bool,
 ) -> bool {
     let Some(identity) = identity(caller).filter(|_| !is_apart(caller)) else { return look() };
-    let question = (caller.channel, identity, id.clone());
+    let question = (caller.channel, identity, caller.issuer.clone(), id.clone());
     if world.cache.sights.read().is_ok_and(|seen| seen.contains(&question)) {
         return true;
     }

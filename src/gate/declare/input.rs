@@ -3,12 +3,13 @@
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::types::json;
 
-/// Of how many fields each is tried as the one at fault.
+/// The most fields, and the longest text in one, of an input in which each is tried as the one at fault.
 const MOST_TRIED: usize = 32;
+const SHORT: usize = 1 << 10;
 
 /// Why an input was not understood.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -43,18 +44,30 @@ pub(in crate::gate) fn parse<T: DeserializeOwned>(value: &Value) -> Result<T, Ba
     })
 }
 
-/// The field without which an input is not wrong in this way any more: the path to one of a flattened part is lost.
+/// The field without which an input is not wrong in this way any more: the path to one of a flattened part is lost. Only of a
+/// few short values: each is tried by reading the input once more.
 fn at_fault<T: DeserializeOwned>(value: &Value, what: &str) -> Option<String> {
-    let fields = value.as_object()?;
+    let fields = value.as_object().filter(|fields| fields.len() <= MOST_TRIED && fields.values().all(is_short))?;
     let cured = |name: &&String| {
-        let mut rest = fields.clone();
-        rest.remove(*name);
+        let rest: Map<String, Value> = fields.iter().filter(|(other, _)| other != name).map(cloned).collect();
         T::deserialize(Value::Object(rest)).err().is_none_or(|error| {
             let error = error.to_string();
             error != what && !error.contains(&format!("`{name}`"))
         })
     };
-    fields.keys().take(MOST_TRIED).find(cured).cloned()
+    fields.keys().find(cured).cloned()
+}
+
+fn cloned((name, value): (&String, &Value)) -> (String, Value) {
+    (name.clone(), value.clone())
+}
+
+fn is_short(value: &Value) -> bool {
+    match value {
+        Value::Array(_) | Value::Object(_) => false,
+        Value::String(text) => text.len() <= SHORT,
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
+    }
 }
 
 /// Reads an input that is JSON still, in one go; nothing where that cannot be done.

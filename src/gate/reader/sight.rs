@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::Reader;
+use super::{Reader, Source};
 use crate::gate::decide::cache;
 use crate::gate::decide::question;
 use crate::gate::decide::world::Card;
@@ -70,11 +70,18 @@ impl<'a> Reader<'a> {
         let target = Target::Actor(about.clone().unwrap_or_else(ActorId::system));
         let look = || self.sees(&target);
         let seen = match (about, self.world.resources.sight(&target)) {
-            (Some(about), Some(sight)) => cache::sees(self.world, self.caller, &about, sight, look),
+            (Some(about), Some(sight)) if self.is_of_published() => {
+                cache::sees(self.world, self.caller, &about, sight, look)
+            }
             _ => look(),
         };
         self.sights.borrow_mut().insert(id.clone(), seen);
         seen
+    }
+
+    /// Whether its world never changes. The writer's own does, with each job.
+    fn is_of_published(&self) -> bool {
+        matches!(self.source, Source::Pool(..))
     }
 
     /// Asks what is asked of a thing before it is shown, where there is none.

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::judged::may_read;
 use super::query::record_at;
 use super::shown::Shape;
 use crate::gate::{Brief, Directory, FactSpec, Reader, Resource, Staged, Target, Thing};
@@ -69,18 +70,31 @@ pub static PROPOSAL: Resource = Resource {
 fn as_it_is(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
     for of in read.all_collections() {
         let Some(record) = read.record(of, &target.id())? else { continue };
+        // What it would be may be theirs to read, and what it is not.
+        if !may_read(of, &record, read) {
+            break;
+        }
         let shown = match Shape::whole(of, read).record(record, read) {
             Ok(shown) => shown,
             Err(Stop::Failed(fault)) => return Err(fault),
             Err(Stop::Refused(_)) => break,
         };
-        let value = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        // As JSON, a text cannot pass for further lines.
+        let value = |value: &Value| cut(&value.to_string());
         let fields: Vec<String> = shown.fields.iter().map(|(name, one)| format!("{name}: {}", value(one))).collect();
         let withheld = (!shown.withheld.is_empty()).then(|| ("withheld", shown.withheld.join(", ")));
         let now = [("version", shown.version.to_string()), ("as it is", fields.join("\n"))];
         return Ok(now.into_iter().chain(withheld).collect());
     }
     Ok(Brief::new())
+}
+
+/// The most characters of a value that an approver reads beside the call; the record itself has all of them.
+const LONGEST: usize = 300;
+
+fn cut(text: &str) -> String {
+    let cut: String = text.chars().take(LONGEST).collect();
+    if cut.len() < text.len() { cut + "…" } else { cut }
 }
 
 fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {

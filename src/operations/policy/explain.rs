@@ -175,12 +175,12 @@ fn one(
     let break_glass = if is_hidden { None } else { inquiry.break_glass(entry, &ruling) };
     let with_source = sees_policies(read);
     let shown = |told: Vec<_>| told.into_iter().map(|told| ShownPolicy::of(told, with_source)).collect::<Vec<_>>();
-    let changes = match &own {
-        // Only its parts are in the way, and the approvals that they take were tried.
-        Ruling::Allow { .. } if !kinds.is_empty() => vec![kinds.iter().cloned().map(Alteration::Approval).collect()],
-        Ruling::Allow { .. } => Vec::new(),
-        _ if is_hidden => Vec::new(),
-        _ => inquiry.what_would_change(&withheld),
+    let changes = match &ruling {
+        _ if is_hidden || ruling.is_allowed() => Vec::new(),
+        _ if ruling == own => inquiry.what_would_change(&withheld),
+        // What its parts take was tried with the rest; nothing is known of what a part's refusal hangs on.
+        Ruling::NeedsApproval { kinds, .. } => vec![kinds.iter().cloned().map(Alteration::Approval).collect()],
+        Ruling::Allow { .. } | Ruling::Deny { .. } => Vec::new(),
     };
     let changes = changes.iter().map(|set| set.iter().map(|change| ShownChange::of(change, inquiry)).collect());
     Ok(Explained {

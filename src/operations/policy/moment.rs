@@ -46,11 +46,15 @@ impl FromStr for Moment {
     }
 }
 
+/// The characters of a day: `2026-11-20`.
+const DAY: usize = 10;
+
 /// A time, or a day, which is its beginning in UTC.
 fn time(text: &str) -> Result<Moment, String> {
-    let day = Date::from_str(text).and_then(|day| day.to_zoned(TimeZone::UTC));
-    let time = day.map(|midnight| Time(midnight.timestamp().as_millisecond()));
-    time.or_else(|_| text.parse()).map(Moment::Time)
+    let midnight = |day: Date| day.to_zoned(TimeZone::UTC).ok().map(|at| Time(at.timestamp().as_millisecond()));
+    // A date is read out of what has a time, too.
+    let day = Some(text).filter(|text| text.len() == DAY).and_then(|text| Date::from_str(text).ok());
+    day.and_then(midnight).map_or_else(|| text.parse(), Ok).map(Moment::Time)
 }
 
 impl Serialize for Moment {

@@ -347,7 +347,7 @@ fn unexpected(run: &Run, plan: &Plan, read: &Reader<'_>) -> Result<Option<String
     })
 }
 
-/// Why a call should not wait for approval, if its plan expects another answer: nobody is to let it through.
+/// Why a call should not wait for approval, if its plan expects another answer: the run ends before people look at the request.
 fn waits_amiss(run: &Run, read: &Reader<'_>) -> Result<Option<String>, Stop> {
     let plan = plan_of(run, read)?.flatten();
     let step = plan.as_ref().and_then(|plan| plan.steps.get(run.steps as usize));

@@ -37,6 +37,7 @@ export function Person() {
 function Somebody({ actor }: { actor: ShownActor }) {
   const isAgent = actor.kind === 'agent' || actor.kind === 'outside_agent';
   const isTeam = actor.kind === 'team';
+  const isAgent = actor.kind === 'agent' || actor.kind === 'outside_agent';
   const navigate = useNavigate();
   return (
     <>
@@ -162,7 +163,7 @@ function Edit({ actor }: { actor: ShownActor }) {
         {actor.kind === 'person' && <Select label="Role" data={ROLES} allowDeselect={false} value={fields.role} onChange={(role) => setFields({ ...fields, role: (role as Role) ?? actor.role })} />}
         <Select label="Team" data={teams} searchable clearable value={fields.team || null} onChange={(team) => setFields({ ...fields, team: team ?? '' })} />
         {isTeam && <Select label="Lead" data={people} searchable clearable value={fields.lead || null} onChange={(lead) => setFields({ ...fields, lead: lead ?? '' })} />}
-        {actor.kind === 'agent' && <Select label="Owner" data={people} searchable allowDeselect={false} value={fields.owner || null} onChange={(owner) => setFields({ ...fields, owner: owner ?? '' })} />}
+        {isAgent && <Select label="Owner" data={people} searchable allowDeselect={false} value={fields.owner || null} onChange={(owner) => setFields({ ...fields, owner: owner ?? '' })} />}
       </FormDialog>
     </>
   );
