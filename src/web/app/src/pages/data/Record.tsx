@@ -9,7 +9,8 @@ import { Table } from '../../parts/Table';
 import { Tag } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import { nameOf } from './filter';
-import { Value } from './Value';
+import { titleOf, Value } from './Value';
+import css from './data.module.css';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
 
@@ -60,11 +61,6 @@ export function RecordPage() {
   );
 }
 
-function titleOf(record: ShownRecord, of: ShownCollection): string {
-  const key = of.key.map((name) => record.fields[name]).filter((value) => typeof value === 'string' || typeof value === 'number');
-  return key.join(' · ') || record.id;
-}
-
 function Fields({ record, of }: { record: ShownRecord; of: ShownCollection | undefined }) {
   const names = of ? Object.keys(of.fields) : Object.keys(record.fields);
   const withheld = new Set(record.withheld ?? []);
@@ -110,29 +106,23 @@ function History({ collection, id, of }: { collection: string; id: string; of: S
     <Card flush title="History">
       <Shown read={history}>
         {(list) => (
-          <Table columns={['Version', 'By', 'What changed']}>
+          <ul className={css.versions}>
             {list.map((version, at) => (
-              <tr key={version.version}>
-                <td>
-                  {version.version}
-                  <div className={parts.dim}>
-                    <When at={version.at} />
-                  </div>
-                </td>
-                <td>
+              <li key={version.version}>
+                <div className={css.version}>
+                  <strong>Version {version.version}</strong>
+                  <When at={version.at} />
                   <Actor id={version.by} />
                   {version.run && (
-                    <div>
-                      <Link to="/runs/$id" params={{ id: version.run }}>
-                        in a run
-                      </Link>
-                    </div>
+                    <Link to="/runs/$id" params={{ id: version.run }}>
+                      in a run
+                    </Link>
                   )}
-                </td>
-                <td>{version.what === 'deleted' ? 'deleted' : <Changed now={version.fields} before={list[at + 1]?.fields ?? {}} of={of} />}</td>
-              </tr>
+                </div>
+                {version.what === 'deleted' ? 'deleted' : <Changed now={version.fields} before={list[at + 1]?.fields ?? {}} of={of} />}
+              </li>
             ))}
-          </Table>
+          </ul>
         )}
       </Shown>
     </Card>

@@ -1,5 +1,7 @@
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { Field } from '../../api';
+import type { ReactNode } from 'react';
+import { collectionReadOptions, recordReadOptions, type Field, type ShownCollection, type ShownRecord } from '../../api';
 import { Actor } from '../../parts/Actor';
 import { When } from '../../parts/When';
 import parts from '../../parts/parts.module.css';
@@ -14,13 +16,8 @@ export function Value({ value, field, short = false }: { value: unknown; field: 
     case 'team':
       return <Actor id={text} />;
     case 'ref':
-      return field.to ? (
-        <Link to="/data/$collection/$id" params={{ collection: field.to, id: text }}>
-          <code title={text}>{short ? `…${text.slice(-6)}` : text}</code>
-        </Link>
-      ) : (
-        <code>{text}</code>
-      );
+      if (!field.to) return <code>{text}</code>;
+      return short ? <Reference to={field.to} id={text} name={<code title={text}>…{text.slice(-6)}</code>} /> : <Named to={field.to} id={text} />;
     case 'time':
       return <When at={text} as="stamp" />;
     case 'date':
@@ -51,4 +48,26 @@ export function Value({ value, field, short = false }: { value: unknown; field: 
     default:
       return <Said style={short ? undefined : { whiteSpace: 'pre-wrap' }}>{short ? text.slice(0, 80) : text}</Said>;
   }
+}
+
+function Reference({ to, id, name }: { to: string; id: string; name: ReactNode }) {
+  return (
+    <Link to="/data/$collection/$id" params={{ collection: to, id }}>
+      {name}
+    </Link>
+  );
+}
+
+/** A reference by the key of the record that it leads to, where that may be read. */
+function Named({ to, id }: { to: string; id: string }) {
+  const of = useQuery({ ...collectionReadOptions({ path: { collection: to } }), retry: false });
+  const record = useQuery({ ...recordReadOptions({ path: { collection: to, id } }), retry: false });
+  const title = of.data && record.data ? titleOf(record.data, of.data) : id;
+  return <Reference to={to} id={id} name={title === id ? <code>{id}</code> : <Said>{title}</Said>} />;
+}
+
+/** What people call a record: its key. */
+export function titleOf(record: ShownRecord, of: ShownCollection): string {
+  const key = of.key.map((name) => record.fields[name]).filter((value) => typeof value === 'string' || typeof value === 'number');
+  return key.join(' · ') || record.id;
 }

@@ -35,7 +35,6 @@ export function Person() {
 }
 
 function Somebody({ actor }: { actor: ShownActor }) {
-  const isAgent = actor.kind === 'agent' || actor.kind === 'outside_agent';
   const isTeam = actor.kind === 'team';
   const isAgent = actor.kind === 'agent' || actor.kind === 'outside_agent';
   const navigate = useNavigate();
@@ -138,6 +137,7 @@ function Edit({ actor }: { actor: ShownActor }) {
   const [fields, setFields] = useState({ name: actor.name, role: actor.role, team: actor.team ?? '', lead: actor.lead ?? '', owner: actor.owner ?? '' });
   const { act, busy } = useAct();
   const isTeam = actor.kind === 'team';
+  const isAgent = actor.kind === 'agent' || actor.kind === 'outside_agent';
   const teams = all.filter(({ kind, id }) => kind === 'team' && id !== actor.id).map(({ id, name }) => ({ value: id, label: name || id }));
   const people = all.filter(({ kind, status }) => kind === 'person' && status === 'active').map(({ id, name }) => ({ value: id, label: name || id }));
   const submit = async (event: FormEvent) => {
