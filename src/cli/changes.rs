@@ -88,7 +88,9 @@ impl From<Reviewed> for Said {
 }
 
 fn shown(change: &ShownChange) -> Result<(), Failure> {
-    let fields = columns!(ShownChange; id, target, target_id, state, author, reason, base_version, version, hash);
+    let fields = columns!(
+        ShownChange; id, target, target_id, state, author, on_behalf_of, reason, base_version, version, hash
+    );
     show::one(fields, change)?;
     show::rows(columns!(ShownReview; by, verdict, note, at), &change.reviews)?;
     show::rows(columns!(EvalCase; case, status, problems), &change.evals.last)?;

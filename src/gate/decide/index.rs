@@ -205,3 +205,48 @@ fn groups(card: &Card) -> Vec<Group> {
     let teams = card.teams().iter().cloned().map(Group::Team);
     hangs.chain(teams).chain([Group::Role(actor.role)]).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::actors::Actor;
+    use crate::types::actor::Trust;
+    use crate::types::time::Time;
+
+    fn card(number: usize) -> Card {
+        let id = |name: String| name.parse::<ActorId>().unwrap();
+        let team = id(format!("team:t{}", number % 3));
+        let kind = [ActorKind::Person, ActorKind::Agent, ActorKind::OutsideAgent][number % 7 % 3];
+        let skills = [vec![], vec!["Tax".into(), "tax".into()], vec!["law".into()]];
+        let actor = Actor {
+            id: id(format!("a{number:04}")),
+            name: String::new(),
+            kind,
+            role: kind.usual_role(),
+            team: (number % 5 > 0).then(|| team.clone()),
+            lead: None,
+            owner: kind.is_agent().then(|| id(format!("a{:04}", number % 4))),
+            admin: false,
+            skills: skills[number % 3].clone(),
+            trust: Trust::Standard,
+            status: if number.is_multiple_of(11) { Status::Offboarded } else { Status::Active },
+            created_at: Time(0),
+        };
+        let teams = actor.team.iter().cloned().collect::<Vec<_>>().into();
+        Card { actor, teams }
+    }
+
+    #[test]
+    fn all_at_once_or_one_by_one_they_are_indexed_alike() {
+        let cards: Vec<Card> = (0..400).map(card).collect();
+        let mut one_by_one = People::default();
+        cards.iter().rev().for_each(|card| one_by_one.put(None, card));
+        let listed = |people: &People| -> Vec<(Group, bool, Vec<ActorId>)> {
+            let groups = people.0.iter();
+            groups
+                .map(|(group, ids)| (group.clone(), matches!(ids, Ids::Few(_)), ids.iter().cloned().collect()))
+                .collect()
+        };
+        assert_eq!(listed(&People::of_all(cards.iter())), listed(&one_by_one));
+    }
+}
