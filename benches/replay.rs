@@ -20,7 +20,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use ok::gate::state::open::{Company, open};
-use ok::gate::write::record::{Asked, By, Entry, GateNote};
+use ok::gate::write::record::{By, Entry, GateNote, RecordedQuestion};
 use ok::log::record::Decision;
 use ok::policy::Bundle;
 use ok::store::actors::events::TrustChanged;
@@ -138,7 +138,7 @@ fn decision(seq: u64, entry: &mut Entry, new: bool) {
             TrustChanged { id: agent, from: Trust::Assist, to: Trust::Standard, reason: "measured".into() }.into();
     }
     let (by, scopes) = (By::Actor, Default::default());
-    let asked = Some(Asked {
+    let asked = Some(RecordedQuestion {
         by,
         scopes,
         issuer: None,

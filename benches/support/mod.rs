@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ok::gate::state::open::{Company, Options, open};
-use ok::gate::write::record::{Asked, By, Entry as LogEntry, GateNote};
+use ok::gate::write::record::{By, Entry as LogEntry, GateNote, RecordedQuestion};
 use ok::gate::{Entry, Gate, Request};
 use ok::log::append::Tail;
 use ok::log::checkpoint::Signer;
@@ -133,7 +133,7 @@ impl Log {
         let tail = Tail::resume(conn, Signer::new(origin, &key)).unwrap();
         let policies = vec!["tick-by-admins".into()];
         let (by, scopes, target) = (By::Actor, Default::default(), Target::Company);
-        let asked = Some(Asked {
+        let asked = Some(RecordedQuestion {
             by,
             scopes,
             issuer: None,

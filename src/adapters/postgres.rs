@@ -19,7 +19,7 @@ use tokio_postgres::{CancelToken, Config, Error, NoTls, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use zeroize::Zeroizing;
 
-use super::pushed::{Asked, asked};
+use super::pushed::{PushedQuery, asked};
 use super::{Adapter, MOST_BYTES, MOST_ROWS, Rows, Unread, Wanted};
 use crate::types::effort;
 
@@ -94,7 +94,7 @@ impl Postgres {
     }
 
     /// What is asked, for as long as somebody waits and the limit allows. Rows that came before the limit are kept.
-    async fn read(&self, asked: Asked) -> Result<Rows, Failed> {
+    async fn read(&self, asked: PushedQuery) -> Result<Rows, Failed> {
         let client = self.client().await?;
         let cancel = client.cancel_token();
         let mut rows = Rows::default();
@@ -113,7 +113,7 @@ impl Postgres {
                 rows.is_cut = true;
                 Ok(rows)
             }
-            Err(error) => Err(Failed::Asked(error)),
+            Err(error) => Err(Failed::Query(error)),
             Ok(is_late) => {
                 self.cancel(cancel).await;
                 rows.is_cut = true;
@@ -145,7 +145,7 @@ impl Postgres {
 
 enum Failed {
     Connected(String),
-    Asked(Error),
+    Query(Error),
     /// Nobody waits any more.
     Unwanted,
 }
@@ -159,7 +159,7 @@ impl Failed {
                 Unread("it does not answer".into())
             }
             Failed::Unwanted => Unread("nobody waits for it any more".into()),
-            Failed::Asked(error) => match error.as_db_error() {
+            Failed::Query(error) => match error.as_db_error() {
                 Some(said) => Unread(said.message().chars().take(200).collect()),
                 None => {
                     tracing::warn!(%error, "another system cannot be read");
@@ -180,7 +180,7 @@ fn begun_with(limit: Duration) -> String {
 }
 
 /// The rows as they come, as many as may.
-async fn gather(client: &Object, asked: Asked, rows: &mut Rows) -> Result<(), Error> {
+async fn gather(client: &Object, asked: PushedQuery, rows: &mut Rows) -> Result<(), Error> {
     let statement = client.prepare(&asked.sql).await?;
     let mut coming = pin!(client.query_raw(&statement, asked.given).await?);
     let mut bytes = 0;
@@ -238,8 +238,8 @@ impl Adapter for Postgres {
     fn check(&self) -> Result<String, Unread> {
         let version = async {
             let client = self.client().await?;
-            let row = client.query_one("SELECT current_setting('server_version')", &[]).await.map_err(Failed::Asked)?;
-            row.try_get::<_, String>(0).map_err(Failed::Asked)
+            let row = client.query_one("SELECT current_setting('server_version')", &[]).await.map_err(Failed::Query)?;
+            row.try_get::<_, String>(0).map_err(Failed::Query)
         };
         let version = Handle::current().block_on(version).map_err(Failed::told)?;
         Ok(format!("is PostgreSQL {version}"))

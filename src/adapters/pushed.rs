@@ -14,7 +14,7 @@ use crate::types::time::{DAY, Time};
 
 /// A question, with what is bound to its `$1`, `$2`, ...
 #[derive(Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct PushedQuery {
     pub sql: String,
     pub given: Vec<String>,
 }
@@ -25,7 +25,7 @@ const MOST_LISTED: usize = 1_000;
 /// The most values that are bound in one question.
 const MOST_BOUND: usize = 10_000;
 
-pub fn asked(wanted: &Wanted<'_>, most: usize) -> Asked {
+pub fn asked(wanted: &Wanted<'_>, most: usize) -> PushedQuery {
     let Wanted { of, source, condition, sorted } = wanted;
     let mut asking = Asking { of, source, given: Vec::new() };
     let shown = |(name, field): (&String, &crate::types::field::Field)| shown(&asking.column(name), field.kind);
@@ -41,7 +41,7 @@ pub fn asked(wanted: &Wanted<'_>, most: usize) -> Asked {
         let _ = write!(sql, " WHERE {condition}");
     }
     let _ = write!(sql, " ORDER BY {order} LIMIT {most}");
-    Asked { sql, given: asking.given }
+    PushedQuery { sql, given: asking.given }
 }
 
 fn quoted(name: &str) -> String {

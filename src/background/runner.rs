@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::call::{in_words, perform, read, together};
 use super::thinking::think;
-use super::tools::{Asked, Begun, Means, settle as settle_call};
+use super::tools::{Begun, Means, ToolCall, settle as settle_call};
 use crate::gate::{Gate, Request};
 use crate::operations::run::{BegunOutside, Came, Due, DueRun, Next, OneCall, Settled, Spoken, Stage, Wanted};
 use crate::types::caller::{Channel, Credential, Presented};
@@ -195,7 +195,7 @@ async fn call_tool(gate: &Arc<Gate>, means: &Means, (run, one): (&str, OneCall),
     let step = facts.step();
     let effect = gate.entry(&operation).and_then(|entry| entry.spec.route.effect);
     let begun = |arguments: &Value, effect, doubt| {
-        let asked = Asked { tool: operation.clone(), arguments: arguments.clone(), key: format!("{run}/{step}") };
+        let asked = ToolCall { tool: operation.clone(), arguments: arguments.clone(), key: format!("{run}/{step}") };
         Begun { run, step, asked, effect, doubt }
     };
     let reason = match (input, effect, stage) {

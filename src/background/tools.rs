@@ -32,7 +32,7 @@ const RECORDED: u32 = 20;
 
 /// A call of a tool.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct ToolCall {
     pub tool: String,
     pub arguments: Value,
     /// The same however often this very call is made, and no other call's.
@@ -54,9 +54,9 @@ pub type Answer<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Makes calls of tools from elsewhere.
 pub trait Tools: Send + Sync {
-    fn call<'a>(&'a self, asked: &'a Asked) -> Answer<'a, Came>;
+    fn call<'a>(&'a self, asked: &'a ToolCall) -> Answer<'a, Came>;
     /// What came of a call. Only tools whose effect is `reconcilable` are asked.
-    fn look<'a>(&'a self, asked: &'a Asked) -> Answer<'a, Looked>;
+    fn look<'a>(&'a self, asked: &'a ToolCall) -> Answer<'a, Looked>;
 }
 
 /// Those whom runs need outside: who answers prompts, and who carries out calls.
@@ -86,7 +86,7 @@ pub struct Elsewhere {
 }
 
 impl Tools for Elsewhere {
-    fn call<'a>(&'a self, asked: &'a Asked) -> Answer<'a, Came> {
+    fn call<'a>(&'a self, asked: &'a ToolCall) -> Answer<'a, Came> {
         Box::pin(async {
             match (asked.tool == MAIL, &self.mail) {
                 (false, _) => echo(&asked.arguments).await,
@@ -99,7 +99,7 @@ impl Tools for Elsewhere {
         })
     }
 
-    fn look<'a>(&'a self, _: &'a Asked) -> Answer<'a, Looked> {
+    fn look<'a>(&'a self, _: &'a ToolCall) -> Answer<'a, Looked> {
         Box::pin(async { Looked::NotDone })
     }
 }
@@ -114,7 +114,7 @@ async fn echo(arguments: &Value) -> Came {
 pub(super) struct Begun<'a> {
     pub run: &'a str,
     pub step: u32,
-    pub asked: Asked,
+    pub asked: ToolCall,
     pub effect: ToolEffect,
     /// Why it is not known whether it was made already; none where it was not.
     pub doubt: Option<String>,

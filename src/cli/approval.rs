@@ -9,7 +9,7 @@ use super::exit::{Exit, Failure};
 use super::operation::{change, query};
 use super::show;
 use crate::operations::approval::decide::{Decide, Decision};
-use crate::operations::approval::explain::{Explain, ExplainedApproval, InTheWay, Similar, Told, WhatHappens};
+use crate::operations::approval::explain::{Detail, Explain, ExplainedApproval, InTheWay, Similar, WhatHappens};
 use crate::operations::approval::list::{List, Show};
 use crate::operations::approval::shown::{Needed, ShownApproval, ShownDecision};
 use crate::operations::approval::withdraw::Withdraw;
@@ -156,7 +156,7 @@ fn shown(approval: &ShownApproval) -> Result<(), Failure> {
 fn explained(approval: &ExplainedApproval) -> Result<(), Failure> {
     show::one(columns!(ExplainedApproval; id, status, summary, on_behalf_of, under, decision, reason), approval)?;
     arguments(&approval.args, &approval.withheld)?;
-    show::rows(columns!(Told; what, said), &approval.about)?;
+    show::rows(columns!(Detail; what, said), &approval.about)?;
     show::rows(columns!(InTheWay; policy, reason, file, line), &approval.because)?;
     let differences: Vec<Difference<'_>> =
         approval.diff.iter().map(|(changed, one)| Difference { changed, was: &one.was, is: &one.is }).collect();

@@ -333,7 +333,7 @@ fn rekey(context: &Context) -> Result<Exit, Failure> {
 impl From<CannotRekey> for Failure {
     fn from(error: CannotRekey) -> Failure {
         match error {
-            CannotRekey::NotWhole(_) => Failure::Told(Exit::Findings, error.to_string()),
+            CannotRekey::NotWhole(_) => Failure::Exits(Exit::Findings, error.to_string()),
             CannotRekey::Open(_) | CannotRekey::KeyIsThere(_) | CannotRekey::OtherKey(..) => {
                 Failure::new(error.to_string())
             }

@@ -12,7 +12,7 @@ use super::{Context, show};
 use crate::operations::Nothing;
 use crate::operations::blueprint::install::{Install, Installed};
 use crate::operations::blueprint::list::{List, Shown};
-use crate::operations::blueprint::{Asked, all};
+use crate::operations::blueprint::{ChosenBlueprint, all};
 use crate::policy::Folder;
 use crate::types::definition::MAX_BYTES;
 
@@ -56,10 +56,10 @@ struct Chosen {
     values: Values,
 }
 
-impl TryFrom<Chosen> for Asked {
+impl TryFrom<Chosen> for ChosenBlueprint {
     type Error = Failure;
 
-    fn try_from(Chosen { blueprint, values }: Chosen) -> Result<Asked, Failure> {
+    fn try_from(Chosen { blueprint, values }: Chosen) -> Result<ChosenBlueprint, Failure> {
         asked(&blueprint, values)
     }
 }
@@ -92,7 +92,7 @@ pub fn told(installed: &Installed) -> Result<(), Failure> {
 }
 
 /// The input of an installation: an id, or the files of a folder of one's own.
-pub fn asked(blueprint: &str, values: Values) -> Result<Asked, Failure> {
+pub fn asked(blueprint: &str, values: Values) -> Result<ChosenBlueprint, Failure> {
     let values = values.given.into_iter().map(|Pair(name, value)| (name, value)).collect();
     let mut path = PathBuf::from(blueprint);
     let is_folder = path.is_dir();
@@ -101,11 +101,11 @@ pub fn asked(blueprint: &str, values: Values) -> Result<Asked, Failure> {
     }
     let is_path = blueprint.contains('/') || blueprint.ends_with(".yaml") || blueprint.ends_with(".yml");
     if !is_folder && !is_path {
-        return Ok(Asked { id: Some(blueprint.to_owned()), values, ..Asked::default() });
+        return Ok(ChosenBlueprint { id: Some(blueprint.to_owned()), values, ..ChosenBlueprint::default() });
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // The policies, approvals, limits and tests beside it.
     let file = Some(text_of(&path, MAX_BYTES)?);
     let files = Folder::read(folder).map_err(|error| Failure::new(error.to_string()))?.bundle.files;
-    Ok(Asked { id: None, file, files, values })
+    Ok(ChosenBlueprint { id: None, file, files, values })
 }

@@ -92,7 +92,7 @@ impl From<Changes> for OtherSettings {
 
 /// The settings as people read them: a line each, by the names that the options have.
 #[derive(Serialize)]
-struct Told<'a> {
+struct ShownHours<'a> {
     hours: String,
     answer: &'a CompanyAnswer,
 }
@@ -100,10 +100,10 @@ struct Told<'a> {
 fn told(answer: &CompanyAnswer) -> Result<(), Failure> {
     let Hours { from, to } = &answer.settings.hours;
     let fields = columns!(
-        Told<'_>;
+        ShownHours<'_>;
         answer.settings.name, answer.settings.timezone, answer.settings.locale, hours,
         answer.settings.retention_days, answer.settings.approvals.default_ttl_h as "approval_hours",
         answer.settings.decisions.record, answer.settings.budget_cents_month, answer.version
     );
-    show::one(fields, &Told { hours: format!("{from}-{to}"), answer })
+    show::one(fields, &ShownHours { hours: format!("{from}-{to}"), answer })
 }

@@ -18,7 +18,7 @@ use super::{Context, client, models, serve, show};
 use crate::background::mail::Mail;
 use crate::background::models::{Setup, Usual};
 use crate::config;
-use crate::demo::{self, CannotTell, Fakes, Mailbox, SENDER, SignIn, Told, warehouse};
+use crate::demo::{self, CannotTell, DemoSummary, Fakes, Mailbox, SENDER, SignIn, warehouse};
 use crate::gate::state::open::Company;
 use crate::types::mail::Address;
 use crate::types::time::{Clock as _, SystemClock};
@@ -133,8 +133,8 @@ struct Made {
 }
 
 impl Made {
-    fn of(dir: &Path, told: &Told) -> Made {
-        let Told { people, agents, teams, events, git } = *told;
+    fn of(dir: &Path, told: &DemoSummary) -> Made {
+        let DemoSummary { people, agents, teams, events, git } = *told;
         Made { dir: dir.display().to_string(), people, agents, teams, events, git }
     }
 

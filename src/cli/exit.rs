@@ -64,7 +64,7 @@ impl From<Exit> for ExitCode {
 #[derive(Debug)]
 pub enum Failure {
     /// A sentence for stderr.
-    Told(Exit, String),
+    Exits(Exit, String),
     /// What the gate refused.
     Refused(Box<Refused>),
     /// The arguments do not fit together.
@@ -75,11 +75,11 @@ pub enum Failure {
 
 impl Failure {
     pub fn new(message: impl Into<String>) -> Failure {
-        Failure::Told(Exit::Failed, message.into())
+        Failure::Exits(Exit::Failed, message.into())
     }
 
     pub fn busy(message: impl Into<String>) -> Failure {
-        Failure::Told(Exit::Busy, message.into())
+        Failure::Exits(Exit::Busy, message.into())
     }
 }
 
@@ -104,7 +104,7 @@ impl Failure {
     /// With its sentence told otherwise.
     fn told(self, told: &dyn Fn(&str) -> String) -> Failure {
         match self {
-            Failure::Told(exit, message) => Failure::Told(exit, told(&message)),
+            Failure::Exits(exit, message) => Failure::Exits(exit, told(&message)),
             Failure::Refused(mut refused) => {
                 refused.message = told(&refused.message);
                 Failure::Refused(refused)
@@ -115,7 +115,7 @@ impl Failure {
 
     pub fn exit(&self) -> Exit {
         match self {
-            Failure::Told(exit, _) => *exit,
+            Failure::Exits(exit, _) => *exit,
             Failure::Refused(refused) if refused.code == Code::NeedsApproval.name() => Exit::Waits,
             Failure::Refused(_) => Exit::Failed,
             Failure::Usage(_) => Exit::Usage,
@@ -126,7 +126,7 @@ impl Failure {
     /// The sentence, and after it what to do next where people come first.
     pub fn sentence(&self) -> String {
         match self {
-            Failure::Told(_, message) | Failure::Usage(message) => message.clone(),
+            Failure::Exits(_, message) | Failure::Usage(message) => message.clone(),
             Failure::NobodyReads => "nobody reads what is told".into(),
             Failure::Refused(refused) => match &refused.approval {
                 None => refused.message.clone(),
@@ -143,9 +143,9 @@ impl Failure {
         let code = match self {
             Failure::Refused(refused) => return serde_json::to_value(refused).map(coded).unwrap_or_default(),
             Failure::Usage(_) => "usage",
-            Failure::Told(Exit::Busy, _) => "busy",
-            Failure::Told(Exit::Untested, _) => Code::EvalsFailing.name(),
-            Failure::Told(..) | Failure::NobodyReads => "failed",
+            Failure::Exits(Exit::Busy, _) => "busy",
+            Failure::Exits(Exit::Untested, _) => Code::EvalsFailing.name(),
+            Failure::Exits(..) | Failure::NobodyReads => "failed",
         };
         json!({ "error": code, "message": self.sentence() })
     }

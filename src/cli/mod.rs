@@ -162,19 +162,19 @@ fn declared() -> clap::Command {
 }
 
 /// What was asked for: a command, with what it was given.
-struct Asked {
+struct CommandLine {
     global: Global,
     command: &'static dyn Command,
     given: ArgMatches,
 }
 
-impl Asked {
-    fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Asked, clap::Error> {
+impl CommandLine {
+    fn parse(args: impl IntoIterator<Item = OsString>) -> Result<CommandLine, clap::Error> {
         let given = declared().try_get_matches_from(args)?;
         let global = Cli::from_arg_matches(&given)?.global;
         let unknown = || declared().error(ErrorKind::MissingSubcommand, "a command is required");
         let (command, given) = command::chosen(NOUNS, given).ok_or_else(unknown)?;
-        Ok(Asked { global, command, given })
+        Ok(CommandLine { global, command, given })
     }
 }
 
@@ -275,7 +275,7 @@ pub fn main() -> ExitCode {
     if pdf::is_asked() {
         return pdf::read().into();
     }
-    let exit = match Asked::parse(std::env::args_os()) {
+    let exit = match CommandLine::parse(std::env::args_os()) {
         Ok(asked) => {
             let format = asked.global.format;
             run(asked).unwrap_or_else(|failure| told(&failure, format))
@@ -295,7 +295,7 @@ pub fn main() -> ExitCode {
     exit.into()
 }
 
-fn run(Asked { global, command, given }: Asked) -> Result<Exit, Failure> {
+fn run(CommandLine { global, command, given }: CommandLine) -> Result<Exit, Failure> {
     let (needs, names_a_file) = (command.needs(), global.names_a_file());
     let server = if needs.may_be_a_server() { server(&given, names_a_file)? } else { None };
     // A server knows its caller by the token.

@@ -45,8 +45,8 @@ fn required(command: &clap::Command) -> Vec<Vec<Vec<String>>> {
     command.get_arguments().filter(wanted).map(forms).collect()
 }
 
-fn parse(line: &[String]) -> Result<Asked, clap::Error> {
-    Asked::parse(line.iter().map(OsString::from))
+fn parse(line: &[String]) -> Result<CommandLine, clap::Error> {
+    CommandLine::parse(line.iter().map(OsString::from))
 }
 
 /// Arguments with which the command is understood.

@@ -41,7 +41,7 @@ use teller::Teller;
 use time::StoryClock;
 
 /// What a told story comes to.
-pub struct Told {
+pub struct DemoSummary {
     pub people: usize,
     pub agents: usize,
     pub teams: usize,
@@ -67,7 +67,7 @@ pub async fn tell(
     models: Arc<dyn Chat>,
     policies: PathBuf,
     progress: &mut dyn FnMut(&str),
-) -> Result<Told, CannotTell> {
+) -> Result<DemoSummary, CannotTell> {
     let story = script::story().map_err(CannotTell::Story)?;
     let clock = Arc::new(StoryClock::before(Arc::clone(&options.clock)));
     let company = open(&Options { clock: Arc::<StoryClock>::clone(&clock) as Arc<dyn Clock>, ..options.clone() })?;
@@ -94,7 +94,7 @@ pub fn commit_rest(policies: PathBuf, clock: &dyn Clock) {
     Repository::at(policies).committed("sam", "Which version is in force", clock.now());
 }
 
-async fn count(gate: &Arc<Gate>, git: bool) -> Result<Told, CannotTell> {
+async fn count(gate: &Arc<Gate>, git: bool) -> Result<DemoSummary, CannotTell> {
     let seen = async |who: &Person| perform(gate, Some(&who.id), "actor.list", json!({ "limit": 1000 }), None).await;
     let cast = cast().map_err(CannotTell::Story)?;
     let actors = match cast.first() {
@@ -110,7 +110,7 @@ async fn count(gate: &Arc<Gate>, git: bool) -> Result<Told, CannotTell> {
             .count()
     };
     let events = *gate.grown().borrow();
-    Ok(Told { people: of("person"), agents: of("agent"), teams: of("team"), events, git })
+    Ok(DemoSummary { people: of("person"), agents: of("agent"), teams: of("team"), events, git })
 }
 
 /// Performs an operation as somebody, or as the server, which first names an admin and advances the clock.

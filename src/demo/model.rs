@@ -101,7 +101,7 @@ impl Model {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct ChatRequest {
     model: String,
     messages: Vec<Message>,
     #[serde(default)]
@@ -116,7 +116,7 @@ struct Message {
 }
 
 async fn chat(State(replies): State<Arc<Vec<Reply>>>, body: Bytes) -> axum::response::Response {
-    let asked: Asked = match serde_json::from_slice(&body) {
+    let asked: ChatRequest = match serde_json::from_slice(&body) {
         Ok(asked) => asked,
         Err(error) => {
             return (StatusCode::BAD_REQUEST, json!({ "error": error.to_string() }).to_string()).into_response();
@@ -129,7 +129,7 @@ async fn chat(State(replies): State<Arc<Vec<Reply>>>, body: Bytes) -> axum::resp
 }
 
 /// What comes next: as many answers as it has given, so many steps of the plan are done.
-fn next(replies: &[Reply], asked: &Asked) -> Step {
+fn next(replies: &[Reply], asked: &ChatRequest) -> Step {
     let first = |role: &str| asked.messages.iter().find(|message| message.role == role);
     let system = first("system").map(|message| message.content.as_str()).unwrap_or_default();
     let text = first("user").map(|message| message.content.to_lowercase()).unwrap_or_default();
@@ -146,7 +146,7 @@ fn next(replies: &[Reply], asked: &Asked) -> Step {
     }
 }
 
-fn is_offered(asked: &Asked, tool: &str) -> bool {
+fn is_offered(asked: &ChatRequest, tool: &str) -> bool {
     let name = tool.replace('.', "_");
     asked.tools.iter().any(|offered| offered.pointer("/function/name").is_some_and(|one| *one == name))
 }

@@ -24,7 +24,7 @@ use crate::gate::reader::live::Live;
 use crate::gate::reader::{Reader, Readers};
 use crate::gate::write::permit::Grant;
 use crate::gate::write::queue::Queue;
-use crate::gate::write::work::{Changing, Refused, Told, Work};
+use crate::gate::write::work::{AnsweredQuery, Changing, Refused, Work};
 use crate::policy::Ruling;
 use crate::store::runs;
 use crate::types::caller::{Caller, Presented};
@@ -194,10 +194,10 @@ impl Gate {
             None => self.ask(caller, entry, query, value, false)?,
         };
         match answered {
-            Asked::Done(reply) => Ok(reply),
-            Asked::Told(told) => self.queue.submit(Work::Told(told)).await,
+            QueryOutcome::Done(reply) => Ok(reply),
+            QueryOutcome::Recorded(told) => self.queue.submit(Work::Answered(told)).await,
             // A refusal is a record too; if it cannot be recorded, it is not given.
-            Asked::Refused(refused) => self.queue.submit(Work::Refused(refused)).await,
+            QueryOutcome::Refused(refused) => self.queue.submit(Work::Refused(refused)).await,
         }
     }
 
@@ -240,7 +240,7 @@ impl Gate {
         query: Box<dyn Ask>,
         value: Value,
         reaches: bool,
-    ) -> Result<Asked, Stop> {
+    ) -> Result<QueryOutcome, Stop> {
         let world = self.world.load();
         self.ask_in((&world, reaches), caller, entry, query, value).map_err(|stop| stop.under(world.stands()))
     }
@@ -252,7 +252,7 @@ impl Gate {
         entry: &'static Entry,
         query: Box<dyn Ask>,
         input: Value,
-    ) -> Result<Asked, Stop> {
+    ) -> Result<QueryOutcome, Stop> {
         let (spec, now) = (&entry.spec, self.clock.now());
         let read = Reader::pooled(&self.readers, world, &caller, now);
         let read = if reaches { read.reaching() } else { read };
@@ -272,23 +272,32 @@ impl Gate {
             let reply = reply(world, spec, done);
             let reply = Reply { is_partial: reply.is_partial || partial_from.is_some(), partial_from, ..reply };
             if events.is_empty() && caller.run.is_none() {
-                return Ok(Asked::Done(reply));
+                return Ok(QueryOutcome::Done(reply));
             }
             let labels = read.labels();
             drop(read);
             let ruling = Ruling::Allow { because };
-            return Ok(Asked::Told(Told { caller, entry, target, input, ruling, events, labels, reply }));
+            return Ok(QueryOutcome::Recorded(AnsweredQuery {
+                caller,
+                entry,
+                target,
+                input,
+                ruling,
+                events,
+                labels,
+                reply,
+            }));
         }
         // A query is never parked: nothing would resume it. Who would need approval to read is refused.
         drop(read);
-        Ok(Asked::Refused(Refused { caller, entry, target, input: Some(input), ruling }))
+        Ok(QueryOutcome::Refused(Refused { caller, entry, target, input: Some(input), ruling }))
     }
 }
 
-enum Asked {
+enum QueryOutcome {
     Done(Reply),
     /// To be recorded before it is told.
-    Told(Told),
+    Recorded(AnsweredQuery),
     Refused(Refused),
 }
 

@@ -18,7 +18,7 @@ use super::{reply, stream};
 use crate::gate::admit::shares::Shares;
 use crate::gate::declare::operation::{Answer, Body, Effect};
 use crate::gate::perform::Idem;
-use crate::gate::{Entry, Gate, Request as Asked};
+use crate::gate::{Entry, Gate, Request as GateRequest};
 use crate::types::caller::{Channel, Credential, Presented, Who};
 use crate::types::refusal::{Code, Fault, Refusal, Stop};
 
@@ -115,10 +115,10 @@ async fn answer(face: Arc<Face>, params: Params, parts: Parts, body: axum::body:
     let idem = idempotency(&face, &parts)?;
     let params = params.map_err(|_| Refusal::not_found())?;
     // Its place is held until there is an answer.
-    let (gather::Asked { call, streaming }, _place) = gather::call(&face, &caller, &params, &parts, body).await?;
+    let (gather::Gathered { call, streaming }, _place) = gather::call(&face, &caller, &params, &parts, body).await?;
     connection.iter().for_each(|connection| connection.has_come());
     let follower = streaming.is_some().then(|| caller.clone());
-    let reply = face.gate.perform(Asked { caller, call, idem }).await?;
+    let reply = face.gate.perform(GateRequest { caller, call, idem }).await?;
     match streaming.zip(follower) {
         Some((filter, caller)) => {
             let place = face.gate.stream(&caller).await?;

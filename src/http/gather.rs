@@ -74,7 +74,7 @@ impl ParamKind {
 }
 
 /// What a request asks of the operation.
-pub(super) struct Asked {
+pub(super) struct Gathered {
     pub call: Prepared,
     /// For a stream: what it filters by.
     pub streaming: Option<Value>,
@@ -99,7 +99,7 @@ pub(super) async fn call(
     params: &RawPathParams,
     parts: &Parts,
     body: Body,
-) -> Result<(Asked, Option<Place>), Failed> {
+) -> Result<(Gathered, Option<Place>), Failed> {
     let in_query = matches!(face.entry.spec.route.method, Method::Get | Method::Delete);
     let said = Said {
         params: params.iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect(),
@@ -126,14 +126,14 @@ pub(super) async fn call(
     Ok((read?, place))
 }
 
-fn asked(face: &Face, said: Said, body: Option<Bytes>) -> Result<Asked, Failed> {
+fn asked(face: &Face, said: Said, body: Option<Bytes>) -> Result<Gathered, Failed> {
     if let Some(call) = body.as_ref().and_then(|body| straight(face, &said, body)) {
-        return Ok(Asked { call, streaming: None });
+        return Ok(Gathered { call, streaming: None });
     }
     let bytes = body.as_ref().map_or(0, Bytes::len);
     let input = input(face, said, body)?;
     let streaming = (face.entry.spec.route.answer == Answer::Events).then(|| input.clone());
-    Ok(Asked { call: prepare(face, input)?.from_bytes(bytes), streaming })
+    Ok(Gathered { call: prepare(face, input)?.from_bytes(bytes), streaming })
 }
 
 /// A standard's question, read straight into its type. Whatever is unusual about it goes the long way.

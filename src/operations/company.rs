@@ -327,7 +327,7 @@ fn changed(
 pub struct FirstAdmin {
     pub id: ActorId,
     /// A blueprint that the company begins with.
-    pub blueprint: Option<blueprint::Asked>,
+    pub blueprint: Option<blueprint::ChosenBlueprint>,
 }
 
 /// A company with its first token.
@@ -381,7 +381,7 @@ impl Change for Init {
         let admin = admin.actor(&input.id, read);
         draft.record(joined(&admin))?;
         let known = Known { read, more: [(input.id.clone(), admin)].into() };
-        let begin = |asked: &blueprint::Asked| blueprint::began(asked, &input.id, known, draft);
+        let begin = |asked: &blueprint::ChosenBlueprint| blueprint::began(asked, &input.id, known, draft);
         let blueprint = input.blueprint.as_ref().map(begin).transpose()?;
         let token = issue(draft, input.id, "first token".into(), Scopes::new(), 30 * DAY)?;
         Ok(Begun { token, blueprint })

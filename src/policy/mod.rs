@@ -34,7 +34,7 @@ mod tests;
 
 pub use bundle::{Bundle, Hash};
 pub use engine::{Answered, Because, Counts, Effect, PlainAnswer, PolicyMeta, Question, Ruling, Snapshot, is_own};
-pub use engine::{Changing, Explanation, Eyes, Observed, Scalar, ShownPart, State, Told, Want};
+pub use engine::{Changing, ExplainedPolicy, Explanation, Eyes, Observed, Scalar, ShownPart, State, Want};
 pub use engine::{For, Giver};
 pub use entities::{Closed, Slice};
 pub use finding::{Finding, Severity};

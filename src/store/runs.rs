@@ -3,7 +3,7 @@
 pub mod archive;
 pub mod events;
 mod fold;
-mod told;
+mod notify;
 
 pub(in crate::store) use fold::look_again;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ok::background::models::{Setup, Usual};
 use ok::background::runner;
-use ok::background::tools::{Answer, Asked, Looked, Tools};
+use ok::background::tools::{Answer, Looked, ToolCall, Tools};
 use ok::operations::run::Came;
 use ok::policy::Bundle;
 use ok::types::models::ProviderKind;
@@ -57,7 +57,7 @@ impl Hands {
 }
 
 impl Tools for Hands {
-    fn call<'a>(&'a self, asked: &'a Asked) -> Answer<'a, Came> {
+    fn call<'a>(&'a self, asked: &'a ToolCall) -> Answer<'a, Came> {
         let goes = self.next.lock().unwrap().pop().unwrap_or(Goes::Well);
         let text = asked.arguments["text"].clone();
         let mut calls = self.calls.lock().unwrap();
@@ -78,7 +78,7 @@ impl Tools for Hands {
         })
     }
 
-    fn look<'a>(&'a self, asked: &'a Asked) -> Answer<'a, Looked> {
+    fn look<'a>(&'a self, asked: &'a ToolCall) -> Answer<'a, Looked> {
         self.looked.lock().unwrap().push(asked.key.clone());
         let done = self.done.lock().unwrap().get(&asked.key).cloned();
         Box::pin(async { done.map_or(Looked::NotDone, Looked::Done) })

@@ -121,7 +121,7 @@ fn why(refused: &Refused) -> Result<String, Failure> {
         return Ok("it waits for somebody who may test and promote it".to_owned());
     }
     if is(Code::EvalsFailing) || is(Code::EvalsNotRun) {
-        return Err(Failure::Told(Exit::Untested, refused.message.clone()));
+        return Err(Failure::Exits(Exit::Untested, refused.message.clone()));
     }
     Err(refused.clone().into())
 }

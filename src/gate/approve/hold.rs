@@ -19,7 +19,7 @@ use crate::types::refusal::{Code, Fault, Refusal, Stop};
 use crate::types::time::Time;
 
 /// What was asked, by whom, about what, and how that stood.
-pub(in crate::gate) struct Asked<'a> {
+pub(in crate::gate) struct ParkedCall<'a> {
     pub tenant: &'a str,
     pub caller: &'a Caller,
     /// On whose behalf.
@@ -47,7 +47,7 @@ struct Exact<'a> {
     tenant: &'a str,
 }
 
-impl Asked<'_> {
+impl ParkedCall<'_> {
     /// SHA-256 over the canonical JSON (RFC 8785) of everything that an approval is for.
     pub fn digest(&self) -> Result<String, Fault> {
         let exact = Exact {
@@ -100,7 +100,7 @@ pub(in crate::gate) fn waits(id: &str, operation: &str, kinds: &[String], reason
 /// The events that park a call: what can be erased of its input is in one of its own.
 pub(in crate::gate) fn park(
     id: Id,
-    asked: &Asked<'_>,
+    asked: &ParkedCall<'_>,
     ruling: &Ruling,
     expires_at: Time,
     approvers: Vec<ActorId>,

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::gate::admit::admission;
 use crate::gate::admit::chain;
-use crate::gate::approve::hold::Asked;
+use crate::gate::approve::hold::ParkedCall;
 use crate::gate::decide::question;
 use crate::gate::declare::operation::{Call, Entry, Prepared};
 use crate::gate::declare::target::Target;
@@ -130,7 +130,7 @@ impl Draft<'_> {
         let resource = read.state_of(&target)?;
         let behalf = chain::behalf(read.world(), &caller);
         let (tenant, input) = (&read.world().instance.ulid, &approval.whole_input());
-        let asked = Asked { tenant, caller: &caller, behalf: &behalf, entry, input, target: &target, resource };
+        let asked = ParkedCall { tenant, caller: &caller, behalf: &behalf, entry, input, target: &target, resource };
         if asked.digest()? != approval.digest {
             return Ok(Err(format!("{} has changed since it was asked for", target.id())));
         }

@@ -12,7 +12,7 @@ use crate::gate::decide::context;
 use crate::gate::decide::world::{World, nobody};
 use crate::gate::declare::fact::Far;
 use crate::gate::declare::target::{Fact, Target, Thing, actor_uid, uid, uid_of};
-use crate::policy::testing::Asked;
+use crate::policy::testing::OwnedQuestion;
 use crate::policy::{Answered, Because, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
 use crate::types::caller::{Caller, Who};
 use crate::types::collection::Collection;
@@ -201,12 +201,12 @@ impl Asker<'_> {
     }
 
     /// What would be asked, for tests of policies.
-    pub fn asked(self, operation: &str, sight: Option<&str>, granted: Vec<String>) -> Asked {
+    pub fn asked(self, operation: &str, sight: Option<&str>, granted: Vec<String>) -> OwnedQuestion {
         let sight = sight.map(|operation| uid("Action", operation));
         let input = self.input(operation).cloned();
         let refused = self.beyond.refuses(operation);
         let Asker { principal, resource, entities, facts, givers, .. } = self;
-        Asked {
+        OwnedQuestion {
             principal,
             action: uid("Action", operation),
             resource,

@@ -54,7 +54,7 @@ pub(in crate::gate) struct Tally<'a> {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct Recorded {
     #[serde(default)]
     gate: Gate,
 }
@@ -76,7 +76,7 @@ impl<'a> Tally<'a> {
         if !counts(actor, entry.decision, kind) {
             return Ok(());
         }
-        let gate = serde_json::from_slice::<Asked>(payload)?.gate;
+        let gate = serde_json::from_slice::<Recorded>(payload)?.gate;
         if gate.asked.is_some() {
             let known = match self.counted.entry((actor.clone(), gate.operation)) {
                 Slot::Occupied(known) => known.into_mut(),

@@ -23,7 +23,7 @@ use crate::log::head::Head;
 use crate::policy::check::{self, Options, Report};
 use crate::policy::diff::{self, Semantic, Sides};
 use crate::policy::engine::Words;
-use crate::policy::testing::{self, Asked, Case, Delegation, Fixture, Member, Row, Run, Stage, Team, Way};
+use crate::policy::testing::{self, Case, Delegation, Fixture, Member, OwnedQuestion, Row, Run, Stage, Team, Way};
 use crate::policy::{Bundle, Snapshot};
 use crate::store::actors::{Actor, Status};
 use crate::store::company::Instance;
@@ -67,7 +67,12 @@ pub(in crate::gate) struct Known<'a> {
 type Staged<'f> = BTreeMap<(&'f str, &'f str, bool, &'f [KillScope]), Result<Target, String>>;
 
 impl Stage for Known<'_> {
-    fn questions(&self, snapshot: &Arc<Snapshot>, fixture: &Fixture, cases: &[Case]) -> Vec<Result<Asked, String>> {
+    fn questions(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        fixture: &Fixture,
+        cases: &[Case],
+    ) -> Vec<Result<OwnedQuestion, String>> {
         let world = self.world(snapshot, fixture);
         let mut staged = Staged::default();
         // Every case is asked about a company of its own.
@@ -167,7 +172,7 @@ impl<'a> Known<'a> {
         world: &World,
         (fixture, staged): (&Fixture, &mut Staged<'f>),
         case: &'f Case,
-    ) -> Result<Asked, String> {
+    ) -> Result<OwnedQuestion, String> {
         let mut world = world.clone();
         let now = case.around.now.unwrap_or(fixture.now);
         world.kills = Arc::new(case.around.kill.iter().map(|scope| (scope.clone(), kill(scope, now))).collect());

@@ -118,7 +118,7 @@ struct Note<'a> {
     operation: Cow<'a, str>,
     #[serde(borrow)]
     channel: Cow<'a, str>,
-    asked: Option<record::Asked>,
+    asked: Option<record::RecordedQuestion>,
 }
 
 impl<'a> Worker<'a> {
@@ -210,7 +210,7 @@ impl<'a> Worker<'a> {
         batch: &Batch,
         entry: &Decided,
         caller: &Caller,
-        (operation, plan, asked): (&'static str, &Plan, &record::Asked),
+        (operation, plan, asked): (&'static str, &Plan, &record::RecordedQuestion),
         key: &mut Vec<u8>,
     ) -> Arc<Outcome> {
         let seen = batch.world.resources.sight(&asked.target).and_then(|sight| self.book.plans.get(sight));
@@ -234,7 +234,14 @@ impl<'a> Worker<'a> {
         outcome
     }
 
-    fn both(&self, batch: &Batch, entry: &Decided, caller: &Caller, operation: &str, asked: &record::Asked) -> Outcome {
+    fn both(
+        &self,
+        batch: &Batch,
+        entry: &Decided,
+        caller: &Caller,
+        operation: &str,
+        asked: &record::RecordedQuestion,
+    ) -> Outcome {
         let target = &asked.target;
         let sight = sight_for(&batch.world, target, caller);
         let unlike = |operation| self.book.plans.get(operation).is_none_or(|plan| plan.unlike);
@@ -263,7 +270,7 @@ fn sample(entry: &Decided, operation: &str, (actor, target): (String, String), o
     }
 }
 
-fn who(asked: &record::Asked, actor: ActorId) -> Who {
+fn who(asked: &record::RecordedQuestion, actor: ActorId) -> Who {
     match asked.by {
         By::Visitor => Who::Visitor,
         By::Server => Who::Server,

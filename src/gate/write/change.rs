@@ -18,7 +18,7 @@ use crate::gate::write::permit::Grant;
 use crate::gate::write::record::{self, GateNote};
 use crate::gate::write::rehearse::rehearse;
 use crate::gate::write::steps::{self, Step};
-use crate::gate::write::work::{Changing, Told, Work, act};
+use crate::gate::write::work::{AnsweredQuery, Changing, Work, act};
 use crate::gate::write::writer::Writer;
 use crate::gate::write::{outbox, settled};
 use crate::log::idem::{self, Kept};
@@ -79,7 +79,7 @@ impl Writer {
         let outcome = match work {
             Work::Change(changing) => self.change(changing, now),
             Work::Refused(refused) => self.refused(refused, now),
-            Work::Told(told) => self.told(told, now),
+            Work::Answered(told) => self.told(told, now),
             Work::Stop => Err(Fault::Broken("stopping".into()).into()),
         };
         match outcome {
@@ -91,8 +91,8 @@ impl Writer {
 
     /// Records an answer. It was given by the policies of its own moment, whatever is in force by now: its events say so. Only
     /// where they count what an agent does is it decided again.
-    fn told(&mut self, told: &Told, now: Time) -> Result<Reply, Halt> {
-        let Told { caller, entry, target, input, ruling, events, labels, reply } = told;
+    fn told(&mut self, told: &AnsweredQuery, now: Time) -> Result<Reply, Halt> {
+        let AnsweredQuery { caller, entry, target, input, ruling, events, labels, reply } = told;
         self.room.suffices()?;
         let caller = admission::still(&self.world, caller.clone(), &entry.spec, now)?;
         steps::is_at(&self.conn, &self.world, &caller)?;
@@ -196,7 +196,7 @@ impl Writer {
         };
         let tenant = self.world.instance.ulid.clone();
         let behalf = chain::behalf(&self.world, caller);
-        let asked = hold::Asked { tenant: &tenant, caller, behalf: &behalf, entry, input, target, resource };
+        let asked = hold::ParkedCall { tenant: &tenant, caller, behalf: &behalf, entry, input, target, resource };
         let kinds = ruling.kinds();
         let broken = self.without_approval(caller, entry, call, kinds, now);
         let open = approvals::open(&self.conn, &asked.digest()?, now)?;

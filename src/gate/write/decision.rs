@@ -6,7 +6,7 @@ use crate::gate::admit::chain;
 use crate::gate::decide::world::World;
 use crate::gate::declare::operation::Entry;
 use crate::gate::declare::target::Target;
-use crate::gate::write::record::{self, Asked, By, GateNote};
+use crate::gate::write::record::{self, By, GateNote, RecordedQuestion};
 use crate::policy::Ruling;
 use crate::types::caller::{Caller, Who};
 
@@ -34,7 +34,7 @@ pub(in crate::gate) fn note(
         policies: ruling.because().iter().map(|policy| policy.id.clone()).collect(),
         on_behalf_of: chain::behalf(world, caller),
         answer: None,
-        asked: Some(Asked {
+        asked: Some(RecordedQuestion {
             by,
             scopes,
             issuer: caller.issuer.clone(),

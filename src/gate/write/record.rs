@@ -39,12 +39,12 @@ pub struct GateNote {
     pub answer: Option<String>,
     /// The question, on the first of the events that one decision leads to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Asked>,
+    pub asked: Option<RecordedQuestion>,
 }
 
 /// What was asked, as far as the entry's actor and the directory at that moment do not tell it: enough to ask again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct RecordedQuestion {
     pub by: By,
     /// What the token was limited to; empty for everything that its holder may do.
     #[serde(default, skip_serializing_if = "Scopes::is_empty")]

@@ -20,7 +20,7 @@ pub(in crate::gate) enum Work {
     /// Record that a query was refused.
     Refused(Refused),
     /// Record what a query is answered.
-    Told(Told),
+    Answered(AnsweredQuery),
     /// Finish and give the file up.
     Stop,
 }
@@ -71,7 +71,7 @@ pub(in crate::gate) struct Refused {
 }
 
 /// A query whose answer has to be recorded.
-pub(in crate::gate) struct Told {
+pub(in crate::gate) struct AnsweredQuery {
     pub caller: Caller,
     pub entry: &'static Entry,
     pub target: Target,

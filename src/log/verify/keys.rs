@@ -45,7 +45,7 @@ pub struct KeySpan {
 
 /// What is told of the next key in the entry that begins with it.
 #[derive(serde::Deserialize)]
-struct Told {
+struct KeyPayload {
     event: Named,
 }
 
@@ -118,8 +118,8 @@ impl Keys {
             }
             return;
         }
-        let told = payload.and_then(|payload| serde_json::from_slice::<Told>(&payload.body).ok());
-        let is_as_told = at.zip(told).is_some_and(|(at, Told { event })| {
+        let told = payload.and_then(|payload| serde_json::from_slice::<KeyPayload>(&payload.body).ok());
+        let is_as_told = at.zip(told).is_some_and(|(at, KeyPayload { event })| {
             let is = |known: Option<&Known>, text: &str| known.is_some_and(|known| known.text == text);
             let former = self.former.get(at).map(|former| &former.known);
             event.size.checked_add(1) == Some(seq) && is(former, &event.from) && is(self.after(at), &event.to)

@@ -49,7 +49,7 @@ impl End {
 }
 
 /// A search, as it is asked about one candidate after another.
-pub(super) struct Asked<'a> {
+pub(super) struct SearchQuestion<'a> {
     snapshot: &'a Snapshot,
     keeper: Option<&'a Keeper<'a>>,
     open: End,
@@ -81,13 +81,13 @@ impl Known {
     }
 }
 
-impl<'a> Asked<'a> {
+impl<'a> SearchQuestion<'a> {
     pub fn of(
         input: &Search,
         open: End,
         snapshot: &'a Snapshot,
         keeper: Option<&'a Keeper<'a>>,
-    ) -> Result<Asked<'a>, Stop> {
+    ) -> Result<SearchQuestion<'a>, Stop> {
         let action = input.action.as_ref().ok_or_else(|| bad(&required("action")))?;
         let name = action.name.as_deref().ok_or_else(|| bad(&required("name").within("action")))?;
         let uid = own::action(snapshot, name).map_err(|wrong| bad(&wrong.within("name").within("action")))?;
@@ -107,7 +107,7 @@ impl<'a> Asked<'a> {
         let (subject, resource) = if open == End::Subject { (one, other) } else { (other, one) };
         own::applies(snapshot, uid, &subject, &resource).map_err(|wrong| bad(&wrong))?;
         let (kind, asker) = (kind.name.clone(), Asker::new(snapshot));
-        Ok(Asked { snapshot, keeper, open, kind, action: uid, said, known, asker })
+        Ok(SearchQuestion { snapshot, keeper, open, kind, action: uid, said, known, asker })
     }
 
     /// The candidate, if the answer about it is yes.

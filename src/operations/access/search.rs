@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::candidates::{Asked, End};
+use super::candidates::{End, SearchQuestion};
 use super::kept::Keeper;
 use super::pages::{PageAsked, Pages, Placed, Results};
 use super::words::{Action, Entity, Evaluation, SHORT, bad, list, maybe, parts, required};
@@ -123,7 +123,7 @@ fn entities(input: &Search, open: End, pages: &Pages<'_>, read: &Reader<'_>) -> 
     {
         return Ok(pages.all(Vec::new()));
     }
-    let mut asked = Asked::of(input, open, &snapshot, keeper.as_ref())?;
+    let mut asked = SearchQuestion::of(input, open, &snapshot, keeper.as_ref())?;
     match input.candidates() {
         Some(all) if all.len() > MOST => {
             Err(Refusal::field("options.candidates", format!("must be at most {MOST}")).into())

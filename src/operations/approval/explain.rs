@@ -45,7 +45,7 @@ pub struct ExplainedApproval {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<String>,
     /// What it is about, as it is now, as far as the caller may see it.
-    pub about: Vec<Told>,
+    pub about: Vec<Detail>,
     /// What the gate would answer to the call now: `allow`, `needs_approval` or `deny`.
     pub decision: Decision,
     /// Why approval was needed when it was asked for.
@@ -65,7 +65,7 @@ pub struct ExplainedApproval {
 
 /// Something to know about what a call is about.
 #[derive(Serialize, Deserialize, JsonSchema)]
-pub struct Told {
+pub struct Detail {
     pub what: String,
     #[schemars(extend("x-names" = "text"))]
     pub said: String,
@@ -249,10 +249,10 @@ impl Call {
     }
 
     /// What there is to read about it.
-    fn about(&self, read: &Reader<'_>) -> Result<Vec<Told>, Stop> {
+    fn about(&self, read: &Reader<'_>) -> Result<Vec<Detail>, Stop> {
         let Some(target) = self.target.as_ref().filter(|target| read.sees(target)) else { return Ok(Vec::new()) };
         let brief = read.resource(target).map(|noun| (noun.brief)(target, read)).transpose()?.unwrap_or_default();
-        Ok(brief.into_iter().map(|(what, said)| Told { what: what.to_owned(), said }).collect())
+        Ok(brief.into_iter().map(|(what, said)| Detail { what: what.to_owned(), said }).collect())
     }
 
     /// How the thing stands that it is about.

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::plan::{Plan, plan};
-use super::source::{Asked, Source};
+use super::source::{ChosenBlueprint, Source};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations::change::{Proposal, has_room, propose};
 use crate::operations::company::COMPANY;
@@ -53,20 +53,20 @@ impl Change for Install {
         ],
     };
     const SAYS: &'static str = "installs the blueprint[ {id}]";
-    type Input = Asked;
+    type Input = ChosenBlueprint;
     type Output = Installed;
 
-    fn target(_: &Asked, _: &Reader<'_>) -> Result<Target, Stop> {
+    fn target(_: &ChosenBlueprint, _: &Reader<'_>) -> Result<Target, Stop> {
         Ok(Target::Company)
     }
 
     /// Compiles its policies.
-    fn prepare(input: &Asked, read: &Reader<'_>) -> Result<(), Stop> {
+    fn prepare(input: &ChosenBlueprint, read: &Reader<'_>) -> Result<(), Stop> {
         let plan = plan(&Source::of(input)?, &input.values, &read.caller().actor(), Known::of(read))?;
         plan.bundle.map_or(Ok(()), |(bundle, _)| has_room(&bundle, read))
     }
 
-    fn run(permit: Permit<Self>, input: Asked, draft: &mut Draft<'_>) -> Result<Installed, Stop> {
+    fn run(permit: Permit<Self>, input: ChosenBlueprint, draft: &mut Draft<'_>) -> Result<Installed, Stop> {
         let (source, author) = (Source::of(&input)?, permit.actor());
         let mut plan = plan(&source, &input.values, &author, Known::of(draft.read()))?;
         let change = match plan.bundle.take() {
@@ -105,7 +105,12 @@ fn record(source: &Source, plan: Plan, change: Option<String>, draft: &mut Draft
 }
 
 /// Installs a blueprint into a company that only just begins, with its policies in force at once.
-pub fn began(asked: &Asked, admin: &ActorId, known: Known<'_>, draft: &mut Draft<'_>) -> Result<Installed, Stop> {
+pub fn began(
+    asked: &ChosenBlueprint,
+    admin: &ActorId,
+    known: Known<'_>,
+    draft: &mut Draft<'_>,
+) -> Result<Installed, Stop> {
     let source = Source::of(asked)?;
     let mut plan = plan(&source, &asked.values, admin, known)?;
     if let Some((bundle, files)) = plan.bundle.take() {

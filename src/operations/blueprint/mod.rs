@@ -10,7 +10,7 @@ pub use files::onto;
 pub use install::{Installed, began};
 pub use list::all;
 pub use plan::{Plan, plan};
-pub use source::{Asked, Source};
+pub use source::{ChosenBlueprint, Source};
 
 use crate::gate::Entry;
 

@@ -25,7 +25,7 @@ const MAX_FILES: usize = 200;
 
 /// Which blueprint, and the answers to what it asks.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Asked {
+pub struct ChosenBlueprint {
     /// One that comes with the program.
     pub id: Option<String>,
     /// One of one's own instead: the text of its `blueprint.yaml`, at most 64 KiB.
@@ -61,7 +61,7 @@ impl Source {
         Source::read("id", text, files)
     }
 
-    pub fn of(asked: &Asked) -> Result<Source, Refusal> {
+    pub fn of(asked: &ChosenBlueprint) -> Result<Source, Refusal> {
         match (&asked.id, &asked.file) {
             (Some(id), None) if asked.files.is_empty() => Source::named(id),
             (None, Some(text)) => {

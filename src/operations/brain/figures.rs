@@ -23,10 +23,10 @@ const SCALE: u32 = 10_000;
 pub struct Plan {
     pub measures: Vec<Typed<Measure>>,
     /// What is answered, by its name.
-    told: Vec<(String, Told)>,
+    told: Vec<(String, Formula)>,
 }
 
-enum Told {
+enum Formula {
     /// The figure at this place.
     One(usize),
     /// One that is made of those at these places.
@@ -41,7 +41,7 @@ impl Plan {
         }
         let (mut plan, mut known) = (Plan { measures: Vec::new(), told: Vec::new() }, Vec::new());
         for text in measures {
-            plan.told.push((text.clone(), Told::One(plan.measures.len())));
+            plan.told.push((text.clone(), Formula::One(plan.measures.len())));
             plan.measures.push(measure(text, filters)?);
         }
         for name in metrics {
@@ -49,7 +49,7 @@ impl Plan {
             let metric = filters.of.spec.semantics.metrics.get(name);
             let metric = metric.ok_or_else(|| Refusal::field("metrics", no_metric(filters.of, name)))?;
             let told = match &metric.expr {
-                None => Told::One(plan.place(name, metric, &mut known, filters).map_err(wrong)?),
+                None => Formula::One(plan.place(name, metric, &mut known, filters).map_err(wrong)?),
                 Some(expr) => {
                     let expr = Expr::parse(expr).map_err(wrong)?;
                     let part = |part: &str| {
@@ -59,7 +59,7 @@ impl Plan {
                         Ok((part.to_owned(), plan.place(part, metric, &mut known, filters).map_err(told)?))
                     };
                     let parts = expr.names().into_iter().map(part).collect::<Result<_, String>>().map_err(wrong)?;
-                    Told::Made(expr, parts)
+                    Formula::Made(expr, parts)
                 }
             };
             plan.told.push((name.clone(), told));
@@ -111,15 +111,15 @@ impl Plan {
                 (Scalar::Text(_), _) => Err(NoFigure::Absent),
             }
         };
-        let value = move |told: &Told| match told {
-            Told::One(place) => match at(*place)? {
+        let value = move |told: &Formula| match told {
+            Formula::One(place) => match at(*place)? {
                 // JSON holds no larger ones exactly.
                 (Scalar::Number(number), Some(FieldKind::Integer)) if number.abs() > MOST_INTEGER => {
                     Err(NoFigure::TooLarge)
                 }
                 (figure, kind) => Ok(shown(figure, kind)),
             },
-            Told::Made(expr, parts) => made(expr, &|name| part(parts, name)),
+            Formula::Made(expr, parts) => made(expr, &|name| part(parts, name)),
         };
         self.told.iter().map(move |(name, told)| (name.as_str(), value(told)))
     }

@@ -10,7 +10,7 @@ use super::history;
 use super::judged::{Withheld, may_read, values_of};
 use super::shown::{Shape, ShownRecord};
 use super::{COLLECTION, is_kept_elsewhere, known};
-use crate::gate::{Permit, Query as Asked, Reader, Spec, Target, get, post};
+use crate::gate::{Permit, Query as QueryOperation, Reader, Spec, Target, get, post};
 use crate::store::brain::query::{After, Sorted};
 use crate::store::brain::{Record, Version};
 use crate::types::brain::Written;
@@ -59,7 +59,7 @@ pub struct Ask {
 /// Ask for records.
 pub enum Query {}
 
-impl Asked for Query {
+impl QueryOperation for Query {
     const SPEC: Spec = Spec {
         name: "collection.query",
         doc: "Query the records of a collection: those that the policies let the caller read (`record.read`), with \
@@ -102,7 +102,7 @@ pub struct WhichRecords {
 /// List the records of a collection.
 pub enum Records {}
 
-impl Asked for Records {
+impl QueryOperation for Records {
     const SPEC: Spec = Spec {
         name: "record.list",
         doc: "List the records of a collection that the caller may read, newest first.",

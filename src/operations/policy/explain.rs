@@ -19,7 +19,7 @@ use crate::operations;
 use crate::operations::access::{self, Evaluation, Kept};
 use crate::operations::actor::ACTOR;
 use crate::operations::brain;
-use crate::policy::{Eyes, Ruling, Told};
+use crate::policy::{ExplainedPolicy, Eyes, Ruling};
 use crate::store::actors::Status;
 use crate::types::caller::Caller;
 use crate::types::id::{ActorId, Id};
@@ -222,9 +222,9 @@ fn with_parts(
 }
 
 /// The policies that only the call's parts run into. What they read is another question's.
-fn told_of_parts(own: &Ruling, whole: &Ruling) -> Vec<Told> {
+fn told_of_parts(own: &Ruling, whole: &Ruling) -> Vec<ExplainedPolicy> {
     let more = whole.because().iter().filter(|policy| !own.because().contains(policy));
-    more.map(|policy| Told { policy: Arc::clone(policy), failing: 0, parts: Vec::new() }).collect()
+    more.map(|policy| ExplainedPolicy { policy: Arc::clone(policy), failing: 0, parts: Vec::new() }).collect()
 }
 
 /// The answer that another program would get.

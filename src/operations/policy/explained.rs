@@ -11,7 +11,7 @@ use crate::gate::admit::rate::Left;
 use crate::gate::explain::inquiry::{BreakGlass, Link};
 use crate::gate::{Alteration, Inquiry, Reader};
 use crate::operations::approval::open_request;
-use crate::policy::{Effect, PolicyMeta, Ruling, ShownPart, Told};
+use crate::policy::{Effect, ExplainedPolicy, PolicyMeta, Ruling, ShownPart};
 use crate::types::actor::KillScope;
 use crate::types::id::{ActorId, Id};
 use crate::types::impact::Decision;
@@ -147,7 +147,7 @@ pub struct PolicySource {
 }
 
 impl ShownPolicy {
-    pub(super) fn of(told: Told, with_source: bool) -> ShownPolicy {
+    pub(super) fn of(told: ExplainedPolicy, with_source: bool) -> ShownPolicy {
         let policy = told.policy.as_ref();
         let source = with_source.then(|| PolicySource {
             file: policy.file.clone(),

@@ -16,7 +16,7 @@ use crate::types::scope::Reach;
 use crate::types::work::{LONGEST_TEXT, RunFacts, StepKind, Wait};
 
 #[derive(Deserialize, JsonSchema)]
-pub struct Asked {
+pub struct NewQuestion {
     /// What is asked: 1 byte to 64 KiB. It can be erased.
     #[schemars(length(max = 65_536), extend("x-erasable" = true))]
     pub text: String,
@@ -43,15 +43,15 @@ impl Change for Question {
         events: &[RunWaiting::KIND, ContentKept::KIND],
     };
     const SAYS: &'static str = "asks[ {to}] something";
-    type Input = Asked;
+    type Input = NewQuestion;
     type Output = Waits;
 
-    fn target(_: &Asked, read: &Reader<'_>) -> Result<Target, Stop> {
+    fn target(_: &NewQuestion, read: &Reader<'_>) -> Result<Target, Stop> {
         let own = own(read)?;
         Ok(read.run_target(&read.run(own.run.as_str())?.ok_or_else(Refusal::not_found)?))
     }
 
-    fn run(permit: Permit<Self>, input: Asked, draft: &mut Draft<'_>) -> Result<Waits, Stop> {
+    fn run(permit: Permit<Self>, input: NewQuestion, draft: &mut Draft<'_>) -> Result<Waits, Stop> {
         let own = own(draft.read())?;
         if input.text.trim().is_empty() || input.text.len() > LONGEST_TEXT {
             return Err(Refusal::field("text", format!("must have 1 to {LONGEST_TEXT} bytes")).into());

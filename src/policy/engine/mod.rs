@@ -31,7 +31,7 @@ mod snapshot;
 pub use behalf::{For, Giver};
 pub use compare::{Looks, Named};
 pub use decide::{PlainAnswer, Question};
-pub use explain::{Changing, Explanation, Eyes, Observed, Scalar, ShownPart, State, Told, Want};
+pub use explain::{Changing, ExplainedPolicy, Explanation, Eyes, Observed, Scalar, ShownPart, State, Want};
 pub use goal::Goal;
 pub use impossible::Words;
 pub(in crate::policy) use input::Constants;

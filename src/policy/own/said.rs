@@ -6,7 +6,7 @@ use super::json::Properties;
 use super::read::{Parts, Thing, circumstances, thing};
 use super::{Wrong, action, gathered};
 use crate::policy::Snapshot;
-use crate::policy::testing::Asked;
+use crate::policy::testing::OwnedQuestion;
 
 /// Who would do what to which thing, and what is the case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,13 +42,13 @@ impl Described {
 
 impl Said {
     /// The question as these policies' schema reads it, with approvals that were given.
-    pub fn asked(&self, snapshot: &Snapshot, granted: Vec<String>) -> Result<Asked, Wrong> {
+    pub fn asked(&self, snapshot: &Snapshot, granted: Vec<String>) -> Result<OwnedQuestion, Wrong> {
         let action = action(snapshot, &self.action).map_err(|wrong| wrong.within("action"))?;
         let subject = self.subject.thing(snapshot, "subject")?;
         let resource = self.resource.thing(snapshot, "resource")?;
         let circumstances = circumstances(snapshot, action, Some(&self.context), None)?;
         let (entities, facts) = gathered(snapshot, &subject, action, &resource, &circumstances)?;
-        Ok(Asked {
+        Ok(OwnedQuestion {
             principal: subject.uid,
             action: action.clone(),
             resource: resource.uid,

@@ -24,7 +24,12 @@ use super::{Answered, Closed, For, Giver, Question, Record, Ruling, Slice, Snaps
 /// Turns a test's company into what the gate would ask.
 pub trait Stage: Words {
     /// The question of each case, or what it names that does not exist.
-    fn questions(&self, snapshot: &Arc<Snapshot>, fixture: &Fixture, cases: &[Case]) -> Vec<Result<Asked, String>>;
+    fn questions(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        fixture: &Fixture,
+        cases: &[Case],
+    ) -> Vec<Result<OwnedQuestion, String>>;
 
     /// The operation that must be allowed for a resource of this Cedar type to exist as far as the caller can tell.
     fn sight(&self, _resource: &str) -> Option<&'static str> {
@@ -38,7 +43,7 @@ pub trait Stage: Words {
 }
 
 /// One question, free of any policy, so that several snapshots can answer it.
-pub struct Asked {
+pub struct OwnedQuestion {
     pub principal: EntityUid,
     pub action: EntityUid,
     pub resource: EntityUid,
@@ -55,7 +60,7 @@ pub struct Asked {
     pub refused: Option<Ruling>,
 }
 
-impl Asked {
+impl OwnedQuestion {
     pub fn answer(&self, snapshot: &Snapshot) -> Answered {
         self.answer_in(&self.slice(snapshot), snapshot)
     }
@@ -85,7 +90,7 @@ impl Asked {
     }
 
     fn question<'a>(&'a self, entities: &'a Slice, action: &'a EntityUid, approvals: &'a [String]) -> Question<'a> {
-        let Asked { principal, resource, facts, .. } = self;
+        let OwnedQuestion { principal, resource, facts, .. } = self;
         // What shows the resource is asked without it.
         let input = self.input.as_ref().filter(|_| *action == self.action);
         Question { principal, action, resource, entities, facts, input, approvals }

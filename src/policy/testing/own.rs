@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::Asked;
+use super::OwnedQuestion;
 use super::run::Expected;
 use crate::policy::Snapshot;
 use crate::policy::engine::name_of;
@@ -113,7 +113,7 @@ impl Line {
 
 impl Evaluation {
     /// The question, read by the company's own schema as one of another program is.
-    pub fn question(&self, snapshot: &Snapshot, records: &Records) -> Result<Asked, String> {
+    pub fn question(&self, snapshot: &Snapshot, records: &Records) -> Result<OwnedQuestion, String> {
         let said = &self.said;
         if let Some(unknown) = said.granted.iter().find(|kind| !snapshot.kinds().any(|known| known == *kind)) {
             return Err(format!("granted: there is no approval kind `{unknown}`"));

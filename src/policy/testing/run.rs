@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::file::{TestFile, line_spans, parse};
-use super::{Asked, Stage};
+use super::{OwnedQuestion, Stage};
 use crate::policy::bundle::is_test;
 use crate::policy::engine::{Mutant, Part};
 use crate::policy::finding::code;
@@ -41,7 +41,7 @@ pub struct Ran {
     /// The question in a few words.
     pub name: String,
     pub expected: Expected,
-    pub asked: Asked,
+    pub asked: OwnedQuestion,
     pub passed: bool,
 }
 

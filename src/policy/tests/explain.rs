@@ -8,7 +8,8 @@ use proptest::prelude::*;
 use super::property::{ACTORS, ROLES, TEAMS, Words, loaded, policies, questions};
 use super::{action, actor_uid, facts, killed, person, role, snapshot, team_uid};
 use crate::policy::{
-    Changing, Closed, Explanation, Eyes, Facts, Giver, Question, Record, Scalar, Slice, Snapshot, State, Told, Want,
+    Changing, Closed, ExplainedPolicy, Explanation, Eyes, Facts, Giver, Question, Record, Scalar, Slice, Snapshot,
+    State, Want,
 };
 
 /// Somebody whose every attribute can be set.
@@ -161,7 +162,7 @@ proptest! {
         for words in questions() {
             let company = Company { snapshot: &snapshot, people: people.clone(), facts: facts(), words };
             let Explanation { because, near_misses } = company.explained(EVERYTHING);
-            let fails = |told: &Told| told.parts.iter().filter(|part| part.state == State::Fail).count();
+            let fails = |told: &ExplainedPolicy| told.parts.iter().filter(|part| part.state == State::Fail).count();
             for told in because.iter().filter(|told| told.policy.effect == crate::policy::Effect::Forbid) {
                 prop_assert_eq!((told.failing, fails(told)), (0, 0), "{:?} {:?}\n{}", words, told, text);
             }
@@ -192,7 +193,7 @@ fn parts_tell_what_they_read_and_how_they_stand() {
     let words = ("a0", "actor.offboard", "a1");
     let company = Company { snapshot: &snapshot, people: two(), facts: facts(), words };
     let explained = company.explained(EVERYTHING);
-    let lines = |told: &Told| {
+    let lines = |told: &ExplainedPolicy| {
         let part = |part: &crate::policy::ShownPart| {
             let read: Vec<String> =
                 part.observed.iter().map(|seen| format!("{} = {}", seen.what, seen.value)).collect();

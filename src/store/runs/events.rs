@@ -7,7 +7,7 @@ use super::fold::{
     answered, completed_step, decided_step, denied_step, dispatched_step, ended, failed, failed_step, held, raised,
     resumed, started, unknown_step, waiting,
 };
-use super::told::{
+use super::notify::{
     news_of_completion, news_of_failure, notify_of_completion, notify_of_failure, notify_of_hold, notify_of_less,
     notify_of_question,
 };

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use ok::background::tools::{Answer as Carried, Asked, Looked, Tools};
+use ok::background::tools::{Answer as Carried, Looked, ToolCall, Tools};
 use ok::operations::run::Came;
 use tokio::sync::Notify;
 
@@ -29,7 +29,7 @@ pub struct Hands {
 }
 
 impl Tools for Hands {
-    fn call<'a>(&'a self, asked: &'a Asked) -> Carried<'a, Came> {
+    fn call<'a>(&'a self, asked: &'a ToolCall) -> Carried<'a, Came> {
         let goes = self.left.lock().unwrap().pop_front().unwrap_or(Goes::Well);
         let call = (asked.tool.clone(), asked.key.clone());
         self.calls.lock().unwrap().push(call.clone());
@@ -48,7 +48,7 @@ impl Tools for Hands {
         })
     }
 
-    fn look<'a>(&'a self, _: &'a Asked) -> Carried<'a, Looked> {
+    fn look<'a>(&'a self, _: &'a ToolCall) -> Carried<'a, Looked> {
         Box::pin(async { panic!("no tool here can be asked what it has done") })
     }
 }

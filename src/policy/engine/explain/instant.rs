@@ -4,8 +4,8 @@
 use cedar_policy_core::FromNormalizedStr as _;
 use cedar_policy_core::ast::{BinaryOp, Expr, ExprKind, Literal, Name, Value, ValueKind};
 
+use super::explanation::path;
 use super::look::Place;
-use super::told::path;
 
 /// Milliseconds of a day, as Cedar counts them.
 const DAY: i64 = 24 * 60 * 60 * 1000;

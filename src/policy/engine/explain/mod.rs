@@ -5,15 +5,15 @@
 //! that the asker may not see. Parts are evaluated when somebody asks, from the loaded policies: a decision carries nothing
 //! for it.
 
+mod explanation;
 mod instant;
 mod look;
 mod search;
-mod told;
 mod want;
 
+pub use explanation::{ExplainedPolicy, Explanation, Observed, ShownPart};
 pub use look::State;
 pub use search::Changing;
-pub use told::{Explanation, Observed, ShownPart, Told};
 pub use want::{Scalar, Want};
 
 use std::collections::BTreeSet;

@@ -10,9 +10,9 @@ use cedar_policy_core::evaluator::Evaluator;
 use cedar_policy_core::extensions::Extensions;
 
 use super::Eyes;
+use super::explanation::path;
 use super::instant;
 use super::look::{Look, Place, Stands, State};
-use super::told::path;
 use crate::policy::engine::approvals::ATTRIBUTE;
 use crate::policy::engine::decide::Question;
 use crate::policy::engine::snapshot::Snapshot;

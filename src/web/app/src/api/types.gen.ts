@@ -300,32 +300,6 @@ export type Askable = {
     needs_approval: boolean;
 };
 
-/**
- * Which blueprint, and the answers to what it asks.
- */
-export type Asked = {
-    /**
-     * One that comes with the program.
-     */
-    id?: string | null;
-    /**
-     * One of one's own instead: the text of its `blueprint.yaml`, at most 64 KiB.
-     */
-    file?: string | null;
-    /**
-     * The files beside it, text by path: `policies***.cedar`, `approvals.yaml`, `limits.yaml`, `views*.yaml`, `tests***.yaml`.
-     */
-    files?: {
-        [key: string]: string;
-    };
-    /**
-     * Answers to what it asks, by name.
-     */
-    values?: {
-        [key: string]: string;
-    };
-};
-
 export type AskedOf = {
     [key: string]: unknown;
 };
@@ -614,6 +588,32 @@ export type Checkpoint = {
      * The checkpoint, as C2SP signed note.
      */
     note: string;
+};
+
+/**
+ * Which blueprint, and the answers to what it asks.
+ */
+export type ChosenBlueprint = {
+    /**
+     * One that comes with the program.
+     */
+    id?: string | null;
+    /**
+     * One of one's own instead: the text of its `blueprint.yaml`, at most 64 KiB.
+     */
+    file?: string | null;
+    /**
+     * The files beside it, text by path: `policies***.cedar`, `approvals.yaml`, `limits.yaml`, `views*.yaml`, `tests***.yaml`.
+     */
+    files?: {
+        [key: string]: string;
+    };
+    /**
+     * Answers to what it asks, by name.
+     */
+    values?: {
+        [key: string]: string;
+    };
 };
 
 /**
@@ -1023,6 +1023,14 @@ export type Denominator = {
 };
 
 /**
+ * Something to know about what a call is about.
+ */
+export type Detail = {
+    what: string;
+    said: string;
+};
+
+/**
  * By what figures are grouped.
  */
 export type Dimension = {
@@ -1413,7 +1421,7 @@ export type ExplainedApproval = {
     /**
      * What it is about, as it is now, as far as the caller may see it.
      */
-    about: Array<Told>;
+    about: Array<Detail>;
     /**
      * What the gate would answer to the call now: `allow`, `needs_approval` or `deny`.
      */
@@ -5598,14 +5606,6 @@ export type TokenStatus = 'active' | 'expired' | 'revoked';
 export type Tokens = {
     input: number;
     output: number;
-};
-
-/**
- * Something to know about what a call is about.
- */
-export type Told = {
-    what: string;
-    said: string;
 };
 
 /**

@@ -24,14 +24,14 @@ const MOST: usize = 5;
 #[derive(Clone, Debug, Default)]
 pub struct Explanation {
     /// The policies that determined it.
-    pub because: Vec<Told>,
+    pub because: Vec<ExplainedPolicy>,
     /// Where no permit holds: the permits that fail in the fewest parts, those first.
-    pub near_misses: Vec<Told>,
+    pub near_misses: Vec<ExplainedPolicy>,
 }
 
 /// One policy, as a question finds it.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct ExplainedPolicy {
     pub policy: Because,
     /// How many parts, at the least, are not as it wants them.
     pub failing: usize,
@@ -78,7 +78,7 @@ impl Snapshot {
     }
 
     /// None where a permit holds: then forbids alone are in the way.
-    fn near_misses(&self, question: &Question<'_>, teller: &Teller<'_>) -> Vec<Told> {
+    fn near_misses(&self, question: &Question<'_>, teller: &Teller<'_>) -> Vec<ExplainedPolicy> {
         let mut near: Vec<(usize, Look<'_>)> = Vec::new();
         let permits = self.rules_of(question).filter(|rule| rule.policy.effect() == Effect::Permit);
         for rule in permits.filter(|rule| self.is_for_such(rule, question)) {
@@ -136,9 +136,9 @@ impl Teller<'_> {
         if self.hides { look.hide(self.evaluator, &self.eyes) } else { look }
     }
 
-    fn told(&self, look: &Look<'_>) -> Told {
+    fn told(&self, look: &Look<'_>) -> ExplainedPolicy {
         let parts = look.parts.iter().map(|part| self.part(look.rule, part)).collect();
-        Told { policy: look.rule.meta.clone(), failing: failing(look), parts }
+        ExplainedPolicy { policy: look.rule.meta.clone(), failing: failing(look), parts }
     }
 
     fn part(&self, rule: &Rule, part: &Seen<'_>) -> ShownPart {
