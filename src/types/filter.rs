@@ -105,7 +105,9 @@ impl<'a> Reading<'a> {
         let wrong = |what: &str| Err((at.to_owned(), what.to_owned()));
         let column = name.to_owned();
         let is = |order| Ok(Condition::Is(column.clone(), order, scalar(value)?));
-        let is_ordered = field.kind.is_comparable() && field.kind != FieldKind::Flag;
+        // Who comes before whom would tell of those whom the reader may not see.
+        let is_ordered =
+            field.kind.is_comparable() && !matches!(field.kind, FieldKind::Flag | FieldKind::Actor | FieldKind::Team);
         let texts = matches!(field.kind, FieldKind::Text | FieldKind::LongText | FieldKind::Link | FieldKind::Choice);
         match op {
             "eq" if value.is_null() => Ok(Condition::Has(column).negated()),
@@ -147,7 +149,8 @@ impl<'a> Reading<'a> {
                 Ok(Condition::Like(column, pieces.collect()))
             }
             _ => wrong(&format!(
-                "a {} is compared with eq, ne, in, nin, has{}{}",
+                "{} {} is compared with eq, ne, in, nin, has{}{}",
+                if matches!(field.kind, FieldKind::Actor | FieldKind::Integer) { "an" } else { "a" },
                 field.kind,
                 if is_ordered { ", lt, lte, gt, gte" } else { "" },
                 if texts { ", contains, starts_with" } else { "" }

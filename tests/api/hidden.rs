@@ -141,6 +141,12 @@ async fn whoever_is_hidden_by_a_new_policy_is_named_no_more() {
     assert_eq!(put_into_force(&test, json!(files)).await.status, 200);
     let (hidden, absent) = (task("gus").await, task("nil").await);
     assert_eq!(hidden.error(), absent.error().replace("nil", "gus"));
+    // Nor are their tasks found by their id, and what people write says nothing of who is there.
+    for owner in ["gus", "nil"] {
+        assert_eq!(test.get(&format!("/tasks?owner={owner}"), &mia).await.json(), json!([]), "{owner}");
+    }
+    let written = test.post("/tasks", &mia, json!({ "title": "who of gus and nil is there" })).await;
+    assert_eq!(written.json()["title"], "who of gus and nil is there");
     assert_ne!(hidden.status, 201);
     assert_eq!(test.get("/actors/team:ops", &mia).await.json()["members"], json!(["mia"]));
 }

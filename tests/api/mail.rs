@@ -109,6 +109,11 @@ async fn mail_of_an_assisting_agent_is_sent_once_its_lead_has_seen_it() {
     assert_eq!(shown["reason"], "what an assisting agent lets out of the company, a lead looks at first");
     assert_eq!(shown["args"]["text"], TEXT, "whoever decides sees all of it");
     assert_eq!(shown["summary"], "bot sends mail to eva@example.com: «Hello»");
+    // What can be erased is in no sentence that is kept for good.
+    let outside = test.get(&format!("/approvals/{approval}"), &test.token("aud", json!({})).await).await.json();
+    assert_eq!(outside["summary"], "bot sends mail", "{outside}");
+    let requested = test.get("/events?type=approval_requested", &test.admin).await.text();
+    assert!(!requested.contains("eva@example.com"), "{requested}");
     // A switch that stops the tool freezes what waits to call it.
     let switch =
         async |off: bool| test.post("/kill", &test.admin, json!({ "scope": "tool:mail.send", "off": off })).await;

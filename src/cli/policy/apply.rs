@@ -14,7 +14,7 @@ use super::super::save::write;
 use super::super::{Context, show};
 use super::given::Given;
 use super::lock::PolicyLock;
-use super::rollout::{Outcome, Rollout, last_applied};
+use super::rollout::{Outcome, Rollout, last_applied, tell_its_reason};
 use super::{ancestry, compared};
 use crate::operations::change::ShownChange;
 use crate::operations::policy::diff::{Candidate, Diff};
@@ -264,6 +264,7 @@ impl Run for Propose {
         session.close().await;
         let answer = proposed?;
         let change = answer.read()?;
+        tell_its_reason(&change, &self.how.reason);
         let dir = wanted.as_ref().map_or(Some(&self.dir), |wanted| wanted.dir.as_ref());
         if let Some(dir) = dir {
             let path = dir.join(PROPOSALS).join(format!("{}.yaml", change.id));

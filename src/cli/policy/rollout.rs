@@ -8,9 +8,9 @@ use super::super::client::Session;
 use super::super::exit::{Exit, Failure};
 use super::super::operation::{change, query};
 use super::super::{Context, show};
-use crate::operations::change::OneChange;
 use crate::operations::change::evals::Evals;
 use crate::operations::change::promote::Promote;
+use crate::operations::change::{OneChange, ShownChange};
 use crate::operations::policy::in_force::{Applied, LastApplied, WhichApplied};
 use crate::operations::policy::propose::{NewPolicies, Propose};
 use crate::types::change::ChangeState;
@@ -38,6 +38,16 @@ pub enum Outcome {
     Waits { change: String, why: String, approval: Option<String> },
 }
 
+/// What is proposed already stays as it was proposed.
+pub fn tell_its_reason(change: &ShownChange, given: &str) {
+    if !given.is_empty() && change.reason != given {
+        show::note(&format!(
+            "{} proposes the same already, with the reason «{}»: the one given now is not kept",
+            change.id, change.reason
+        ));
+    }
+}
+
 impl Rollout {
     pub async fn walk(&self, session: &mut Session, context: &Context) -> Result<Outcome, Failure> {
         let change = match change::<Propose>().within(session, context, &self.proposal).await? {
@@ -52,6 +62,7 @@ impl Rollout {
         if change.state == ChangeState::Promoted {
             return arrived(session, context, change.id).await;
         }
+        tell_its_reason(&change, &self.proposal.reason);
         let id = change.id;
         show::note(&format!("proposed as {id}"));
         let why = match self.promote(session, context, OneChange { id: id.clone() }).await? {

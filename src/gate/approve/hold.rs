@@ -109,7 +109,8 @@ pub(in crate::gate) fn park(
         return Err(Fault::Broken("only a call that needs approval can be parked".into()));
     };
     let (input, erasable) = asked.entry.arguments().parted(asked.input);
-    let (requester, summary) = (asked.caller.actor(), asked.entry.summary(asked.input));
+    // The log keeps the sentence for good: what can be erased is not in it.
+    let (requester, summary) = (asked.caller.actor(), asked.entry.summary(&input));
     let keeps = !erasable.is_empty();
     let kept = ArgumentsKept { id: id.clone(), requester, arguments: erasable };
     let requested = ApprovalRequested {

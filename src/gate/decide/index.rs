@@ -223,7 +223,7 @@ mod tests {
             name: String::new(),
             kind,
             role: kind.usual_role(),
-            team: (number % 5 > 0).then(|| team.clone()),
+            team: (!number.is_multiple_of(5)).then(|| team.clone()),
             lead: None,
             owner: kind.is_agent().then(|| id(format!("a{:04}", number % 4))),
             admin: false,

@@ -2,7 +2,8 @@
 //!
 //! A declaration says `adds {id} as {role|kind}[ to {team}]`. `{name}` is a field of the input, or the first of several that is
 //! given; `{off?releases|engages}` chooses by a flag; what stands in brackets is left out where a field in it is not given.
-//! Fields that can be erased do not belong in it: a sentence is kept for good.
+//! Fields that can be erased stand in brackets: the sentence is kept for good without them, and told with them to whoever reads
+//! the arguments.
 
 use serde_json::Value;
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::APPROVAL;
-use super::shown::{Needed, arguments, frozen, frozen_by, needed, now_is};
+use super::shown::{Needed, arguments, frozen, frozen_by, needed, now_is, summary};
 use super::{OneApproval, find};
 use crate::gate::{Entry, Permit, Query, Reader, Spec, Target, get};
 use crate::operations;
@@ -142,7 +142,7 @@ impl Query for Explain {
         let with_text = decides || read.may("policy.read", &Target::Company);
         Ok(ExplainedApproval {
             status,
-            summary: format!("{} {}", approval.actor, approval.summary),
+            summary: format!("{} {}", approval.actor, summary(&approval, read)),
             on_behalf_of: approval.behalf.clone(),
             under: approval.under.clone(),
             args,
@@ -168,7 +168,7 @@ impl WhatHappens {
         (ruling, has_changed): (Option<&Ruling>, bool),
         read: &Reader<'_>,
     ) -> WhatHappens {
-        let (whose, what, until) = (&approval.actor, &approval.summary, approval.expires_at);
+        let (whose, what, until) = (&approval.actor, summary(approval, read), approval.expires_at);
         let on_reject = "one rejection ends it; nothing is done".to_owned();
         let on_expiry = format!("undecided by {until}, it is rejected; nothing is done");
         if status == ApprovalStatus::Approved {
@@ -250,7 +250,10 @@ impl Call {
 
     /// What there is to read about it.
     fn about(&self, read: &Reader<'_>) -> Result<Vec<Detail>, Stop> {
-        let Some(target) = self.target.as_ref().filter(|target| read.sees(target)) else { return Ok(Vec::new()) };
+        let Some(target) = &self.target else { return Ok(Vec::new()) };
+        if !read.sees(target) {
+            return Ok(vec![Detail { what: "about".into(), said: "you may not read what it is about".into() }]);
+        }
         let brief = read.resource(target).map(|noun| (noun.brief)(target, read)).transpose()?.unwrap_or_default();
         Ok(brief.into_iter().map(|(what, said)| Detail { what: what.to_owned(), said }).collect())
     }
@@ -266,9 +269,9 @@ fn similar(approval: &Approval, read: &Reader<'_>) -> Result<Vec<Similar>, Stop>
     let seen = read.decided_like(approval, LOOKED_AT)?.into_iter();
     let seen = seen.filter(|other| read.sees(&read.approval_target(other)));
     let shown = |other: Approval| Similar {
+        summary: summary(&other, read),
         approval: other.id,
         actor: other.actor,
-        summary: other.summary,
         decision: other.status,
         at: other.ended_at,
     };

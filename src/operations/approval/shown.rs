@@ -171,7 +171,7 @@ pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> ShownApproval {
         note: decided.note,
         at: decided.at,
     });
-    let summary = format!("{} {}", approval.actor, approval.summary);
+    let summary = format!("{} {}", approval.actor, summary(&approval, read));
     let (args, withheld) = arguments(&approval, read);
     ShownApproval {
         approvers: needed(&approval, read),
@@ -194,6 +194,16 @@ pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> ShownApproval {
         ended_at: approval.ended_at,
         result: None,
         stale: approval.stale,
+    }
+}
+
+/// What would be done, with what of it can be erased for those who read that.
+pub(super) fn summary(approval: &Approval, read: &Reader<'_>) -> String {
+    let entry = crate::operations::ALL.iter().find(|entry| entry.spec.name == approval.operation);
+    let is_apart = approval.erasable.as_ref().is_some_and(|apart| !apart.is_empty());
+    match entry.filter(|_| is_apart && reads_all(approval, read)) {
+        Some(entry) => entry.summary(&approval.whole_input()),
+        None => approval.summary.clone(),
     }
 }
 

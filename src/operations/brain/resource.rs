@@ -72,7 +72,7 @@ fn as_it_is(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
         let Some(record) = read.record(of, &target.id())? else { continue };
         // What it would be may be theirs to read, and what it is not.
         if !may_read(of, &record, read) {
-            break;
+            return Ok(vec![("as it is", "you may not read it".to_owned())]);
         }
         let shown = match Shape::whole(of, read).record(record, read) {
             Ok(shown) => shown,

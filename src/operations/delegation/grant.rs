@@ -44,7 +44,7 @@ pub struct NewDelegation {
     /// How far: to read, to propose too, or to do everything in the scope.
     #[arg(long, default_value = Authority::Inform.name())]
     pub authority: Authority,
-    /// Tools, by name; at most 50. None unless given.
+    /// Tools, by name, for policies to look at (`context.delegation.tools`); at most 50. The scope alone says what is handed on.
     #[schemars(length(max = 50))]
     #[serde(default)]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]

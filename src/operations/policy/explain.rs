@@ -26,6 +26,7 @@ use crate::types::id::{ActorId, Id};
 use crate::types::impact::Decision;
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
+use crate::types::target::Fact;
 use crate::types::time::Time;
 
 /// What is to be explained.
@@ -213,12 +214,32 @@ fn with_parts(
     read: &Reader<'_>,
 ) -> Ruling {
     let Some(input) = input.filter(|_| !inquiry.is_past()) else { return ruling };
-    let theirs = read.acting_as(inquiry.caller());
+    let (theirs, input) = (read.acting_as(inquiry.caller()), named_by_target(entry, inquiry.target(), input));
     let found = entry.prepare(input.clone()).ok().and_then(|call| call.target(&theirs).ok());
     match found.filter(|found| found.id() == inquiry.target().id()) {
-        Some(_) => theirs.with_parts(entry, input, ruling, &|part| read.sees(part)),
+        Some(_) => theirs.with_parts(entry, &input, ruling, &|part| read.sees(part)),
         None => ruling,
     }
+}
+
+/// An input with what its target says of it, where it leaves that out: its id, and its collection.
+fn named_by_target(entry: &Entry, target: &Target, input: &Value) -> Value {
+    let mut input = input.clone();
+    let collection = match target {
+        Target::Thing(thing) => match thing.fact("collection") {
+            Some(Fact::Text(name)) => Some(name.clone()),
+            _ => None,
+        },
+        Target::Company | Target::Actor(_) => None,
+    };
+    let takes = |name: &str| entry.arguments().fields.iter().any(|field| field.name == name);
+    let said = [("id", Some(target.id())), ("collection", collection)];
+    for (name, value) in said.into_iter().filter(|(name, _)| takes(name)) {
+        if let (Some(fields), Some(value)) = (input.as_object_mut(), value) {
+            fields.entry(name).or_insert(Value::String(value));
+        }
+    }
+    input
 }
 
 /// The policies that only the call's parts run into. What they read is another question's.

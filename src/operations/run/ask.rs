@@ -90,9 +90,12 @@ impl Change for Ask {
     }
 }
 
+/// How the title of a task begins that is asked for.
+pub const ASKED: &str = "asked of ";
+
 /// The title of a task that is asked for. What was asked can be erased, so it is not in it.
 fn title(agent: &ActorId) -> String {
-    format!("asked of {agent}")
+    format!("{ASKED}{agent}")
 }
 
 /// An agent that the caller may ask.

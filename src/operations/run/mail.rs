@@ -31,7 +31,7 @@ impl Tool for SendMail {
     const EFFECT: ToolEffect = ToolEffect::Once;
     const OUTWARD: bool = true;
     const VOUCHED: bool = true;
-    const SAYS: &'static str = "sends mail to {to}: «{subject}»";
+    const SAYS: &'static str = "sends mail[ to {to}][: «{subject}»]";
     type Input = Message;
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::gate::Reader;
-use crate::operations::run::{ShownRun, shown as shown_run};
+use crate::operations::run::{ASKED, ShownRun, shown as shown_run};
 use crate::store::tasks::{Task, TaskRef};
 use crate::types::id::ActorId;
 use crate::types::refusal::Stop;
@@ -15,7 +15,7 @@ use crate::types::work::{Deadlines, Priority, TaskStatus};
 #[derive(Serialize, JsonSchema)]
 pub struct ShownTask {
     pub id: String,
-    #[schemars(extend("x-names" = "text"))]
+    /// As whoever created it wrote it.
     pub title: String,
     pub status: TaskStatus,
     /// Who is to do it.
@@ -43,13 +43,10 @@ pub struct WholeTask {
     #[serde(flatten)]
     pub task: ShownTask,
     /// What is to come of it; none where nothing was said, or where it is erased.
-    #[schemars(extend("x-names" = "text"))]
     pub goal: Option<String>,
     /// What its owner was told with it.
-    #[schemars(extend("x-names" = "text"))]
     pub note: Option<String>,
     /// What came of it.
-    #[schemars(extend("x-names" = "text"))]
     pub result: Option<String>,
     /// What it is about.
     pub refs: Vec<ShownRef>,
@@ -63,13 +60,12 @@ pub struct ShownRef {
     /// A collection, or `url`.
     pub collection: String,
     pub id: String,
-    #[schemars(extend("x-names" = "text"))]
     pub note: String,
     pub by: ActorId,
     pub at: Time,
 }
 
-pub(super) fn shown(task: Task) -> ShownTask {
+pub(super) fn shown(task: Task, read: &Reader<'_>) -> ShownTask {
     let Task {
         id,
         title,
@@ -87,6 +83,8 @@ pub(super) fn shown(task: Task) -> ShownTask {
         closed_at,
         archived_at,
     } = task;
+    // A task that was asked for is called by a sentence of ours.
+    let title = if title.starts_with(ASKED) { read.told(&title) } else { title };
     ShownTask {
         id,
         title,
@@ -119,5 +117,5 @@ pub(super) fn whole(task: Task, read: &Reader<'_>) -> Result<WholeTask, Stop> {
     let refs = refs.collect();
     let runs = read.runs_of_task(&task.id)?.into_iter().filter(|run| read.may("run.read", &read.run_target(run)));
     let runs = runs.map(|run| shown_run(run, read)).collect();
-    Ok(WholeTask { goal, note, result, refs, runs, task: shown(task) })
+    Ok(WholeTask { goal, note, result, refs, runs, task: shown(task, read) })
 }

@@ -128,6 +128,8 @@ fn notify_of_new(event: &ActorAdded, moment: &Moment<'_>) -> rusqlite::Result<()
 /// Tells whom an agent is given to, in place of whoever had it before.
 fn answers_for(moment: &Moment<'_>, id: &ActorId, owner: &ActorId) -> rusqlite::Result<()> {
     inbox::resolve(moment, id.as_str())?;
+    let before = get(moment.conn, id)?.and_then(|agent| agent.owner).filter(|before| before != owner);
+    assign(moment, before.as_ref(), id.as_str(), &format!("you no longer answer for {id}"))?;
     assign(moment, Some(owner), id.as_str(), &format!("you answer for {id} now"))
 }
 

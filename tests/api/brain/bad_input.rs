@@ -93,6 +93,11 @@ async fn what_is_amiss_with_a_query_is_told_with_its_place() {
             "422 invalid filter.due.gt: must be a day such as 2026-01-31",
         ),
         (json!({ "filter": { "or": 1 } }), "422 invalid filter.or: must be a list"),
+        // Bit by bit, an order would spell out whom one may not see.
+        (
+            json!({ "filter": { "created_by": { "gt": "m" } } }),
+            "422 invalid filter.created_by.gt: an actor is compared with eq, ne, in, nin, has",
+        ),
         (json!({ "filter": [] }), "422 invalid filter: must be an object"),
         (json!({ "filter": { "or": wide } }), "422 invalid filter: has more than 500 parts"),
         (

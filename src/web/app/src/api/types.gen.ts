@@ -2680,7 +2680,7 @@ export type NewDelegation = {
      */
     authority: Authority;
     /**
-     * Tools, by name; at most 50. None unless given.
+     * Tools, by name, for policies to look at (`context.delegation.tools`); at most 50. The scope alone says what is handed on.
      */
     tools?: Array<string>;
     /**
@@ -5156,6 +5156,9 @@ export type ShownStep = {
  */
 export type ShownTask = {
     id: string;
+    /**
+     * As whoever created it wrote it.
+     */
     title: string;
     status: TaskStatus;
     /**
@@ -6302,6 +6305,9 @@ export type WholeRun = {
  */
 export type WholeTask = {
     id: string;
+    /**
+     * As whoever created it wrote it.
+     */
     title: string;
     status: TaskStatus;
     /**
@@ -11826,7 +11832,7 @@ export type DelegationGrantData = {
          */
         authority: Authority;
         /**
-         * Tools, by name; at most 50. None unless given.
+         * Tools, by name, for policies to look at (`context.delegation.tools`); at most 50. The scope alone says what is handed on.
          */
         tools?: Array<string>;
         /**
