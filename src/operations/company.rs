@@ -36,7 +36,7 @@ pub static COMPANY: Resource = Resource {
     own: None,
     facts: &[],
     staged: Staged::Directory,
-    title: Resource::untitled,
+    title: None,
     brief: Resource::says_nothing,
     find: |id, _| Ok((id == "company").then_some(Target::Company)),
     state,

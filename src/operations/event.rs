@@ -197,7 +197,7 @@ pub static EVENT: Resource = Resource {
         FactSpec::actors("leads", "who leads the teams of all these actors").linked().derived(),
     ],
     staged: Staged::Rows { list: "events", complete },
-    title: Resource::untitled,
+    title: None,
     brief: Resource::says_nothing,
     find,
     state: |_, _| Ok(Value::Null),

@@ -66,7 +66,7 @@ pub static KILL_SWITCH: Resource = Resource {
         FactSpec::team("team", "the team itself, or the actor's").optional(),
     ],
     staged: Staged::Made(made),
-    title: Resource::untitled,
+    title: None,
     brief: Resource::says_nothing,
     find: |id, read| Ok(id.parse().ok().map(|scope| switch(&scope, true, read).into())),
     state: |target, read| {

@@ -145,8 +145,13 @@ async fn whoever_is_hidden_by_a_new_policy_is_named_no_more() {
     for owner in ["gus", "nil"] {
         assert_eq!(test.get(&format!("/tasks?owner={owner}"), &mia).await.json(), json!([]), "{owner}");
     }
-    let written = test.post("/tasks", &mia, json!({ "title": "who of gus and nil is there" })).await;
-    assert_eq!(written.json()["title"], "who of gus and nil is there");
+    for title in ["who of gus and nil is there", "asked of gus"] {
+        assert_eq!(test.post("/tasks", &mia, json!({ "title": title })).await.json()["title"], title);
+    }
+    let entry = json!({ "kind": "fact", "statement": "gus or nil", "reference": "gus said so" });
+    let learnt = test.post("/knowledge", &mia, entry).await;
+    assert_eq!(learnt.status, 201, "{}", learnt.text());
+    assert_eq!([&learnt.json()["statement"], &learnt.json()["reference"]], ["gus or nil", "gus said so"]);
     assert_ne!(hidden.status, 201);
     assert_eq!(test.get("/actors/team:ops", &mia).await.json()["members"], json!(["mia"]));
 }

@@ -238,9 +238,9 @@ pub(in crate::gate) fn decide_seen(
     let sight = sight_for(world, call.target, caller);
     let asked = asker.ask(call.operation, &[]);
     // The read by which it is seen may be the very question.
-    let is_same = sight == Some(call.operation) && asker.givers.is_empty();
-    let seeing = |operation| if is_same { asked.clone() } else { asker.seeing(operation) };
-    let Answered { ruling, hidden } = Answered::of(asked.clone(), || sight.map(seeing));
+    let same = (sight == Some(call.operation) && asker.givers.is_empty()).then(|| asked.clone());
+    let seeing = |operation| same.clone().unwrap_or_else(|| asker.seeing(operation));
+    let Answered { ruling, hidden } = Answered::of(asked, || sight.map(seeing));
     // A denial is told of what may be seen; and to whom a kill switch stops, who sees nothing: the attempt is recorded.
     let is_told = || sight.is_none_or(|operation| seeing(operation).is_allowed()) || is_stopped(world, caller, now);
     if hidden || (matches!(ruling, Ruling::Deny { .. }) && !is_told()) { Err(Refusal::not_found()) } else { Ok(ruling) }

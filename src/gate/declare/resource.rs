@@ -40,8 +40,8 @@ pub struct Resource {
     pub own: Option<&'static str>,
     pub facts: &'static [FactSpec],
     pub staged: Staged,
-    /// What people call a thing whose id says nothing.
-    pub title: fn(&Target, &Reader<'_>) -> Result<Option<String>, Fault>,
+    /// What people call a thing of this kind, where its id says nothing.
+    pub title: Option<fn(&Target, &Reader<'_>) -> Result<Option<String>, Fault>>,
     /// What people should read of a thing before they decide about a call on it: what it is called, and what is so.
     pub brief: fn(&Target, &Reader<'_>) -> Result<Brief, Fault>,
     /// The thing of this id, as of the reader's time.
@@ -54,11 +54,6 @@ pub struct Resource {
 pub type Brief = Vec<(&'static str, String)>;
 
 impl Resource {
-    /// Its id is its name, or there is none.
-    pub fn untitled(_: &Target, _: &Reader<'_>) -> Result<Option<String>, Fault> {
-        Ok(None)
-    }
-
     /// A call says itself all that there is to know.
     pub fn says_nothing(_: &Target, _: &Reader<'_>) -> Result<Brief, Fault> {
         Ok(Brief::new())

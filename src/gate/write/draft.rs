@@ -160,13 +160,9 @@ impl<'a> Draft<'a> {
 
     /// What stopped an operation that ran on this draft, with what it lacks.
     pub(in crate::gate) fn halted(self, stop: Stop) -> Halt {
-        match (self.part, stop) {
-            (Some(Part { ruling: ruling @ Ruling::NeedsApproval { .. }, .. }), Stop::Refused(refusal))
-                if refusal.code == Code::Denied =>
-            {
-                Halt::Lacks(Box::new(ruling), Stop::Refused(refusal))
-            }
-            (_, stop) => stop.into(),
+        match self.stopped_by(&stop) {
+            Some(Part { ruling: ruling @ Ruling::NeedsApproval { .. }, .. }) => Halt::Lacks(Box::new(ruling), stop),
+            _ => stop.into(),
         }
     }
 

@@ -21,19 +21,20 @@ pub(in crate::gate) fn rehearse(
     input: &Value,
     ruling: &Ruling,
 ) -> Result<Option<Ruling>, Halt> {
-    let kinds = ruling.kinds();
-    let mut draft = Draft::new(read, &entry.spec, entries, entropy, kinds).rehearsal();
-    let because = ruling.because().to_vec();
-    let grant = Grant { caller: read.caller().clone(), now: read.now(), because };
-    let Err(stop) = act(entry, input)?.run(grant, &mut draft) else { return Ok(None) };
+    let mut draft = Draft::new(read, &entry.spec, entries, entropy, ruling.kinds()).rehearsal();
+    let Err(stop) = act(entry, input)?.run(grant(read, ruling), &mut draft) else { return Ok(None) };
     match draft.halted(stop) {
         Halt::Lacks(more, stop) => match ruling.clone().and("", *more) {
             // With approvals that do not help, it would wait for nothing.
-            all if all.kinds().len() == kinds.len() => Err(stop.into()),
+            all if all.kinds().len() == ruling.kinds().len() => Err(stop.into()),
             all => Ok(Some(all)),
         },
         halt => Err(halt),
     }
+}
+
+fn grant(read: &Reader<'_>, ruling: &Ruling) -> Grant {
+    Grant { caller: read.caller().clone(), now: read.now(), because: ruling.because().to_vec() }
 }
 
 impl Reader<'_> {
@@ -70,8 +71,7 @@ impl Reader<'_> {
     fn part_in_the_way(&self, entry: &'static Entry, input: &Value, ruling: &Ruling) -> Option<Part> {
         let mut draft =
             Draft::new(self, &entry.spec, std::slice::from_ref(entry), &SystemEntropy, ruling.kinds()).rehearsal();
-        let grant = Grant { caller: self.caller().clone(), now: self.now(), because: ruling.because().to_vec() };
-        let stop = act(entry, input).ok()?.run(grant, &mut draft).err()?;
+        let stop = act(entry, input).ok()?.run(grant(self, ruling), &mut draft).err()?;
         draft.stopped_by(&stop)
     }
 }

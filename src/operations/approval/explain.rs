@@ -7,10 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::APPROVAL;
-use super::shown::{Needed, arguments, frozen, frozen_by, needed, now_is, summary};
+use super::shown::{Needed, arguments, entry, frozen, frozen_by, needed, now_is, requester, summary};
 use super::{OneApproval, find};
 use crate::gate::{Entry, Permit, Query, Reader, Spec, Target, get};
-use crate::operations;
 use crate::policy::{PolicyMeta, Ruling};
 use crate::store::approvals::Approval;
 use crate::types::approval::ApprovalStatus;
@@ -31,7 +30,6 @@ pub struct ExplainedApproval {
     pub id: String,
     pub status: ApprovalStatus,
     /// What would be done, as a sentence.
-    #[schemars(extend("x-names" = "text"))]
     pub summary: String,
     /// On whose behalf, the nearest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -89,7 +87,6 @@ pub struct InTheWay {
 pub struct Similar {
     pub approval: String,
     pub actor: ActorId,
-    #[schemars(extend("x-names" = "text"))]
     pub summary: String,
     pub decision: ApprovalStatus,
     pub at: Option<Time>,
@@ -97,7 +94,6 @@ pub struct Similar {
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct WhatHappens {
-    #[schemars(extend("x-names" = "text"))]
     pub on_approve: String,
     pub on_reject: String,
     pub on_expiry: String,
@@ -136,13 +132,14 @@ impl Query for Explain {
         let ruling = call.ruling(&approval, status, read);
         let is_open = matches!(status, ApprovalStatus::Pending | ApprovalStatus::Approved);
         let diff = if is_open { difference(&approval.resource, &call.state(read)?) } else { BTreeMap::new() };
-        let what_happens = WhatHappens::of(&approval, status, (ruling.as_ref(), !diff.is_empty()), read);
         let decides = read.deciders(&approval).contains(&read.caller().actor());
         let (args, withheld) = arguments(&approval, read);
+        let summary = summary(&approval, &args, read);
+        let what_happens = WhatHappens::of((&approval, &summary), status, (ruling.as_ref(), !diff.is_empty()), read);
         let with_text = decides || read.may("policy.read", &Target::Company);
         Ok(ExplainedApproval {
             status,
-            summary: format!("{} {}", approval.actor, summary(&approval, read)),
+            summary,
             on_behalf_of: approval.behalf.clone(),
             under: approval.under.clone(),
             args,
@@ -163,12 +160,12 @@ impl Query for Explain {
 impl WhatHappens {
     /// `ruling`: what the gate would answer to the call now, and whether what it is about has changed.
     fn of(
-        approval: &Approval,
+        (approval, call): (&Approval, &str),
         status: ApprovalStatus,
         (ruling, has_changed): (Option<&Ruling>, bool),
         read: &Reader<'_>,
     ) -> WhatHappens {
-        let (whose, what, until) = (&approval.actor, summary(approval, read), approval.expires_at);
+        let (whose, until) = (requester(approval, read), approval.expires_at);
         let on_reject = "one rejection ends it; nothing is done".to_owned();
         let on_expiry = format!("undecided by {until}, it is rejected; nothing is done");
         if status == ApprovalStatus::Approved {
@@ -193,11 +190,11 @@ impl WhatHappens {
                 "nothing is done: what it is about has changed since it was asked for; to ask anew is for its requester"
                     .into()
             }
-            Some(Ruling::Allow { .. }) => format!(
-                "the call is carried out for {whose}, which the policies allow by now without approval: {whose} {what}"
-            ),
+            Some(Ruling::Allow { .. }) => {
+                format!("the call is carried out for {whose}, which the policies allow by now without approval: {call}")
+            }
             Some(_) => format!(
-                "once everybody needed has agreed, the call is decided again as things stand then, and carried out for {whose} if it is still the same: {whose} {what}"
+                "once everybody needed has agreed, the call is decided again as things stand then, and carried out for {whose} if it is still the same: {call}"
             ),
         };
         WhatHappens { on_approve, on_reject, on_expiry }
@@ -228,7 +225,7 @@ struct Call {
 impl Call {
     fn of(approval: &Approval, read: &Reader<'_>) -> Result<Call, Stop> {
         let caller = approval.requester();
-        let entry = operations::ALL.iter().find(|entry| entry.spec.name == approval.operation);
+        let entry = entry(approval);
         let call = entry.and_then(|entry| entry.prepare(approval.whole_input()).ok());
         let target = match call.map(|call| call.target(&read.acting_as(&caller))) {
             Some(Ok(target)) => Some(target),
@@ -269,13 +266,13 @@ fn similar(approval: &Approval, read: &Reader<'_>) -> Result<Vec<Similar>, Stop>
     let seen = read.decided_like(approval, LOOKED_AT)?.into_iter();
     let seen = seen.filter(|other| read.sees(&read.approval_target(other)));
     let shown = |other: Approval| Similar {
-        summary: summary(&other, read),
-        approval: other.id,
+        summary: summary(&other, &arguments(&other, read).0, read),
         actor: other.actor,
+        approval: other.id,
         decision: other.status,
         at: other.ended_at,
     };
-    Ok(seen.map(shown).take(SIMILAR).collect())
+    Ok(seen.take(SIMILAR).map(shown).collect())
 }
 
 fn difference(was: &Value, is: &Value) -> BTreeMap<String, Changed> {

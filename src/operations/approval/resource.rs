@@ -19,7 +19,7 @@ pub static APPROVAL: Resource = Resource {
             .optional(),
     ],
     staged: Staged::Rows { list: "approvals", complete: |thing, _| thing },
-    title: Resource::untitled,
+    title: None,
     brief: Resource::says_nothing,
     find,
     state: |_, _| Ok(Value::Null),

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::gate::Reader;
 use crate::gate::reader::veil;
+use crate::gate::{Entry, Reader};
+use crate::operations;
 use crate::store::approvals::{Approval, Decided};
 use crate::types::actor::KillScope;
 use crate::types::approval::{ApprovalStatus, Verdict};
@@ -37,7 +38,6 @@ pub struct ShownApproval {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub under: Option<String>,
     /// What would be done, as a sentence: `lea adds new2 as admin to team:ops`.
-    #[schemars(extend("x-names" = "text"))]
     pub summary: String,
     /// The input of the call. What of it can be erased is shown to those who decide and to those who asked.
     pub args: Value,
@@ -146,15 +146,13 @@ pub(super) fn reads_all(approval: &Approval, read: &Reader<'_>) -> bool {
 /// The arguments that the caller is shown, and the names of the others.
 pub(super) fn arguments(approval: &Approval, read: &Reader<'_>) -> (Value, Vec<String>) {
     let (mut args, withheld) = whole_arguments(approval, read);
-    let entry = crate::operations::ALL.iter().find(|entry| entry.spec.name == approval.operation);
-    entry.into_iter().for_each(|entry| veil::of_input(entry).apply(&mut args, read));
+    entry(approval).into_iter().for_each(|entry| veil::of_input(entry).apply(&mut args, read));
     (args, withheld)
 }
 
 fn whole_arguments(approval: &Approval, read: &Reader<'_>) -> (Value, Vec<String>) {
     let Some(erasable) = &approval.erasable else {
-        let entry = crate::operations::ALL.iter().find(|entry| entry.spec.name == approval.operation);
-        let names = entry.into_iter().flat_map(|entry| entry.arguments().erasable()).map(str::to_owned);
+        let names = entry(approval).into_iter().flat_map(|entry| entry.arguments().erasable()).map(str::to_owned);
         return (approval.input.clone(), names.collect());
     };
     match reads_all(approval, read) {
@@ -171,8 +169,8 @@ pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> ShownApproval {
         note: decided.note,
         at: decided.at,
     });
-    let summary = format!("{} {}", approval.actor, summary(&approval, read));
     let (args, withheld) = arguments(&approval, read);
+    let summary = summary(&approval, &args, read);
     ShownApproval {
         approvers: needed(&approval, read),
         title: title(&approval, read),
@@ -197,22 +195,32 @@ pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> ShownApproval {
     }
 }
 
-/// What would be done, with what of it can be erased for those who read that.
-pub(super) fn summary(approval: &Approval, read: &Reader<'_>) -> String {
-    let entry = crate::operations::ALL.iter().find(|entry| entry.spec.name == approval.operation);
-    let is_apart = approval.erasable.as_ref().is_some_and(|apart| !apart.is_empty());
-    match entry.filter(|_| is_apart && reads_all(approval, read)) {
-        Some(entry) => entry.summary(&approval.whole_input()),
-        None => approval.summary.clone(),
-    }
+/// What would be done, as its reader may see it: made of the arguments that they are shown. So who stands in them is veiled, and
+/// what people wrote is not.
+pub(super) fn summary(approval: &Approval, args: &Value, read: &Reader<'_>) -> String {
+    let who = requester(approval, read);
+    let what = entry(approval).map_or_else(|| read.told(&approval.summary), |entry| entry.summary(args));
+    format!("{who} {what}")
+}
+
+/// Who asked, as far as the reader may see them.
+pub(super) fn requester<'a>(approval: &'a Approval, read: &Reader<'_>) -> &'a str {
+    let who = approval.actor.as_str();
+    if read.hides(who) { veil::HIDDEN } else { who }
+}
+
+/// The operation that was asked for; none where there is none of its name any more.
+pub(super) fn entry(approval: &Approval) -> Option<&'static Entry> {
+    operations::ALL.iter().find(|entry| entry.spec.name == approval.operation)
 }
 
 /// What people call the thing that it is about.
 fn title(approval: &Approval, read: &Reader<'_>) -> Option<String> {
-    let entry = crate::operations::ALL.iter().find(|entry| entry.spec.name == approval.operation)?;
-    let found = entry.spec.about.iter().find_map(|noun| (noun.find)(&approval.target, read).ok().flatten());
-    let target = found.filter(|target| read.sees(target))?;
-    (read.resource(&target)?.title)(&target, read).ok().flatten()
+    let named = entry(approval)?.spec.about.iter().filter_map(|noun| Some((noun, noun.title?)));
+    let mut found =
+        named.filter_map(|(noun, title)| Some(((noun.find)(&approval.target, read).ok().flatten()?, title)));
+    let (target, title) = found.find(|(target, _)| read.sees(target))?;
+    title(&target, read).ok().flatten()
 }
 
 /// Its state; what has run out is expired, whether or not the tick has noted it.

@@ -25,7 +25,6 @@ pub struct ShownFlag {
     pub collection: String,
     pub record: String,
     pub kind: FlagKind,
-    #[schemars(extend("x-names" = "text"))]
     pub note: String,
     pub by: ActorId,
     pub created_at: Time,

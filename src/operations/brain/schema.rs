@@ -34,7 +34,6 @@ pub struct ShownProposal {
     pub id: String,
     pub collection: String,
     pub ops: Vec<Operation>,
-    #[schemars(extend("x-names" = "text"))]
     pub reason: String,
     pub proposer: ActorId,
     pub status: ProposalStatus,

@@ -17,7 +17,7 @@ pub static BREAK_GLASS: Resource = Resource {
             .optional(),
     ],
     staged: Staged::Rows { list: "break_glass", complete: |thing, _| thing },
-    title: Resource::untitled,
+    title: None,
     brief: Resource::says_nothing,
     find,
     state,

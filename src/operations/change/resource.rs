@@ -25,7 +25,7 @@ pub static CHANGE: Resource = Resource {
         FactSpec::actors("approvers", "who may decide a request about it that waits"),
     ],
     staged: Staged::Rows { list: "changes", complete: |thing, _| thing },
-    title: |target, read| Ok(read.change(&target.id())?.map(|change| change.reason)),
+    title: Some(|target, read| Ok(read.change(&target.id())?.map(|change| change.reason))),
     brief,
     find,
     state,

@@ -16,7 +16,7 @@ pub static DELEGATION: Resource = Resource {
         FactSpec::actors("chain", "all on whose behalf the taker acts"),
     ],
     staged: Staged::Made(|id, company| company.terms(id).map(delegation_thing)),
-    title: Resource::untitled,
+    title: None,
     brief: Resource::says_nothing,
     find,
     state,

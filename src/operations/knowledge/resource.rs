@@ -23,7 +23,7 @@ pub static KNOWLEDGE: Resource = Resource {
             .one_of("proposed", || KnowledgeStatus::ALL.iter().map(|status| status.name()).collect()),
     ],
     staged: Staged::Rows { list: "knowledge", complete: |thing, _| thing },
-    title: Resource::untitled,
+    title: None,
     brief: Resource::says_nothing,
     find,
     state,

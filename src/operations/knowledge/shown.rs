@@ -31,7 +31,6 @@ pub struct ShownKnowledge {
     pub id: String,
     pub kind: KnowledgeKind,
     /// What it says, or a document's name; none where it is erased.
-    #[schemars(extend("x-names" = "text"))]
     pub statement: Option<String>,
     pub topics: Vec<String>,
     /// Whom it concerns: a team, a person, or else the whole company.
@@ -47,7 +46,6 @@ pub struct ShownKnowledge {
     pub origin: Origin,
     pub source: SourceKind,
     /// Where exactly it comes from, as its proposer said.
-    #[schemars(extend("x-names" = "text"))]
     pub reference: Option<String>,
     /// How sure its proposer is, in percent.
     pub confidence: Option<u8>,

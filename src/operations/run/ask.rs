@@ -72,7 +72,7 @@ impl Change for Ask {
         let above = draft.read().caller().run.clone();
         let above = above.map(|above| draft.read().run(above.run.as_str())).transpose()?.flatten();
         let task = above.map_or_else(|| draft.new_id(Kind::Task).to_string(), |above| above.task);
-        let (creator, title) = (permit.actor(), title(&agent));
+        let (creator, title) = (permit.actor(), title_of_ask(&agent));
         let new = Beginning { agent: agent.clone(), task: task.clone(), text, plan, budget_cents };
         if draft.read().caller().run.is_none() {
             draft.record(TaskCreated {
@@ -90,12 +90,9 @@ impl Change for Ask {
     }
 }
 
-/// How the title of a task begins that is asked for.
-pub const ASKED: &str = "asked of ";
-
 /// The title of a task that is asked for. What was asked can be erased, so it is not in it.
-fn title(agent: &ActorId) -> String {
-    format!("{ASKED}{agent}")
+pub fn title_of_ask(agent: &ActorId) -> String {
+    format!("asked of {agent}")
 }
 
 /// An agent that the caller may ask.

@@ -33,7 +33,8 @@ use crate::store::runs::Run;
 use crate::types::refusal::{Refusal, Stop};
 
 pub use answer::{Answer, Reply};
-pub use ask::{ASKED, Ask, Wish};
+pub(super) use ask::title_of_ask;
+pub use ask::{Ask, Wish};
 pub use begin::Begun;
 pub(super) use begin::{Beginning, begin};
 pub use budget::{Raise, Raised};

@@ -26,7 +26,7 @@ pub static RUN: Resource = Resource {
         FactSpec::actors("leads", "who leads the agent's team").linked().derived(),
     ],
     staged: Staged::Rows { list: "runs", complete: |thing, company| with_leads(thing, "agent", company) },
-    title,
+    title: Some(title),
     brief,
     find,
     state,

@@ -66,13 +66,10 @@ pub struct WholeRun {
     #[serde(flatten)]
     pub run: ShownRun,
     /// What was asked; none where it is erased.
-    #[schemars(extend("x-names" = "text"))]
     pub input: Option<String>,
     /// What the agent said last.
-    #[schemars(extend("x-names" = "text"))]
     pub output: Option<String>,
     /// What is asked of somebody, while it waits for the answer; of several questions the first.
-    #[schemars(extend("x-names" = "text"))]
     pub question: Option<String>,
     pub trace: Vec<ShownStep>,
 }
@@ -93,7 +90,6 @@ pub struct ShownStep {
     /// What it waits for, or waited for.
     pub waiting: Option<Wait>,
     /// What it asks of somebody; none where it is erased.
-    #[schemars(extend("x-names" = "text"))]
     pub question: Option<String>,
     /// Why it was denied, or failed.
     #[schemars(extend("x-names" = "text"))]

@@ -20,7 +20,7 @@ pub static TASK: Resource = Resource {
         FactSpec::actors("leads", "who leads the owner's team").linked().derived(),
     ],
     staged: Staged::Rows { list: "tasks", complete: |thing, company| with_leads(thing, "owner", company) },
-    title: |target, read| Ok(read.task(&target.id())?.map(|task| task.title)),
+    title: Some(|target, read| Ok(read.task(&target.id())?.map(|task| task.title))),
     brief: Resource::says_nothing,
     find,
     state,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::gate::Reader;
-use crate::operations::run::{ASKED, ShownRun, shown as shown_run};
+use crate::operations::run::{ShownRun, shown as shown_run, title_of_ask};
 use crate::store::tasks::{Task, TaskRef};
 use crate::types::id::ActorId;
 use crate::types::refusal::Stop;
@@ -83,8 +83,9 @@ pub(super) fn shown(task: Task, read: &Reader<'_>) -> ShownTask {
         closed_at,
         archived_at,
     } = task;
-    // A task that was asked for is called by a sentence of ours.
-    let title = if title.starts_with(ASKED) { read.told(&title) } else { title };
+    // A task that was asked for is called by a sentence of ours: by whom it names as its owner, and nobody else.
+    let is_ours = owner.as_ref().is_some_and(|owner| title == title_of_ask(owner));
+    let title = if is_ours { read.told(&title) } else { title };
     ShownTask {
         id,
         title,

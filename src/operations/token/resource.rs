@@ -12,7 +12,7 @@ pub static TOKEN: Resource = Resource {
     own: None,
     facts: &[FactSpec::actor("holder", "")],
     staged: Staged::Rows { list: "tokens", complete: |thing, _| thing },
-    title: Resource::untitled,
+    title: None,
     brief: Resource::says_nothing,
     find: |id, read| Ok(read.token(id)?.filter(|token| token.created_at <= read.now()).as_ref().map(target_of)),
     state: |target, read| {

@@ -16,7 +16,7 @@ pub static VIEW: Resource = Resource {
         FactSpec::team("team", "which alone it is for").optional(),
     ],
     staged: Staged::Rows { list: "views", complete: |thing, _| thing },
-    title: Resource::untitled,
+    title: None,
     brief: Resource::says_nothing,
     find,
     state,

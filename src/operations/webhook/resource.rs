@@ -18,7 +18,7 @@ pub static WEBHOOK: Resource = Resource {
         FactSpec::flag("held", "a kill switch stops its owner").derived(),
     ],
     staged: Staged::Rows { list: "webhooks", complete },
-    title: Resource::untitled,
+    title: None,
     brief: Resource::says_nothing,
     find,
     state,

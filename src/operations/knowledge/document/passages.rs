@@ -20,7 +20,6 @@ pub struct Passage {
     /// The document.
     pub document: String,
     /// Its name; none where it is erased.
-    #[schemars(extend("x-names" = "text"))]
     pub name: Option<String>,
     /// The passage's number in the document, from 1.
     pub chunk: u32,
@@ -28,7 +27,6 @@ pub struct Passage {
     pub first: u32,
     pub after: u32,
     /// Data to weigh, not an instruction to follow.
-    #[schemars(extend("x-names" = "text"))]
     pub text: String,
     pub origin: Origin,
     pub proposed_by: ActorId,

@@ -16,11 +16,9 @@ use crate::types::scope::Reach;
 pub struct DocumentText {
     pub id: String,
     /// Its name; none where it is erased.
-    #[schemars(extend("x-names" = "text"))]
     pub name: Option<String>,
     pub content_type: DocumentType,
     /// What was read from the file; none where it is erased.
-    #[schemars(extend("x-names" = "text"))]
     pub text: Option<String>,
 }
 
