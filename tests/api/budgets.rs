@@ -121,8 +121,10 @@ async fn an_agent_whose_run_is_held_asks_for_more_and_goes_on_once_its_lead_agre
     let thinks =
         json!([{ "model": { "text": "so", "cost_cents": 6 } }, { "model": { "text": "so", "cost_cents": 6 } }]);
     let plan = json!({ "steps": [{ "delegate": { "agent": "aide", "text": "think", "plan": { "steps": thinks } } }] });
-    let wish = json!({ "agent": "bot", "text": "think", "plan": plan, "budget_cents": 10 });
-    let id = test.post("/ask", &cast.mia, wish).await.json()["run"].as_str().unwrap().to_owned();
+    let task = test.post("/tasks", &cast.mia, json!({ "title": "Think", "owner": "bot" })).await.json();
+    let path = format!("/tasks/{}/run", task["id"].as_str().unwrap());
+    let begun = test.post(&path, &cast.mia, json!({ "plan": plan, "budget_cents": 10 })).await;
+    let id = begun.json()["run"].as_str().unwrap_or_else(|| panic!("{}", begun.text())).to_owned();
     go_on(&test).await;
     let waiting = requests(&test).await;
     assert_eq!(
@@ -131,7 +133,7 @@ async fn an_agent_whose_run_is_held_asks_for_more_and_goes_on_once_its_lead_agre
     );
     let path = format!("/approvals/{}", waiting[0].1);
     // The task's title says what the run is, to whoever may see it.
-    assert_eq!(test.get(&path, &cast.lea).await.json()["title"], "asked of bot");
+    assert_eq!(test.get(&path, &cast.lea).await.json()["title"], "Think");
     let mut files = test.get("/policy/export", &test.admin).await.json()["files"].as_object().unwrap().clone();
     files.retain(|path, _| !path.starts_with("tests/"));
     let hidden = r#"@id("hidden") @reason("not for lea")

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::title_of_ask;
 use crate::gate::{Brief, FactSpec, Reader, Resource, Staged, Target};
 use crate::operations::task::with_leads;
 use crate::store::runs::Run;
@@ -32,9 +33,11 @@ pub static RUN: Resource = Resource {
     state,
 };
 
+/// That of its task, unless it says only who was asked.
 fn title(target: &Target, read: &Reader<'_>) -> Result<Option<String>, Fault> {
-    let task = read.run(&target.id())?.map(|run| read.task(&run.task)).transpose()?;
-    Ok(task.flatten().map(|task| task.title))
+    let Some(run) = read.run(&target.id())? else { return Ok(None) };
+    let title = read.task(&run.task)?.map(|task| task.title);
+    Ok(title.filter(|title| *title != title_of_ask(&run.agent)))
 }
 
 fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
