@@ -41,7 +41,7 @@ pub struct Resource {
     pub facts: &'static [FactSpec],
     pub staged: Staged,
     /// What people call a thing of this kind, where its id says nothing.
-    pub title: Option<fn(&Target, &Reader<'_>) -> Result<Option<String>, Fault>>,
+    pub title: Option<Title>,
     /// What people should read of a thing before they decide about a call on it: what it is called, and what is so.
     pub brief: fn(&Target, &Reader<'_>) -> Result<Brief, Fault>,
     /// The thing of this id, as of the reader's time.
@@ -49,6 +49,9 @@ pub struct Resource {
     /// How a thing stands that a call is about: what an approval is bound to.
     pub state: fn(&Target, &Reader<'_>) -> Result<Value, Fault>,
 }
+
+/// What people call this thing, as far as the reader may know.
+pub type Title = fn(&Target, &Reader<'_>) -> Result<Option<String>, Fault>;
 
 /// What there is to read about a thing, line by line.
 pub type Brief = Vec<(&'static str, String)>;
