@@ -59,10 +59,12 @@ test('an agent is asked, asks back, is answered, and comes to an end, live', { t
     await page.goto('/');
     // Keys are listened to as soon as what the first look does not need is there.
     await page.getByRole('heading', { level: 1 }).waitFor();
-    await page.waitForTimeout(500);
-    await page.keyboard.press('g');
-    await page.keyboard.press('q');
-    await page.getByRole('heading', { name: 'Ask' }).waitFor();
+    const ask = page.getByRole('heading', { name: 'Ask' });
+    while (!(await ask.isVisible())) {
+      await page.keyboard.press('g');
+      await page.keyboard.press('q');
+      await page.waitForTimeout(100);
+    }
     await page.getByRole('radio', { name: /Ticket triage/ }).check();
     await page.getByLabel('What is it to do?').fill('Find out who can write French.');
     await page.getByRole('button', { name: 'Budget and plan' }).click();
