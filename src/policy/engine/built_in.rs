@@ -151,7 +151,7 @@ mod tests {
         assert!(DEFAULTS.is_some(), "write it anew: OK_UPDATE_REFERENCE=1 cargo test --test main reference");
         let bundle = Bundle::built_in();
         let parts = deep(|| load(SCHEMA, &bundle, Validation::UnlessBuiltIn)).unwrap();
-        let passed = Passed::under(&parts.schema).unwrap();
+        let passed = Passed::under(&parts.vocabulary.schema).unwrap();
         assert!(parts.rules.iter().all(|rule| {
             let file = rule.meta.file.as_str();
             passed.has(file, bundle.files.get(file), &rule.policy)

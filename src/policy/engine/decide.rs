@@ -165,7 +165,8 @@ impl Snapshot {
         let mut facts = question.facts.clone();
         if action.is_none_or(|action| action.takes_approvals) {
             // A kind that these policies do not know, given under earlier ones, releases nothing: no policy can name it.
-            let kinds = question.approvals.iter().chain(more).filter_map(|kind| self.kinds.get(kind).cloned());
+            let kinds =
+                question.approvals.iter().chain(more).filter_map(|kind| self.vocabulary.kinds.get(kind).cloned());
             facts = facts.with(ATTRIBUTE, Value::set(kinds, None));
         }
         if let Some((action, input)) = action.and_then(|action| Some((action, action.input.as_ref()?))) {

@@ -17,7 +17,7 @@ use super::approvals;
 use super::built_in::{self, Passed};
 use super::near::Names;
 use super::ruling::{Effect, PolicyMeta};
-use super::schema::{self, Known};
+use super::schema;
 use super::snapshot::{Parts, Rule};
 use crate::policy::approvals::{self as approval_file, ApprovalRules};
 use crate::policy::bundle::is_policy;
@@ -58,16 +58,13 @@ pub fn validated(schema: &str, bundle: &Bundle) -> Result<String, Vec<Finding>> 
 
 /// Loads everything, or tells everything.
 pub(super) fn load(ours: &str, bundle: &Bundle, validation: Validation) -> Result<Parts, Vec<Finding>> {
-    let mut findings = Vec::new();
-    let Known { schema, kind_type, kinds, extends_built_in } =
-        schema::read(ours, bundle, &mut findings).map_err(|finding| vec![finding])?;
+    let mut findings = Vec::from_iter(kinds::unreadable(bundle));
+    let vocabulary = schema::read(ours, bundle).map_err(|found| findings.extend(found));
     let (collections, unread) = brain::read(bundle);
     findings.extend(unread);
     // What policies may name is not known: whatever else were told would only follow from it.
-    if !findings.is_empty() {
-        return Err(findings);
-    }
-    let mut loading = Loading::new(kind_type);
+    let Some(vocabulary) = vocabulary.ok().filter(|_| findings.is_empty()) else { return Err(findings) };
+    let mut loading = Loading::new(vocabulary.kind_type.clone());
     let (views, unread) = views::read(bundle, &collections);
     loading.findings.extend(unread);
     let mut bytes = 0;
@@ -81,17 +78,18 @@ pub(super) fn load(ours: &str, bundle: &Bundle, validation: Validation) -> Resul
         loading.file(file, text);
     }
     let approvals = loading.approval_rules(bundle);
-    let limits = loading.limits(bundle, &schema);
-    let spares = extends_built_in && validation == Validation::UnlessBuiltIn;
-    let passed = spares.then(|| Passed::under(&schema)).flatten();
-    loading.validate(&schema, bundle, passed.as_ref());
+    let schema = &vocabulary.schema;
+    let limits = loading.limits(bundle, schema);
+    let spares = vocabulary.extends_built_in && validation == Validation::UnlessBuiltIn;
+    let passed = spares.then(|| Passed::under(schema)).flatten();
+    loading.validate(schema, bundle, passed.as_ref());
     if !loading.findings.is_empty() {
         loading.findings.sort_unstable();
         loading.findings.dedup();
         return Err(loading.findings);
     }
     let rules = loading.rules.into_values().collect();
-    Ok(Parts { schema, rules, set: loading.set, kinds, approvals, limits, collections, views })
+    Ok(Parts { vocabulary, rules, set: loading.set, approvals, limits, collections, views })
 }
 
 /// What was read so far.

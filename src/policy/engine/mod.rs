@@ -10,7 +10,6 @@ mod built_in;
 mod compare;
 mod could;
 mod decide;
-mod declared;
 mod explain;
 mod goal;
 mod history;
@@ -27,6 +26,7 @@ mod schema;
 mod shadow;
 mod shape;
 mod snapshot;
+mod vocabulary;
 
 pub use behalf::{For, Giver};
 pub use compare::{Looks, Named};

@@ -3,7 +3,6 @@
 //!
 //! Always true: the product's declarations are exactly the product's; the company adds, and redefines nothing.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cedar_policy::{Schema, SchemaFragment};
@@ -14,6 +13,7 @@ use cedar_policy_core::validator::{CedarSchemaError, RawName, ValidatorEntityTyp
 
 use super::approvals::KIND_TYPE;
 use super::built_in;
+use super::vocabulary::Vocabulary;
 use crate::policy::expansion::too_much;
 use crate::policy::finding::{MARK, MARKED, SCHEMA_FILE, Source, code};
 use crate::policy::folder::PRODUCT_SCHEMA;
@@ -26,46 +26,28 @@ const GENERATED: &str = "// The company as policies see it. The actions below ar
 /// Cedar's own types, as a schema names them.
 const CEDARS: [&str; 8] = ["Bool", "Boolean", "Long", "String", "datetime", "decimal", "duration", "ipaddr"];
 
-/// Each approval kind with its value.
-pub(super) type Kinds = BTreeMap<String, Value>;
-
-/// What policies may name.
-pub(super) struct Known {
-    pub schema: Schema,
-    pub kind_type: EntityType,
-    pub kinds: Kinds,
-    /// The built-in schema, with no more than the bundle's kinds and collections, and what the company declares in namespaces of
-    /// its own.
-    pub extends_built_in: bool,
-}
-
 /// What a schema declares.
 pub(super) type Declared = Fragment<RawName>;
 
-/// The schema of product and company. Findings in the company's leave the product's alone.
-pub(super) fn read(ours: &str, bundle: &Bundle, findings: &mut Vec<Finding>) -> Result<Known, Finding> {
-    let (ours, known) = match built_in::declared_for(ours, bundle) {
-        Some(declared) => {
-            let known = product(&Source::new(SCHEMA_FILE, ours), &declared)?;
-            (declared, Known { extends_built_in: true, ..known })
-        }
-        None => {
-            let text = kinds::schema_for(ours, bundle);
-            let source = Source::new(SCHEMA_FILE, &text);
-            let declared = declared(&text).map_err(|error| source.diagnostic(code::SCHEMA, &*error, (0, 0)))?;
-            let known = product(&source, &declared)?;
-            (declared, known)
-        }
-    };
-    findings.extend(kinds::unreadable(bundle));
-    let Some(theirs) = bundle.files.get(SCHEMA_FILE) else { return Ok(known) };
-    match extended(&ours, theirs) {
-        Ok((schema, is_apart)) => Ok(Known { schema, extends_built_in: known.extends_built_in && is_apart, ..known }),
-        Err(mut found) => {
-            findings.append(&mut found);
-            Ok(known)
-        }
-    }
+/// The schema of product and company.
+pub(super) fn read(ours: &str, bundle: &Bundle) -> Result<Arc<Vocabulary>, Vec<Finding>> {
+    let text = kinds::schema_for(ours, bundle);
+    let theirs = bundle.files.get(SCHEMA_FILE);
+    // No schema of the company's own declares as much as an empty one.
+    Vocabulary::of(&[&text, theirs.map_or("", String::as_str)], || {
+        let source = Source::new(SCHEMA_FILE, &text);
+        let built_in = built_in::declared_for(ours, bundle);
+        let is_built_in = built_in.is_some();
+        let ours = built_in.map_or_else(|| declared(&text), Ok);
+        let ours = ours.map_err(|error| vec![source.diagnostic(code::SCHEMA, &*error, (0, 0))])?;
+        let alone = || whole(&source, &[&ours]).map_err(|finding| vec![finding]);
+        let (schema, is_apart) = match theirs {
+            None => (alone()?, true),
+            // What is wrong with the product's is not told of the company's.
+            Some(theirs) => extended(&ours, theirs).or_else(|found| alone().and(Err(found)))?,
+        };
+        vocabulary(&source, schema, is_built_in && is_apart).map_err(|finding| vec![finding])
+    })
 }
 
 pub(super) fn declared(text: &str) -> Result<Declared, Box<CedarSchemaError>> {
@@ -88,22 +70,21 @@ fn whole(source: &Source, parts: &[&Declared]) -> Result<Schema, Finding> {
     Schema::from_schema_fragments(fragments).map_err(|error| told(&error))
 }
 
-/// What policies may name, by the product's schema alone.
-fn product(source: &Source, ours: &Declared) -> Result<Known, Finding> {
-    let schema = whole(source, &[ours])?;
+/// What policies may name by this schema, which lists the kinds of approval.
+fn vocabulary(source: &Source, schema: Schema, extends_built_in: bool) -> Result<Vocabulary, Finding> {
     let told = |error: &dyn miette::Diagnostic| source.diagnostic(code::SCHEMA, error, (0, 0));
     let kind_type = EntityType::from_normalized_str(KIND_TYPE).map_err(|error| told(&error))?;
-    match schema.as_ref().get_entity_type(&kind_type).map(|ty| &ty.kind) {
-        Some(ValidatorEntityTypeKind::Enum(choices)) => {
-            let kinds = choices.iter().map(|eid| {
-                let uid = EntityUID::from_components(kind_type.clone(), eid.clone(), None);
-                (AsRef::<str>::as_ref(eid).to_owned(), Value::new(Literal::EntityUID(Arc::new(uid)), None))
-            });
-            let kinds = kinds.collect();
-            Ok(Known { schema, kind_type, kinds, extends_built_in: false })
-        }
-        _ => Err(source.finding(code::SCHEMA, (0, 0), format!("`{KIND_TYPE}` is not declared as an enumerated type"))),
-    }
+    let Some(ValidatorEntityTypeKind::Enum(choices)) = schema.as_ref().get_entity_type(&kind_type).map(|ty| &ty.kind)
+    else {
+        let what = format!("`{KIND_TYPE}` is not declared as an enumerated type");
+        return Err(source.finding(code::SCHEMA, (0, 0), what));
+    };
+    let kinds = choices.iter().map(|eid| {
+        let uid = EntityUID::from_components(kind_type.clone(), eid.clone(), None);
+        (AsRef::<str>::as_ref(eid).to_owned(), Value::new(Literal::EntityUID(Arc::new(uid)), None))
+    });
+    let kinds = kinds.collect();
+    Ok(Vocabulary::new(schema, kind_type, kinds, extends_built_in))
 }
 
 /// The schema with what the company declares, and whether that stands in namespaces of its own, where it changes the meaning of

@@ -11,8 +11,8 @@ use cedar_policy_core::ast::{EntityType, EntityUID, Literal, Value, ValueKind};
 use super::history;
 use crate::policy::record::Facts;
 
-/// More shapes than the server makes; past that, each question is checked in full.
-const MOST: usize = 64;
+/// More shapes than a server with many companies makes; past that, each question is checked in full.
+const MOST: usize = 256;
 
 /// What was found to fit an action: shapes of facts, and the types of the two ends.
 #[derive(Debug, Default)]

@@ -3,30 +3,25 @@
 //! Always true: nothing in it changes but two counters; its policies stand in the order of their ids; it exists only if the
 //! whole bundle was free of findings. Hold it in an `ArcSwap`; where there is none, the gate denies.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use cedar_policy::{EntityUid, Schema};
-use cedar_policy_core::ast::{self, ActionConstraint, EntityType, EntityUID, EntityUIDEntry, Expr, Value};
+use cedar_policy_core::ast::{self, ActionConstraint, EntityType, EntityUID, Expr};
 use cedar_policy_core::entities::conformance::EntitySchemaConformanceChecker;
 use cedar_policy_core::extensions::Extensions;
 use cedar_policy_core::validator::CoreSchema;
-use cedar_policy_core::validator::types::Type;
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
-use super::approvals::{ATTRIBUTE, KIND_TYPE};
 use super::compare::Looks;
 use super::decide::Question;
-use super::declared::{enums, rates};
-use super::history::Blank;
 use super::index::{self, Index, Position};
-use super::input::Input;
 use super::load::{Validation, load};
 use super::ruling::{Because, PolicyMeta};
-use super::shape::Fitting;
+use super::vocabulary::{Declared, Vocabulary, rates};
 use crate::policy::approvals::ApprovalRules;
 use crate::policy::brain::Collections;
 use crate::policy::limits::{Limits, Rate};
@@ -42,15 +37,12 @@ const PRODUCT_ACTION: &str = "Ok::Action";
 #[derive(Debug)]
 pub struct Snapshot {
     hash: Hash,
-    schema: Arc<Schema>,
+    pub(super) vocabulary: Arc<Vocabulary>,
     pub(super) rules: Vec<Rule>,
     /// The same policies as Cedar keeps them, for `plain`.
     pub(super) set: cedar_policy::PolicySet,
     /// In the order of their ids, and found by a hash.
     pub(super) actions: Actions,
-    /// Each approval kind with its value.
-    pub(super) kinds: BTreeMap<String, Value>,
-    enums: BTreeSet<EntityType>,
     approvals: ApprovalRules,
     limits: Limits,
     /// What the company's own data is made of.
@@ -100,25 +92,6 @@ impl Deref for Action {
     }
 }
 
-/// What an action is by the schema alone.
-#[derive(Debug)]
-pub(super) struct Declared {
-    /// As people say it.
-    pub name: String,
-    /// As a request names it.
-    pub entry: EntityUIDEntry,
-    /// The action and its groups.
-    pub family: Vec<Closed>,
-    /// The facts that were found to fit its context.
-    pub fitting: Fitting,
-    /// Its input, where its context has one.
-    pub input: Option<Input>,
-    /// What its context holds of somebody who has done nothing, where it holds that.
-    pub history: Option<Blank>,
-    /// Its context holds approvals: always so for the product's own.
-    pub takes_approvals: bool,
-}
-
 impl Action {
     fn again(&self) -> Action {
         let (declared, index) = (Arc::clone(&self.declared), Arc::clone(&self.index));
@@ -145,10 +118,9 @@ pub struct Counts {
 
 /// What `load` found fit to serve.
 pub(super) struct Parts {
-    pub schema: Schema,
+    pub vocabulary: Arc<Vocabulary>,
     pub rules: Vec<Rule>,
     pub set: cedar_policy::PolicySet,
-    pub kinds: BTreeMap<String, Value>,
     pub approvals: ApprovalRules,
     pub limits: Limits,
     pub collections: Collections,
@@ -161,14 +133,12 @@ impl Snapshot {
         let parts = deep(|| load(schema, bundle, Validation::UnlessBuiltIn))?;
         Ok(Self {
             hash: bundle.hash(),
-            rates: rates(&parts.schema, &parts.limits),
+            rates: rates(&parts.vocabulary.schema, &parts.limits),
             limits: parts.limits,
-            actions: actions(&parts.schema, &parts.rules),
-            enums: enums(&parts.schema),
-            schema: Arc::new(parts.schema),
+            actions: actions(&parts.vocabulary, &parts.rules),
+            vocabulary: parts.vocabulary,
             rules: parts.rules,
             set: parts.set,
-            kinds: parts.kinds,
             approvals: parts.approvals,
             collections: Arc::new(parts.collections),
             views: Arc::new(parts.views),
@@ -195,11 +165,9 @@ impl Snapshot {
         Self {
             hash: self.hash.clone(),
             actions,
-            enums: self.enums.clone(),
-            schema: Arc::clone(&self.schema),
+            vocabulary: Arc::clone(&self.vocabulary),
             rules,
             set: cedar_policy::PolicySet::new(),
-            kinds: self.kinds.clone(),
             approvals: self.approvals.clone(),
             limits: self.limits.clone(),
             collections: Arc::clone(&self.collections),
@@ -223,7 +191,7 @@ impl Snapshot {
     }
 
     pub fn schema(&self) -> &Schema {
-        &self.schema
+        &self.vocabulary.schema
     }
 
     /// All policies, in the order of their ids.
@@ -233,7 +201,7 @@ impl Snapshot {
 
     /// The approval kinds that the schema knows, sorted.
     pub fn kinds(&self) -> impl Iterator<Item = &str> {
-        self.kinds.keys().map(String::as_str)
+        self.vocabulary.kinds.keys().map(String::as_str)
     }
 
     /// Who gives which kind of approval.
@@ -285,7 +253,7 @@ impl Snapshot {
 
     /// What other programs can ask about.
     pub(in crate::policy) fn catalog(&self) -> &Catalog {
-        self.catalog.get_or_init(|| Catalog::of(&self.schema))
+        self.catalog.get_or_init(|| Catalog::of(self.schema()))
     }
 
     /// Whether the context of an action holds approvals, which nobody may claim.
@@ -305,7 +273,7 @@ impl Snapshot {
 
     /// Ids of enumerated types are known from the schema: they need no entity.
     pub(super) fn is_enumerated(&self, uid: &EntityUID) -> bool {
-        self.enums.contains(uid.entity_type())
+        self.vocabulary.enums.contains(uid.entity_type())
     }
 
     pub(super) fn rule(&self, position: Position) -> Option<&Rule> {
@@ -337,22 +305,12 @@ impl Snapshot {
     }
 }
 
-fn actions(schema: &Schema, rules: &[Rule]) -> Actions {
-    let entities = schema.as_ref().action_entities().unwrap_or_default();
-    let mut blank: Option<Blank> = None;
-    let mut action = |entity: &ast::Entity| {
-        let groups = entities.iter().filter(|other| entity.is_descendant_of(other.uid()));
-        let family = std::iter::once(entity).chain(groups).cloned().map(Closed::of).collect();
-        let takes_approvals = takes_approvals(schema, entity.uid());
-        let entry = EntityUIDEntry::known(entity.uid().clone(), None);
-        let input = Input::of(schema, entity.uid());
-        let history = Blank::of(schema, entity.uid(), blank.as_ref());
-        blank = blank.take().or_else(|| history.clone());
-        let (fitting, name) = (Fitting::default(), name_of(entity.uid()));
-        let declared = Arc::new(Declared { name, entry, family, fitting, input, history, takes_approvals });
-        (entity.uid().clone(), Action { declared, index: Arc::new(index(entity, rules)), looks: OnceLock::new() })
+fn actions(vocabulary: &Vocabulary, rules: &[Rule]) -> Actions {
+    let action = |(entity, declared): &(ast::Entity, Arc<Declared>)| {
+        let (declared, index) = (Arc::clone(declared), Arc::new(index(entity, rules)));
+        (entity.uid().clone(), Action { declared, index, looks: OnceLock::new() })
     };
-    let mut actions: Actions = entities.iter().map(&mut action).collect();
+    let mut actions: Actions = vocabulary.actions.iter().map(action).collect();
     actions.sort_unstable_keys();
     actions
 }
@@ -366,14 +324,6 @@ pub fn is_own(action: &str) -> bool {
 pub(in crate::policy) fn name_of(action: &EntityUID) -> String {
     let (kind, id) = (action.entity_type().to_string(), AsRef::<str>::as_ref(action.eid()));
     if kind == PRODUCT_ACTION { id.to_owned() } else { format!("{kind}::{id}") }
-}
-
-fn takes_approvals(schema: &Schema, action: &EntityUID) -> bool {
-    let Some(Type::Record { attrs, .. }) = schema.as_ref().context_type(action) else { return false };
-    attrs.iter().any(|(name, attribute)| {
-        name == ATTRIBUTE
-            && matches!(&*attribute.attr_type, Type::Set { element_type: Some(kind) } if kind.to_string() == KIND_TYPE)
-    })
 }
 
 fn index(action: &ast::Entity, rules: &[Rule]) -> Index {
