@@ -59,7 +59,7 @@ pub const COMMANDS: Commands = &[&group(
             .example("ok actor offboard max --successor lea")
             .fields(columns!(
                 Left;
-                tokens_revoked, approvals_cancelled, delegations_revoked, successor, agents_handed_on, agents_stopped,
+                tokens_revoked, issued_revoked, approvals_cancelled, delegations_revoked, successor, agents_handed_on, agents_stopped,
                 teams_handed_on, teams_without_lead, tasks_reassigned, tasks_left, webhooks_handed_on, webhooks_disabled
             )),
     ],

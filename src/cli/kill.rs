@@ -50,6 +50,10 @@ impl Run for Kill {
         if switched.engaged && switched.stops_caller {
             show::note("It stops you, too: an admin whom it does not stop has to release it.");
         }
+        if switched.engaged && switched.tokens > 0 {
+            let what = "tokens that they issued for others: it stops these, too, since they may have kept copies";
+            show::note(&format!("{} {what}.", switched.tokens));
+        }
         // A release is quick; what goes on by it may not be.
         if off && switched.runs > 0 && !is_served(context).await? {
             show::note("No server has the company: runs go on with the next one, or `ok tick` lets them go on now.");

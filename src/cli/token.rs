@@ -47,6 +47,9 @@ struct Revocation {
     /// A token's id (tok_…) or an actor's id
     #[arg(value_name = "TOKEN OR ACTOR")]
     id: String,
+    /// Revoke those that the actor issued for others, instead of the actor's own
+    #[arg(long)]
+    issued: bool,
 }
 
 /// Whether it is what a token is worth, and no name: nobody's id has its letters.
@@ -60,12 +63,19 @@ impl Run for Revocation {
             let message = "this is a token's value, which is not repeated here: `ok token list` shows the ids (tok_…) to revoke by";
             return Err(Failure::Usage(message.into()));
         }
-        let answer = if self.id.starts_with(Kind::Token.prefix()) {
-            change::<Revoke>().ask(context, &OneToken { id: self.id }).await?
-        } else {
-            let actor = self.id.parse().map_err(|bad: BadId| Failure::new(format!("actor: {bad}")))?;
-            change::<RevokeAll>().ask(context, &Holder { actor }).await?
-        };
+        if self.id.starts_with(Kind::Token.prefix()) {
+            if self.issued {
+                return Err(Failure::Usage("--issued: names an actor's tokens, and this is one token".into()));
+            }
+            let answer = change::<Revoke>().ask(context, &OneToken { id: self.id }).await?;
+            return answer.fields(context, columns!(Revoked; revoked));
+        }
+        let actor: ActorId = self.id.parse().map_err(|bad: BadId| Failure::new(format!("actor: {bad}")))?;
+        let answer = change::<RevokeAll>().ask(context, &Holder { actor: actor.clone(), issued: self.issued }).await?;
+        if let Ok(Revoked { issued: Some(left), .. }) = answer.read() {
+            let what = "for others are still live, and they may have kept copies";
+            show::note(&format!("{left} tokens that {actor} issued {what}: `ok token revoke {actor} --issued`."));
+        }
         answer.fields(context, columns!(Revoked; revoked))
     }
 }

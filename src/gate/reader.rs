@@ -373,6 +373,11 @@ impl<'a> Reader<'a> {
         Ok(tokens::live_of(self.conn()?, holder)?)
     }
 
+    /// The live tokens that somebody issued for others, with their holders.
+    pub fn live_tokens_by(&self, issuer: &ActorId, limit: usize) -> Result<Vec<(String, ActorId)>, Fault> {
+        Ok(tokens::live_issued_by(self.conn()?, issuer, limit)?)
+    }
+
     pub fn overdue_tokens(&self, now: Time, limit: usize) -> Result<Vec<Token>, Fault> {
         Ok(tokens::overdue(self.conn()?, now, limit)?)
     }

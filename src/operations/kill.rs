@@ -47,6 +47,9 @@ pub struct Switched {
     pub at: Time,
     /// How many runs it holds, or held: of those whom it stops, as far as the caller may see them.
     pub runs: u64,
+    /// Of the switch for an actor: how many live tokens it stops that they issued for others, of which they may have kept copies;
+    /// at most 1000 are counted.
+    pub tokens: u64,
     /// Whether it was engaged before.
     pub was_engaged: bool,
     /// Whether the caller is among those whom it stops, so that another has to release it. `false` of the switch for everything,
@@ -134,7 +137,8 @@ impl Change for Kill {
         draft.record(KillSwitch { scope: input.scope.clone(), engaged: !input.off, reason: input.reason })?;
         let (runs, stops_caller) = (runs(&input.scope, draft.read())?, stops_caller(&input.scope, draft.read()));
         let (by, at) = (permit.actor(), permit.now());
-        Ok(Switched { scope: input.scope, engaged: !input.off, by, at, runs, was_engaged, stops_caller })
+        let tokens = input.scope.actor().map_or(Ok(0), |id| tokens(id, draft.read()))?;
+        Ok(Switched { scope: input.scope, engaged: !input.off, by, at, runs, tokens, was_engaged, stops_caller })
     }
 }
 
@@ -142,6 +146,11 @@ impl Change for Kill {
 fn stops_something(scope: &KillScope) -> Result<(), Refusal> {
     let KillScope::Tool(name) = scope else { return Ok(()) };
     tools::unknown(name, "tool:").map_or(Ok(()), |problem| Err(Refusal::field("scope", problem)))
+}
+
+/// How many live tokens somebody issued for others.
+fn tokens(issuer: &ActorId, read: &Reader<'_>) -> Result<u64, Fault> {
+    Ok(read.live_tokens_by(issuer, MOST_COUNTED)?.len() as u64)
 }
 
 /// How many runs have not ended of those whom a switch stops.
@@ -233,7 +242,9 @@ fn stops(scope: &KillScope, card: &Card) -> bool {
 
 /// Whether the caller is among those whom a switch stops; that for everything keeps nobody from releasing it.
 fn stops_caller(scope: &KillScope, read: &Reader<'_>) -> bool {
-    *scope != KillScope::Global && read.card(&read.caller().actor()).is_some_and(|card| stops(scope, card))
+    let caller = read.caller();
+    let both = [Some(caller.actor()), caller.issuer.clone()].into_iter().flatten();
+    *scope != KillScope::Global && both.filter_map(|id| read.card(&id)).any(|card| stops(scope, card))
 }
 
 /// Somebody must be left who can release the switch.

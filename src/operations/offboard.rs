@@ -2,6 +2,9 @@
 //! webhooks and open tasks go to the successor; an agent for whom nobody answers any more is stopped by a kill switch. A team leaves when
 //! nobody is in it any more.
 
+use std::collections::BTreeSet;
+use std::ops::Not;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,15 +40,21 @@ pub struct Leaving {
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub reason: String,
     /// The person who gets their agents, teams, webhooks and open tasks; unless given, the lead of their team, or of the nearest
-    /// team above it that another person leads.
+    /// team above it that another person leads. By break-glass there is none.
     #[arg(long, value_name = "ID")]
     pub successor: Option<ActorId>,
+    /// Keep the tokens that they issued for others. Unless given, these are revoked, too: they may have kept copies.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    #[arg(long)]
+    pub keep_issued: bool,
 }
 
 /// What the leaving of an actor brought about.
 #[derive(Serialize, JsonSchema)]
 pub struct Left {
     pub tokens_revoked: u64,
+    /// Whose tokens were revoked because the leaving actor had issued them: they need new ones.
+    pub issued_revoked: Vec<ActorId>,
     pub approvals_cancelled: u64,
     /// Delegations from and to them that ended, with what rested on those.
     pub delegations_revoked: u64,
@@ -75,7 +84,8 @@ impl Change for Offboard {
     const SPEC: Spec = Spec {
         name: "actor.offboard",
         doc: "Offboard a person or an agent: revoke their tokens and delegations, cancel their requests, and hand \
-              over their agents, teams, webhooks and open tasks. Also removes a team without members.",
+              over their agents, teams, webhooks and open tasks. Tokens that they issued for others are revoked, too, \
+              unless `keep_issued` is set. Also removes a team without members.",
         scope: Reach::Full,
         route: post("/actors/{id}/offboard").stops(),
         about: &[&ACTOR, &TEAM],
@@ -93,7 +103,7 @@ impl Change for Offboard {
             RunResumed::KIND,
         ],
     };
-    const SAYS: &'static str = "offboards {id}[ and hands on to {successor}]";
+    const SAYS: &'static str = "offboards {id}[ and hands on to {successor}]{keep_issued?, and keeps the tokens that they issued|}";
     type Input = Leaving;
     type Output = Left;
 
@@ -102,19 +112,21 @@ impl Change for Offboard {
         Ok(Target::Actor(input.id.clone()))
     }
 
-    fn run(_: Permit<Self>, input: Leaving, draft: &mut Draft<'_>) -> Result<Left, Stop> {
+    fn run(permit: Permit<Self>, input: Leaving, draft: &mut Draft<'_>) -> Result<Left, Stop> {
         if input.reason.chars().count() > 1000 {
             return Err(Refusal::field("reason", "must have at most 1000 characters").into());
         }
         let read = draft.read();
         let actor = read.actor(&input.id)?.actor.clone();
         may_leave(&actor, read)?;
-        let successor = successor(&actor, input.successor, read)?;
+        // By break-glass nothing is handed on: neither to who is named (a policy says so), nor to the lead, who may be the caller.
+        let successor = if permit.is_break_glass() { None } else { successor(&actor, input.successor, read)? };
         let tokens = read.live_tokens_of(&actor.id)?;
         let requests = read.open_requests_of(&actor.id)?;
         for id in &tokens {
             draft.record(TokenRevoked { id: Id::stored(id), holder: actor.id.clone() })?;
         }
+        let issued_revoked = if input.keep_issued { Vec::new() } else { revoke_issued(&actor.id, draft)? };
         for id in &requests {
             draft.record(ApprovalCancelled { id: Id::stored(id), requester: actor.id.clone() })?;
         }
@@ -134,6 +146,7 @@ impl Change for Offboard {
         }
         Ok(Left {
             tokens_revoked: tokens.len() as u64,
+            issued_revoked,
             approvals_cancelled: requests.len() as u64,
             delegations_revoked,
             agents_handed_on,
@@ -186,6 +199,25 @@ fn successor(leaving: &Actor, named: Option<ActorId>, read: &Reader<'_>) -> Resu
 /// What was handed on, and what could not be.
 fn parted<T>(all: Vec<T>, is_handed_on: bool) -> (Vec<T>, Vec<T>) {
     if is_handed_on { (all, Vec::new()) } else { (Vec::new(), all) }
+}
+
+/// The most tokens that end because their issuer leaves.
+const MOST_ISSUED: usize = 1_000;
+
+/// Revokes what the leaving actor issued for others. Tells whose tokens these were.
+fn revoke_issued(leaving: &ActorId, draft: &mut Draft<'_>) -> Result<Vec<ActorId>, Stop> {
+    let issued = draft.read().live_tokens_by(leaving, MOST_ISSUED + 1)?;
+    if issued.len() > MOST_ISSUED {
+        let message = format!(
+            "{leaving} issued more than {MOST_ISSUED} tokens for others that are still live: revoke some first, or keep them with `keep_issued`"
+        );
+        return Err(Refusal::conflict(message).into());
+    }
+    for (id, holder) in &issued {
+        draft.record(TokenRevoked { id: Id::stored(id), holder: holder.clone() })?;
+    }
+    let holders: BTreeSet<ActorId> = issued.into_iter().map(|(_, holder)| holder).collect();
+    Ok(holders.into_iter().collect())
 }
 
 fn hand_on_teams(leaving: &Actor, successor: Option<&ActorId>, draft: &mut Draft<'_>) -> Result<Vec<ActorId>, Stop> {

@@ -15,8 +15,10 @@ use super::delegations;
 use super::event::{Moment, Table};
 use super::kills::{self, Kill};
 use super::memory::Touched;
-use super::{json, to_json};
+use super::{json, parsed, to_json};
 use crate::types::delegation::Terms;
+use crate::types::id::ActorId;
+use crate::types::time::Time;
 
 pub(super) const TABLE: Table =
     Table { name: "directory_row", key: "kind || ' ' || id || ' ' || printf('%019d', since)" };
@@ -131,8 +133,8 @@ fn put<E: Entry>(moment: &Moment<'_>, entry: &E) -> rusqlite::Result<()> {
 }
 
 fn end<E: Entry>(moment: &Moment<'_>, id: &str) -> rusqlite::Result<()> {
-    let sql = "UPDATE directory_row SET until = ? WHERE kind = ? AND id = ? AND until IS NULL";
-    moment.conn.prepare_cached(sql)?.execute(params![moment.seq, E::PART.name(), id])?;
+    let sql = "UPDATE directory_row SET until = ?, ended = ? WHERE kind = ? AND id = ? AND until IS NULL";
+    moment.conn.prepare_cached(sql)?.execute(params![moment.seq, moment.at.0, E::PART.name(), id])?;
     Ok(())
 }
 
@@ -142,6 +144,13 @@ pub fn standing<E: Entry>(conn: &Connection, seq: i64) -> rusqlite::Result<Vec<E
     let sql = "SELECT row FROM directory_row WHERE kind = ?1 AND until IS NULL AND since <= ?2 \
                UNION ALL SELECT row FROM directory_row WHERE kind = ?1 AND until > ?2 AND since <= ?2";
     conn.prepare_cached(sql)?.query_map(params![E::PART.name(), seq], |row| json(row, 0))?.collect()
+}
+
+/// Who was an active admin at some time after this one, and until a time before now.
+pub fn admins_since(conn: &Connection, since: Time, now: Time) -> rusqlite::Result<BTreeSet<ActorId>> {
+    let sql = "SELECT DISTINCT id FROM directory_row WHERE kind = 'actor' AND row ->> 'role' = 'admin' \
+               AND ended IS NOT NULL AND ended > ? AND ended <= ? AND row ->> 'status' = 'active'";
+    conn.prepare_cached(sql)?.query_map(params![since.0, now.0], |row| parsed(row, 0))?.collect()
 }
 
 /// The rows that the entry `seq` made as they are.

@@ -81,6 +81,13 @@ pub fn live_of(conn: &Connection, holder: &ActorId) -> rusqlite::Result<Vec<Stri
         .collect()
 }
 
+/// The tokens that have not ended and that somebody issued for others, with their holders.
+pub fn live_issued_by(conn: &Connection, issuer: &ActorId, limit: usize) -> rusqlite::Result<Vec<(String, ActorId)>> {
+    conn.prepare_cached("SELECT id, holder FROM token WHERE issuer = ? AND ended IS NULL ORDER BY id LIMIT ?")?
+        .query_map(params![issuer.as_str(), limit as i64], |row| Ok((row.get(0)?, parsed(row, 1)?)))?
+        .collect()
+}
+
 /// Tokens whose end has come and is not noted yet.
 pub fn overdue(conn: &Connection, now: Time, limit: usize) -> rusqlite::Result<Vec<Token>> {
     conn.prepare_cached(&format!(

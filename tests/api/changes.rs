@@ -335,3 +335,21 @@ async fn one_author_has_no_more_than_20_open_proposals() {
     assert_eq!(test.post(&reject, &test.admin, json!({ "reason": "not now" })).await.status, 200);
     assert_eq!(propose(&test.admin, 20).await.status, 201);
 }
+
+#[tokio::test]
+async fn nobody_promotes_alone_because_they_have_made_the_other_admins_leave() {
+    let test = Test::new().await;
+    test.add("ben", "person", json!({ "role": "admin" })).await;
+    let demoted = test.call("PATCH", "/actors/ben", &test.admin, Some(json!({ "role": "member" }))).await;
+    assert_eq!(demoted.status, 200, "{}", demoted.text());
+    let mut files = ok::policy::Bundle::built_in().files;
+    files.insert("note.cedar".into(), "// One more file.\n".into());
+    let new = json!({ "files": files, "reason": "because" });
+    let id = test.post("/policy/proposals", &test.admin, new).await.json()["id"].as_str().unwrap().to_owned();
+    test.post(&format!("/changes/{id}/evals"), &test.admin, json!({})).await;
+    let promoted = test.post(&format!("/changes/{id}/promote"), &test.admin, json!({})).await;
+    assert_eq!(promoted.json()["error"], "needs_approval", "{}", promoted.text());
+    test.clock.advance(3 * 24 * 60 * 60 * 1000);
+    let promoted = test.post(&format!("/changes/{id}/promote"), &test.admin, json!({})).await;
+    assert_eq!(promoted.status, 200, "{}", promoted.text());
+}

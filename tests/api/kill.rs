@@ -22,7 +22,7 @@ async fn a_switch_is_recorded_with_who_and_why() {
     test.cast().await;
     assert_eq!(
         engage(&test, &test.admin, "actor:bot").await.json(),
-        json!({ "scope": "actor:bot", "engaged": true, "by": "ana", "at": "2026-11-20T09:00:00Z", "runs": 0, "was_engaged": false, "stops_caller": false })
+        json!({ "scope": "actor:bot", "engaged": true, "by": "ana", "at": "2026-11-20T09:00:00Z", "runs": 0, "tokens": 0, "was_engaged": false, "stops_caller": false })
     );
     let event = test.event().await;
     assert_eq!(
@@ -159,4 +159,21 @@ async fn who_is_stopped_learns_which_switch_does_it() {
     engage(&test, &test.admin, "team:ops").await;
     let refused = test.get("/company", &cast.mia).await;
     assert_eq!(refused.error(), "403 denied policy denied company.read: a kill switch stops this actor's team");
+}
+
+#[tokio::test]
+async fn a_switch_stops_the_tokens_that_its_actor_issued_for_others_too() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let ben = test.add("ben", "person", json!({ "role": "admin" })).await;
+    let own = test.post("/tokens", &test.admin, json!({})).await.json()["token"].as_str().unwrap().to_owned();
+    let kept = test.post("/tokens", &ben, json!({ "for": "ana" })).await.json()["token"].as_str().unwrap().to_owned();
+    let engaged = engage(&test, &own, "actor:ben").await.json();
+    assert_eq!((&engaged["tokens"], &engaged["stops_caller"]), (&json!(1), &json!(false)));
+    let stopped = "403 denied policy denied kill: a kill switch stops this actor";
+    assert_eq!(release(&test, &kept, "actor:ben").await.error(), stopped, "not by a token that they may have kept");
+    assert_eq!(test.get("/actors", &kept).await.status, 403);
+    assert_eq!(test.get("/actors", &cast.lea).await.status, 200);
+    assert_eq!(release(&test, &own, "actor:ben").await.status, 200);
+    assert_eq!(test.get("/actors", &kept).await.status, 200);
 }

@@ -24,7 +24,7 @@ async fn who_leaves_acts_no_more_and_the_lead_takes_over() {
     assert_eq!(
         left.json(),
         json!({
-            "tokens_revoked": 1, "approvals_cancelled": 0, "delegations_revoked": 0, "agents_handed_on": ["bot"], "agents_stopped": [],
+            "tokens_revoked": 1, "issued_revoked": [], "approvals_cancelled": 0, "delegations_revoked": 0, "agents_handed_on": ["bot"], "agents_stopped": [],
             "webhooks_handed_on": [], "webhooks_disabled": [],
             "teams_handed_on": [], "teams_without_lead": [], "tasks_reassigned": [open], "tasks_left": [], "successor": "lea",
         })
@@ -137,4 +137,37 @@ async fn whoever_an_approval_cannot_do_without_stays() {
     assert_eq!(refused.error(), message);
     test.add("cleo", "person", json!({ "role": "admin" })).await;
     assert_eq!(test.post("/actors/ben/offboard", &test.admin, json!({ "reason": "left" })).await.status, 200);
+}
+
+#[tokio::test]
+async fn the_tokens_that_somebody_issued_for_others_end_with_them_unless_they_are_kept() {
+    for keep in [false, true] {
+        let (test, lea, max) = firm().await;
+        let ben = test.token("ben", json!({})).await;
+        let kept = test.post("/tokens", &ben, json!({ "for": "ana" })).await.json()["token"].clone();
+        let kept = kept.as_str().unwrap();
+        let body = json!({ "reason": "fired", "keep_issued": keep });
+        let left = test.post("/actors/ben/offboard", &test.admin, body).await.json();
+        assert_eq!(left["issued_revoked"], if keep { json!([]) } else { json!(["ana"]) });
+        assert_eq!(test.get("/me", kept).await.status, if keep { 200 } else { 401 });
+        for token in [&lea, &max, &test.admin] {
+            assert_eq!(test.get("/me", token).await.status, 200);
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_handed_on_by_break_glass() {
+    let (test, lea, max) = firm().await;
+    test.add("team:sub", "team", json!({ "lead": "max" })).await;
+    let task = test.post("/tasks", &max, json!({ "title": "t", "owner": "max" })).await.json()["id"].clone();
+    let grant = json!({ "scope": ["actor.offboard"], "reason": "the key is stolen" });
+    assert_eq!(test.post("/policy/break-glass", &lea, grant).await.status, 201);
+    let named = test.post("/actors/max/offboard", &lea, json!({ "reason": "stolen", "successor": "lea" })).await;
+    assert_eq!(named.status, 202, "{}", named.text());
+    let left = test.post("/actors/max/offboard", &lea, json!({ "reason": "stolen" })).await.json();
+    let nobody = (&left["successor"], &left["agents_handed_on"], &left["teams_handed_on"]);
+    assert_eq!(nobody, (&Value::Null, &json!([]), &json!([])), "{left}");
+    assert_eq!((&left["agents_stopped"], &left["tasks_left"]), (&json!(["bot"]), &json!([task])));
+    assert_eq!(test.get("/actors/bot", &test.admin).await.json()["owner"], "max");
 }

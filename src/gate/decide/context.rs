@@ -10,6 +10,7 @@ use crate::policy::Record;
 use crate::types::actor::KillScope;
 use crate::types::caller::{Caller, Who};
 use crate::types::delegation::Terms;
+use crate::types::id::ActorId;
 use crate::types::scope::Scope;
 use crate::types::time::Time;
 use crate::types::work::RunFacts;
@@ -26,33 +27,31 @@ pub(in crate::gate) fn killed(world: &World, caller: &Caller) -> Killed {
     if world.kills.is_empty() {
         return Killed::default();
     }
-    let global = world.kills.contains_key(&KillScope::Global);
-    match &caller.who {
-        Who::Visitor | Who::Server => Killed { global, ..Killed::default() },
-        Who::Token { actor, .. } | Who::Holder(actor) => {
-            let teams = world.card(actor).map(|card| &*card.teams).unwrap_or_default();
-            Killed {
-                global,
-                actor: world.kills.contains_key(&KillScope::Actor(actor.clone())),
-                team: teams.iter().any(|team| world.kills.contains_key(&KillScope::Team(team.clone()))),
-            }
-        }
+    let is = |engaged: fn(&KillScope) -> bool| touching(world, caller).any(|scope| engaged(&scope));
+    Killed {
+        global: is(|scope| matches!(scope, KillScope::Global)),
+        actor: is(|scope| matches!(scope, KillScope::Actor(_))),
+        team: is(|scope| matches!(scope, KillScope::Team(_))),
     }
 }
 
-/// The engaged switches that touch a caller, by name.
+/// The engaged switches that touch a caller, by name. Those that touch the issuer of the caller's token are among them: who
+/// issued it could have kept it.
 pub(in crate::gate) fn touching(world: &World, caller: &Caller) -> impl Iterator<Item = KillScope> {
-    let (actor, card) = match &caller.who {
-        Who::Visitor | Who::Server => (None, None),
-        Who::Token { actor, .. } | Who::Holder(actor) => (Some(actor.clone()), world.card(actor).cloned()),
+    let actor = match &caller.who {
+        Who::Visitor | Who::Server => None,
+        Who::Token { actor, .. } | Who::Holder(actor) => Some(actor),
     };
-    let touches = move |scope: &KillScope| match scope {
+    let both: Vec<&ActorId> = actor.into_iter().chain(&caller.issuer).collect();
+    let is_below =
+        |actor: &ActorId, team: &ActorId| world.card(actor).is_some_and(|card| card.teams.contains(team));
+    let touches = |scope: &&KillScope| match *scope {
         KillScope::Global => true,
-        KillScope::Actor(id) => actor.as_ref() == Some(id),
-        KillScope::Team(team) => card.as_ref().is_some_and(|card| card.teams.contains(team)),
+        KillScope::Actor(id) => both.contains(&id),
+        KillScope::Team(team) => both.iter().any(|actor| is_below(actor, team)),
         KillScope::Tool(_) => false,
     };
-    world.kills.keys().cloned().collect::<Vec<_>>().into_iter().filter(touches)
+    world.kills.keys().filter(touches).cloned().collect::<Vec<_>>().into_iter()
 }
 
 /// What policies see of the run that a call is a step of.

@@ -1,6 +1,6 @@
 //! Reading the policies in force, those before them, and changes on their way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use crate::gate::past::canary::Trial;
 use crate::log::read::{self, Filter, Order};
 use crate::policy::{Bundle, Ruling, Snapshot};
 use crate::store::changes::{self, Change};
+use crate::store::history;
 use crate::store::policies::events::PolicyApplied;
 use crate::store::policies::{self, Applied, PolicySource};
 use crate::types::actor::Role;
@@ -21,9 +22,12 @@ use crate::types::caller::{Caller, Who};
 use crate::types::decision::Recording;
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
+use crate::types::time::{DAY, Time};
 
 /// So many people are asked about, besides the admins, before nobody is said to be found.
 const MOST_ASKED: usize = 1_000;
+/// Whoever was an admin counts as one for so long: nobody is alone because they have made the others leave. A weekend is covered.
+const LATE_MS: i64 = 3 * DAY;
 
 impl Reader<'_> {
     /// Whether somebody could do something, at once or with approvals, if these policies were in force and no kill switch
@@ -148,7 +152,7 @@ impl Reader<'_> {
             .text("state", change.state.name())
             .flag("reviewed", change.is_reviewed())
             .number("peers", self.peers_of(&change.author))
-            .number("admins", u32::try_from(self.people(Role::Admin).count()).unwrap_or(u32::MAX))
+            .number("admins", self.admins_but(&[]))
             .actors("behalf", change.behalf.iter().cloned())
             .actors("approvers", self.deciders_about(&change.id))
             .maybe("issuer", change.issuer.as_ref())
@@ -159,7 +163,17 @@ impl Reader<'_> {
     /// them reviews, but a change that another admin might look at never goes on as if there were none.
     pub fn peers_of(&self, author: &ActorId) -> u32 {
         let owner = self.card(author).and_then(|card| card.actor.owner.as_ref());
-        let peers = self.people(Role::Admin).filter(|id| *id != author && Some(*id) != owner);
-        u32::try_from(peers.count()).unwrap_or(u32::MAX)
+        self.admins_but(&[Some(author), owner])
+    }
+
+    /// How many admins there are, or were of late, beside these. As many as there can be where that cannot be read.
+    fn admins_but(&self, others: &[Option<&ActorId>]) -> u32 {
+        let since = Time(self.now.0.saturating_sub(LATE_MS));
+        let Ok(late) = self.conn().and_then(|conn| Ok(history::admins_since(conn, since, self.now)?)) else {
+            return u32::MAX;
+        };
+        let all: BTreeSet<&ActorId> = self.people(Role::Admin).chain(&late).collect();
+        let counted = all.into_iter().filter(|id| !others.contains(&Some(*id))).count();
+        u32::try_from(counted).unwrap_or(u32::MAX)
     }
 }

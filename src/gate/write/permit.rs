@@ -35,6 +35,11 @@ impl<O> Permit<O> {
         self.grant.now
     }
 
+    /// Whether it goes on without the approvals that it needs.
+    pub fn is_break_glass(&self) -> bool {
+        self.grant.caller.break_glass.is_some()
+    }
+
     /// The policies that permitted it.
     pub fn because(&self) -> &[Because] {
         &self.grant.because

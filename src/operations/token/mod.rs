@@ -4,6 +4,7 @@ mod issue;
 mod resource;
 
 use std::collections::BTreeSet;
+use std::ops::Not;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -142,15 +143,24 @@ impl Query for List {
 }
 
 /// How many tokens were revoked.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Revoked {
     pub revoked: u64,
+    /// How many live tokens the actor issued for others, of which they may have kept copies; at most 1000 are counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issued: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Holder {
     pub actor: ActorId,
+    /// Revoke those that the actor issued for others, instead of the actor's own: at most 1000 at once.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub issued: bool,
 }
+
+/// The most tokens issued for others that are revoked, or counted, at once.
+const MOST_ISSUED: usize = 1_000;
 
 /// Revoke all tokens of an actor.
 pub enum RevokeAll {}
@@ -158,13 +168,13 @@ pub enum RevokeAll {}
 impl Change for RevokeAll {
     const SPEC: Spec = Spec {
         name: "token.revoke_all",
-        doc: "Revoke all tokens of an actor.",
+        doc: "Revoke all tokens of an actor; with `issued`, those that the actor issued for others.",
         scope: Reach::Full,
         route: delete("/tokens/{actor}").stops(),
         about: &[&ACTOR, &TEAM],
         events: &[TokenRevoked::KIND],
     };
-    const SAYS: &'static str = "revokes all tokens of {actor}";
+    const SAYS: &'static str = "revokes all tokens {issued?issued by|of} {actor}";
     type Input = Holder;
     type Output = Revoked;
 
@@ -174,11 +184,15 @@ impl Change for RevokeAll {
     }
 
     fn run(_: Permit<Self>, input: Holder, draft: &mut Draft<'_>) -> Result<Revoked, Stop> {
-        let live = draft.read().live_tokens_of(&input.actor)?;
-        for id in &live {
-            draft.record(TokenRevoked { id: Id::stored(id), holder: input.actor.clone() })?;
+        let issued = draft.read().live_tokens_by(&input.actor, MOST_ISSUED)?;
+        let own = draft.read().live_tokens_of(&input.actor)?;
+        let left = if input.issued { None } else { Some(issued.len() as u64) };
+        let ending: Vec<(String, ActorId)> =
+            if input.issued { issued } else { own.into_iter().map(|id| (id, input.actor.clone())).collect() };
+        for (id, holder) in &ending {
+            draft.record(TokenRevoked { id: Id::stored(id), holder: holder.clone() })?;
         }
-        Ok(Revoked { revoked: live.len() as u64 })
+        Ok(Revoked { revoked: ending.len() as u64, issued: left.filter(|left| *left > 0) })
     }
 }
 
@@ -214,10 +228,10 @@ impl Change for Revoke {
     fn run(_: Permit<Self>, input: OneToken, draft: &mut Draft<'_>) -> Result<Revoked, Stop> {
         let token = find(&input.id, draft.read())?;
         if token.ended {
-            return Ok(Revoked { revoked: 0 });
+            return Ok(Revoked { revoked: 0, issued: None });
         }
         draft.record(TokenRevoked { id: Id::stored(&token.id), holder: token.holder })?;
-        Ok(Revoked { revoked: 1 })
+        Ok(Revoked { revoked: 1, issued: None })
     }
 }
 

@@ -29,11 +29,13 @@ CREATE TABLE directory_row (
   since INTEGER NOT NULL,
   until INTEGER,                   -- NULL: as it is now
   row   TEXT NOT NULL,             -- JSON
+  ended INTEGER,                   -- when it was changed or ended
   PRIMARY KEY (kind, id, since)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX directory_row_now ON directory_row (kind, id) WHERE until IS NULL;
 CREATE INDEX directory_row_made ON directory_row (since);
 CREATE INDEX directory_row_ended ON directory_row (until) WHERE until IS NOT NULL;
+CREATE INDEX directory_row_admin ON directory_row (ended) WHERE kind = 'actor' AND row ->> 'role' = 'admin' AND ended IS NOT NULL;
 CREATE TABLE policy_file (
   path TEXT PRIMARY KEY,
   text TEXT NOT NULL
@@ -116,6 +118,7 @@ CREATE TABLE token (
 ) STRICT;
 CREATE INDEX token_by_age ON token (created_at DESC, id);
 CREATE INDEX token_by_holder ON token (holder, created_at DESC, id);
+CREATE INDEX token_by_issuer ON token (issuer, id) WHERE issuer IS NOT NULL AND ended IS NULL;
 CREATE INDEX token_live ON token (expires_at) WHERE ended IS NULL;
 CREATE TABLE kill (
   scope   TEXT PRIMARY KEY,

@@ -8,26 +8,29 @@ use crate::harness::{Answer, Test};
 
 #[tokio::test]
 async fn a_kill_switch_holds_what_would_be_sent_and_its_release_lets_it_go() {
-    let (test, cast, ..) = hooked().await;
-    let ben = test.token("ben", json!({})).await;
+    let (test, ..) = hooked().await;
+    let bens = test.token("ben", json!({})).await;
+    let issue = async |who: &str| test.post("/tokens", &bens, json!({ "for": who })).await.json()["token"].clone();
+    let (ben, bot) = (issue("ben").await, issue("bot").await);
+    let (ben, bot) = (ben.as_str().unwrap(), bot.as_str().unwrap());
     for scope in ["actor:ana", "global"] {
         if scope == "global" {
-            ask(&test, &cast.bot, "one").await;
+            ask(&test, bot, "one").await;
         }
-        assert_eq!(test.post("/kill", &ben, json!({ "scope": scope })).await.status, 200);
+        assert_eq!(test.post("/kill", ben, json!({ "scope": scope })).await.status, 200);
         if scope == "actor:ana" {
-            ask(&test, &cast.bot, "two").await;
+            ask(&test, bot, "two").await;
         }
         let seq = test.file().query_row("SELECT max(seq) FROM log_entry", [], |row| row.get::<_, i64>(0)).unwrap();
         assert_eq!(due(&test).await.len(), 0, "{scope}");
         let after = test.file().query_row("SELECT max(seq) FROM log_entry", [], |row| row.get::<_, i64>(0)).unwrap();
         assert_eq!(seq, after, "what is held is told to nobody, again and again");
-        assert_eq!(test.post("/kill", &ben, json!({ "scope": scope, "off": true })).await.status, 200);
+        assert_eq!(test.post("/kill", ben, json!({ "scope": scope, "off": true })).await.status, 200);
         let [message] = due(&test).await.try_into().unwrap();
         // What was under way is recorded although everything stands still.
-        test.post("/kill", &ben, json!({ "scope": "global" })).await;
+        test.post("/kill", ben, json!({ "scope": "global" })).await;
         assert_eq!(settle(&test, &message, Some(200)).await["outcome"], "delivered");
-        test.post("/kill", &ben, json!({ "scope": "global", "off": true })).await;
+        test.post("/kill", ben, json!({ "scope": "global", "off": true })).await;
     }
 }
 
