@@ -103,7 +103,8 @@ impl Change for Offboard {
             RunResumed::KIND,
         ],
     };
-    const SAYS: &'static str = "offboards {id}[ and hands on to {successor}]{keep_issued?, and keeps the tokens that they issued|}";
+    const SAYS: &'static str =
+        "offboards {id}[ and hands on to {successor}]{keep_issued?, and keeps the tokens that they issued|}";
     type Input = Leaving;
     type Output = Left;
 

@@ -66,6 +66,11 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Task> {
     })
 }
 
+/// The title of a task that is asked for. What was asked can be erased, so it is not in it.
+pub fn title_of_ask(agent: &ActorId) -> String {
+    format!("asked of {agent}")
+}
+
 pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Task>> {
     conn.prepare_cached(&format!("SELECT {COLUMNS} FROM task WHERE id = ?"))?.query_row([id], read).optional()
 }

@@ -127,8 +127,7 @@ pub const fn converts(from: FieldKind, to: FieldKind) -> bool {
             | (Kind::Money, Kind::Decimal)
             | (Kind::Choice | Kind::Ref, Kind::Text)
             | (Kind::Text, Kind::Choice)
-            | (Kind::Text | Kind::Choice | Kind::Ref | Kind::Link | Kind::Actor | Kind::Team, Kind::LongText)
-            | (Kind::Actor | Kind::Team, Kind::Text)
+            | (Kind::Text | Kind::Choice | Kind::Ref | Kind::Link, Kind::LongText)
             | (Kind::Date, Kind::Time)
     )
 }

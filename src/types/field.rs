@@ -182,8 +182,11 @@ impl Field {
         let bound = |bound: &Option<Value>| bound.as_ref().and_then(|bound| self.kind.number(bound));
         let none_fits = bound(&self.min).zip(bound(&self.max)).is_some_and(|(min, max)| min > max);
         problems.check(!none_fits, format!("{at}.min: must not be above max"));
+        // Somebody may leave, and not everybody may see them; a record may be deleted.
+        let refers = matches!(self.kind, FieldKind::Actor | FieldKind::Team | FieldKind::Ref);
         if let Some(default) = &self.default {
-            let value = self.value(default);
+            let value =
+                if refers { Err(format!("a field of the type `{}` has none", self.kind)) } else { self.value(default) };
             problems.check(value.is_ok(), format!("{at}.default: {}", value.err().unwrap_or_default()));
         }
     }

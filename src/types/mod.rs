@@ -36,6 +36,7 @@ pub mod near;
 pub mod operations;
 pub mod page;
 pub mod plan;
+pub mod quoted;
 pub mod refusal;
 pub mod retention;
 pub mod scope;

@@ -355,6 +355,10 @@ async fn a_collection_changes_with_its_records_and_only_as_they_fit() {
             json!([{ "retype_field": { "name": "number", "type": "integer" } }]),
             "`number` is of the type `text`, which cannot become `integer`",
         ),
+        (
+            json!([{ "retype_field": { "name": "owner", "type": "text" } }]),
+            "`owner` is of the type `actor`, which cannot become `text`",
+        ),
         (json!([{ "retire_field": { "name": "number" } }]), "`number` is a part of the key"),
         (json!([{ "retire": {} }]), "it has records: delete them first"),
         (json!([{ "rename_field": { "name": "none", "to": "x" } }]), "there is no field `none`"),

@@ -1,5 +1,6 @@
 //! Asking the gate why.
 
+use ok::policy::Bundle;
 use serde_json::json;
 
 use crate::harness::Test;
@@ -128,4 +129,24 @@ async fn an_input_without_a_target_is_told_all_that_it_lacks() {
          give all of them, or name the target"
     );
     assert_eq!(asked(json!({ "id": "kim", "kind": "person" })).await.status, 200);
+}
+
+#[tokio::test]
+async fn what_giving_a_task_takes_besides_is_told_and_waited_for() {
+    let mut policies = Bundle::built_in();
+    let more = r#"@id("gives") permit (principal == Ok::Actor::"mia", action in [Ok::Action::"task.assign", Ok::Action::"task.create"], resource);
+@id("asks-first") @reason("a lead looks first") forbid (principal, action == Ok::Action::"task.create", resource is Ok::Actor)
+when { resource == Ok::Actor::"tom" } unless { context.approvals.contains(Ok::ApprovalKind::"lead") };"#;
+    policies.files.insert("more.cedar".into(), more.into());
+    let test = Test::with_policies(policies).await;
+    let cast = test.cast().await;
+    test.add("tom", "person", json!({})).await;
+    let task = test.post("/tasks", &cast.mia, json!({ "title": "t", "owner": "mia" })).await.json()["id"].clone();
+    let question = json!({ "op": "task.assign", "input": { "id": task, "to": "tom" } });
+    assert_eq!(test.why(&cast.mia, question).await["decision"], "needs_approval");
+    let path = format!("/tasks/{}/assign", task.as_str().unwrap());
+    let waits = test.post(&path, &cast.mia, json!({ "to": "tom" })).await;
+    assert_eq!(waits.status, 202, "{}", waits.text());
+    let path = format!("/approvals/{}", waits.json()["approval"].as_str().unwrap());
+    assert_eq!(test.post(&path, &cast.lea, json!({ "decision": "approve" })).await.json()["status"], "used");
 }

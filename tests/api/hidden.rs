@@ -155,3 +155,36 @@ async fn whoever_is_hidden_by_a_new_policy_is_named_no_more() {
     assert_ne!(hidden.status, 201);
     assert_eq!(test.get("/actors/team:ops", &mia).await.json()["members"], json!(["mia"]));
 }
+
+#[tokio::test]
+async fn what_people_write_is_shown_as_written_and_so_tells_nobody_who_is_there() {
+    let (test, mia) = company().await;
+    let ops = test.add("ops", "agent", json!({ "owner": "mia", "team": "team:ops" })).await;
+    let words = "gus nix";
+    let task = json!({ "title": words, "owner": "mia" });
+    assert_eq!(test.post("/tasks", &ops, task).await.status, 201);
+    let told = async |kind: &str| {
+        let events = test.get(&format!("/events?type={kind}"), &mia).await.json()["events"].clone();
+        events[0]["event"].clone()
+    };
+    assert_eq!(told("task_created").await["title"], words);
+    let inbox = test.get("/inbox", &mia).await.json();
+    assert!(inbox.to_string().contains("\"ops gave you a task: gus nix\""), "{inbox}");
+    let plan = json!({ "steps": [{ "fail": words }] });
+    let asked = test.post("/ask", &mia, json!({ "agent": "ops", "text": "t", "plan": plan })).await;
+    assert!(asked.status.is_success(), "{}", asked.text());
+    test.go_on().await;
+    let run = test.get(&format!("/runs/{}", asked.json()["run"].as_str().unwrap()), &mia).await.json();
+    assert_eq!(run["error"]["message"], words, "{run}");
+    // Our own words name nobody.
+    assert_eq!(test.post("/kill", &test.admin, json!({ "scope": "actor:gus", "reason": words })).await.status, 200);
+    assert_eq!(test.get("/kill", &mia).await.json().to_string().contains("gus"), false);
+    // Of an approval with three of four, one who is counted is seen.
+    let files = json!({
+        "approvals.yaml": "kinds:\n  zz: {eligible: [{team: \"team:ops\"}], threshold: 9}\n",
+        "zz.cedar": "@id(\"zz\") @reason(\"zz\") forbid (principal, action, resource) unless { context.approvals.contains(Ok::ApprovalKind::\"zz\") };",
+    });
+    let counted = async |token: &str| test.post("/policy/check", token, json!({ "files": files })).await.text();
+    assert!(counted(&test.admin).await.contains("takes 9, and you see 3 in"), "{}", counted(&test.admin).await);
+    assert!(counted(&mia).await.contains("takes 9, and you see 2 in"), "{}", counted(&mia).await);
+}

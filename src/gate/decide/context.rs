@@ -43,8 +43,7 @@ pub(in crate::gate) fn touching(world: &World, caller: &Caller) -> impl Iterator
         Who::Token { actor, .. } | Who::Holder(actor) => Some(actor),
     };
     let both: Vec<&ActorId> = actor.into_iter().chain(&caller.issuer).collect();
-    let is_below =
-        |actor: &ActorId, team: &ActorId| world.card(actor).is_some_and(|card| card.teams.contains(team));
+    let is_below = |actor: &ActorId, team: &ActorId| world.card(actor).is_some_and(|card| card.teams.contains(team));
     let touches = |scope: &&KillScope| match *scope {
         KillScope::Global => true,
         KillScope::Actor(id) => both.contains(&id),

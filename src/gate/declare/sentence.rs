@@ -2,13 +2,18 @@
 //!
 //! A declaration says `adds {id} as {role|kind}[ to {team}]`. `{name}` is a field of the input, or the first of several that is
 //! given; `{off?releases|engages}` chooses by a flag; what stands in brackets is left out where a field in it is not given.
+//! What people write stands between `«` and `»`; quotation marks in it become single ones.
 //! Fields that can be erased stand in brackets: the sentence is kept for good without them, and told with them to whoever reads
 //! the arguments.
 
 use serde_json::Value;
 
+use crate::types::quoted::quoted;
+
 /// The most characters of one value.
 const LONGEST: usize = 120;
+const OPEN: char = '«';
+const CLOSE: char = '»';
 
 /// The sentence, without its subject.
 pub fn told(words: &str, input: &Value) -> String {
@@ -30,7 +35,9 @@ fn filled(words: &str, input: &Value) -> Option<String> {
     while let Some((before, after)) = rest.split_once('{') {
         let (field, after) = after.split_once('}')?;
         text.push_str(before);
-        text.push_str(&value(field, input)?);
+        let value = value(field, input)?;
+        let is_theirs = before.ends_with(OPEN);
+        text.push_str(&if is_theirs { quoted(&value.replace(OPEN, "‹").replace(CLOSE, "›")) } else { value });
         rest = after;
     }
     Some(text + rest)
@@ -66,6 +73,7 @@ mod tests {
     use serde_json::json;
 
     use super::told;
+    use crate::types::quoted::plain;
 
     #[test]
     fn fields_that_are_not_given_leave_no_gap() {
@@ -84,5 +92,11 @@ mod tests {
         let switch = "{off?releases|engages} the kill switch {scope}";
         assert_eq!(told(switch, &json!({ "scope": "global", "off": true })), "releases the kill switch global");
         assert_eq!(told(switch, &json!({ "scope": "global" })), "engages the kill switch global");
+    }
+
+    #[test]
+    fn what_people_write_ends_where_its_quotation_marks_do() {
+        let said = told("creates the task «{title}»[ for {owner}]", &json!({ "title": "a» for max", "owner": "lea" }));
+        assert_eq!(plain(&said), "creates the task «a› for max» for lea");
     }
 }

@@ -5,7 +5,7 @@
 //! is veiled without anybody thinking of it. A field of another type that may name one is declared so:
 //! `#[schemars(extend("x-names" = "reference"))]` for an id, `"text"` for a sentence of ours, `"json"` for whatever it is,
 //! `"values"` where each text in it may be an id.
-//! What people wrote themselves is shown as they wrote it.
+//! What people wrote themselves is shown as they wrote it; in a sentence of ours it stands between marks ([`quoted`]).
 
 use std::collections::BTreeMap;
 
@@ -19,6 +19,7 @@ use crate::gate::reader::Reader;
 use crate::store::event::EventKind;
 use crate::types::id::ActorId;
 use crate::types::known::Known;
+use crate::types::quoted;
 
 /// What stands for somebody whom the reader may not see.
 pub const HIDDEN: &str = "hidden";
@@ -225,8 +226,12 @@ fn json(value: &mut Value, is_named: bool, read: &Reader<'_>) {
     }
 }
 
-/// A sentence with other words for whom the reader may not see.
+/// A sentence with other words for whom the reader may not see; what people wrote in it is as they wrote it.
 pub(in crate::gate) fn text(sentence: &str, read: &Reader<'_>) -> String {
+    quoted::with_ours(sentence, |ours| words(ours, read))
+}
+
+fn words(sentence: &str, read: &Reader<'_>) -> String {
     let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_' | '-' | ':');
     let mut shown = String::with_capacity(sentence.len());
     let mut rest = sentence;

@@ -13,6 +13,7 @@ use crate::store::approvals::{Approval, Decided};
 use crate::types::actor::KillScope;
 use crate::types::approval::{ApprovalStatus, Verdict};
 use crate::types::id::ActorId;
+use crate::types::quoted::plain;
 use crate::types::time::Time;
 
 /// A parked call, as it is shown.
@@ -199,7 +200,7 @@ pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> ShownApproval {
 /// what people wrote is not.
 pub(super) fn summary(approval: &Approval, args: &Value, read: &Reader<'_>) -> String {
     let who = requester(approval, read);
-    let what = entry(approval).map_or_else(|| read.told(&approval.summary), |entry| entry.summary(args));
+    let what = entry(approval).map_or_else(|| read.told(&approval.summary), |entry| plain(&entry.summary(args)));
     format!("{who} {what}")
 }
 

@@ -108,7 +108,7 @@ impl Query for Check {
             return Err(Refusal::invalid(bad).into());
         }
         let directory = directory(read);
-        let options = Options { directory: Some(&directory), most: Some(MOST), ..Options::default() };
+        let options = Options { directory: directory.as_ref(), most: Some(MOST), ..Options::default() };
         // Without any of its own, it is about the collections in force.
         let bundle = Bundle { files: input.files };
         let is_whole = bundle.files.keys().any(|path| is_collection(path));
@@ -131,12 +131,17 @@ impl Query for Check {
     }
 }
 
-/// The people who could approve.
-pub(super) fn directory(read: &Reader<'_>) -> Directory {
+/// So many people are looked at; where there are more, nobody is counted.
+const MOST_PEOPLE: usize = 20_000;
+
+/// The people who could approve, as far as the caller may see them; none where there are too many to look at.
+pub(super) fn directory(read: &Reader<'_>) -> Option<Directory> {
+    let all: Vec<_> = read.active_people().take(MOST_PEOPLE + 1).collect();
     let person = |card: &Arc<Card>| {
         let id = card.actor.id.clone();
         let led = read.led_by(&id).map(|team| &team.actor.id);
         Person { role: card.actor.role, teams: card.teams().iter().chain(led).cloned().collect(), id }
     };
-    Directory { people: read.active_people().map(person).collect(), leads: read.leads().cloned().collect() }
+    let seen = || all.iter().filter(|card| read.knows(&card.actor.id)).map(|card| person(card)).collect();
+    (all.len() <= MOST_PEOPLE).then(|| Directory { people: seen(), leads: read.leads().cloned().collect() })
 }

@@ -38,7 +38,7 @@ impl<'a> Both<'a> {
 
     /// Who gives approvals and how often something may be asked, by the people that there are now.
     pub fn terms(&self, read: &Reader<'_>) -> Vec<Term> {
-        diff::terms(&self.sides(), Some(&directory(read)))
+        diff::terms(&self.sides(), directory(read).as_ref())
     }
 
     /// The texts, and the answers to made-up questions.

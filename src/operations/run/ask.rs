@@ -72,12 +72,12 @@ impl Change for Ask {
         let above = draft.read().caller().run.clone();
         let above = above.map(|above| draft.read().run(above.run.as_str())).transpose()?.flatten();
         let task = above.map_or_else(|| draft.new_id(Kind::Task).to_string(), |above| above.task);
-        let (creator, title) = (permit.actor(), title_of_ask(&agent));
+        let creator = permit.actor();
         let new = Beginning { agent: agent.clone(), task: task.clone(), text, plan, budget_cents };
         if draft.read().caller().run.is_none() {
             draft.record(TaskCreated {
                 id: crate::types::id::Id::stored(&task),
-                title,
+                title: String::new(),
                 creator: creator.clone(),
                 owner: Some(agent),
                 priority: Priority::Normal,
@@ -88,11 +88,6 @@ impl Change for Ask {
         }
         begin(creator, new, draft)
     }
-}
-
-/// The title of a task that is asked for. What was asked can be erased, so it is not in it.
-pub fn title_of_ask(agent: &ActorId) -> String {
-    format!("asked of {agent}")
 }
 
 /// An agent that the caller may ask.

@@ -11,6 +11,7 @@ use crate::store::approvals::events::ApprovalStale;
 use crate::store::runs::Run;
 use crate::store::runs::events::RunCancelled;
 use crate::types::id::Id;
+use crate::types::quoted::quoted;
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
 use crate::types::work::{RunStatus, Wait};
@@ -48,11 +49,12 @@ impl Change for Cancel {
     }
 
     fn run(permit: Permit<Self>, input: Cancellation, draft: &mut Draft<'_>) -> Result<ShownRun, Stop> {
+        let why = if input.reason.is_empty() { String::new() } else { quoted(&input.reason) };
         if !input.reason.is_empty() {
             reason(&input.reason)?;
         }
         let run = open(&input.id, draft.read())?;
-        cancel_with_parts(&run, &input.reason, draft)?;
+        cancel_with_parts(&run, &why, draft)?;
         let ended_at = Some(permit.now());
         Ok(shown(Run { status: RunStatus::Cancelled, wait: None, ended_at, ..run }, draft.read()))
     }

@@ -33,7 +33,6 @@ use crate::store::runs::Run;
 use crate::types::refusal::{Refusal, Stop};
 
 pub use answer::{Answer, Reply};
-pub(super) use ask::title_of_ask;
 pub use ask::{Ask, Wish};
 pub use begin::Begun;
 pub(super) use begin::{Beginning, begin};

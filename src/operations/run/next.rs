@@ -19,6 +19,7 @@ use crate::types::chat::Prompt;
 use crate::types::id::ActorId;
 use crate::types::models::OF_PLANS;
 use crate::types::plan::{self, Expected, Plan};
+use crate::types::quoted::quoted;
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
 use crate::types::time::Time;
@@ -285,7 +286,7 @@ fn planned(run: &Run, step: &plan::Step, read: &Reader<'_>) -> Result<Move, Stop
     };
     Ok(match step {
         plan::Step::Say(text) => Move::Own(Own::Say(text.clone())),
-        plan::Step::Fail(reason) => Move::Own(Own::Fail(Failure::Failed, reason.clone())),
+        plan::Step::Fail(reason) => Move::Own(Own::Fail(Failure::Failed, quoted(reason))),
         plan::Step::Wait(pause) => Move::Own(Own::Pause(read.now().plus_ms(i64::from(pause.seconds) * 1000))),
         plan::Step::Ask(question) => call("run.ask", json!({ "text": question.text, "to": question.to })),
         plan::Step::Delegate(part) => {

@@ -86,7 +86,7 @@ fn asked(to: Option<ActorId>, own: &RunFacts, read: &Reader<'_>) -> Result<Actor
     };
     match to {
         Some(to) if is_there(&to) && read.knows(&to) => Ok(to),
-        Some(to) => Err(Refusal::field("to", format!("there is no person {to} to be asked")).into()),
+        Some(_) => Err(Refusal::field("to", "there is no such person to be asked").into()),
         None => {
             let first = own.askers.iter().find(|asker| is_there(asker));
             let nobody = || Refusal::field("to", "nobody who asked for this can answer; name a person");

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::title_of_ask;
 use crate::gate::{Brief, FactSpec, Reader, Resource, Staged, Target};
 use crate::operations::task::with_leads;
 use crate::store::runs::Run;
+use crate::store::tasks::title_of_ask;
 use crate::types::refusal::{Fault, Stop};
 use crate::types::work::RunStatus;
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::create::Create;
 use super::shown::{WholeTask, whole};
 use super::{TASK, find, open, owner};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, also, post};
+use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::store::content::events::ContentKept;
 use crate::store::tasks::Task;
 use crate::store::tasks::events::TaskAssigned;
@@ -58,7 +58,7 @@ impl Change for Assign {
     fn run(permit: Permit<Self>, input: Assignment, draft: &mut Draft<'_>) -> Result<WholeTask, Stop> {
         let task = open(&input.id, input.version, draft.read())?;
         owner("to", &input.to, draft.read())?;
-        may_give(&task, &input.to, draft.read())?;
+        may_give(&task, &input.to, draft)?;
         if input.note.len() > LONGEST_TEXT {
             return Err(Refusal::field("note", format!("must have at most {LONGEST_TEXT} bytes")).into());
         }
@@ -81,12 +81,11 @@ impl Change for Assign {
 }
 
 /// To give somebody a task that is there is to give them one. It may always go back to who created it.
-fn may_give(task: &Task, to: &ActorId, read: &Reader<'_>) -> Result<(), Refusal> {
+fn may_give(task: &Task, to: &ActorId, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if task.creator == *to || task.owner.as_ref() == Some(to) {
         return Ok(());
     }
     let Task { title, priority, due_at, parent, .. } = task;
     let input = json!({ "title": title, "owner": to, "priority": priority, "due_at": due_at, "parent": parent });
-    let operation = Create::SPEC.name;
-    also(operation, &read.ruling_on(read.caller(), operation, &Target::Actor(to.clone()), &input))
+    draft.asks(Create::SPEC.name, &Target::Actor(to.clone()), &input)
 }

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::gate::Reader;
-use crate::operations::run::{ShownRun, shown as shown_run, title_of_ask};
-use crate::store::tasks::{Task, TaskRef};
+use crate::operations::run::{ShownRun, shown as shown_run};
+use crate::store::tasks::{Task, TaskRef, title_of_ask};
 use crate::types::id::ActorId;
 use crate::types::refusal::Stop;
 use crate::types::time::Time;

@@ -33,7 +33,7 @@ events! {
     /// Somebody proposed to change the schema of a collection.
     SchemaProposed = "schema_proposed" {
         id: Id, collection: String, ops: Vec<Operation>, base: i64,
-        #[schemars(extend("x-names" = "text"))] reason: String, proposer: ActorId,
+        reason: String, proposer: ActorId,
     } about [id, proposer] => {
         content: Content::SHOWN, tables: &[PROPOSAL], memory: Memory::Nothing,
         fold: Some(proposed), notify: Notify::Nobody, news: None,
@@ -49,7 +49,7 @@ events! {
     }
     /// A schema proposal was rejected.
     SchemaRejected = "schema_rejected" {
-        id: Id, collection: String, proposer: ActorId, #[schemars(extend("x-names" = "text"))] reason: String,
+        id: Id, collection: String, proposer: ActorId, reason: String,
     } about [id, proposer] => {
         content: Content::SHOWN, tables: &[PROPOSAL], memory: Memory::Nothing,
         fold: Some(|event, moment| decided(moment, &event.id, ProposalStatus::Rejected)),
@@ -81,7 +81,7 @@ events! {
     /// An earlier version of a record was restored as a new version.
     RecordRolledBack = "record_rolled_back" {
         collection: String, id: Id, version: i64, to_version: i64, fields: Map<String, Value>, run: Option<Id>,
-        #[schemars(extend("x-names" = "text"))] reason: String,
+        reason: String,
     } about [id, run] => {
         content: Content::SHOWN.hiding("fields"), tables: &[VERSION, search::TABLE], memory: Memory::Nothing,
         fold: Some(fold::rolled_back), notify: Notify::Nobody, news: None,
@@ -89,7 +89,7 @@ events! {
     /// Somebody flagged a record.
     RecordFlagged = "record_flagged" {
         id: Id, collection: String, record: Id, kind: FlagKind,
-        #[schemars(extend("x-names" = "text"))] note: String,
+        note: String,
     } about [id, record] => {
         content: Content::SHOWN, tables: &[FLAG], memory: Memory::Nothing,
         fold: Some(flagged), notify: Notify::Nobody, news: None,

@@ -9,6 +9,7 @@ use crate::types::break_glass::BreakGlassVerdict;
 use crate::types::id::{ActorId, Id};
 use crate::types::inbox::ItemKind;
 use crate::types::operations::Operations;
+use crate::types::quoted::quoted;
 use crate::types::time::Time;
 
 const BREAK_GLASS: Table = Table { name: "break_glass", key: "id" };
@@ -83,7 +84,7 @@ fn reviewed(event: &BreakGlassReviewed, moment: &Moment<'_>) -> rusqlite::Result
 
 fn notify_reviewers(event: &BreakGlassOpened, moment: &Moment<'_>) -> rusqlite::Result<()> {
     let BreakGlassOpened { id, reason, notified, .. } = event;
-    let title = format!("{} goes on without approval: {reason}", moment.by);
+    let title = format!("{} goes on without approval: {}", moment.by, quoted(reason));
     notified.iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Alert, id.as_str(), &title))?;
     inbox::mention(moment, id, reason)
 }

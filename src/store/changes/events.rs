@@ -12,6 +12,7 @@ use crate::types::change::{ChangeState, ChangeTarget, EvalCase, ReviewVerdict};
 use crate::types::id::{ActorId, Id};
 use crate::types::impact::{TrialTerms, Trialled};
 use crate::types::inbox::ItemKind;
+use crate::types::quoted::quoted;
 
 const CHANGE: Table = Table { name: "change", key: "id" };
 const REVIEW: Table = Table { name: "change_review", key: "seq" };
@@ -107,7 +108,7 @@ events! {
 }
 
 fn notify_reviewers(event: &ChangeProposed, moment: &Moment<'_>) -> rusqlite::Result<()> {
-    let title = format!("{} proposes policies ({}): waits for a review", moment.by, event.reason);
+    let title = format!("{} proposes policies ({}): waits for a review", moment.by, quoted(&event.reason));
     let add = |actor| inbox::add(moment, actor, ItemKind::Alert, event.id.as_str(), &title);
     event.notified.iter().try_for_each(add)?;
     inbox::mention(moment, &event.id, &event.reason)
@@ -129,7 +130,7 @@ fn notify_superseded(event: &ChangePromoted, moment: &Moment<'_>) -> rusqlite::R
 fn notify_author(event: &ChangeRejected, moment: &Moment<'_>) -> rusqlite::Result<()> {
     let ChangeRejected { id, author, reason, withdrawn } = event;
     inbox::resolve(moment, id.as_str())?;
-    let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+    let why = if reason.is_empty() { String::new() } else { format!(": {}", quoted(reason)) };
     if !withdrawn {
         let title = format!("your change {id} was rejected{why}");
         inbox::add(moment, author, ItemKind::Decision, id.as_str(), &title)?;

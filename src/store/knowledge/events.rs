@@ -12,6 +12,7 @@ use crate::types::field::Label;
 use crate::types::id::{ActorId, Id};
 use crate::types::inbox::ItemKind;
 use crate::types::knowledge::{DocumentType, KnowledgeKind, KnowledgeStatus, Origin, SourceKind};
+use crate::types::quoted::quoted;
 use crate::types::target::Thing;
 use crate::types::time::Time;
 use crate::types::webhook::Topic;
@@ -160,7 +161,7 @@ fn notify_of_quarantine(event: &KnowledgeQuarantined, moment: &Moment<'_>) -> ru
 
 fn notify_proposer(moment: &Moment<'_>, id: &Id, proposer: &ActorId, became: &str, note: &str) -> rusqlite::Result<()> {
     inbox::resolve(moment, id.as_str())?;
-    let end = if note.is_empty() { String::new() } else { format!(": {note}") };
+    let end = if note.is_empty() { String::new() } else { format!(": {}", quoted(note)) };
     let title = format!("{} {became} knowledge that you proposed{end}", moment.by);
     if proposer == moment.by { Ok(()) } else { inbox::add(moment, proposer, ItemKind::Decision, id.as_str(), &title) }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::params;
 
-use super::get;
+use super::{get, title_of_ask};
 use crate::store::event::{Content, Moment, Notify, Table, events};
 use crate::store::inbox;
 use crate::store::memory::{Memory, Touched};
@@ -12,6 +12,7 @@ use crate::store::search::{self, Texts, Thing};
 use crate::store::to_json;
 use crate::types::id::{ActorId, Id};
 use crate::types::inbox::ItemKind;
+use crate::types::quoted::quoted;
 use crate::types::time::Time;
 use crate::types::work::{Deadlines, Priority, TaskStatus};
 
@@ -19,9 +20,9 @@ pub(in crate::store) const TASK: Table = Table { name: "task", key: "id" };
 const REF: Table = Table { name: "task_ref", key: "task || ' ' || place || ' ' || thing" };
 
 events! {
-    /// A task was created.
+    /// A task was created. That which comes of asking an agent has no title here: it is said whom it was asked of.
     TaskCreated = "task_created" {
-        id: Id, #[schemars(extend("x-names" = "text"))] title: String, creator: ActorId, owner: Option<ActorId>,
+        id: Id, title: String, creator: ActorId, owner: Option<ActorId>,
         priority: Priority, due_at: Option<Time>, parent: Option<Id>,
         #[serde(default, skip_serializing_if = "Option::is_none")] deadlines: Option<Deadlines>,
     } about [id, creator, owner, parent] => {
@@ -38,7 +39,7 @@ events! {
     /// A task was linked to something.
     TaskRefAdded = "task_ref_added" {
         id: Id, owner: Option<ActorId>, creator: ActorId, place: String, thing: String,
-        #[schemars(extend("x-names" = "text"))] note: String,
+        note: String,
     } about [id, owner, creator] => {
         content: Content::SHOWN, tables: &[TASK, REF], memory: Memory::Nothing,
         fold: Some(referred), notify: Notify::Nobody, news: None,
@@ -69,12 +70,14 @@ events! {
 
 fn created(event: &TaskCreated, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let TaskCreated { id, title, creator, owner, priority, due_at, parent, deadlines } = event;
+    let of_ask = || owner.as_ref().map(title_of_ask).unwrap_or_default();
+    let shown = if title.is_empty() { of_ask() } else { title.clone() };
     let status = if owner.is_some() { TaskStatus::Assigned } else { TaskStatus::Open };
     let sql = "INSERT INTO task (id, title, creator, owner, status, priority, due_at, parent, deadlines, respond_by, \
                resolve_by, version, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)";
     moment.conn.prepare_cached(sql)?.execute(params![
         id.as_str(),
-        title,
+        shown,
         creator.as_str(),
         owner.as_ref().map(ActorId::as_str),
         status.name(),
@@ -121,9 +124,19 @@ fn archived(event: &TaskArchived, moment: &Moment<'_>) -> rusqlite::Result<Touch
     Ok(Touched::Nothing)
 }
 
+/// What a task is called, within a sentence.
+fn title(id: &Id, moment: &Moment<'_>) -> rusqlite::Result<String> {
+    let task = get(moment.conn, id.as_str())?;
+    Ok(task.map(|task| said(&task.title, task.owner.as_ref())).unwrap_or_default())
+}
+
+fn said(title: &str, owner: Option<&ActorId>) -> String {
+    let ours = owner.map(title_of_ask).filter(|ours| title.is_empty() || title == *ours);
+    ours.unwrap_or_else(|| quoted(title))
+}
+
 fn notify_of_stall(event: &TaskStalled, moment: &Moment<'_>) -> rusqlite::Result<()> {
-    let title = get(moment.conn, event.id.as_str())?.map(|task| task.title).unwrap_or_default();
-    let told = format!("a task is stalled: {title}: {}", event.reason);
+    let told = format!("a task is stalled: {}: {}", title(&event.id, moment)?, event.reason);
     let whom: BTreeSet<&ActorId> = event.owner.iter().chain([&event.creator]).collect();
     whom.into_iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Alert, event.id.as_str(), &told))
 }
@@ -139,8 +152,8 @@ pub(in crate::store) fn became(moment: &Moment<'_>, id: &str, status: TaskStatus
 
 fn notify_of_task(event: &TaskCreated, moment: &Moment<'_>) -> rusqlite::Result<()> {
     let Some(owner) = event.owner.as_ref().filter(|owner| *owner != moment.by) else { return Ok(()) };
-    let title = format!("{} gave you a task: {}", moment.by, event.title);
-    inbox::add(moment, owner, ItemKind::Assignment, event.id.as_str(), &title)
+    let told = format!("{} gave you a task: {}", moment.by, said(&event.title, event.owner.as_ref()));
+    inbox::add(moment, owner, ItemKind::Assignment, event.id.as_str(), &told)
 }
 
 fn notify_of_assignment(event: &TaskAssigned, moment: &Moment<'_>) -> rusqlite::Result<()> {
@@ -148,8 +161,7 @@ fn notify_of_assignment(event: &TaskAssigned, moment: &Moment<'_>) -> rusqlite::
     if event.owner == *moment.by {
         return Ok(());
     }
-    let title = get(moment.conn, event.id.as_str())?.map(|task| task.title).unwrap_or_default();
-    let told = format!("{} gave you a task: {title}", moment.by);
+    let told = format!("{} gave you a task: {}", moment.by, title(&event.id, moment)?);
     inbox::add(moment, &event.owner, ItemKind::Assignment, event.id.as_str(), &told)
 }
 

@@ -1,0 +1,44 @@
+//! What people wrote, within a sentence of ours that is kept: between isolates, so that ours can be told from theirs. Whom our
+//! words name is veiled from whoever may not see them; theirs are shown as they were written, so that nobody finds out by their
+//! own words who there is. The marks are taken out before anybody reads the sentence.
+//!
+//! The marks are FIRST STRONG ISOLATE and POP DIRECTIONAL ISOLATE: Unicode Standard Annex #9, 2.4.
+
+const BEGIN: char = '\u{2068}';
+const END: char = '\u{2069}';
+
+/// A text of somebody's, to stand in a sentence.
+pub fn quoted(text: &str) -> String {
+    format!("{BEGIN}{}{END}", plain(text))
+}
+
+/// A sentence, or a text, without marks.
+pub fn plain(text: &str) -> String {
+    text.replace([BEGIN, END], "")
+}
+
+/// A sentence without marks, in which only our words are changed.
+pub fn with_ours(sentence: &str, change: impl Fn(&str) -> String) -> String {
+    let mut whole = String::with_capacity(sentence.len());
+    let mut rest = sentence;
+    while let Some((ours, after)) = rest.split_once(BEGIN) {
+        let (theirs, after) = after.split_once(END).unwrap_or((after, ""));
+        whole.push_str(&change(ours));
+        whole.push_str(&plain(theirs));
+        rest = after;
+    }
+    whole + &change(&plain(rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_words_are_changed_whatever_marks_theirs_hold() {
+        let loud = |sentence: &str| with_ours(sentence, str::to_uppercase);
+        assert_eq!(loud(&format!("max says {}: see", quoted("max"))), "MAX SAYS max: SEE");
+        assert_eq!(loud(&format!("max says {}: see", quoted("a\u{2069} max \u{2068}b"))), "MAX SAYS a max b: SEE");
+        assert_eq!(loud("max\u{2069} says \u{2068}so"), "MAX SAYS so");
+    }
+}
