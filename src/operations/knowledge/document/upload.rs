@@ -138,8 +138,9 @@ impl Change for Upload {
 }
 
 fn is_named(input: &NewDocument) -> Result<(), Stop> {
-    if is_blank(&input.name) || input.name.chars().count() > LONGEST_NAME {
-        return Err(Refusal::field("name", format!("must have 1 to {LONGEST_NAME} characters")).into());
+    let name = &input.name;
+    if is_blank(name) || name.chars().count() > LONGEST_NAME || name.chars().any(char::is_control) {
+        return Err(Refusal::field("name", format!("must have 1 to {LONGEST_NAME} characters, in one line")).into());
     }
     Ok(())
 }
