@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 use super::column::{Columns, columns};
 use super::command::{Commands, group};
 use super::definition::text_of;
@@ -33,14 +35,14 @@ pub const COMMANDS: Commands = &[&group(
             ShownActor;
             actor.id, actor.kind, actor.name, actor.role, actor.team, actor.lead, actor.owner, actor.skills,
             actor.trust, actor.status, actor.created_at, members, leads, agents, stopped_by, definition
-        )),
-        &change::<Add>().command("add-human").help("Add a person").given::<NewHuman>().fields(FIELDS),
+        )).sparing(of_other_kinds),
+        &change::<Add>().command("add-human").help("Add a person").given::<NewHuman>().fields(FIELDS).sparing(of_other_kinds),
         &change::<Add>()
             .command("add-team")
             .help("Add a team; its id begins with `team:`")
             .given::<NewTeam>()
-            .fields(FIELDS),
-        &change::<Add>().command("add-agent").help("Add an agent").given::<NewAgent>().fields(FIELDS),
+            .fields(FIELDS).sparing(of_other_kinds),
+        &change::<Add>().command("add-agent").help("Add an agent").given::<NewAgent>().fields(FIELDS).sparing(of_other_kinds),
         &change::<Hire>()
             .command("hire")
             .help("Hire an agent by its definition")
@@ -51,8 +53,8 @@ pub const COMMANDS: Commands = &[&group(
             .command("set")
             .help("Change a person's role, anybody's team or name, or a team's lead")
             .example("ok actor set max --role lead --team team:ops")
-            .fields(FIELDS),
-        &change::<SetTrust>().command("trust").help("Set an agent's trust tier").fields(FIELDS),
+            .fields(FIELDS).sparing(of_other_kinds),
+        &change::<SetTrust>().command("trust").help("Set an agent's trust tier").fields(FIELDS).sparing(of_other_kinds),
         &change::<Offboard>()
             .command("offboard")
             .help("Offboard an actor: end their tokens and requests, hand over their agents and teams; or remove an empty team")
@@ -67,6 +69,18 @@ pub const COMMANDS: Commands = &[&group(
 
 const FIELDS: Columns<Actor> =
     columns!(Actor; id, kind, name, role, team, lead, owner, skills, trust, status, created_at);
+
+/// What an actor has that means something of other kinds only: agents alone are trusted so far, and a team has no role.
+fn of_other_kinds(actor: &Value) -> &'static [&'static str] {
+    let is = |kind: ActorKind| actor.get("kind").and_then(Value::as_str) == Some(kind.name());
+    if is(ActorKind::Team) {
+        &["role", "trust"]
+    } else if is(ActorKind::Person) {
+        &["trust"]
+    } else {
+        &[]
+    }
+}
 
 #[derive(clap::Args)]
 struct NewHuman {

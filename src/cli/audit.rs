@@ -123,7 +123,7 @@ impl Verify {
         }
         let (mut log, tables) = self.look(context, &ask)?;
         if tables.is_some() {
-            log.not_checked.push("the words that a search finds things by (the table `search`)".into());
+            log.not_checked.extend(refold::not_checked(&file::open(context)?)?);
         } else {
             let why = if log.ok { "not all payloads were checked" } else { "the log itself has not passed" };
             log.not_checked.push(format!("whether the tables are what the log says: {why}"));

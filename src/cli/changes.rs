@@ -14,7 +14,7 @@ use crate::operations::change::promote::Promote;
 use crate::operations::change::reject::Reject;
 use crate::operations::change::review::{Review, Said};
 use crate::operations::change::shown::{ShownChange, ShownReview};
-use crate::types::change::{EvalCase, ReviewVerdict};
+use crate::types::change::{EvalCase, RejectedBy, ReviewVerdict};
 use crate::types::impact::Shifted;
 
 pub const COMMANDS: Commands = &[&group(
@@ -93,6 +93,7 @@ fn shown(change: &ShownChange) -> Result<(), Failure> {
     );
     show::one(fields, change)?;
     show::rows(columns!(ShownReview; by, verdict, note, at), &change.reviews)?;
+    show::rows(columns!(RejectedBy; by, reason, at), change.rejection.as_slice())?;
     show::rows(columns!(EvalCase; case, status, problems), &change.evals.last)?;
     let samples = change.canary.as_ref().map(|canary| canary.samples.as_slice()).unwrap_or_default();
     show::rows(columns!(Shifted; operation, actor, target, before, after), samples)

@@ -121,19 +121,27 @@ pub trait Run: clap::FromArgMatches {
 
 pub struct Own<T> {
     name: &'static str,
+    /// Another word that people try for it.
+    alias: Option<&'static str>,
     /// Adds what it takes.
     augment: fn(clap::Command) -> clap::Command,
     of: PhantomData<fn() -> T>,
 }
 
 pub const fn own<T: Run + clap::Args>(name: &'static str) -> Own<T> {
-    Own { name, augment: T::augment_args, of: PhantomData }
+    Own { name, alias: None, augment: T::augment_args, of: PhantomData }
 }
 
 /// Several that are told apart by a word.
 pub const fn owns<T: Run + clap::Subcommand>(name: &'static str) -> Own<T> {
     let augment = |command| T::augment_subcommands(command).subcommand_required(true).arg_required_else_help(true);
-    Own { name, augment, of: PhantomData }
+    Own { name, alias: None, augment, of: PhantomData }
+}
+
+impl<T> Own<T> {
+    pub const fn alias(self, alias: &'static str) -> Own<T> {
+        Own { alias: Some(alias), ..self }
+    }
 }
 
 impl<T: Run> Command for Own<T> {
@@ -142,7 +150,8 @@ impl<T: Run> Command for Own<T> {
     }
 
     fn declared(&self) -> clap::Command {
-        (self.augment)(clap::Command::new(self.name))
+        let command = clap::Command::new(self.name);
+        (self.augment)(self.alias.iter().fold(command, |command, alias| command.alias(*alias)))
     }
 
     fn needs(&self) -> Needs {

@@ -184,6 +184,8 @@ pub struct Context {
     state: PathBuf,
     /// Whether the state file was named; else it is the one that commands use by default.
     named: bool,
+    /// The name of the company, where one was chosen among several.
+    tenant: Option<String>,
     /// Empty where nobody is known and nobody need be.
     actor: String,
     /// Whether that is the login name: nobody was named.
@@ -248,7 +250,9 @@ impl Global {
         let by_login = said.is_none();
         let known = said.or_else(config::login_name);
         let nobody = || Failure::Usage(format!("the login name is not known: give --as or {}", config::AS.variable));
+        let tenant = if self.state.is_some() { None } else { self.tenant.clone().or_else(|| config::TENANT.value()) };
         Ok(Context {
+            tenant,
             actor: known.or_else(|| anybody.then(String::new)).ok_or_else(nobody)?,
             by_login,
             delegation: self.delegation.or_else(|| config::DELEGATION.value()),

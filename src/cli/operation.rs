@@ -30,12 +30,16 @@ pub struct Operation<I, O, A = I> {
     /// Whether its answer is read page by page.
     is_paged: bool,
     shows: Shows<O>,
+    spared: Option<Spared>,
     ends: Option<Ends<O>>,
     of: PhantomData<fn(A) -> I>,
 }
 
 /// An answer as its type.
 type Read<O> = fn(Value) -> Result<O, Failure>;
+
+/// The fields of an answer that say nothing to people: of this one they do not apply.
+type Spared = fn(&Value) -> &'static [&'static str];
 
 /// How a command ends by its answer.
 type Ends<O> = (Read<O>, fn(&O) -> Exit);
@@ -88,6 +92,7 @@ impl<I, O> Operation<I, O> {
             needs: Needs::File,
             is_paged: false,
             shows: Shows::Nothing,
+            spared: None,
             ends: None,
             of: PhantomData,
         }
@@ -117,13 +122,18 @@ impl<I, O, A> Operation<I, O, A> {
 
     /// Other arguments than the input's fields; the input is made from them.
     pub const fn given<B>(self) -> Operation<I, O, B> {
-        let Operation { op, name, help, example, needs, is_paged, shows, ends, .. } = self;
-        Operation { op, name, help, example, needs, is_paged, shows, ends, of: PhantomData }
+        let Operation { op, name, help, example, needs, is_paged, shows, spared, ends, .. } = self;
+        Operation { op, name, help, example, needs, is_paged, shows, spared, ends, of: PhantomData }
     }
 
     /// Prints these fields of the answer, a line each.
     pub const fn fields(self, columns: Columns<O>) -> Operation<I, O, A> {
         Operation { shows: Shows::Fields(columns.list), ..self }
+    }
+
+    /// Spares people fields that do not apply to this answer; programs get them all.
+    pub const fn sparing(self, spared: Spared) -> Operation<I, O, A> {
+        Operation { spared: Some(spared), ..self }
     }
 
     /// Reads the answer page by page, to its end or to `--limit` rows.
@@ -168,6 +178,13 @@ fn sent(input: &impl Serialize) -> Result<Value, Failure> {
     Ok(input)
 }
 
+fn without(answer: &Value, spared: Option<Spared>) -> Value {
+    let mut told = answer.clone();
+    let spared = spared.map(|spared| spared(answer)).unwrap_or_default();
+    told.as_object_mut().into_iter().for_each(|fields| fields.retain(|name, _| !spared.contains(&name.as_str())));
+    told
+}
+
 /// What of a declaration differs from operation to operation.
 pub trait Declared: Sync {
     fn op(&self) -> &'static str;
@@ -200,7 +217,7 @@ where
     fn human(&self, answer: &Value) -> Result<(), Failure> {
         match self.shows {
             Shows::Nothing => Ok(()),
-            Shows::Fields(columns) => show::fields(columns, answer),
+            Shows::Fields(columns) => show::fields(columns, &without(answer, self.spared)),
             Shows::Table { none, columns } => show::list(none, columns, listed(answer)),
             Shows::Told(read, told) => told(&read(answer.clone())?),
         }

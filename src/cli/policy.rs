@@ -28,7 +28,7 @@ pub const COMMANDS: Commands = &[&group(
     &[
         &own::<explain::Explain>("explain"),
         &explain::WHO_CAN,
-        &own::<check::Check>("check"),
+        &own::<check::Check>("check").alias("test"),
         &own::<diff::Diff>("diff"),
         &own::<apply::Apply>("apply"),
         &own::<apply::Propose>("propose"),

@@ -124,7 +124,8 @@ async fn serve(
         beside.spawn(check_models(models, stop.clone()));
     }
     beside.close();
-    let front = http::Front { proxies, hosts: named.unwrap_or_else(|| http::Hosts::usual(address.ip())) };
+    let hosts = named.unwrap_or_else(|| http::Hosts::usual(address.ip()));
+    let front = http::Front { proxies, hosts, tenant: context.tenant.as_deref().map(Arc::from) };
     let served = http::serve(company.gate.clone(), listener, http::Limits::default(), front, stop.clone()).await;
     stop.cancel();
     beside.wait().await;

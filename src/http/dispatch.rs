@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::connections::Connection;
 use super::gather::{self, ParamKind, Rejected};
 use super::limits::Limits;
-use super::{reply, stream};
+use super::{hosts, reply, stream};
 use crate::gate::admit::shares::Shares;
 use crate::gate::declare::operation::{Answer, Body, Effect};
 use crate::gate::perform::Idem;
@@ -111,6 +111,7 @@ async fn answer(face: Arc<Face>, params: Params, parts: Parts, body: axum::body:
     let connection = parts.extensions.get::<Client>().map(|client| Arc::clone(&client.connection));
     let connection = connection.filter(|_| matches!(caller.who, Who::Token { .. }));
     connection.iter().for_each(|connection| connection.begins_for(&caller.actor()));
+    hosts::is_served(&parts)?;
     not_older(&face, &parts)?;
     let idem = idempotency(&face, &parts)?;
     let params = params.map_err(|_| Refusal::not_found())?;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::http::header::{HOST, ORIGIN};
+use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Uri};
 use axum::middleware::Next;
@@ -30,6 +31,26 @@ pub enum Hosts {
 /// Why a request is refused, in its extensions.
 #[derive(Clone)]
 pub(super) struct Refused(pub Refusal);
+
+/// What the company is called that is served, in a request's extensions.
+#[derive(Clone, Default)]
+pub(super) struct Served(pub Option<Arc<str>>);
+
+/// The header that names a company, where a server has several. This one has one: what is meant for another is not done here.
+const TENANT: &str = "x-ok-tenant";
+
+/// Refuses a request that is meant for another company.
+pub(super) fn is_served(parts: &Parts) -> Result<(), Refusal> {
+    let served = parts.extensions.get::<Served>().and_then(|served| served.0.as_deref());
+    match parts.headers.get_all(TENANT).iter().find(|named| served.map(str::as_bytes) != Some(named.as_bytes())) {
+        None => Ok(()),
+        Some(named) => {
+            let named = String::from_utf8_lossy(named.as_bytes());
+            let message = format!("{TENANT}: no company `{named}` is served here; leave the header out");
+            Err(Refusal::new(Code::NotFound, message))
+        }
+    }
+}
 
 /// Refuses what was not admitted.
 pub(super) async fn guard(mut request: Request, next: Next) -> Response {

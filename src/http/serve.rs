@@ -24,7 +24,7 @@ use tower::ServiceExt as _;
 use super::connections::{Connections, Place};
 use super::dispatch::Client;
 use super::framing::{Crooked, Framing};
-use super::hosts::{Hosts, Refused};
+use super::hosts::{Hosts, Refused, Served};
 use super::limits::Limits;
 use super::pace::{Answering, Paced};
 use super::proxies::{Proxies, counted};
@@ -38,6 +38,8 @@ use crate::gate::Gate;
 pub struct Front {
     pub proxies: Proxies,
     pub hosts: Hosts,
+    /// What the company is called by whoever chose it among several (`--tenant`).
+    pub tenant: Option<Arc<str>>,
 }
 
 /// Serves until `stop` is cancelled, then lets open requests finish.
@@ -94,6 +96,7 @@ fn connection(
     let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
         let client = counted(front.proxies.client(peer.ip(), request.headers()));
         request.extensions_mut().insert(Client { address: client, connection: Arc::clone(&of) });
+        request.extensions_mut().insert(Served(front.tenant.clone()));
         let by_proxy = front.proxies.trusts(peer.ip());
         if let Err(refusal) = front.hosts.admit(request.uri(), request.headers(), by_proxy) {
             request.extensions_mut().insert(Refused(refusal));

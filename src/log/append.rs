@@ -19,8 +19,8 @@ use crate::types::time::{SECOND, Time};
 pub const SCHEMA: &str = include_str!("schema.sql");
 
 /// A checkpoint is published at least this often while the log grows.
-const PUBLISH_MS: i64 = SECOND;
-const PUBLISH_EVENTS: u64 = 256;
+pub(super) const PUBLISH_MS: i64 = SECOND;
+pub(super) const PUBLISH_EVENTS: u64 = 256;
 /// More owners than a state file can have had.
 const MOST_OWNERS: i64 = 1 << 40;
 
@@ -257,7 +257,9 @@ impl Tail {
     }
 
     fn publish(&mut self, conn: &Connection, head: &Head, now: Time) -> Result<(), Fault> {
-        let published = Published { size: head.size, root: head.root.to_vec(), at: now, note: head.note.clone() };
+        // Nothing is published before it happened, nor before what was published before it.
+        let at = now.max(self.ts).max(self.published.1);
+        let published = Published { size: head.size, root: head.root.to_vec(), at, note: head.note.clone() };
         self.put_checkpoint(conn, &published)?;
         self.open.published.push(published);
         Ok(())

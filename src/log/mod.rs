@@ -10,6 +10,7 @@ pub mod idem;
 pub mod index;
 pub mod journal;
 pub mod proof;
+pub mod published;
 pub mod read;
 pub mod record;
 pub mod tree;

@@ -21,6 +21,7 @@ use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery};
 use crate::types::refusal::{Fault, Refusal, Stop};
 use crate::types::scope::Reach;
+use crate::types::visible::is_blank;
 
 pub static ACTOR: Resource = Resource {
     name: "Actor",
@@ -304,7 +305,7 @@ pub(super) fn has_not_left(actor: &Actor) -> Result<(), Refusal> {
 
 /// A reason that says something.
 pub(super) fn reason(text: &str) -> Result<(), Refusal> {
-    if text.trim().is_empty() || text.chars().count() > 1000 {
+    if is_blank(text) || text.chars().count() > 1000 {
         return Err(Refusal::field("reason", "must have 1 to 1000 characters"));
     }
     Ok(())

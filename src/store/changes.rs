@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::list::List;
 use super::{Position, json, json_or_null, parsed, parsed_or_null};
-use crate::types::change::{ChangeState, ChangeTarget, EvalCase, ReviewVerdict};
+use crate::types::change::{ChangeState, ChangeTarget, EvalCase, RejectedBy, ReviewVerdict};
 use crate::types::id::ActorId;
 use crate::types::impact::{TrialTerms, Trialled};
 use crate::types::time::Time;
@@ -43,6 +43,8 @@ pub struct Change {
     pub terms: Option<TrialTerms>,
     /// What the trial has shown, as recorded.
     pub trialled: Option<Trialled>,
+    /// Who rejected it or took it back, and why.
+    pub rejection: Option<RejectedBy>,
     pub created_at: Time,
     pub updated_at: Time,
     /// In the order in which they were made.
@@ -68,7 +70,7 @@ impl Change {
 }
 
 const COLUMNS: &str = "id, target, state, base_version, hash, reason, commit_id, rolls_back, author, version, evals, \
-                       created_at, updated_at, terms, trialled, behalf, issuer, target_id";
+                       created_at, updated_at, terms, trialled, behalf, issuer, target_id, rejection";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Change> {
     Ok(Change {
@@ -90,6 +92,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Change> {
         behalf: json(row, 15)?,
         issuer: parsed_or_null(row, 16)?,
         target_id: row.get(17)?,
+        rejection: json_or_null(row, 18)?,
         reviews: Vec::new(),
     })
 }

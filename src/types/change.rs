@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::actor::named;
+use super::id::ActorId;
+use super::time::Time;
 
 named! {
     /// What a change is to.
@@ -74,6 +76,15 @@ pub struct EvalCase {
     /// What is wrong; empty if it passed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
+}
+
+/// Who rejected a change, or took their own back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RejectedBy {
+    pub by: ActorId,
+    /// Why; empty if nothing was said.
+    pub reason: String,
+    pub at: Time,
 }
 
 impl ChangeState {

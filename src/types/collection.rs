@@ -13,6 +13,7 @@ use super::field::{Field, FieldKind, Label};
 use super::near::nearest;
 use super::retention::Retention;
 use super::semantics::Semantics;
+use super::visible;
 
 /// The most fields of a collection.
 pub const MOST_FIELDS: usize = 300;
@@ -281,10 +282,11 @@ impl Collection {
             .iter()
             .filter(|(name, field)| field.required && given.get(*name).is_none_or(Value::is_null));
         problems.extend(missing.map(|(name, _)| format!("fields.{name}: is required")));
-        let is_blank = |name: &str| fields.get(name).and_then(Value::as_str).is_some_and(|text| text.trim().is_empty());
+        let is_blank = |name: &str| fields.get(name).and_then(Value::as_str).is_some_and(visible::is_blank);
         let has_to = |name: &str, field: &Field| field.required || self.spec.key.iter().any(|key| key == name);
         let blank = self.spec.fields.iter().filter(|(name, field)| has_to(name, field) && is_blank(name));
-        problems.extend(blank.map(|(name, _)| format!("fields.{name}: is required, and must not be blank")));
+        problems
+            .extend(blank.map(|(name, _)| format!("fields.{name}: is required, and must not be blank or invisible")));
         fields.sort_keys();
         if problems.is_empty() { Ok(fields) } else { Err(problems) }
     }

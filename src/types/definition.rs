@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::actor::Trust;
 use super::id::ActorId;
 use super::time::SECOND;
-use super::visible::{NO_NAME, is_name};
+use super::visible::{NO_NAME, is_blank, is_name};
 
 /// The most bytes of a definition.
 pub const MAX_BYTES: usize = 64 * 1024;
@@ -175,7 +175,7 @@ impl AgentDefinition {
                 "spec.model.temperature: must be 0 to 2",
             );
         }
-        let told = |text: &String| !text.trim().is_empty() && text.len() <= 32 << 10;
+        let told = |text: &String| !is_blank(text) && text.len() <= 32 << 10;
         problems.check(spec.instructions.as_ref().is_none_or(told), "spec.instructions: must have 1 to 32768 bytes");
         let path = |path: &String| (1..=512).contains(&path.len()) && !path.contains(char::is_control);
         problems.check(spec.playbook.as_ref().is_none_or(path), "spec.playbook: must have 1 to 512 characters");

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::id::ActorId;
+use super::visible::is_blank;
 use super::work::MOST_STEPS;
 
 /// A scripted run.
@@ -173,8 +174,7 @@ impl Plan {
 
 impl Step {
     fn problems(&self, at: &str, knows: &dyn Fn(&str) -> bool) -> Vec<String> {
-        let blank =
-            |text: &str, field: &str| text.trim().is_empty().then(|| format!("{at}.{field}: must not be empty"));
+        let blank = |text: &str, field: &str| is_blank(text).then(|| format!("{at}.{field}: must not be empty"));
         match self {
             Step::Call(Call { tool, .. }) if !knows(tool) => {
                 vec![format!("{at}.call.tool: there is no tool `{}`", cut(tool))]

@@ -12,13 +12,28 @@ pub fn steers(c: char) -> bool {
         || matches!(c, '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Whether a text can be a name for people to read. What steers is written out wherever it is shown.
+/// Whether a text can be a name for people to read: on one line, and not seen as nothing. What else steers is written out
+/// wherever it is shown.
 pub fn is_name(text: &str) -> bool {
-    (1..=100).contains(&text.chars().count()) && !text.trim().is_empty()
+    (1..=100).contains(&text.chars().count()) && !is_blank(text) && !text.chars().any(char::is_control)
 }
 
 /// What is said of one that cannot.
-pub const NO_NAME: &str = "name: must have 1 to 100 characters, not only blanks";
+pub const NO_NAME: &str = "name: must have 1 to 100 characters, on one line, not all of them blank or invisible";
+
+/// Whether nothing of a text is seen.
+pub fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || c.is_control() || is_ignored(c))
+}
+
+/// Whether a character is drawn as nothing: Unicode's `Default_Ignorable_Code_Point`, and the cell of Braille without dots.
+fn is_ignored(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
 
 /// The text with each of them written out: `\u{202e}`.
 pub fn visible(text: &str) -> String {

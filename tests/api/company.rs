@@ -125,7 +125,7 @@ async fn every_bad_setting_is_named_at_once() {
     assert_eq!(
         answer.json()["problems"],
         json!([
-            "name: must have 1 to 100 characters, not only blanks",
+            "name: must have 1 to 100 characters, on one line, not all of them blank or invisible",
             "timezone: must be an IANA time zone, such as Europe/Berlin",
             "hours.from: must be HH:MM",
         ])

@@ -169,12 +169,12 @@ async fn what_is_wrong_with_a_change_is_told_at_once() {
             "role: people have any role but those of agents, agents their own, teams none",
             "team: there is no such team",
             "no_team: name a team or none, not both",
-            "name: must have 1 to 100 characters, not only blanks",
+            "name: must have 1 to 100 characters, on one line, not all of them blank or invisible",
             "lead: only a team has a lead",
             "owner: only an agent has an owner",
         ])
     );
-    for name in [" ", "\u{3000}\t"] {
+    for name in [" ", "\u{3000}\t", "\u{200b}", "\u{feff} \u{ad}", "Mia\nadmin: ben", "Mia\u{1b}[2J", "Mia\u{85}"] {
         let refused = set(&test, &test.admin, "mia", json!({ "name": name })).await;
         assert!(refused.error().starts_with("422 invalid name: must have 1 to 100"), "{name:?} {}", refused.text());
     }

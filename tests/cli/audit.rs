@@ -122,6 +122,26 @@ fn tables_and_index_that_were_edited_by_hand_are_told() {
         assert!(told.stdout.contains("FAIL  table") && told.stdout.starts_with("ok "), "{told}");
         edit(undone);
     }
+    let told = place.ok("audit verify");
+    assert_eq!(told.code, 0);
+    for table in ["knowledge_words_config", "knowledge_words_content", "knowledge_words_idx", "search", "search_data"] {
+        assert!(told.stdout.contains(&format!(" {table},")), "{table}: {told}");
+    }
+    // No signature covers when a checkpoint was published, nor how many were; the entries' times do.
+    let conn = rusqlite::Connection::open(place.state()).unwrap();
+    conn.execute_batch("CREATE TEMP TABLE kept AS SELECT * FROM log_checkpoint").unwrap();
+    for edited in [
+        "UPDATE log_checkpoint SET ts = 0",
+        "UPDATE log_checkpoint SET ts = ts + 86400000",
+        "DELETE FROM log_checkpoint WHERE size < (SELECT max(size) FROM log_checkpoint)",
+        "DELETE FROM log_checkpoint",
+    ] {
+        conn.execute_batch(edited).unwrap();
+        let told = place.ok("audit verify");
+        assert!(told.code == 2 && told.stdout.contains("FAIL  table log_checkpoint: "), "{edited}: {told}");
+        conn.execute_batch("DELETE FROM log_checkpoint; INSERT INTO log_checkpoint SELECT * FROM kept").unwrap();
+    }
+    drop(conn);
     assert_eq!(place.ok("audit verify").code, 0);
     // One that is missing leaves the log what it is.
     rusqlite::Connection::open(place.state()).unwrap().execute_batch("DROP TABLE kill").unwrap();

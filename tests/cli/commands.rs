@@ -134,7 +134,7 @@ fn tokens_are_listed_narrowed_and_revoked() {
 #[test]
 fn the_log_is_filtered_followed_back_and_replayed() {
     let place = Place::with_company();
-    place.ana("actor add-human bob --role member --name 'Bob\u{1b}[31m B'");
+    place.ana("actor add-human bob --role member --name 'Bob\u{202e} B'");
     place.ok("--as bob kill global");
     let lines = [
         "log",

@@ -20,6 +20,7 @@ mod pdf;
 mod people;
 mod policy;
 mod reference;
+mod rollout;
 mod server;
 mod steering;
 mod usage;

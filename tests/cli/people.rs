@@ -204,3 +204,20 @@ fn an_answer_that_is_recorded_is_told_as_one() {
     let shown = place.ok(&format!("--as bob run show {run}"));
     assert!(shown.stderr.contains("completed"), "{answered}\n{shown}");
 }
+
+/// What an actor's kind has no use for is not told to people, and to programs as ever.
+#[test]
+fn an_actor_is_shown_with_what_applies_to_its_kind() {
+    let place = Place::with_company();
+    place.ana("actor add-team team:lab");
+    place.ana("actor add-agent bot");
+    let has = |id: &str, field: &str| {
+        let shown = place.ana(&format!("actor show {id}"));
+        assert_eq!(shown.code, 0, "{shown}");
+        shown.stdout.lines().any(|line| line.starts_with(&format!("{field} ")))
+    };
+    assert_eq!(["ana", "bot", "team:lab"].map(|id| has(id, "role")), [true, true, false]);
+    assert_eq!(["ana", "bot", "team:lab"].map(|id| has(id, "trust")), [false, true, false]);
+    let json = place.ana("--format json actor show team:lab");
+    assert!(json.stdout.contains("\"trust\"") && json.stdout.contains("\"role\""), "{json}");
+}

@@ -8,6 +8,8 @@ use super::{Place, Ran};
 
 /// ESC, a C1 introducer, a right-to-left override, an isolate, a bell, DEL, a carriage return and a mark.
 const STEERS: &str = "\u{1b}[2K\u{9b}8m\u{202e}\u{2066}\u{7}\u{7f}\rx\u{200f}";
+/// What of it may stand in a name.
+const IN_NAMES: &str = "\u{202e}\u{2066}x\u{200f}";
 
 /// Every command once at least, with what steers wherever it takes a text. `{chg}`, `{whk}`, `{dlg}`, `{bgl}`, `{apr}`, `{run}`
 /// and `{tsk}` are what the lines before have made.
@@ -15,17 +17,17 @@ const LINES: &[&str] = &[
     "init --admin ana",
     "demo serve --dir 'demo{x}'",
     "demo --dir 'hired.yaml/demo{x}'",
-    "--as ana actor add-human bob --role member --name 'Bob{x}' --skills 'tax{x}'",
-    "--as ana actor add-human abe --role admin --name 'Abe{x}'",
-    "--as ana actor add-team team:ops --name 'Ops{x}'",
-    "--as ana actor add-agent clerk --owner bob --name 'Clerk{x}'",
+    "--as ana actor add-human bob --role member --name 'Bob{n}' --skills 'tax{x}'",
+    "--as ana actor add-human abe --role admin --name 'Abe{n}'",
+    "--as ana actor add-team team:ops --name 'Ops{n}'",
+    "--as ana actor add-agent clerk --owner bob --name 'Clerk{n}'",
     "--as ana actor hire hired.yaml",
     "--as ana actor trust clerk assist --reason 'because{x}'",
-    "--as ana actor set bob --name 'Bob{x}'",
+    "--as ana actor set bob --name 'Bob{n}'",
     "--as ana actor show bob",
     "--as ana actor list",
     "--as ana actor list --team 'team:{x}'",
-    "--as ana company set --name 'Acme{x}'",
+    "--as ana company set --name 'Acme{n}'",
     "--as ana company show",
     "--as ana directory find --text 'b'",
     "--as ana directory cards",
@@ -134,7 +136,7 @@ const LINES: &[&str] = &[
     "--as ana brain history notes {rec}",
     "--as ana brain rollback notes {rec} --to 1 --reason 'again{x}'",
     "--as ana brain delete notes {rec}",
-    "--as bob brain upload document.txt --name 'doc{x}' --topic steer --reference 'ref{x}'",
+    "--as bob brain upload document.txt --name 'doc{n}' --topic steer --reference 'ref{x}'",
     "--as ana brain text {kno}",
     "--as bob brain propose-knowledge 'known{x}' --topic steer --reference 'ref{x}'",
     "--as ana brain quarantine",
@@ -186,7 +188,7 @@ struct Walk {
 impl Walk {
     /// Runs a line, and keeps the ids that it told.
     fn run(&mut self, line: &str) -> Ran {
-        let mut line = line.replace("{x}", STEERS);
+        let mut line = line.replace("{x}", STEERS).replace("{n}", IN_NAMES);
         for kind in ["dlg", "whk", "chg", "apr", "bgl", "run", "tsk", "scp", "rec", "kno"] {
             let id = self.ids.iter().rev().find(|id| id.starts_with(kind));
             line = line.replace(&format!("{{{kind}}}"), id.map_or("none", String::as_str));
@@ -218,7 +220,7 @@ fn no_command_passes_on_what_steers_a_terminal() {
     put(
         &place,
         "hired.yaml",
-        "apiVersion: ok/v1\nkind: Agent\nmetadata: {name: hired, title: \"H\\e\\u202e\"}\nspec: {owner: ana}\n",
+        "apiVersion: ok/v1\nkind: Agent\nmetadata: {name: hired, title: \"H\\u202e\"}\nspec: {owner: ana}\n",
     );
     // YAML takes no such character as it is.
     let escaped: String = STEERS.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect();

@@ -66,3 +66,12 @@ fn a_switch_that_is_neither_on_nor_off_is_refused() {
     }
     assert_eq!(place.ok_with("log", &[("OK_DEV_AUTH", "off")]).code, 0);
 }
+
+#[test]
+fn what_people_try_is_understood_or_told_where_it_is() {
+    let place = Place::with_company();
+    assert_eq!(place.ana("policy export --dir policies").code, 0);
+    assert_eq!(place.ana("policy test").stdout, place.ana("policy check").stdout);
+    let help = place.ok("break-glass --help");
+    assert!(help.stdout.contains("`ok policy break-glass` opens one"), "{help}");
+}

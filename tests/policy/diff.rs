@@ -301,7 +301,10 @@ async fn nobody_is_told_by_a_comparison_what_they_may_not_read() {
         let mut input = json!({ "files": files });
         input.as_object_mut().unwrap().extend(asked.as_object().unwrap().clone());
         let told = diff(&test, &cast.sam, input).await.error();
-        assert_eq!(told, "403 denied policy denied audit.head: the impact counts the decisions of everybody");
+        assert_eq!(
+            told,
+            "403 denied policy denied audit.head: the impact counts the decisions of everybody; without it, the rest is compared"
+        );
     }
 }
 

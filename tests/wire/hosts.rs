@@ -6,7 +6,7 @@ use super::{Wire, status};
 use crate::harness::Test;
 
 async fn front(hosts: Hosts, proxies: &str) -> Wire {
-    Wire::of(Test::new().await, Front { hosts, proxies: proxies.parse().unwrap() }, |_| {}).await
+    Wire::of(Test::new().await, Front { hosts, proxies: proxies.parse().unwrap(), tenant: None }, |_| {}).await
 }
 
 async fn asked(wire: &Wire, target: &str, lines: &str) -> String {
@@ -97,4 +97,26 @@ async fn after_a_name_comes_a_port_or_nothing() {
     ] {
         assert_eq!(asked(&wire, "/api/health", &format!("host: {host}\r\n")).await, expected, "{host}");
     }
+}
+
+/// A server has one company; what names another was meant for somewhere else.
+#[tokio::test]
+async fn a_request_for_another_company_is_refused() {
+    let wire = front(Hosts::Any, "none").await;
+    let front = Front { tenant: Some("acme".into()), ..Front::default() };
+    let named = Wire::of(Test::new().await, front, |_| {}).await;
+    for (wire, lines, expected) in [
+        (&wire, "", "200"),
+        (&wire, "x-ok-tenant: nix\r\n", "404"),
+        (&wire, "x-ok-tenant:\r\n", "404"),
+        (&named, "x-ok-tenant: acme\r\n", "200"),
+        (&named, "x-ok-tenant: nix\r\n", "404"),
+        (&named, "x-ok-tenant: acme\r\nx-ok-tenant: nix\r\n", "404"),
+    ] {
+        assert_eq!(asked(wire, "/api/health", &format!("host: localhost\r\n{lines}")).await, expected, "{lines}");
+    }
+    let lines = "host: localhost\r\nx-ok-tenant: nix\r\n";
+    let told = wire.connect().await.ask(&format!("GET /api/health HTTP/1.1\r\n{lines}\r\n")).await;
+    assert!(told.contains("x-ok-tenant: no company `nix` is served here"), "{told}");
+    assert_eq!(asked(&wire, "/api/me", lines).await, "401", "a stranger is told nothing");
 }

@@ -212,7 +212,7 @@ fn unknown_to_git(has_lock: bool, applied: &LastApplied, in_force: &str) -> Opti
 }
 
 /// `version 3 is in force, applied by ana with chg_…`
-fn in_force(applied: &AppliedVersion) -> String {
+pub fn in_force(applied: &AppliedVersion) -> String {
     let with = applied.change.as_ref().map(|change| format!(" with {change}"));
     format!("version {} is in force, applied by {}{}", applied.version, applied.by, with.unwrap_or_default())
 }

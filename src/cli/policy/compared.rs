@@ -131,6 +131,9 @@ fn answered(of: &Value, side: &str) -> String {
 }
 
 fn decisions(answer: &Value, into: &mut String) {
+    if let Some(needed) = answer.get("impact_needs").and_then(Value::as_str) {
+        let _ = writeln!(into, "\ndecisions: not replayed; that needs {needed}");
+    }
     let Some(impact) = answer.get("impact").filter(|impact| !impact.is_null()) else { return };
     let _ = writeln!(into, "\ndecisions: {}", word(impact, "/denominator/told"));
     let why = impact.pointer("/denominator/why").and_then(Value::as_object);

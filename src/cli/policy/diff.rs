@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::super::Context;
+use super::super::call::Refused;
 use super::super::column::columns;
 use super::super::command::{Needs, Run};
 use super::super::exit::{Exit, Failure};
@@ -17,6 +18,7 @@ use crate::operations::policy::diff::{self as operation, Candidate, Compared};
 use crate::policy::Bundle;
 use crate::policy::plan::{Base, Plan};
 use crate::types::impact::Budgets;
+use crate::types::refusal::Code;
 
 /// Tell what a folder of policies would change; nothing is applied
 ///
@@ -52,7 +54,7 @@ impl Run for Diff {
         let impact = self.no_impact.then_some(false);
         let (files, since, max) = (Some(bundle.files.clone()), self.since, self.max);
         let candidate = Candidate { files, since, max, impact, ..Candidate::default() };
-        let answer = query::<operation::Diff>().ask(context, &candidate).await?;
+        let answer = query::<operation::Diff>().attempt(context, &candidate).await?.map_err(hinted)?;
         context.show(&answer.value, || compared::show(&answer.value))?;
         let over: Vec<Value> = answer.part(columns!(Compared; over_budget))?;
         match &self.save {
@@ -67,6 +69,17 @@ impl Run for Diff {
             (true, true) => Exit::Done,
         })
     }
+}
+
+/// Who may not count the decisions of everybody may compare the rest.
+fn hinted(mut refused: Refused) -> Refused {
+    let denied = format!("policy denied {}:", operation::COUNTS);
+    if refused.code == Code::Denied.name() && refused.message.starts_with(&denied) {
+        refused
+            .message
+            .push_str("\nNext: leave out --since and --max; `--no-impact` compares texts and answers alone.");
+    }
+    refused
 }
 
 /// Writes a plan.

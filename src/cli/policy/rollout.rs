@@ -5,15 +5,24 @@ use std::time::{Duration, Instant};
 
 use super::super::call::Refused;
 use super::super::client::Session;
+use super::super::column::columns;
 use super::super::exit::{Exit, Failure};
 use super::super::operation::{change, query};
 use super::super::{Context, show};
+use super::apply::in_force;
+use crate::operations::approval::OneApproval;
+use crate::operations::approval::list::Show;
+use crate::operations::approval::shown::ShownApproval;
 use crate::operations::change::evals::Evals;
+use crate::operations::change::list::{List, Which};
 use crate::operations::change::promote::Promote;
 use crate::operations::change::{OneChange, ShownChange};
-use crate::operations::policy::in_force::{Applied, LastApplied, WhichApplied};
+use crate::operations::policy::in_force::{Applied, AppliedVersion, LastApplied, WhichApplied};
 use crate::operations::policy::propose::{NewPolicies, Propose};
+use crate::types::approval::{ApprovalStatus, Verdict};
 use crate::types::change::ChangeState;
+use crate::types::id::ActorId;
+use crate::types::page::PageQuery;
 use crate::types::refusal::Code;
 
 const PAUSE: Duration = Duration::from_secs(1);
@@ -63,28 +72,37 @@ impl Rollout {
             return arrived(session, context, change.id).await;
         }
         tell_its_reason(&change, &self.proposal.reason);
-        let id = change.id;
-        show::note(&format!("proposed as {id}"));
-        let why = match self.promote(session, context, OneChange { id: id.clone() }).await? {
+        show::note(&format!("proposed as {}", change.id));
+        let id = change.id.clone();
+        let why = match self.promote(session, context, change).await? {
             Ok(()) => return arrived(session, context, id).await,
             Err(refused) => (why(&refused)?, refused.approval),
         };
         self.wait(session, context, id, why).await
     }
 
+    /// Nobody is asked to promote what cannot be: its tests come first. Whoever may not run them may know what they came to,
+    /// where somebody else ran them, or the server did.
     async fn promote(
         &self,
         session: &mut Session,
         context: &Context,
-        of: OneChange,
+        proposed: ShownChange,
     ) -> Result<Result<(), Refused>, Failure> {
-        if let Err(refused) = change::<Evals>().within(session, context, &of).await? {
-            return Ok(Err(refused));
+        let of = OneChange { id: proposed.id.clone() };
+        let (tested, refused) = match change::<Evals>().within(session, context, &of).await? {
+            Ok(tested) => (tested.read()?, None),
+            Err(refused) => (proposed, Some(refused)),
+        };
+        passed(&tested)?;
+        match refused {
+            Some(refused) => Ok(Err(refused)),
+            None => Ok(change::<Promote>().within(session, context, &of).await?.map(drop)),
         }
-        Ok(change::<Promote>().within(session, context, &of).await?.map(drop))
     }
 
-    /// Looks now and then whether it has come into force. In between, whoever it waits for uses the state file.
+    /// Looks now and then whether it has come into force, or cannot any more. In between, whoever it waits for uses the state
+    /// file.
     async fn wait(
         &self,
         session: &mut Session,
@@ -101,6 +119,16 @@ impl Rollout {
             let applied = last_applied(session, context).await?;
             if applied.last.change.as_ref() == Some(&change) {
                 return Ok(Outcome::Applied(applied));
+            }
+            if let Some(now) = found(session, context, &change).await? {
+                if now.state == ChangeState::Promoted {
+                    return arrived(session, context, change).await;
+                }
+                is_open(&now, &applied.last)?;
+                passed(&now)?;
+            }
+            if let Some(approval) = &approval {
+                is_not_refused(session, context, approval).await?;
             }
         }
         Ok(Outcome::Waits { change, why, approval })
@@ -119,6 +147,58 @@ async fn arrived(session: &mut Session, context: &Context, change: String) -> Re
 /// What is in force.
 pub async fn last_applied(session: &mut Session, context: &Context) -> Result<LastApplied, Failure> {
     query::<Applied>().within(session, context, &WhichApplied::default()).await??.read()
+}
+
+/// One's own change as it is now, among the newest ones.
+async fn found(session: &mut Session, context: &Context, id: &str) -> Result<Option<ShownChange>, Failure> {
+    let mine = Which { state: None, target: None, mine: true, page: PageQuery::default() };
+    let listed = query::<List>().within(session, context, &mine).await??;
+    let one = listed.rows().find(|row| row.said(columns!(ShownChange; id)).as_deref() == Some(id));
+    one.map(|row| row.read()).transpose()
+}
+
+/// What failed its tests comes into force by nobody's word.
+fn passed(change: &ShownChange) -> Result<(), Failure> {
+    change.evals.failing().map_or(Ok(()), |failing| Err(Failure::Exits(Exit::Untested, failing)))
+}
+
+/// Whether the change can still come into force; who ended it, and why.
+fn is_open(change: &ShownChange, last: &AppliedVersion) -> Result<(), Failure> {
+    let id = &change.id;
+    let by = change.rejection.as_ref().map(|said| because(&said.by, &said.reason)).unwrap_or_default();
+    let how = match change.state {
+        state if state.is_open() => return Ok(()),
+        ChangeState::Withdrawn => format!("{id} was taken back{by}"),
+        ChangeState::Superseded => format!("{id} was superseded: {}", in_force(last)),
+        ChangeState::RolledBack => format!("{id} came into force, and was rolled back: {}", in_force(last)),
+        state => format!("{id} was {state}{by}"),
+    };
+    Err(Failure::new(how))
+}
+
+/// Whether somebody may still approve its promotion.
+async fn is_not_refused(session: &mut Session, context: &Context, id: &str) -> Result<(), Failure> {
+    let of = OneApproval { id: id.to_owned() };
+    // Who may not see the request any more waits for the change alone.
+    let Ok(shown) = query::<Show>().within(session, context, &of).await? else { return Ok(()) };
+    let approval: ShownApproval = shown.read()?;
+    let said = approval.decisions.iter().rfind(|decided| decided.decision == Verdict::Reject);
+    let by = said.map(|said| because(&said.by, &said.note)).unwrap_or_default();
+    match approval.status {
+        ApprovalStatus::Pending | ApprovalStatus::Approved | ApprovalStatus::Used => Ok(()),
+        ApprovalStatus::Stale => {
+            let why = approval.stale.map(|why| format!(": {why}")).unwrap_or_default();
+            Err(Failure::new(format!("approval {id} is stale{why}")))
+        }
+        ApprovalStatus::Rejected => Err(Failure::new(format!("approval {id} was rejected{by}"))),
+        ApprovalStatus::Cancelled => Err(Failure::new(format!("approval {id} was cancelled"))),
+        ApprovalStatus::Expired => Err(Failure::new(format!("approval {id} has expired"))),
+    }
+}
+
+/// ` by ben: not this quarter`
+fn because(by: &ActorId, reason: &str) -> String {
+    if reason.is_empty() { format!(" by {by}") } else { format!(" by {by}: {reason}") }
 }
 
 /// What people have to do first; anything else ends the command.

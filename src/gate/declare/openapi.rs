@@ -266,6 +266,15 @@ fn headers(entry: &Entry, output: &Value) -> Value {
     headers
 }
 
+fn not_found(spec: &Spec) -> &'static str {
+    match spec.route.is_open() {
+        true => "`not_found`: `x-ok-tenant` names a company that is not served here",
+        false => {
+            "`not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here"
+        }
+    }
+}
+
 fn responses(entry: &Entry, output: &Value, answered: &Value) -> Value {
     let spec = &entry.spec;
     let content = match spec.route.answer {
@@ -295,6 +304,7 @@ fn responses(entry: &Entry, output: &Value, answered: &Value) -> Value {
     put(&mut responses, "400", error("`bad_request`: a bad value in path, query or body"));
     put(&mut responses, "500", error("`internal`: a fault of the server, which its log names"));
     put(&mut responses, "403", error("`denied`: the request comes from a page of another site (`Origin`)"));
+    put(&mut responses, "404", error(not_found(spec)));
     if !spec.route.is_open() {
         put(&mut responses, "401", error("`unauthorized`: no token, or a bad one"));
         put(
@@ -304,7 +314,6 @@ fn responses(entry: &Entry, output: &Value, answered: &Value) -> Value {
                 "`denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach",
             ),
         );
-        put(&mut responses, "404", error("`not_found`: it does not exist, or the caller may not see it"));
         put(&mut responses, "422", error("`invalid`: well formed but not acceptable"));
         put(&mut responses, "429", error("`rate_limited`"));
         put(&mut responses, "409", error("`conflict`: the policies in force are older than `ok-min-policy`"));

@@ -11,11 +11,12 @@ use serde::Serialize;
 
 use crate::gate::decide::usage;
 use crate::gate::state::soundness;
-use crate::log::{index, read};
+use crate::log::{index, published, read};
 use crate::store::event::{EventKind, Moment, Table};
 use crate::store::{brain, open};
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
+use crate::types::time::SECOND;
 
 /// The tables that are a fold of the log: those that the events say they change.
 fn folded() -> BTreeSet<Table> {
@@ -73,6 +74,23 @@ pub fn tables(conn: &Connection) -> Result<Vec<Difference>, Fault> {
     Ok(differences)
 }
 
+/// What no look at the file says anything about, a line each.
+pub fn not_checked(conn: &Connection) -> Result<Vec<String>, Fault> {
+    let seconds = published::SLACK_MS / SECOND;
+    Ok(vec![
+        format!("the words that searches find things by: {}", unfolded(conn)?.join(", ")),
+        format!("when a checkpoint was published, to {seconds} s, and whether one is missing so close to another"),
+    ])
+}
+
+/// The indexes of words, with the tables that SQLite keeps them in: no event says what stands in their rows.
+fn unfolded(conn: &Connection) -> Result<Vec<String>, Fault> {
+    let sql =
+        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('virtual', 'shadow') ORDER BY name";
+    let names = conn.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    Ok(names)
+}
+
 /// What of the file is no table that the log's events make.
 pub fn file(conn: &Connection) -> Result<Vec<Difference>, Fault> {
     // Whoever edits the index hides events from those who look for them.
@@ -82,6 +100,11 @@ pub fn file(conn: &Connection) -> Result<Vec<Difference>, Fault> {
         message: "does not lead where the leaves say".into(),
     });
     let mut found: Vec<Difference> = astray.into_iter().collect();
+    found.extend(published::amiss(conn)?.into_iter().map(|amiss| Difference {
+        table: "log_checkpoint".into(),
+        key: amiss.place,
+        message: amiss.what.into(),
+    }));
     let sound = soundness::findings(conn).map(|findings| found.extend(findings));
     found.extend(unreadable("(any)", sound)?);
     Ok(found)

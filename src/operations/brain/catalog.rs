@@ -19,6 +19,7 @@ use crate::types::collection::Collection;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::semantics::Semantics;
+use crate::types::visible::is_blank;
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Phrase {
@@ -72,7 +73,7 @@ impl Query for Catalog {
     }
 
     fn run(_: Permit<Self>, input: Phrase, read: &Reader<'_>) -> Result<Vec<Hit>, Stop> {
-        if input.phrase.trim().is_empty() || input.phrase.chars().count() > 200 {
+        if is_blank(&input.phrase) || input.phrase.chars().count() > 200 {
             return Err(Refusal::field("phrase", "must have 1 to 200 characters").into());
         }
         let wanted = words(&input.phrase);

@@ -20,6 +20,7 @@ use crate::types::page::{Page, PageQuery};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::time::Time;
+use crate::types::visible::is_blank;
 
 /// A record as it was.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -158,7 +159,7 @@ impl Change for Rollback {
     }
 
     fn run(_: Permit<Self>, input: RolledBack, draft: &mut Draft<'_>) -> Result<ShownRecord, Stop> {
-        if input.reason.trim().is_empty() || input.reason.chars().count() > 1_000 {
+        if is_blank(&input.reason) || input.reason.chars().count() > 1_000 {
             return Err(Refusal::field("reason", "must have 1 to 1000 characters").into());
         }
         let read = draft.read();

@@ -24,6 +24,7 @@ use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::time::Time;
 use crate::types::view::View;
+use crate::types::visible::is_blank;
 
 /// The most open proposals of one person.
 pub const MOST_OPEN: usize = 20;
@@ -140,8 +141,8 @@ pub fn proposed(
     draft: &mut Draft<'_>,
 ) -> Result<ShownProposal, Stop> {
     let mut problems = Problems::default();
-    let length = reason.trim().chars().count();
-    problems.check((1..=1_000).contains(&length), "reason: must have 1 to 1000 characters");
+    let says = !is_blank(&reason) && reason.trim().chars().count() <= 1_000;
+    problems.check(says, "reason: must have 1 to 1000 characters");
     if !problems.0.is_empty() {
         return Err(Refusal::invalid(problems.0).into());
     }
@@ -374,7 +375,7 @@ impl Change for Reject {
 
     fn run(_: Permit<Self>, input: Rejection, draft: &mut Draft<'_>) -> Result<ShownProposal, Stop> {
         let proposal = open(&input.id, draft.read())?;
-        if input.reason.trim().is_empty() || input.reason.chars().count() > 1_000 {
+        if is_blank(&input.reason) || input.reason.chars().count() > 1_000 {
             return Err(Refusal::field("reason", "must have 1 to 1000 characters").into());
         }
         let (id, collection, proposer) =

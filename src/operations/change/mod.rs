@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::gate::{Entry, Reader};
 use crate::store::changes::Change;
 use crate::types::refusal::{Refusal, Stop};
+use crate::types::visible::is_blank;
 
 pub use canary::{is_tried, measured};
 pub use counted::uncounted;
@@ -60,7 +61,7 @@ fn find_open(id: &str, read: &Reader<'_>) -> Result<Change, Stop> {
 
 /// A text that people write, of a bounded length.
 fn note(field: &str, text: &str, least: usize) -> Result<(), Refusal> {
-    match text.trim().chars().count() {
+    match if is_blank(text) { 0 } else { text.trim().chars().count() } {
         length if length < least => Err(Refusal::field(field, "must say why")),
         length if length > 1000 => Err(Refusal::field(field, "must have at most 1000 characters")),
         _ => Ok(()),

@@ -278,6 +278,7 @@ fn recorded(
         evals: Vec::new(),
         terms: None,
         trialled: None,
+        rejection: None,
         created_at: now,
         updated_at: now,
         reviews: Vec::new(),

@@ -7,7 +7,7 @@ use super::CHANGE;
 use super::{ShownChange, find, find_open, note};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::store::changes::events::ChangeRejected;
-use crate::types::change::ChangeState;
+use crate::types::change::{self, ChangeState};
 use crate::types::id::Id;
 use crate::types::refusal::{Code, Stop};
 use crate::types::scope::{Reach, Scope};
@@ -51,9 +51,10 @@ impl Change for Reject {
         draft.record(ChangeRejected {
             id: Id::stored(&change.id),
             author: change.author.clone(),
-            reason: input.reason,
+            reason: input.reason.clone(),
             withdrawn,
         })?;
+        change.rejection = Some(change::RejectedBy { by: permit.actor(), reason: input.reason, at: permit.now() });
         change.state = if withdrawn { ChangeState::Withdrawn } else { ChangeState::Rejected };
         change.updated_at = permit.now();
         Ok(ShownChange::of(change, draft.read()))

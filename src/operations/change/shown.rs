@@ -7,7 +7,7 @@ use super::counted;
 use crate::gate::Reader;
 use crate::operations::audit::may_read_all;
 use crate::store::changes::Change;
-use crate::types::change::{ChangeState, ChangeTarget, EvalCase, EvalStatus, ReviewVerdict};
+use crate::types::change::{ChangeState, ChangeTarget, EvalCase, EvalStatus, RejectedBy, ReviewVerdict};
 use crate::types::id::ActorId;
 use crate::types::impact::{Matrix, Shifted, TrialTerms};
 use crate::types::time::Time;
@@ -39,6 +39,9 @@ pub struct ShownChange {
     pub evals: ShownEvals,
     /// How it is tried beside what is in force, or was.
     pub canary: Option<ShownCanary>,
+    /// Who rejected it or took it back, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rejection: Option<RejectedBy>,
     pub created_at: Time,
     pub updated_at: Time,
     /// Of a rule from approvals, as it is proposed: calls like those that were approved which it lets through too.
@@ -76,6 +79,15 @@ pub struct ShownEvals {
     pub last: Vec<EvalCase>,
 }
 
+impl ShownEvals {
+    /// The evals that fail, as a promotion is refused for.
+    pub fn failing(&self) -> Option<String> {
+        let failed = self.last.iter().filter(|eval| eval.status == EvalStatus::Failed);
+        let failed: Vec<&str> = failed.map(|eval| eval.case.as_str()).collect();
+        (!failed.is_empty()).then(|| format!("its tests fail: {}", failed.join(", ")))
+    }
+}
+
 impl ShownChange {
     /// A change as the caller of `read` may see it.
     pub fn of(change: Change, read: &Reader<'_>) -> ShownChange {
@@ -108,6 +120,7 @@ impl ShownChange {
             version: change.version,
             reviews: change.reviews.into_iter().map(review).collect(),
             evals: ShownEvals { run, passed: run && passed, last: counted::evals(change.evals, read) },
+            rejection: change.rejection,
             created_at: change.created_at,
             updated_at: change.updated_at,
             also_allows: Vec::new(),

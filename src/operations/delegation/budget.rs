@@ -12,6 +12,7 @@ use crate::types::delegation::{DelegationStatus, MOST_CENTS};
 use crate::types::id::{Id, Kind};
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::scope::Reach;
+use crate::types::visible::is_blank;
 
 /// Reservations of one delegation that may be open at once.
 const MOST_OPEN: i64 = 1_000;
@@ -66,7 +67,7 @@ impl Change for Reserve {
         if !(1..=MOST_CENTS).contains(&cents) {
             problems.push(format!("cents: must be 1 to {MOST_CENTS}"));
         }
-        if purpose.trim().is_empty() || purpose.chars().count() > 200 {
+        if is_blank(&purpose) || purpose.chars().count() > 200 {
             problems.push("purpose: must have 1 to 200 characters".to_owned());
         }
         if !problems.is_empty() {

@@ -14,6 +14,7 @@ use crate::types::id::Id;
 use crate::types::knowledge::KnowledgeStatus;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
+use crate::types::visible::is_blank;
 
 /// The most characters of a note, and of a statement.
 const LONGEST_NOTE: usize = 500;
@@ -81,7 +82,7 @@ impl Change for Accept {
         }
         may_replace(&entry, draft.read())?;
         let edit = input.edit;
-        if edit.as_ref().is_some_and(|text| text.trim().is_empty() || text.chars().count() > LONGEST) {
+        if edit.as_ref().is_some_and(|text| is_blank(text) || text.chars().count() > LONGEST) {
             return Err(Refusal::field("edit", format!("must have 1 to {LONGEST} characters")).into());
         }
         let id = Id::stored(&entry.id);

@@ -23,6 +23,7 @@ use crate::types::knowledge::{KnowledgeKind, KnowledgeStatus, Origin, SourceKind
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::time::Time;
+use crate::types::visible::is_blank;
 
 /// The most characters of a statement, of where it comes from, and of a topic.
 const LONGEST: usize = 2_000;
@@ -267,7 +268,7 @@ fn entry(event: &KnowledgeProposed, reasons: Vec<String>, now: Time) -> Knowledg
 
 fn check(input: &NewKnowledge, now: Time, read: &Reader<'_>) -> Result<(), Stop> {
     let mut problems = Vec::new();
-    if input.statement.trim().is_empty() || input.statement.chars().count() > LONGEST {
+    if is_blank(&input.statement) || input.statement.chars().count() > LONGEST {
         problems.push(format!("statement: must have 1 to {LONGEST} characters"));
     }
     if input.reference.chars().count() > LONGEST_REFERENCE {

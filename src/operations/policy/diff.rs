@@ -56,9 +56,15 @@ pub struct Compared {
     pub semantic: Semantic,
     /// None if it was not asked for, or the caller may not read the audit.
     pub impact: Option<Impact>,
+    /// The operation that the caller may not do, so that the decisions were not replayed; absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub impact_needs: Option<&'static str>,
     /// The budgets that are not kept.
     pub over_budget: Vec<Over>,
 }
+
+/// What the caller has to be allowed for the decisions of everybody to be counted.
+pub const COUNTS: &str = "audit.head";
 
 /// Compare policies with those in force.
 pub enum Diff {}
@@ -88,10 +94,15 @@ impl Query for Diff {
             return Err(Refusal::field("max", "without the impact there is nothing to hold it against").into());
         }
         let wanted = input.impact == Some(true) || input.since.is_some() || !budgets.is_empty();
-        if wanted && !may_read_all(read) {
-            return Err(denied("audit.head", "the impact counts the decisions of everybody").into());
+        let may_count = may_read_all(read);
+        if wanted && !may_count {
+            return Err(denied(
+                COUNTS,
+                "the impact counts the decisions of everybody; without it, the rest is compared",
+            )
+            .into());
         }
-        let replays = input.impact.unwrap_or_else(|| may_read_all(read));
+        let replays = input.impact.unwrap_or(may_count);
         let since = start(input.since.as_deref(), read)?;
         let (bundle, (version, hash)) = (read.bundle()?, read.policy_stamp());
         // The tables may be one commit ahead of the directory in memory.
@@ -130,6 +141,7 @@ impl Query for Diff {
             semantic: found.semantic.clone(),
             over_budget: impact.as_ref().map(|impact| budgets.over(impact.newly)).unwrap_or_default(),
             impact: impact.map(|impact| shown(impact, read)),
+            impact_needs: (input.impact.is_none() && !may_count).then_some(COUNTS),
         })
     }
 }

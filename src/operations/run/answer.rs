@@ -14,6 +14,7 @@ use crate::store::runs::{Run, Step, waits_for};
 use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
+use crate::types::visible::is_blank;
 use crate::types::work::{Happened, LONGEST_TEXT, StepKind, StepStatus, Wait};
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
@@ -58,7 +59,7 @@ impl Change for Answer {
 
     fn run(permit: Permit<Self>, input: Reply, draft: &mut Draft<'_>) -> Result<ShownRun, Stop> {
         let run = open(&input.id, draft.read())?;
-        if input.text.trim().is_empty() || input.text.len() > LONGEST_TEXT {
+        if is_blank(&input.text) || input.text.len() > LONGEST_TEXT {
             return Err(Refusal::field("text", format!("must have 1 to {LONGEST_TEXT} bytes")).into());
         }
         let (id, by) = (Id::stored(&run.id), permit.actor());

@@ -19,6 +19,7 @@ use crate::types::field::Label;
 use crate::types::id::{ActorId, Id, Kind};
 use crate::types::plan::Plan;
 use crate::types::refusal::{Refusal, Stop};
+use crate::types::visible::is_blank;
 use crate::types::work::{DEEPEST, LONGEST_TEXT, RunFacts, RunStatus, StepKind, Wait};
 
 /// A run that has begun.
@@ -41,7 +42,7 @@ pub struct Beginning {
 impl Beginning {
     fn problems(&self, read: &Reader<'_>) -> Vec<String> {
         let mut problems = Vec::new();
-        if self.text.trim().is_empty() || self.text.len() > LONGEST_TEXT {
+        if is_blank(&self.text) || self.text.len() > LONGEST_TEXT {
             problems.push(format!("text: must have 1 to {LONGEST_TEXT} bytes"));
         }
         if self.budget_cents.is_some_and(|cents| !(0..=MOST_CENTS).contains(&cents)) {

@@ -13,6 +13,7 @@ use crate::types::actor::ActorKind;
 use crate::types::id::ActorId;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
+use crate::types::visible::is_blank;
 use crate::types::work::{LONGEST_TEXT, RunFacts, StepKind, Wait};
 
 #[derive(Deserialize, JsonSchema)]
@@ -53,7 +54,7 @@ impl Change for Question {
 
     fn run(permit: Permit<Self>, input: NewQuestion, draft: &mut Draft<'_>) -> Result<Waits, Stop> {
         let own = own(draft.read())?;
-        if input.text.trim().is_empty() || input.text.len() > LONGEST_TEXT {
+        if is_blank(&input.text) || input.text.len() > LONGEST_TEXT {
             return Err(Refusal::field("text", format!("must have 1 to {LONGEST_TEXT} bytes")).into());
         }
         let to = asked(input.to, &own, draft.read())?;

@@ -16,6 +16,7 @@ use crate::types::id::{ActorId, Id, Kind};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::time::Time;
+use crate::types::visible::is_blank;
 use crate::types::work::{Deadlines, LONGEST_TEXT, Priority, Sla, TaskStatus};
 
 /// The most characters of a title.
@@ -82,7 +83,7 @@ impl Change for Create {
     fn run(permit: Permit<Self>, input: NewTask, draft: &mut Draft<'_>) -> Result<WholeTask, Stop> {
         let NewTask { title, goal, owner: wanted, priority, due_at, parent, sla } = input;
         let mut problems = Vec::new();
-        if title.trim().is_empty() || title.chars().count() > LONGEST_TITLE || title.chars().any(char::is_control) {
+        if is_blank(&title) || title.chars().count() > LONGEST_TITLE || title.chars().any(char::is_control) {
             problems.push(format!("title: must have 1 to {LONGEST_TITLE} characters, in one line"));
         }
         if goal.len() > LONGEST_TEXT {

@@ -11,6 +11,7 @@ use crate::store::tasks::events::TaskRefAdded;
 use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
+use crate::types::visible::is_blank;
 
 /// The most things that a task is about.
 const MOST: usize = 100;
@@ -57,7 +58,7 @@ impl Change for Update {
 
     fn run(permit: Permit<Self>, input: NewRef, draft: &mut Draft<'_>) -> Result<WholeTask, Stop> {
         let task = open(&input.id, input.version, draft.read())?;
-        let long = |text: &str, most: usize| text.trim().is_empty() || text.chars().count() > most;
+        let long = |text: &str, most: usize| is_blank(text) || text.chars().count() > most;
         let mut problems = Vec::new();
         problems.extend(long(&input.collection, 100).then(|| "collection: must have 1 to 100 characters".to_owned()));
         problems.extend(long(&input.thing, 2048).then(|| "thing: must have 1 to 2048 characters".to_owned()));

@@ -8,7 +8,7 @@ use super::{COLUMNS, get};
 use crate::store::event::{Content, Moment, Notify, Table, events};
 use crate::store::memory::{Memory, Touched};
 use crate::store::{inbox, parsed, to_json};
-use crate::types::change::{ChangeState, ChangeTarget, EvalCase, ReviewVerdict};
+use crate::types::change::{ChangeState, ChangeTarget, EvalCase, RejectedBy, ReviewVerdict};
 use crate::types::id::{ActorId, Id};
 use crate::types::impact::{TrialTerms, Trialled};
 use crate::types::inbox::ItemKind;
@@ -141,7 +141,7 @@ fn notify_author(event: &ChangeRejected, moment: &Moment<'_>) -> rusqlite::Resul
 fn proposed(event: &ChangeProposed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let sql = format!(
         "INSERT INTO change ({COLUMNS}, files) \
-         VALUES (?, ?, 'proposed', ?, ?, ?, ?, ?, ?, NULL, '[]', ?, ?, NULL, NULL, ?, ?, ?, ?)"
+         VALUES (?, ?, 'proposed', ?, ?, ?, ?, ?, ?, NULL, '[]', ?, ?, NULL, NULL, ?, ?, ?, NULL, ?)"
     );
     moment.conn.prepare_cached(&sql)?.execute(params![
         event.id.as_str(),
@@ -213,6 +213,9 @@ fn has_shown(conn: &Connection, id: &Id, trialled: &Trialled) -> rusqlite::Resul
 fn rejected(event: &ChangeRejected, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let state = if event.withdrawn { ChangeState::Withdrawn } else { ChangeState::Rejected };
     became(moment, &event.id, state)?;
+    let rejection = RejectedBy { by: moment.by.clone(), reason: event.reason.clone(), at: moment.at };
+    let row = params![to_json(&rejection)?, event.id.as_str()];
+    moment.conn.prepare_cached("UPDATE change SET rejection = ? WHERE id = ?")?.execute(row)?;
     Ok(Touched::Trial)
 }
 

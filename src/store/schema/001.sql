@@ -68,6 +68,7 @@ CREATE TABLE change (
   updated_at   INTEGER NOT NULL,
   behalf       TEXT NOT NULL,      -- JSON: on whose behalf it was proposed
   issuer       TEXT,               -- who issued the token that it was proposed with, where that is not the author
+  rejection    TEXT,               -- JSON: who rejected it, or took it back, and why
   files        TEXT NOT NULL       -- JSON
 ) STRICT;
 CREATE INDEX change_by_age ON change (created_at DESC, id);

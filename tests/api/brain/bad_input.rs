@@ -49,6 +49,10 @@ async fn what_is_amiss_with_a_record_is_told_with_its_field() {
     let path = format!("{INVOICES}/records");
     for (fields, told) in [
         (json!({}), "422 invalid fields.number: is required"),
+        (
+            json!({ "number": "\u{200b}\u{feff}" }),
+            "422 invalid fields.number: is required, and must not be blank or invisible",
+        ),
         (json!({ "number": "1", "no\"; DROP": 1 }), "422 invalid fields.no\\\"; DROP: there is no such field"),
         (
             json!({ "number": "1", "total": "1.23456" }),

@@ -22,6 +22,7 @@ use crate::types::knowledge::{DocumentType, KnowledgeKind, SourceKind};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::time::Time;
+use crate::types::visible::is_blank;
 
 /// The most bytes of a file, and characters of its name.
 const MOST_BYTES: usize = 10 << 20;
@@ -137,8 +138,9 @@ impl Change for Upload {
 }
 
 fn is_named(input: &NewDocument) -> Result<(), Stop> {
-    if input.name.trim().is_empty() || input.name.chars().count() > LONGEST_NAME {
-        return Err(Refusal::field("name", format!("must have 1 to {LONGEST_NAME} characters")).into());
+    let name = &input.name;
+    if is_blank(name) || name.chars().count() > LONGEST_NAME || name.chars().any(char::is_control) {
+        return Err(Refusal::field("name", format!("must have 1 to {LONGEST_NAME} characters, in one line")).into());
     }
     Ok(())
 }

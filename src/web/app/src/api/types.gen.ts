@@ -810,6 +810,10 @@ export type Compared2 = {
      */
     impact: Impact2 | null;
     /**
+     * The operation that the caller may not do, so that the decisions were not replayed; absent otherwise.
+     */
+    impact_needs?: string | null;
+    /**
      * The budgets that are not kept.
      */
     over_budget: Array<Over>;
@@ -3886,6 +3890,18 @@ export type Recollection = {
  */
 export type Recording = 'none' | 'all' | 'refusals';
 
+/**
+ * Who rejected a change, or took their own back.
+ */
+export type RejectedBy = {
+    by: ActorId;
+    /**
+     * Why; empty if nothing was said.
+     */
+    reason: string;
+    at: string;
+};
+
 export type Rejection = {
     /**
      * The proposal.
@@ -4609,6 +4625,10 @@ export type ShownChange = {
      * How it is tried beside what is in force, or was.
      */
     canary: ShownCanary | null;
+    /**
+     * Who rejected it or took it back, and why.
+     */
+    rejection?: RejectedBy | null;
     created_at: string;
     updated_at: string;
     /**
@@ -6475,6 +6495,10 @@ export type AccessMetadataErrors = {
      */
     403: Error;
     /**
+     * `not_found`: `x-ok-tenant` names a company that is not served here
+     */
+    404: Error;
+    /**
      * `internal`: a fault of the server, which its log names
      */
     500: Error;
@@ -6535,7 +6559,7 @@ export type EntityListErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -6606,7 +6630,7 @@ export type EntityKeepErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -6685,7 +6709,7 @@ export type AccessEvaluateErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -6764,7 +6788,7 @@ export type AccessEvaluateBatchErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -6843,7 +6867,7 @@ export type AccessEvaluateActionsErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -6918,7 +6942,7 @@ export type AccessEvaluateResourcesErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -6993,7 +7017,7 @@ export type AccessEvaluateSubjectsErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -7085,7 +7109,7 @@ export type ActorListErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -7193,7 +7217,7 @@ export type ActorAddErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -7288,7 +7312,7 @@ export type ActorHireErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -7376,7 +7400,7 @@ export type ActorReadErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -7484,7 +7508,7 @@ export type ActorUpdateErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -7589,7 +7613,7 @@ export type ActorOffboardErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -7690,7 +7714,7 @@ export type ActorTrustErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -7794,7 +7818,7 @@ export type ApprovalListErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -7870,7 +7894,7 @@ export type ApprovalWithdrawErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -7946,7 +7970,7 @@ export type ApprovalReadErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -8032,7 +8056,7 @@ export type ApprovalDecideErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -8120,7 +8144,7 @@ export type ApprovalExplainErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -8212,7 +8236,7 @@ export type AgentAskErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -8300,7 +8324,7 @@ export type AuditCheckpointsErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -8376,7 +8400,7 @@ export type AuditConsistencyErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -8443,7 +8467,7 @@ export type AuditHeadErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -8510,7 +8534,7 @@ export type AuditKeyErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -8582,7 +8606,7 @@ export type AuditProofErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -8665,7 +8689,7 @@ export type AuditVerifyErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -8744,7 +8768,7 @@ export type BlueprintListErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -8839,7 +8863,7 @@ export type BlueprintInstallErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -8927,7 +8951,7 @@ export type CollectionCatalogErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -8994,7 +9018,7 @@ export type CollectionListErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -9066,7 +9090,7 @@ export type CollectionReadErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -9159,7 +9183,7 @@ export type RecordAggregateErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -9254,7 +9278,7 @@ export type RecordImportErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -9371,7 +9395,7 @@ export type CollectionQueryErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -9464,7 +9488,7 @@ export type RecordListErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -9562,7 +9586,7 @@ export type RecordWriteErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -9667,7 +9691,7 @@ export type RecordDeleteErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -9747,7 +9771,7 @@ export type RecordReadErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -9845,7 +9869,7 @@ export type RecordChangeErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -9959,7 +9983,7 @@ export type RecordReplaceErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -10064,7 +10088,7 @@ export type RecordFlagErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -10165,7 +10189,7 @@ export type RecordHistoryErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -10262,7 +10286,7 @@ export type RecordRollbackErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -10350,7 +10374,7 @@ export type SemanticsReadErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -10446,7 +10470,7 @@ export type SemanticsProposeErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -10538,7 +10562,7 @@ export type FlagListErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -10626,7 +10650,7 @@ export type ChangeListErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -10719,7 +10743,7 @@ export type ChangeProposeErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -10824,7 +10848,7 @@ export type ChangeCanaryErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -10909,7 +10933,7 @@ export type ChangeReadErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -10982,7 +11006,7 @@ export type ChangeEvalsErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -11071,7 +11095,7 @@ export type ChangePromoteErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -11165,7 +11189,7 @@ export type ChangeRejectErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -11263,7 +11287,7 @@ export type ChangeReviewErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -11346,7 +11370,7 @@ export type CompanyReadErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -11459,7 +11483,7 @@ export type CompanyUpdateErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -11584,7 +11608,7 @@ export type CompanyReplaceErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -11681,7 +11705,7 @@ export type ContextForgetErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -11777,7 +11801,7 @@ export type DelegationListErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -11881,7 +11905,7 @@ export type DelegationGrantErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -11973,7 +11997,7 @@ export type DelegationRevokeErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -12049,7 +12073,7 @@ export type DelegationReadErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -12137,7 +12161,7 @@ export type DelegationReserveErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -12241,7 +12265,7 @@ export type DelegationSettleErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -12333,7 +12357,7 @@ export type DirectoryCardsErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -12421,7 +12445,7 @@ export type DirectoryFindErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -12517,7 +12541,7 @@ export type EventListErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -12609,7 +12633,7 @@ export type EventStreamErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -12661,6 +12685,10 @@ export type HealthReadErrors = {
      * `denied`: the request comes from a page of another site (`Origin`)
      */
     403: Error;
+    /**
+     * `not_found`: `x-ok-tenant` names a company that is not served here
+     */
+    404: Error;
     /**
      * `internal`: a fault of the server, which its log names
      */
@@ -12722,7 +12750,7 @@ export type InboxListErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -12795,7 +12823,7 @@ export type InboxReadErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -12878,7 +12906,7 @@ export type KillListErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -12962,7 +12990,7 @@ export type KillErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -13066,7 +13094,7 @@ export type KnowledgeListErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -13177,7 +13205,7 @@ export type KnowledgeProposeErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -13308,7 +13336,7 @@ export type KnowledgeUploadErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -13400,7 +13428,7 @@ export type KnowledgeQuarantineErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -13480,7 +13508,7 @@ export type KnowledgeRecallErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -13552,7 +13580,7 @@ export type KnowledgeReadErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -13645,7 +13673,7 @@ export type KnowledgeAcceptErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -13750,7 +13778,7 @@ export type KnowledgeRejectErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -13855,7 +13883,7 @@ export type KnowledgeRetractErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -13943,7 +13971,7 @@ export type KnowledgeTextErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -14010,7 +14038,7 @@ export type ModelReadErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -14077,7 +14105,7 @@ export type MeReadErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -14153,7 +14181,7 @@ export type MeAgentsErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -14220,7 +14248,7 @@ export type OpenapiReadErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -14285,7 +14313,7 @@ export type PolicyReadErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -14361,7 +14389,7 @@ export type PolicyAppliedErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -14437,7 +14465,7 @@ export type BreakGlassListErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -14524,7 +14552,7 @@ export type BreakGlassOpenErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -14616,7 +14644,7 @@ export type BreakGlassEndErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -14702,7 +14730,7 @@ export type BreakGlassReviewErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -14785,7 +14813,7 @@ export type PolicyCheckErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -14864,7 +14892,7 @@ export type PolicyDiffErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -14943,7 +14971,7 @@ export type PolicyDriftErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -15043,7 +15071,7 @@ export type PolicyExplainErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -15122,7 +15150,7 @@ export type PolicyExportErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -15228,7 +15256,7 @@ export type PolicyProposeErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -15336,7 +15364,7 @@ export type PolicySourceErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -15436,7 +15464,7 @@ export type PolicyWhoCanErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -15512,7 +15540,7 @@ export type RecordRefsErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -15604,7 +15632,7 @@ export type RunListErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -15681,7 +15709,7 @@ export type RunReadErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -15766,7 +15794,7 @@ export type RunAnswerErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -15863,7 +15891,7 @@ export type BudgetRaiseErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -15960,7 +15988,7 @@ export type RunCancelErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -16053,7 +16081,7 @@ export type RunStreamErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -16133,7 +16161,7 @@ export type SchemaListErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -16217,7 +16245,7 @@ export type SchemaProposeErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -16305,7 +16333,7 @@ export type SchemaReadErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -16386,7 +16414,7 @@ export type SchemaApplyErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -16483,7 +16511,7 @@ export type SchemaRejectErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -16575,7 +16603,7 @@ export type SchemaStewardErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -16654,7 +16682,7 @@ export type DefinitionSchemasErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -16740,7 +16768,7 @@ export type SearchErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -16828,7 +16856,7 @@ export type TaskListErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -16931,7 +16959,7 @@ export type TaskCreateErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -17019,7 +17047,7 @@ export type TaskReadErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -17112,7 +17140,7 @@ export type TaskAssignErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -17218,7 +17246,7 @@ export type TaskCompleteErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -17331,7 +17359,7 @@ export type TaskUpdateErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -17433,7 +17461,7 @@ export type TaskRunErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -17521,7 +17549,7 @@ export type TickErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -17617,7 +17645,7 @@ export type TokenListErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -17712,7 +17740,7 @@ export type TokenIssueErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -17801,7 +17829,7 @@ export type TokenRevokeErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -17886,7 +17914,7 @@ export type TokenNarrowErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -17975,7 +18003,7 @@ export type TokenRevokeAllErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -18046,7 +18074,7 @@ export type ToolListErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -18126,7 +18154,7 @@ export type TraceReadErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -18206,7 +18234,7 @@ export type ViewListErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -18287,7 +18315,7 @@ export type ViewPreviewErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -18380,7 +18408,7 @@ export type ViewReadErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -18456,7 +18484,7 @@ export type WebhookListErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -18556,7 +18584,7 @@ export type WebhookCreateErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -18648,7 +18676,7 @@ export type WebhookDeleteErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -18724,7 +18752,7 @@ export type WebhookReadErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -18822,7 +18850,7 @@ export type WebhookUpdateErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -18919,7 +18947,7 @@ export type WebhookDeliveriesErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -18996,7 +19024,7 @@ export type WebhookRedeliverErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -19088,7 +19116,7 @@ export type WebhookRotateErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
@@ -19180,7 +19208,7 @@ export type WebhookTestErrors = {
      */
     403: Error;
     /**
-     * `not_found`: it does not exist, or the caller may not see it
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
      */
     404: Error;
     /**
