@@ -14,6 +14,7 @@ mod log;
 mod page;
 mod policies;
 mod sight;
+mod tokens;
 pub mod veil;
 mod webhooks;
 mod work;
@@ -47,8 +48,7 @@ use crate::store::company::Company;
 use crate::store::inbox::Item;
 use crate::store::kills::Kill;
 use crate::store::list::List;
-use crate::store::tokens::Token;
-use crate::store::{Position, actors, company, inbox, tokens};
+use crate::store::{Position, actors, company, inbox};
 use crate::types::actor::KillScope;
 use crate::types::caller::{Caller, Who};
 use crate::types::delegation::Terms;
@@ -356,30 +356,6 @@ impl<'a> Reader<'a> {
             }
         }
         Ok(false)
-    }
-
-    // Tokens.
-
-    pub fn token(&self, id: &str) -> Result<Option<Token>, Fault> {
-        Ok(tokens::get(self.conn()?, id)?)
-    }
-
-    /// Whether somebody may have one more token.
-    pub fn room_for_token(&self, holder: &ActorId) -> Result<(), Refusal> {
-        self.world().tokens.have_room(holder)
-    }
-
-    pub fn live_tokens_of(&self, holder: &ActorId) -> Result<Vec<String>, Fault> {
-        Ok(tokens::live_of(self.conn()?, holder)?)
-    }
-
-    /// The live tokens that somebody issued for others, with their holders.
-    pub fn live_tokens_by(&self, issuer: &ActorId, limit: usize) -> Result<Vec<(String, ActorId)>, Fault> {
-        Ok(tokens::live_issued_by(self.conn()?, issuer, limit)?)
-    }
-
-    pub fn overdue_tokens(&self, now: Time, limit: usize) -> Result<Vec<Token>, Fault> {
-        Ok(tokens::overdue(self.conn()?, now, limit)?)
     }
 }
 

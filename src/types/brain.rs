@@ -116,8 +116,14 @@ pub enum Operation {
     Retire {},
 }
 
+/// Why a field of this type has no default: somebody may leave, and not everybody may see them; a record may be deleted.
+pub fn no_default(kind: FieldKind) -> Option<String> {
+    let refers = matches!(kind, FieldKind::Actor | FieldKind::Team | FieldKind::Ref);
+    refers.then(|| format!("a field of the type `{kind}` has none"))
+}
+
 /// Whether every value of one type is one of another, in the same form or in one that follows from it; of a text that becomes
-/// a choice, whether it can be one.
+/// a choice, whether it can be one. People and teams become no texts, which would name them to those who may not see them.
 pub const fn converts(from: FieldKind, to: FieldKind) -> bool {
     use FieldKind as Kind;
     matches!(

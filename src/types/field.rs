@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::actor::named;
+use super::brain::no_default;
 use super::canonical;
 use super::decimal::{decimal, shown_decimal};
 use super::definition::Problems;
@@ -171,23 +172,19 @@ impl Field {
             !apart,
             format!("{at}: records are not found by what is personal, nor told apart by what has a label"),
         );
-        let number = matches!(self.kind, FieldKind::Integer | FieldKind::Decimal | FieldKind::Money);
         for (name, bound) in [("min", &self.min), ("max", &self.max)] {
             if let Some(bound) = bound {
-                let fits = number && Field { min: None, max: None, ..self.clone() }.value(bound).is_ok();
+                let fits = self.kind.is_number() && Field { min: None, max: None, ..self.clone() }.value(bound).is_ok();
                 problems.check(fits, format!("{at}.{name}: only numbers have bounds, which are of the field's type"));
             }
         }
-        problems.check(self.unit.is_none() || number, format!("{at}.unit: only numbers have a unit"));
+        problems.check(self.unit.is_none() || self.kind.is_number(), format!("{at}.unit: only numbers have a unit"));
         let bound = |bound: &Option<Value>| bound.as_ref().and_then(|bound| self.kind.number(bound));
         let none_fits = bound(&self.min).zip(bound(&self.max)).is_some_and(|(min, max)| min > max);
         problems.check(!none_fits, format!("{at}.min: must not be above max"));
-        // Somebody may leave, and not everybody may see them; a record may be deleted.
-        let refers = matches!(self.kind, FieldKind::Actor | FieldKind::Team | FieldKind::Ref);
         if let Some(default) = &self.default {
-            let value =
-                if refers { Err(format!("a field of the type `{}` has none", self.kind)) } else { self.value(default) };
-            problems.check(value.is_ok(), format!("{at}.default: {}", value.err().unwrap_or_default()));
+            let wrong = no_default(self.kind).or_else(|| self.value(default).err());
+            problems.check(wrong.is_none(), format!("{at}.default: {}", wrong.unwrap_or_default()));
         }
     }
 

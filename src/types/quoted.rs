@@ -23,7 +23,7 @@ pub fn with_ours(sentence: &str, change: impl Fn(&str) -> String) -> String {
     let mut rest = sentence;
     while let Some((ours, after)) = rest.split_once(BEGIN) {
         let (theirs, after) = after.split_once(END).unwrap_or((after, ""));
-        whole.push_str(&change(ours));
+        whole.push_str(&change(&plain(ours)));
         whole.push_str(&plain(theirs));
         rest = after;
     }

@@ -168,7 +168,7 @@ export const actorUpdate = <ThrowOnError extends boolean = false>(options: Optio
 });
 
 /**
- * Offboard a person or an agent: revoke their tokens and delegations, cancel their requests, and hand over their agents, teams, webhooks and open tasks. Also removes a team without members.
+ * Offboard a person or an agent: revoke their tokens and delegations, cancel their requests, and hand over their agents, teams, webhooks and open tasks. Tokens that they issued for others are revoked, too, unless `keep_issued` is set. Also removes a team without members.
  */
 export const actorOffboard = <ThrowOnError extends boolean = false>(options: Options<ActorOffboardData, ThrowOnError>) => (options.client ?? client).post<ActorOffboardResponses, ActorOffboardErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1425,7 +1425,7 @@ export const tokenNarrow = <ThrowOnError extends boolean = false>(options: Optio
 });
 
 /**
- * Revoke all tokens of an actor.
+ * Revoke all tokens of an actor; with `issued`, those that the actor issued for others.
  */
 export const tokenRevokeAll = <ThrowOnError extends boolean = false>(options: Options<TokenRevokeAllData, ThrowOnError>) => (options.client ?? client).delete<TokenRevokeAllResponses, TokenRevokeAllErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

@@ -1877,6 +1877,10 @@ export type Hit = {
 
 export type Holder = {
     actor: ActorId;
+    /**
+     * Revoke those that the actor issued for others, instead of the actor's own: at most 1000 at once.
+     */
+    issued?: boolean;
 };
 
 export type Hours = {
@@ -2241,9 +2245,13 @@ export type Leaving = {
     reason?: string;
     /**
      * The person who gets their agents, teams, webhooks and open tasks; unless given, the lead of their team, or of the nearest
-     * team above it that another person leads.
+     * team above it that another person leads. By break-glass there is none.
      */
     successor?: ActorId | null;
+    /**
+     * Keep the tokens that they issued for others. Unless given, these are revoked, too: they may have kept copies.
+     */
+    keep_issued?: boolean;
 };
 
 /**
@@ -2251,6 +2259,10 @@ export type Leaving = {
  */
 export type Left = {
     tokens_revoked: number;
+    /**
+     * Whose tokens were revoked because the leaving actor had issued them: they need new ones.
+     */
+    issued_revoked: Array<ActorId>;
     approvals_cancelled: number;
     /**
      * Delegations from and to them that ended, with what rested on those.
@@ -4034,6 +4046,10 @@ export type ReviewVerdict = 'approve' | 'request_changes';
  */
 export type Revoked = {
     revoked: number;
+    /**
+     * How many live tokens the actor issued for others, of which they may have kept copies; at most 1000 are counted.
+     */
+    issued?: number | null;
 };
 
 /**
@@ -5473,6 +5489,11 @@ export type Switched = {
      * How many runs it holds, or held: of those whom it stops, as far as the caller may see them.
      */
     runs: number;
+    /**
+     * Of the switch for an actor: how many live tokens it stops that they issued for others, of which they may have kept copies;
+     * at most 1000 are counted.
+     */
+    tokens: number;
     /**
      * Whether it was engaged before.
      */
@@ -7571,9 +7592,13 @@ export type ActorOffboardData = {
         reason?: string;
         /**
          * The person who gets their agents, teams, webhooks and open tasks; unless given, the lead of their team, or of the nearest
-         * team above it that another person leads.
+         * team above it that another person leads. By break-glass there is none.
          */
         successor?: ActorId | null;
+        /**
+         * Keep the tokens that they issued for others. Unless given, these are revoked, too: they may have kept copies.
+         */
+        keep_issued?: boolean;
     };
     headers?: {
         /**
@@ -17985,7 +18010,12 @@ export type TokenRevokeAllData = {
     path: {
         actor: ActorId;
     };
-    query?: never;
+    query?: {
+        /**
+         * Revoke those that the actor issued for others, instead of the actor's own: at most 1000 at once.
+         */
+        issued?: boolean;
+    };
     url: '/api/tokens/{actor}';
 };
 

@@ -348,7 +348,7 @@ export const actorUpdateMutation = (options?: Partial<Options<ActorUpdateData>>)
 };
 
 /**
- * Offboard a person or an agent: revoke their tokens and delegations, cancel their requests, and hand over their agents, teams, webhooks and open tasks. Also removes a team without members.
+ * Offboard a person or an agent: revoke their tokens and delegations, cancel their requests, and hand over their agents, teams, webhooks and open tasks. Tokens that they issued for others are revoked, too, unless `keep_issued` is set. Also removes a team without members.
  */
 export const actorOffboardMutation = (options?: Partial<Options<ActorOffboardData>>): UseMutationOptions<ActorOffboardResponse, ActorOffboardError, Options<ActorOffboardData>> => {
     const mutationOptions: UseMutationOptions<ActorOffboardResponse, ActorOffboardError, Options<ActorOffboardData>> = {
@@ -2879,7 +2879,7 @@ export const tokenNarrowMutation = (options?: Partial<Options<TokenNarrowData>>)
 };
 
 /**
- * Revoke all tokens of an actor.
+ * Revoke all tokens of an actor; with `issued`, those that the actor issued for others.
  */
 export const tokenRevokeAllMutation = (options?: Partial<Options<TokenRevokeAllData>>): UseMutationOptions<TokenRevokeAllResponse, TokenRevokeAllError, Options<TokenRevokeAllData>> => {
     const mutationOptions: UseMutationOptions<TokenRevokeAllResponse, TokenRevokeAllError, Options<TokenRevokeAllData>> = {
