@@ -56,6 +56,15 @@ async fn a_lead_waits_for_an_admin_and_the_approved_call_is_carried_out() {
     assert_eq!(asked.status, 202, "{}", asked.text());
     assert_eq!(test.get("/me", &max).await.status, 200);
     let path = format!("/approvals/{}", asked.json()["approval"].as_str().unwrap());
+    let about = test.get(&format!("{path}/explain"), &test.admin).await.json()["about"].clone();
+    assert_eq!(
+        about,
+        json!([
+            { "what": "is", "said": "person, member" },
+            { "what": "team", "said": "team:ops" },
+            { "what": "answers for", "said": "bot (standard)" },
+        ])
+    );
     let decided = test.post(&path, &test.admin, json!({ "decision": "approve" })).await.json();
     assert_eq!((decided["status"].as_str(), decided["result"]["tokens_revoked"].as_i64()), (Some("used"), Some(1)));
     assert_eq!(test.get("/me", &max).await.status, 401);
