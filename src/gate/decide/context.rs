@@ -27,27 +27,33 @@ pub(in crate::gate) fn killed(world: &World, caller: &Caller) -> Killed {
     if world.kills.is_empty() {
         return Killed::default();
     }
-    let is = |engaged: fn(&KillScope) -> bool| touching(world, caller).any(|scope| engaged(&scope));
+    let is = |scope: KillScope| world.kills.contains_key(&scope);
+    let is_below = |actor: &ActorId| {
+        world.card(actor).is_some_and(|card| card.teams.iter().any(|team| is(KillScope::Team(team.clone()))))
+    };
     Killed {
-        global: is(|scope| matches!(scope, KillScope::Global)),
-        actor: is(|scope| matches!(scope, KillScope::Actor(_))),
-        team: is(|scope| matches!(scope, KillScope::Team(_))),
+        global: is(KillScope::Global),
+        actor: stoppable(caller).any(|actor| is(KillScope::Actor(actor.clone()))),
+        team: stoppable(caller).any(is_below),
     }
 }
 
-/// The engaged switches that touch a caller, by name. Those that touch the issuer of the caller's token are among them: who
-/// issued it could have kept it.
-pub(in crate::gate) fn touching(world: &World, caller: &Caller) -> impl Iterator<Item = KillScope> {
+/// Whose switches touch a caller: its own, and those of the issuer of its token, who could have kept it.
+fn stoppable(caller: &Caller) -> impl Iterator<Item = &ActorId> {
     let actor = match &caller.who {
         Who::Visitor | Who::Server => None,
         Who::Token { actor, .. } | Who::Holder(actor) => Some(actor),
     };
-    let both: Vec<&ActorId> = actor.into_iter().chain(&caller.issuer).collect();
+    actor.into_iter().chain(&caller.issuer)
+}
+
+/// The engaged switches that touch a caller, by name.
+pub(in crate::gate) fn touching(world: &World, caller: &Caller) -> impl Iterator<Item = KillScope> {
     let is_below = |actor: &ActorId, team: &ActorId| world.card(actor).is_some_and(|card| card.teams.contains(team));
     let touches = |scope: &&KillScope| match *scope {
         KillScope::Global => true,
-        KillScope::Actor(id) => both.contains(&id),
-        KillScope::Team(team) => both.iter().any(|actor| is_below(actor, team)),
+        KillScope::Actor(id) => stoppable(caller).any(|actor| actor == id),
+        KillScope::Team(team) => stoppable(caller).any(|actor| is_below(actor, team)),
         KillScope::Tool(_) => false,
     };
     world.kills.keys().filter(touches).cloned().collect::<Vec<_>>().into_iter()
