@@ -145,6 +145,11 @@ impl Tail {
         Mark { size: self.size(), epoch: self.epoch }
     }
 
+    /// The latest time that the log tells: of its newest entry or checkpoint. No entry is older, whatever the machine's clock says.
+    pub fn latest(&self) -> Time {
+        self.ts().max(self.published.1)
+    }
+
     pub fn ts(&self) -> Time {
         self.ts
     }

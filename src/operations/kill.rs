@@ -243,8 +243,9 @@ fn stops(scope: &KillScope, card: &Card) -> bool {
 /// Whether the caller is among those whom a switch stops; that for everything keeps nobody from releasing it.
 fn stops_caller(scope: &KillScope, read: &Reader<'_>) -> bool {
     let caller = read.caller();
-    let both = [Some(caller.actor()), caller.issuer.clone()].into_iter().flatten();
-    *scope != KillScope::Global && both.filter_map(|id| read.card(&id)).any(|card| stops(scope, card))
+    let issued = caller.issuer.as_ref().is_some_and(|issuer| scope.actor() == Some(issuer));
+    let stops = read.card(&caller.actor()).is_some_and(|card| stops(scope, card));
+    *scope != KillScope::Global && (stops || issued)
 }
 
 /// Somebody must be left who can release the switch.

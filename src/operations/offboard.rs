@@ -127,6 +127,14 @@ impl Change for Offboard {
         for id in &tokens {
             draft.record(TokenRevoked { id: Id::stored(id), holder: actor.id.clone() })?;
         }
+        let is_by_theirs = read.caller().issuer.as_ref() == Some(&actor.id);
+        if is_by_theirs && !input.keep_issued {
+            let message = format!(
+                "the token that you call with was issued by {} and would end with them: call with another, or keep them with `keep_issued`",
+                actor.id
+            );
+            return Err(Refusal::conflict(message).into());
+        }
         let issued_revoked = if input.keep_issued { Vec::new() } else { revoke_issued(&actor.id, draft)? };
         for id in &requests {
             draft.record(ApprovalCancelled { id: Id::stored(id), requester: actor.id.clone() })?;

@@ -66,9 +66,17 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Task> {
     })
 }
 
+/// How the title of a task begins that an agent was asked for; nobody gives a task such a title.
+const OF_ASK: &str = "asked of ";
+
 /// The title of a task that is asked for. What was asked can be erased, so it is not in it.
 pub fn title_of_ask(agent: &ActorId) -> String {
-    format!("asked of {agent}")
+    format!("{OF_ASK}{agent}")
+}
+
+/// Whether a title is ours, and names an agent.
+pub fn is_of_ask(title: &str) -> bool {
+    title.strip_prefix(OF_ASK).is_some_and(|agent| agent.parse::<ActorId>().is_ok())
 }
 
 pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Task>> {

@@ -170,7 +170,7 @@ async fn a_switch_stops_the_tokens_that_its_actor_issued_for_others_too() {
     let kept = test.post("/tokens", &ben, json!({ "for": "ana" })).await.json()["token"].as_str().unwrap().to_owned();
     let engaged = engage(&test, &own, "actor:ben").await.json();
     assert_eq!((&engaged["tokens"], &engaged["stops_caller"]), (&json!(1), &json!(false)));
-    let stopped = "403 denied policy denied kill: a kill switch stops this actor";
+    let stopped = "403 denied policy denied kill: a kill switch stops who issued this token";
     assert_eq!(release(&test, &kept, "actor:ben").await.error(), stopped, "not by a token that they may have kept");
     assert_eq!(test.get("/actors", &kept).await.status, 403);
     assert_eq!(test.get("/actors", &cast.lea).await.status, 200);

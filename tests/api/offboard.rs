@@ -180,3 +180,17 @@ async fn nothing_is_handed_on_by_break_glass() {
     assert_eq!((&left["agents_stopped"], &left["tasks_left"]), (&json!(["bot"]), &json!([task])));
     assert_eq!(test.get("/actors/bot", &test.admin).await.json()["owner"], "max");
 }
+
+#[tokio::test]
+async fn nobody_ends_the_token_that_they_call_with_by_offboarding_its_issuer() {
+    let (test, ..) = firm().await;
+    let ben = test.post("/tokens", &test.admin, json!({ "for": "ben" })).await.json()["token"].clone();
+    let ben = ben.as_str().unwrap();
+    let left = test.post("/actors/ana/offboard", ben, json!({ "reason": "left" })).await;
+    let message = "409 conflict the token that you call with was issued by ana and would end with them: call with another, or keep them with `keep_issued`";
+    assert_eq!(left.error(), message);
+    let own = test.local_as("ben", "token.issue", json!({})).await["token"].as_str().unwrap().to_owned();
+    let left = test.post("/actors/ana/offboard", &own, json!({ "reason": "left" })).await;
+    assert_eq!(left.status, 200, "{}", left.text());
+    assert_eq!(test.get("/me", ben).await.status, 401);
+}

@@ -211,3 +211,23 @@ async fn a_token_in_the_address_means_nothing() {
     assert_eq!(test.post(&post, "", json!({})).await.status, 401);
     assert_eq!(test.post(&post, &test.admin, json!({})).await.status, 200);
 }
+
+#[tokio::test]
+async fn what_somebody_issued_for_others_is_revoked_by_admins_alone() {
+    let test = Test::new().await;
+    let ben = test.add("ben", "person", json!({ "role": "admin" })).await;
+    let own = test.local_as("ben", "token.issue", json!({})).await["token"].as_str().unwrap().to_owned();
+    let issued = test.post("/tokens", &own, json!({ "for": "ana" })).await;
+    let anas = issued.json()["token"].as_str().unwrap().to_owned();
+    let all = async |token: &str| test.call("DELETE", "/tokens/ben?issued=true", token, None).await;
+    let demoted = test.call("PATCH", "/actors/ben", &test.admin, Some(json!({ "role": "member" }))).await;
+    assert_eq!(demoted.status, 200, "{}", demoted.text());
+    for token in [&ben, &own] {
+        let reason = "403 denied policy denied token.revoke_all: only admins revoke the tokens of others";
+        assert_eq!(all(token).await.error(), reason);
+    }
+    assert_eq!(all(&test.admin).await.json(), json!({ "revoked": 1 }));
+    assert_eq!(test.get("/me", &anas).await.status, 401);
+    let bens = test.call("DELETE", "/tokens/ben", &test.admin, None).await.json();
+    assert_eq!(bens["revoked"], 2, "{bens}");
+}

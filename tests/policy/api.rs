@@ -88,7 +88,7 @@ async fn a_threshold_that_the_company_cannot_meet_is_told() {
     let checked = test.post("/policy/check", &test.admin, files.clone()).await.json();
     assert_eq!(
         checked["problems"][0]["message"],
-        json!("an approval of `admin` takes 2, and you see 1 in the directory who may give it")
+        json!("an approval of `admin` takes 2, and the directory has 1 who may give it")
     );
     assert_eq!((&checked["problems"][0]["line"], &checked["ok"]), (&json!(5), &json!(false)));
     test.add("eva", "person", json!({ "role": "admin" })).await;

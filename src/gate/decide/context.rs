@@ -21,6 +21,15 @@ pub struct Killed {
     pub global: bool,
     pub actor: bool,
     pub team: bool,
+    /// Who issued the caller's token, where that is another: they could have kept it.
+    pub issuer: bool,
+}
+
+impl Killed {
+    /// Whether one of them stops the caller in particular.
+    pub fn is_theirs(self) -> bool {
+        self.actor || self.team || self.issuer
+    }
 }
 
 pub(in crate::gate) fn killed(world: &World, caller: &Caller) -> Killed {
@@ -28,32 +37,31 @@ pub(in crate::gate) fn killed(world: &World, caller: &Caller) -> Killed {
         return Killed::default();
     }
     let is = |scope: KillScope| world.kills.contains_key(&scope);
-    let is_below = |actor: &ActorId| {
-        world.card(actor).is_some_and(|card| card.teams.iter().any(|team| is(KillScope::Team(team.clone()))))
-    };
+    let actor = stoppable(caller);
+    let teams = actor.and_then(|actor| world.card(actor)).map(|card| &*card.teams).unwrap_or_default();
     Killed {
         global: is(KillScope::Global),
-        actor: stoppable(caller).any(|actor| is(KillScope::Actor(actor.clone()))),
-        team: stoppable(caller).any(is_below),
+        actor: actor.is_some_and(|actor| is(KillScope::Actor(actor.clone()))),
+        team: teams.iter().any(|team| is(KillScope::Team(team.clone()))),
+        issuer: caller.issuer.as_ref().is_some_and(|issuer| is(KillScope::Actor(issuer.clone()))),
     }
 }
 
-/// Whose switches touch a caller: its own, and those of the issuer of its token, who could have kept it.
-fn stoppable(caller: &Caller) -> impl Iterator<Item = &ActorId> {
-    let actor = match &caller.who {
+fn stoppable(caller: &Caller) -> Option<&ActorId> {
+    match &caller.who {
         Who::Visitor | Who::Server => None,
         Who::Token { actor, .. } | Who::Holder(actor) => Some(actor),
-    };
-    actor.into_iter().chain(&caller.issuer)
+    }
 }
 
 /// The engaged switches that touch a caller, by name.
 pub(in crate::gate) fn touching(world: &World, caller: &Caller) -> impl Iterator<Item = KillScope> {
-    let is_below = |actor: &ActorId, team: &ActorId| world.card(actor).is_some_and(|card| card.teams.contains(team));
+    let actor = stoppable(caller);
+    let teams = actor.and_then(|actor| world.card(actor)).map(|card| &*card.teams).unwrap_or_default();
     let touches = |scope: &&KillScope| match *scope {
         KillScope::Global => true,
-        KillScope::Actor(id) => stoppable(caller).any(|actor| actor == id),
-        KillScope::Team(team) => stoppable(caller).any(|actor| is_below(actor, team)),
+        KillScope::Actor(id) => actor == Some(id) || caller.issuer.as_ref() == Some(id),
+        KillScope::Team(team) => teams.contains(team),
         KillScope::Tool(_) => false,
     };
     world.kills.keys().filter(touches).cloned().collect::<Vec<_>>().into_iter()
@@ -76,10 +84,11 @@ fn of_run(run: &RunFacts) -> Record {
 pub(in crate::gate) fn of(world: &World, caller: &Caller, links: &[Arc<Terms>], now: Time) -> Record {
     let killed = killed(world, caller);
     let kill = Record::new()
-        .bool("engaged", killed.global || killed.actor || killed.team)
+        .bool("engaged", killed.global || killed.is_theirs())
         .bool("global", killed.global)
         .bool("actor", killed.actor)
-        .bool("team", killed.team);
+        .bool("team", killed.team)
+        .bool("issuer", killed.issuer);
     let (scoped, reads) = match &caller.who {
         Who::Token { scopes, .. } if !scopes.is_empty() => (true, scopes.contains(&Scope::Read)),
         Who::Token { .. } | Who::Visitor | Who::Server | Who::Holder(_) => (false, true),

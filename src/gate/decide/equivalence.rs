@@ -52,7 +52,7 @@ pub(in crate::gate) fn write(
     writer.text(operation);
     writer.text(caller.channel.name());
     let stopped = killed(world, caller);
-    writer.flags(&[stopped.global, stopped.actor, stopped.team, caller.break_glass.is_some()]);
+    writer.flags(&[stopped.global, stopped.actor, stopped.team, stopped.issuer, caller.break_glass.is_some()]);
     writer.count(granted.len());
     granted.iter().for_each(|kind| writer.text(kind));
     writer.caller(caller);

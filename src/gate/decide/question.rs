@@ -272,10 +272,7 @@ pub(in crate::gate) fn decide_watched(
 
 /// Whether a kill switch stops the caller, or somebody on whose behalf it acts.
 fn is_stopped(world: &World, caller: &Caller, now: Time) -> bool {
-    let stopped = |caller: &Caller| {
-        let killed = context::killed(world, caller);
-        killed.actor || killed.team
-    };
+    let stopped = |caller: &Caller| context::killed(world, caller).is_theirs();
     let links = chain::links(world, caller, now).unwrap_or_default();
     let giver = |actor: &ActorId| Caller::new(Who::Holder(actor.clone()), caller.channel);
     stopped(caller) || links.iter().any(|link| stopped(&giver(&link.from)))

@@ -359,8 +359,7 @@ impl Directory for World {
         if self.kills.is_empty() {
             return false;
         }
-        let killed = context::killed(self, &Caller::new(Who::Holder(id.clone()), Channel::Tick));
-        killed.actor || killed.team
+        context::killed(self, &Caller::new(Who::Holder(id.clone()), Channel::Tick)).is_theirs()
     }
 }
 

@@ -169,7 +169,7 @@ impl Reader<'_> {
     /// How many admins there are, or were of late, beside these. As many as there can be where that cannot be read.
     fn admins_but(&self, others: &[Option<&ActorId>]) -> u32 {
         let since = Time(self.now.0.saturating_sub(LATE_MS));
-        let Ok(late) = self.conn().and_then(|conn| Ok(history::admins_since(conn, since, self.now)?)) else {
+        let Ok(late) = self.conn().and_then(|conn| Ok(history::admins_since(conn, since)?)) else {
             return u32::MAX;
         };
         let all: BTreeSet<&ActorId> = self.people(Role::Admin).chain(&late).collect();

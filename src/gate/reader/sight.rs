@@ -10,6 +10,7 @@ use crate::gate::decide::world::Card;
 use crate::gate::declare::resource::{self, Resource};
 use crate::gate::declare::target::Target;
 use crate::gate::reader::veil;
+use crate::store::tasks::is_of_ask;
 use crate::types::caller::Who;
 use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Refusal, Stop};
@@ -52,6 +53,11 @@ impl<'a> Reader<'a> {
     /// A sentence of ours, as the caller may read it.
     pub fn told(&self, sentence: &str) -> String {
         veil::text(sentence, self)
+    }
+
+    /// What a task is called: by its people's words, or by ours, which name the agent that was asked.
+    pub fn title(&self, title: String) -> String {
+        if is_of_ask(&title) { self.told(&title) } else { title }
     }
 
     /// Oneself is no secret. The server names whom it has to, and somebody without a token knows nobody.

@@ -71,7 +71,7 @@ pub(super) fn resume(
     } else {
         tail.take_over()?;
     }
-    let now = options.clock.now().max(tail.ts());
+    let now = options.clock.now().max(tail.latest());
     let applied_now = policies::applied(&tx)?.ok_or_else(|| Fault::Broken("no policy was ever applied".into()))?;
     let in_force = Bundle { files: policies::files(&tx)? };
     let built_in = options.policies.clone().about_data_of(&in_force);

@@ -256,7 +256,7 @@ fn start(
     if behind > SECOND {
         tracing::warn!(behind_ms = behind, "the machine's clock is behind the newest entry; time goes on from there");
     }
-    let clock = Arc::new(Monotone::new(Arc::clone(&options.clock), tail.ts()));
+    let clock = Arc::new(Monotone::new(Arc::clone(&options.clock), tail.latest()));
     let published = Arc::new(ArcSwap::from_pointee(world.clone()));
     let (grown, growing) = watch::channel(tail.size() as i64);
     let (sender, jobs) = sync_channel(queue::LENGTH);

@@ -26,6 +26,7 @@ use crate::types::approval::ApprovalStatus;
 use crate::types::caller::Caller;
 use crate::types::field::Label;
 use crate::types::id::{ActorId, Id};
+use crate::types::quoted::quoted;
 use crate::types::refusal::{Fault, Refusal, Stop};
 use crate::types::work::{RunStatus, StepStatus, Wait};
 
@@ -171,7 +172,7 @@ fn ends(event: &Event, run: &str) -> bool {
 /// The request that an event ends without its effect, and why the call is refused; none where it is to be made anew.
 fn ended(event: &Event) -> Option<(String, Option<String>)> {
     if let Some(ApprovalDecided { id, outcome, note, .. }) = event.get() {
-        let noted = if note.is_empty() { String::new() } else { format!(": {note}") };
+        let noted = if note.is_empty() { String::new() } else { format!(": {}", quoted(note)) };
         return match outcome {
             ApprovalStatus::Rejected => Some((id.to_string(), Some(format!("an approver rejected it{noted}")))),
             // Carried out by the requester's next call.

@@ -197,7 +197,7 @@ fn tasks(words: &Words, read: &Reader<'_>) -> Result<Vec<Candidate>, Stop> {
         let Some(task) = read.task(&id)?.filter(|task| read.may("task.read", &read.task_target(task))) else {
             continue;
         };
-        let (title, texts) = (task.title.clone(), vec![task.title]);
+        let (title, texts) = (read.title(task.title.clone()), vec![task.title]);
         hits.push(Candidate {
             kind: FoundKind::Task,
             collection: None,
@@ -329,7 +329,7 @@ impl Query for Refs {
             collection: None,
             field: None,
             id: task.id,
-            title: task.title,
+            title: read.title(task.title),
         }));
         Ok(links)
     }

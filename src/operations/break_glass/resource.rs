@@ -12,7 +12,7 @@ pub static BREAK_GLASS: Resource = Resource {
     own: None,
     facts: &[
         FactSpec::actor("holder", ""),
-        FactSpec::number("peers", "how many admins there are beside the holder"),
+        FactSpec::number("peers", "how many admins there are beside the holder, or were within three days"),
         FactSpec::actor("issuer", "who issued the token that it was opened with, where that is not the holder")
             .optional(),
     ],

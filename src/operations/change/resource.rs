@@ -17,8 +17,8 @@ pub static CHANGE: Resource = Resource {
         FactSpec::text("target", "policy").one_of(ChangeTarget::Policy.name(), targets),
         FactSpec::text("state", "").one_of(ChangeState::Proposed.name(), states),
         FactSpec::flag("reviewed", "somebody else approved exactly this content"),
-        FactSpec::number("peers", "how many others could review it"),
-        FactSpec::number("admins", "how many admins there are"),
+        FactSpec::number("peers", "how many other admins there are, or were within three days"),
+        FactSpec::number("admins", "how many admins there are, or were within three days"),
         FactSpec::actors("behalf", "on whose behalf it was proposed"),
         FactSpec::actor("issuer", "who issued the token that it was proposed with, where that is not the author")
             .optional(),

@@ -134,14 +134,16 @@ impl Query for Check {
 /// So many people are looked at; where there are more, nobody is counted.
 const MOST_PEOPLE: usize = 20_000;
 
-/// The people who could approve, as far as the caller may see them; none where there are too many to look at.
+/// The people who could approve. None for whoever does not see all of them: what were counted would be wrong, or tell of those
+/// whom they do not see.
 pub(super) fn directory(read: &Reader<'_>) -> Option<Directory> {
     let all: Vec<_> = read.active_people().take(MOST_PEOPLE + 1).collect();
+    let is_whole = all.len() <= MOST_PEOPLE && all.iter().all(|card| read.knows(&card.actor.id));
     let person = |card: &Arc<Card>| {
         let id = card.actor.id.clone();
         let led = read.led_by(&id).map(|team| &team.actor.id);
         Person { role: card.actor.role, teams: card.teams().iter().chain(led).cloned().collect(), id }
     };
-    let seen = || all.iter().filter(|card| read.knows(&card.actor.id)).map(|card| person(card)).collect();
-    (all.len() <= MOST_PEOPLE).then(|| Directory { people: seen(), leads: read.leads().cloned().collect() })
+    let people = || all.iter().map(|card| person(card)).collect();
+    is_whole.then(|| Directory { people: people(), leads: read.leads().cloned().collect() })
 }

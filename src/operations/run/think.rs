@@ -10,6 +10,7 @@ use super::under_way::UnderWay;
 use crate::gate::Reader;
 use crate::store::runs::{Run, Step};
 use crate::types::chat::Wanted;
+use crate::types::quoted::quoted;
 use crate::types::refusal::{Fault, Stop};
 use crate::types::work::{Failure, StepKind, StepStatus};
 
@@ -100,7 +101,7 @@ pub(super) fn wanted(run: &Run, step: u32, read: &Reader<'_>) -> Result<Option<V
 fn made_of(run: &Run, number: u32, call: Wanted, read: &Reader<'_>) -> Result<Todo, Stop> {
     let Some(entry) = meant(&call.tool, read) else {
         let operation: String = call.tool.chars().take(80).collect();
-        let reason = format!("there is no tool `{operation}`");
+        let reason = format!("there is no tool `{}`", quoted(&operation));
         return Ok(Todo { number, operation, input: Err(reason), stage: Stage::Fresh });
     };
     let (name, stage) = (entry.spec.name, stage(run, number, read)?);

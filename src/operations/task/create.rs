@@ -12,6 +12,7 @@ use crate::operations::company::{COMPANY, Settings};
 use crate::store::content::events::ContentKept;
 use crate::store::tasks::Task;
 use crate::store::tasks::events::TaskCreated;
+use crate::store::tasks::is_of_ask;
 use crate::types::id::{ActorId, Id, Kind};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
@@ -85,6 +86,9 @@ impl Change for Create {
         let mut problems = Vec::new();
         if is_blank(&title) || title.chars().count() > LONGEST_TITLE || title.chars().any(char::is_control) {
             problems.push(format!("title: must have 1 to {LONGEST_TITLE} characters, in one line"));
+        }
+        if is_of_ask(&title) {
+            problems.push("title: so is called what an agent was asked for; choose other words".to_owned());
         }
         if goal.len() > LONGEST_TEXT {
             problems.push(format!("goal: must have at most {LONGEST_TEXT} bytes"));

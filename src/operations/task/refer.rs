@@ -48,7 +48,7 @@ impl Change for Update {
         about: &[&TASK],
         events: &[TaskRefAdded::KIND],
     };
-    const SAYS: &'static str = "adds {collection} {thing} to {id}";
+    const SAYS: &'static str = "adds «{collection}» «{thing}» to {id}";
     type Input = NewRef;
     type Output = WholeTask;
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::gate::Reader;
 use crate::operations::run::{ShownRun, shown as shown_run};
-use crate::store::tasks::{Task, TaskRef, title_of_ask};
+use crate::store::tasks::{Task, TaskRef};
 use crate::types::id::ActorId;
 use crate::types::refusal::Stop;
 use crate::types::time::Time;
@@ -83,9 +83,7 @@ pub(super) fn shown(task: Task, read: &Reader<'_>) -> ShownTask {
         closed_at,
         archived_at,
     } = task;
-    // A task that was asked for is called by a sentence of ours: by whom it names as its owner, and nobody else.
-    let is_ours = owner.as_ref().is_some_and(|owner| title == title_of_ask(owner));
-    let title = if is_ours { read.told(&title) } else { title };
+    let title = read.title(title);
     ShownTask {
         id,
         title,

@@ -49,7 +49,7 @@ impl Directory {
             let pool = self.eligible(&rule);
             let enough = pool >= rule.threshold as usize;
             let message = format!(
-                "an approval of `{kind}` takes {}, and you see {pool} in the directory who may give it",
+                "an approval of `{kind}` takes {}, and the directory has {pool} who may give it",
                 rule.threshold
             );
             let line = yaml::line_of(text, &["kinds", kind, "threshold"]);

@@ -76,7 +76,6 @@ impl Vocabulary {
         }
         let key: Key = key.finalize().into();
         if let Some(found) = taken(&key) {
-            keep(key, &found);
             return Ok(found);
         }
         let made = Arc::new(make()?);
@@ -85,10 +84,13 @@ impl Vocabulary {
     }
 }
 
+/// A vocabulary that is kept: from now on the one that was used last.
 fn taken(key: &Key) -> Option<Arc<Vocabulary>> {
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    let place = kept.iter().position(|(other, _)| other == key)?;
-    kept.remove(place).map(|(_, found)| found)
+    let found = kept.iter().position(|(other, _)| other == key).and_then(|place| kept.remove(place))?;
+    let vocabulary = Arc::clone(&found.1);
+    kept.push_back(found);
+    Some(vocabulary)
 }
 
 fn keep(key: Key, vocabulary: &Arc<Vocabulary>) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::params;
 
-use super::{get, title_of_ask};
+use super::{get, is_of_ask, title_of_ask};
 use crate::store::event::{Content, Moment, Notify, Table, events};
 use crate::store::inbox;
 use crate::store::memory::{Memory, Touched};
@@ -68,16 +68,20 @@ events! {
     }
 }
 
+/// What a new task is called.
+fn shown(event: &TaskCreated) -> String {
+    let of_ask = || event.owner.as_ref().map(title_of_ask).unwrap_or_default();
+    if event.title.is_empty() { of_ask() } else { event.title.clone() }
+}
+
 fn created(event: &TaskCreated, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let TaskCreated { id, title, creator, owner, priority, due_at, parent, deadlines } = event;
-    let of_ask = || owner.as_ref().map(title_of_ask).unwrap_or_default();
-    let shown = if title.is_empty() { of_ask() } else { title.clone() };
     let status = if owner.is_some() { TaskStatus::Assigned } else { TaskStatus::Open };
     let sql = "INSERT INTO task (id, title, creator, owner, status, priority, due_at, parent, deadlines, respond_by, \
                resolve_by, version, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)";
     moment.conn.prepare_cached(sql)?.execute(params![
         id.as_str(),
-        shown,
+        shown(event),
         creator.as_str(),
         owner.as_ref().map(ActorId::as_str),
         status.name(),
@@ -127,12 +131,11 @@ fn archived(event: &TaskArchived, moment: &Moment<'_>) -> rusqlite::Result<Touch
 /// What a task is called, within a sentence.
 fn title(id: &Id, moment: &Moment<'_>) -> rusqlite::Result<String> {
     let task = get(moment.conn, id.as_str())?;
-    Ok(task.map(|task| said(&task.title, task.owner.as_ref())).unwrap_or_default())
+    Ok(task.map(|task| said(&task.title)).unwrap_or_default())
 }
 
-fn said(title: &str, owner: Option<&ActorId>) -> String {
-    let ours = owner.map(title_of_ask).filter(|ours| title.is_empty() || title == *ours);
-    ours.unwrap_or_else(|| quoted(title))
+fn said(title: &str) -> String {
+    if is_of_ask(title) { title.to_owned() } else { quoted(title) }
 }
 
 fn notify_of_stall(event: &TaskStalled, moment: &Moment<'_>) -> rusqlite::Result<()> {
@@ -152,7 +155,7 @@ pub(in crate::store) fn became(moment: &Moment<'_>, id: &str, status: TaskStatus
 
 fn notify_of_task(event: &TaskCreated, moment: &Moment<'_>) -> rusqlite::Result<()> {
     let Some(owner) = event.owner.as_ref().filter(|owner| *owner != moment.by) else { return Ok(()) };
-    let told = format!("{} gave you a task: {}", moment.by, said(&event.title, event.owner.as_ref()));
+    let told = format!("{} gave you a task: {}", moment.by, said(&shown(event)));
     inbox::add(moment, owner, ItemKind::Assignment, event.id.as_str(), &told)
 }
 
