@@ -27,7 +27,7 @@ fn the_default_policies_are_clean_tested_and_covered() {
 
 /// Mistakes that change nothing. Each says again, for its reader, what another policy makes sure of: so neither rests on the
 /// other alone.
-const AGAIN: [(&str, &str); 6] = [
+const AGAIN: [(&str, &str); 7] = [
     ("approvers-decide", "`resource.approvers.contains(principal)` was dropped"),
     // Nobody reviews their own.
     (
@@ -36,6 +36,7 @@ const AGAIN: [(&str, &str); 6] = [
     ),
     // A switch can stop only an actor. Said, so that it asks nothing of the contexts that a company gives its own types.
     ("killed-actor", "`principal is Ok::Actor` was dropped"),
+    ("killed-issuer", "`principal is Ok::Actor` was dropped"),
     ("killed-team", "`principal is Ok::Actor` was dropped"),
     ("leads-stop-their-team", "`resource.engage` was dropped"),
     ("requests-are-taken-back", "`resource.requester == principal` was dropped"),

@@ -10,7 +10,7 @@ use super::under_way::UnderWay;
 use crate::gate::Reader;
 use crate::store::runs::{Run, Step};
 use crate::types::chat::Wanted;
-use crate::types::quoted::quoted;
+use crate::types::quoted::{plain, quoted};
 use crate::types::refusal::{Fault, Stop};
 use crate::types::work::{Failure, StepKind, StepStatus};
 
@@ -135,7 +135,7 @@ fn asked(run: &Run, tried: &[Step], read: &Reader<'_>) -> Result<Move, Stop> {
 
 /// What came of a call, as a model is told.
 pub(super) fn came(run: &Run, step: &Step, read: &Reader<'_>) -> Result<String, Stop> {
-    let why = step.reason.as_deref().unwrap_or_default();
+    let why = plain(step.reason.as_deref().unwrap_or_default());
     match step.status {
         StepStatus::Completed => {}
         StepStatus::Denied => return Ok(format!("error: denied: {why}")),
