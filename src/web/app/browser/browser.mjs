@@ -42,10 +42,11 @@ export async function findings(page) {
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target, failureSummary }) => `${target.join(' ')} (${failureSummary.split('\n').slice(1, 3).join(' ').trim()})`).slice(0, 3).join('; ')}`);
 }
 
-/** Waits until nothing is being loaded any more. */
+/** Waits until nothing is being loaded any more, and what came of it is painted. */
 export async function settled(page) {
   await page.waitForFunction(() => document.querySelectorAll('[role=status][aria-label="loading"]').length === 0, undefined, { timeout: 10_000 });
   await page.waitForTimeout(150);
+  await page.evaluate(() => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))));
 }
 
 /** Runs with the page of whoever has this token; nothing may have gone wrong on it. */
