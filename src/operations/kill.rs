@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::Nothing;
+use super::token::MOST_ISSUED;
 use crate::gate::{
     Card, Change, Directory, Draft, Entry, FactSpec, Permit, Query, Reader, Resource, Spec, Staged, Target, Thing, get,
     post,
@@ -150,7 +151,7 @@ fn stops_something(scope: &KillScope) -> Result<(), Refusal> {
 
 /// How many live tokens somebody issued for others.
 fn tokens(issuer: &ActorId, read: &Reader<'_>) -> Result<u64, Fault> {
-    Ok(read.live_tokens_by(issuer, MOST_COUNTED)?.len() as u64)
+    Ok(read.live_tokens_by(issuer, MOST_ISSUED)?.len() as u64)
 }
 
 /// How many runs have not ended of those whom a switch stops.

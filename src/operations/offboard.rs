@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::standing::stays_governed;
+use super::token::{self, MOST_ISSUED};
 use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
 use crate::operations::actor::{ACTOR, TEAM};
 use crate::store::actors::events::{ActorOffboarded, LeadChanged, OwnerChanged};
@@ -124,9 +125,7 @@ impl Change for Offboard {
         let successor = if permit.is_break_glass() { None } else { successor(&actor, input.successor, read)? };
         let tokens = read.live_tokens_of(&actor.id)?;
         let requests = read.open_requests_of(&actor.id)?;
-        for id in &tokens {
-            draft.record(TokenRevoked { id: Id::stored(id), holder: actor.id.clone() })?;
-        }
+        let tokens_revoked = token::end_all(&tokens, draft)?;
         let is_by_theirs = read.caller().issuer.as_ref() == Some(&actor.id);
         if is_by_theirs && !input.keep_issued {
             let message = format!(
@@ -154,7 +153,7 @@ impl Change for Offboard {
             draft.record(LeadChanged { id: actor.id, lead: None })?;
         }
         Ok(Left {
-            tokens_revoked: tokens.len() as u64,
+            tokens_revoked,
             issued_revoked,
             approvals_cancelled: requests.len() as u64,
             delegations_revoked,
@@ -210,9 +209,6 @@ fn parted<T>(all: Vec<T>, is_handed_on: bool) -> (Vec<T>, Vec<T>) {
     if is_handed_on { (all, Vec::new()) } else { (Vec::new(), all) }
 }
 
-/// The most tokens that end because their issuer leaves.
-const MOST_ISSUED: usize = 1_000;
-
 /// Revokes what the leaving actor issued for others. Tells whose tokens these were.
 fn revoke_issued(leaving: &ActorId, draft: &mut Draft<'_>) -> Result<Vec<ActorId>, Stop> {
     let issued = draft.read().live_tokens_by(leaving, MOST_ISSUED + 1)?;
@@ -222,9 +218,7 @@ fn revoke_issued(leaving: &ActorId, draft: &mut Draft<'_>) -> Result<Vec<ActorId
         );
         return Err(Refusal::conflict(message).into());
     }
-    for (id, holder) in &issued {
-        draft.record(TokenRevoked { id: Id::stored(id), holder: holder.clone() })?;
-    }
+    token::end_all(&issued, draft)?;
     let holders: BTreeSet<ActorId> = issued.into_iter().map(|(_, holder)| holder).collect();
     Ok(holders.into_iter().collect())
 }

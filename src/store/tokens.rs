@@ -74,17 +74,21 @@ pub const LIST: List<Token> = List {
     position,
 };
 
-/// The ids of a holder's tokens that have not ended.
-pub fn live_of(conn: &Connection, holder: &ActorId) -> rusqlite::Result<Vec<String>> {
-    conn.prepare_cached("SELECT id FROM token WHERE holder = ? AND ended IS NULL ORDER BY id")?
-        .query_map([holder.as_str()], |row| row.get(0))?
+/// A holder's tokens that have not ended.
+pub fn live_of(conn: &Connection, holder: &ActorId) -> rusqlite::Result<Vec<(String, ActorId)>> {
+    conn.prepare_cached("SELECT id, holder FROM token WHERE holder = ? AND ended IS NULL ORDER BY id")?
+        .query_map([holder.as_str()], with_holder)?
         .collect()
+}
+
+fn with_holder(row: &Row<'_>) -> rusqlite::Result<(String, ActorId)> {
+    Ok((row.get(0)?, parsed(row, 1)?))
 }
 
 /// The tokens that have not ended and that somebody issued for others, with their holders.
 pub fn live_issued_by(conn: &Connection, issuer: &ActorId, limit: usize) -> rusqlite::Result<Vec<(String, ActorId)>> {
     conn.prepare_cached("SELECT id, holder FROM token WHERE issuer = ? AND ended IS NULL ORDER BY id LIMIT ?")?
-        .query_map(params![issuer.as_str(), limit as i64], |row| Ok((row.get(0)?, parsed(row, 1)?)))?
+        .query_map(params![issuer.as_str(), limit as i64], with_holder)?
         .collect()
 }
 

@@ -149,7 +149,10 @@ async fn whoever_is_hidden_by_a_new_policy_is_named_no_more() {
     assert_eq!(test.post("/tasks", &mia, json!({ "title": title })).await.json()["title"], title);
     for title in ["asked of gus", "asked of nil"] {
         let refused = test.post("/tasks", &mia, json!({ "title": title })).await.error();
-        assert!(refused.starts_with("422 invalid title: so is called what an agent was asked for"), "{refused}");
+        assert!(
+            refused.starts_with("422 invalid title: `asked of` and an id name what an agent was asked"),
+            "{refused}"
+        );
     }
     let entry = json!({ "kind": "fact", "statement": "gus or nil", "reference": "gus said so" });
     let learnt = test.post("/knowledge", &mia, entry).await;

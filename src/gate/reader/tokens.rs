@@ -16,7 +16,7 @@ impl Reader<'_> {
         self.world().tokens.have_room(holder)
     }
 
-    pub fn live_tokens_of(&self, holder: &ActorId) -> Result<Vec<String>, Fault> {
+    pub fn live_tokens_of(&self, holder: &ActorId) -> Result<Vec<(String, ActorId)>, Fault> {
         Ok(tokens::live_of(self.conn()?, holder)?)
     }
 

@@ -88,7 +88,7 @@ impl Change for Create {
             problems.push(format!("title: must have 1 to {LONGEST_TITLE} characters, in one line"));
         }
         if is_of_ask(&title) {
-            problems.push("title: so is called what an agent was asked for; choose other words".to_owned());
+            problems.push("title: `asked of` and an id name what an agent was asked; choose other words".to_owned());
         }
         if goal.len() > LONGEST_TEXT {
             problems.push(format!("goal: must have at most {LONGEST_TEXT} bytes"));

@@ -160,7 +160,15 @@ pub struct Holder {
 }
 
 /// The most tokens issued for others that are revoked, or counted, at once.
-const MOST_ISSUED: usize = 1_000;
+pub const MOST_ISSUED: usize = 1_000;
+
+/// Revokes these tokens of these holders. Tells how many they are.
+pub fn end_all(tokens: &[(String, ActorId)], draft: &mut Draft<'_>) -> Result<u64, Stop> {
+    for (id, holder) in tokens {
+        draft.record(TokenRevoked { id: Id::stored(id), holder: holder.clone() })?;
+    }
+    Ok(tokens.len() as u64)
+}
 
 /// Revoke all tokens of an actor.
 pub enum RevokeAll {}
@@ -185,14 +193,11 @@ impl Change for RevokeAll {
 
     fn run(_: Permit<Self>, input: Holder, draft: &mut Draft<'_>) -> Result<Revoked, Stop> {
         let issued = draft.read().live_tokens_by(&input.actor, MOST_ISSUED)?;
-        let own = draft.read().live_tokens_of(&input.actor)?;
-        let left = if input.issued { None } else { Some(issued.len() as u64) };
-        let ending: Vec<(String, ActorId)> =
-            if input.issued { issued } else { own.into_iter().map(|id| (id, input.actor.clone())).collect() };
-        for (id, holder) in &ending {
-            draft.record(TokenRevoked { id: Id::stored(id), holder: holder.clone() })?;
+        if input.issued {
+            return Ok(Revoked { revoked: end_all(&issued, draft)?, issued: None });
         }
-        Ok(Revoked { revoked: ending.len() as u64, issued: left.filter(|left| *left > 0) })
+        let left = Some(issued.len() as u64).filter(|left| *left > 0);
+        Ok(Revoked { revoked: end_all(&draft.read().live_tokens_of(&input.actor)?, draft)?, issued: left })
     }
 }
 

@@ -62,13 +62,7 @@ pub(super) fn news_of_completion(event: &RunCompleted, _: &Teller<'_>) -> Option
     let RunCompleted { id, agent, asker, askers, tokens_in, tokens_out, duration_ms, .. } = event;
     let thing = seen(id, agent, asker, askers, RunStatus::Completed);
     let data = told((id, agent), RunStatus::Completed, (*tokens_in, *tokens_out, *duration_ms));
-    Some(News {
-        topic: Topic::RunCompleted.name(),
-        only: None,
-        of: Some(agent.clone()),
-        about: Some(("run.read", thing.into())),
-        data,
-    })
+    Some(news(Topic::RunCompleted, agent, thing, data))
 }
 
 pub(super) fn news_of_failure(event: &RunFailed, _: &Teller<'_>) -> Option<News> {
@@ -79,13 +73,12 @@ pub(super) fn news_of_failure(event: &RunFailed, _: &Teller<'_>) -> Option<News>
     if let Some(fields) = data.as_object_mut() {
         fields.insert("reason".into(), reason.name().into());
     }
-    Some(News {
-        topic: Topic::RunFailed.name(),
-        only: None,
-        of: Some(agent.clone()),
-        about: Some(("run.read", thing.into())),
-        data,
-    })
+    Some(news(Topic::RunFailed, agent, thing, data))
+}
+
+/// For whoever may read the run.
+fn news(topic: Topic, agent: &ActorId, run: Thing, data: Value) -> News {
+    News { topic: topic.name(), only: None, of: Some(agent.clone()), about: Some(("run.read", run.into())), data }
 }
 
 fn told(
