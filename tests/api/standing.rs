@@ -220,3 +220,16 @@ async fn explain_answers_for_a_role_as_it_was() {
     assert_eq!(ask(Value::Null).await.json()["decision"], "allow");
     assert_eq!(ask(json!(then)).await.json()["decision"], "deny");
 }
+
+#[tokio::test]
+async fn nobody_gets_a_role_back_by_a_token_that_they_issued_for_somebody_else() {
+    let test = Test::new().await;
+    let ben = test.add("ben", "person", json!({ "role": "admin" })).await;
+    let kept = test.post("/tokens", &test.admin, json!({ "for": "ben" })).await.json()["token"].clone();
+    let role =
+        async |token: &str, role: &str| test.call("PATCH", "/actors/ana", token, Some(json!({ "role": role }))).await;
+    assert_eq!(role(&ben, "member").await.status, 200);
+    let refused = "403 denied policy denied actor.update: who issued this token gets no role by it";
+    assert_eq!(role(kept.as_str().unwrap(), "admin").await.error(), refused);
+    assert_eq!(role(&ben, "admin").await.status, 200);
+}
