@@ -2,7 +2,7 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
 import react from '@vitejs/plugin-react';
-import { defineConfig, type HtmlTagDescriptor, type Plugin } from 'vite';
+import { build, defineConfig, type Plugin, type Rolldown } from 'vite';
 
 /** Writes `<file>.br` beside every text file that the server hands out as it is. */
 function precompress(): Plugin {
@@ -23,26 +23,25 @@ function precompress(): Plugin {
   };
 }
 
-/** The page names all that its first script leads to, so that it is loaded at once and not one after the other. */
-function nameMain(): Plugin {
+const target = 'es2023';
+
+/** Builds the first script as a file of its own, which the page names before all else: it waits for nothing, and the rest for it. */
+function runFirst(): Plugin {
   return {
-    name: 'name-main',
+    name: 'run-first',
     apply: 'build',
+    async generateBundle() {
+      const built = await build({ configFile: false, publicDir: false, logLevel: 'warn', build: { write: false, target, lib: { entry: 'src/first.ts', formats: ['iife'], name: 'first' } } });
+      const [script] = (built as Rolldown.RolldownOutput[]).map(({ output }) => output[0].code);
+      if (script === undefined) throw new Error('the first script was not built');
+      this.emitFile({ type: 'asset', name: 'first.js', source: script });
+    },
     transformIndexHtml: {
       order: 'post',
-      handler(_, { bundle = {}, chunk: first }) {
-        const tags = new Map<string, HtmlTagDescriptor>();
-        const add = (file: string, rel: string) => tags.set(file, { tag: 'link', attrs: { rel, crossorigin: true, href: `/${file}` }, injectTo: 'head' });
-        // Styles stand in the order of their imports, as Vite's own links do.
-        const name = (file: string) => {
-          const chunk = bundle[file];
-          if (chunk?.type !== 'chunk' || chunk === first || first?.imports.includes(file) || tags.has(file)) return;
-          add(file, 'modulepreload');
-          chunk.imports.forEach(name);
-          for (const style of chunk.viteMetadata?.importedCss ?? []) add(style, 'stylesheet');
-        };
-        first?.dynamicImports.forEach(name);
-        return [...tags.values()];
+      handler(_, { bundle = {} }) {
+        const file = Object.keys(bundle).find((name) => /first-[^/]*\.js$/.test(name));
+        if (!file) throw new Error('the first script was not built');
+        return [{ tag: 'script', attrs: { src: `/${file}` }, injectTo: 'head-prepend' }];
       },
     },
   };
@@ -53,18 +52,18 @@ const server = process.env.OK_SERVER ?? 'http://127.0.0.1:8080';
 const proxied = { target: server, changeOrigin: true, headers: { origin: server } };
 
 export default defineConfig({
-  plugins: [react(), nameMain(), precompress()],
+  plugins: [react(), runFirst(), precompress()],
   // The server puts a fresh nonce in the place of this word each time it hands out the page.
   html: { cspNonce: 'OK_NONCE' },
   build: {
     outDir: '../dist',
     emptyOutDir: true,
     assetsInlineLimit: 0,
-    target: 'es2023',
+    target,
     chunkSizeWarningLimit: 700,
     modulePreload: { polyfill: false },
-    // What nearly every page shares is one file: a slow machine takes longer for many small ones. The first script waits for none of it.
-    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'first', test: /src.(session|ahead)/, priority: 1 }, { name: 'base', minShareCount: 24 }] } } },
+    // What nearly every page shares is one file: a slow machine takes longer for many small ones.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'base', minShareCount: 24 }] } } },
   },
   server: { proxy: { '/api': proxied, '/v1': proxied } },
 });

@@ -11,13 +11,56 @@ export const PAGE = 100;
 /** So many of the newest events are shown at first. */
 export const NEWEST = 100;
 
-/** By the address of a page: the question that it waits for, and the operation that this is. */
-const FIRST: Record<string, [string, string]> = {
-  '/log': ['event.list', `/api/events?limit=${NEWEST}`],
-  '/approvals': ['approval.list', `/api/approvals?status=pending&mine=true&limit=${PAGE}`],
+/** So many of the newest events are kept at first, to show what happens. */
+export const LIVE = 200;
+
+/** The longest page that the server hands out. */
+export const MOST = 1000;
+
+/** So many items of the inbox are looked through for news. */
+export const NEWS = 30;
+
+/** A read that a page begins with: the operation that it is, and its address. */
+export type Read = readonly [operation: string, address: string];
+
+/** What the frame around every page shows. */
+const FRAME: Read[] = [
+  ['actor.list', `/api/actors?limit=${MOST}`],
+  ['event.list', `/api/events?limit=${LIVE}`],
+  ['approval.list', `/api/approvals?status=pending&mine=true&limit=${PAGE}`],
+  ['task.list', `/api/tasks?limit=${MOST}`],
+  ['run.list', `/api/runs?limit=${MOST}`],
+  ['company.read', '/api/company'],
+  ['kill.list', '/api/kill'],
+  ['break_glass.list', '/api/policy/break-glass?limit=50'],
+];
+
+/** By the address of a page: what it shows beside that. */
+const PAGES: Record<string, Read[]> = {
+  '/': [
+    ['policy.read', '/api/policy'],
+    ['inbox.list', `/api/inbox?limit=${NEWS}`],
+    ['audit.head', '/api/audit/head'],
+    ['audit.key', '/api/audit/key'],
+  ],
+  '/log': [['event.list', `/api/events?limit=${NEWEST}`]],
+  '/policy': [['policy.export', '/api/policy/export']],
 };
 
-const asked = new Map<string, Promise<Response>>();
+type Where = Pick<Location, 'pathname' | 'search'>;
+
+/** A log with filters begins with other events than the newest. */
+export const isFiltered = ({ pathname, search }: Where) => pathname === '/log' && search !== '';
+
+/** What a page begins with, what it is for first. */
+export const readsOf = (page: Where): Read[] => [...(isFiltered(page) ? [] : (PAGES[page.pathname] ?? [])), ...FRAME];
+
+declare global {
+  /** The answers that are on their way. The first script and the program are built apart: the page itself hands these on. */
+  var okAsked: Map<string, Promise<Response>> | undefined;
+}
+
+const asked = (globalThis.okAsked ??= new Map());
 
 function ask(token: string, method: string, address: string, body?: string): Promise<Response> {
   const headers = { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
@@ -29,14 +72,13 @@ function ask(token: string, method: string, address: string, body?: string): Pro
   return answer;
 }
 
-/** Every page waits to know who is signed in and what they may do; some for more, which they may have to be allowed. */
-export function askAhead(token: string, { pathname, search }: Pick<Location, 'pathname' | 'search'>) {
+/** Every page waits to know who is signed in and what they may do; then for what they may read of it. */
+export function askAhead(token: string, page: Where) {
   ask(token, 'GET', '/api/me');
   const cans = ask(token, 'POST', '/api/policy/explain', '{}').then((answer) => (answer.ok ? (answer.clone().json() as Promise<AllExplained>) : undefined));
-  const [operation, address] = (search === '' && FIRST[pathname]) || [];
-  if (!address) return;
   cans.then((told) => {
-    if (told?.operations.some((one) => one.operation === operation && one.decision !== 'deny')) void ask(token, 'GET', address);
+    const may = new Set(told?.operations.filter(({ decision }) => decision !== 'deny').map(({ operation }) => operation));
+    for (const [operation, address] of readsOf(page)) if (may.has(operation)) void ask(token, 'GET', address);
   }, () => undefined);
 }
 

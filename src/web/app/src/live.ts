@@ -1,6 +1,7 @@
 // What happens, as it happens: the log is read on every two seconds, and what an event touches is asked for anew.
 
 import { useEffect, useSyncExternalStore } from 'react';
+import { LIVE } from './ahead';
 import { eventList, queries, Refused, Unreachable, type EventRecord } from './api';
 
 const EVERY_MS = 2_000;
@@ -49,9 +50,10 @@ function invalidate(events: EventRecord[]) {
   });
 }
 
-async function poll() {
+/** Reads what is new; at first the newest. */
+export async function poll() {
   const first = live.lastSeq === 0;
-  const { data } = await eventList({ query: first ? { limit: 200 } : { since: live.lastSeq, limit: 500 }, throwOnError: true });
+  const { data } = await eventList({ query: first ? { limit: LIVE } : { since: live.lastSeq, limit: 500 }, throwOnError: true });
   const wasLost = live.state === 'lost';
   const newest = data.events.at(-1)?.seq ?? live.lastSeq;
   // A page that is full may have more behind it; then it is read on from its end.
@@ -85,7 +87,9 @@ export function useFollowing(may: boolean | undefined) {
       }
       if (!stopped) timer = setTimeout(() => void again(), wait);
     };
-    void again();
+    // A page that began with the newest events has them.
+    if (live.state === 'live') timer = setTimeout(() => void again(), EVERY_MS);
+    else void again();
     return () => {
       stopped = true;
       clearTimeout(timer);

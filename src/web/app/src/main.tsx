@@ -8,22 +8,24 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { meReadOptions, queries } from './api';
+import { queries } from './api';
+import { readFirst } from './begin';
 import { lendNonce, nonce, trustStyles } from './nonce';
-import { cansOptions } from './parts/guard';
 import { router } from './router';
-import { currentToken } from './session';
+import { begin, currentToken } from './session';
 import { theme } from './theme';
 
+begin(window.location, window.history, window.sessionStorage);
 trustStyles();
 lendNonce();
 /** A server that takes longer than this is waited for with something to look at. */
 const PATIENCE_MS = 800;
 
-/** What every page needs has been asked ahead, and is mostly there already: then a page is drawn once, and not in parts. */
+/** What the page needs has been asked ahead, and is mostly there already: then it is drawn once, and not in parts. */
 async function ready() {
+  const loaded = router.load();
   if (!currentToken()) return;
-  const known = Promise.all([queries.prefetchQuery({ ...meReadOptions(), staleTime: 60_000 }), queries.prefetchQuery(cansOptions())]);
+  const known = Promise.all([loaded, readFirst(window.location)]);
   await Promise.race([known, new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
 }
 
@@ -37,5 +39,4 @@ const page = (
     </MantineProvider>
   </StrictMode>
 );
-void router.load();
 void ready().then(() => root && createRoot(root).render(page));

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { createContext, useContext, useMemo, type ReactNode } from 'react';
+import { MOST } from '../ahead';
 import { actorListOptions, type Actor as Record } from '../api';
 import { useGuarded } from './guard';
 import css from './parts.module.css';
@@ -9,9 +10,11 @@ type Read = { all: Record[]; byId: Map<string, Record>; error: unknown; isPendin
 
 const Directory = createContext<Read>({ all: [], byId: new Map(), error: null, isPending: true, refetch: () => undefined });
 
+export const actorsOptions = () => ({ ...actorListOptions({ query: { limit: MOST } }), staleTime: 60_000 });
+
 /** Reads the directory once for all who are named on a page. */
 export function WithActors({ children }: { children: ReactNode }) {
-  const { data, error, isPending, refetch } = useGuarded('actor.list', { ...actorListOptions({ query: { limit: 1000 } }), staleTime: 60_000 });
+  const { data, error, isPending, refetch } = useGuarded('actor.list', actorsOptions());
   const read = useMemo(() => ({ all: data ?? [], byId: new Map((data ?? []).map((actor) => [actor.id, actor])), error, isPending, refetch }), [data, error, isPending, refetch]);
   return <Directory value={read}>{children}</Directory>;
 }

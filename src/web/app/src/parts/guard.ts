@@ -1,6 +1,6 @@
 // What the signed-in person may do at all. A read that would be refused is not asked for: each refusal is an event.
 
-import { queryOptions, useInfiniteQuery, useQuery, type QueryKey, type UseQueryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, queryOptions, useInfiniteQuery, useQuery, type QueryKey, type UseQueryOptions } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { policyExplain, Refused, type AllExplained } from '../api';
 
@@ -32,15 +32,22 @@ export function useGuarded<T, E, D, K extends QueryKey>(op: string, options: Use
 /** A page of a long list, and the cursor of the one after it. */
 export type ListPage<T> = { rows: T[]; next: string | null };
 
+export const pagesOptions = <T>(queryKey: QueryKey, page: (cursor: string | undefined) => Promise<ListPage<T>>) =>
+  infiniteQueryOptions({
+    queryKey,
+    queryFn: ({ pageParam }) => page(pageParam || undefined),
+    initialPageParam: '',
+    getNextPageParam: ({ next }: ListPage<T>) => next,
+  });
+
+type PagesOptions<T> = ReturnType<typeof pagesOptions<T>>;
+
 /** A long list, read page by page as it is scrolled, once the gate says that it may be asked. */
-export function useGuardedPages<T>(op: string, key: QueryKey, page: (cursor: string | undefined) => Promise<ListPage<T>>) {
+export function useGuardedPages<T>(op: string, options: PagesOptions<T>) {
   const can = useCan(op);
   const isDenied = can?.decision === 'deny';
   const read = useInfiniteQuery({
-    queryKey: key,
-    queryFn: ({ pageParam }) => page(pageParam || undefined),
-    initialPageParam: '',
-    getNextPageParam: ({ next }) => next,
+    ...options,
     enabled: !!can && !isDenied,
     // One page is asked for anew now and then, also by who may not follow the log; many pages are not.
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : 15_000),

@@ -1,5 +1,6 @@
 // The head of the log, verified in this browser, and held against the one that it saw last.
 
+import { queryOptions } from '@tanstack/react-query';
 import { auditConsistency, auditHead, auditKey, eventList, Refused, Unreachable } from '../api';
 import { useGuarded } from '../parts/guard';
 import { fromBase64, toBase64 } from './bytes';
@@ -62,4 +63,6 @@ async function verifyHead(): Promise<Head> {
   }
 }
 
-export const useHead = () => useGuarded<Head, Error, Head, string[]>('audit.head', { queryKey: ['head verified'], queryFn: verifyHead, staleTime: 20_000, refetchInterval: 30_000, retry: false });
+export const headOptions = () => queryOptions<Head>({ queryKey: ['head verified'], queryFn: verifyHead, staleTime: 20_000, retry: false });
+
+export const useHead = () => useGuarded('audit.head', { ...headOptions(), refetchInterval: 30_000 });

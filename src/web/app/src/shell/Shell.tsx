@@ -4,7 +4,7 @@ import { spotlight } from '@mantine/spotlight';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { lazy, Suspense, useState, useSyncExternalStore } from 'react';
-import { breakGlassListOptions, healthReadOptions, isRefused, meReadOptions, Unreachable } from '../api';
+import { healthReadOptions, isRefused, Unreachable } from '../api';
 import { useFollowing, useLive } from '../live';
 import { WithActors } from '../parts/Actor';
 import { useCan, useGuarded } from '../parts/guard';
@@ -15,7 +15,7 @@ import { currentSession, onSession } from '../session';
 import { idle } from './idle';
 import { Nav } from './Nav';
 import css from './shell.module.css';
-import { useCompany, useKills, useMe } from './useMe';
+import { glassOptions, meOptions, useCompany, useKills, useMe } from './useMe';
 import { Said } from '../parts/Said';
 
 const SignIn = lazy(() => import('./SignIn'));
@@ -33,7 +33,7 @@ export function Shell() {
 }
 
 function SignedIn() {
-  const me = useQuery({ ...meReadOptions(), staleTime: 60_000 });
+  const me = useQuery(meOptions());
   if (me.data) {
     return (
       <WithActors>
@@ -104,7 +104,7 @@ function Banners() {
   const live = useLive();
   const kills = useKills().data ?? [];
   const me = useMe();
-  const open = (useGuarded('break_glass.list', { ...breakGlassListOptions({ query: { limit: 50 } }), staleTime: 30_000 }).data ?? []).find(({ active, holder }) => active && holder === me?.id);
+  const open = (useGuarded('break_glass.list', glassOptions()).data ?? []).find(({ active, holder }) => active && holder === me?.id);
   const health = useQuery({ ...healthReadOptions(), staleTime: 30_000, refetchInterval: 30_000 }).data;
   return (
     <>

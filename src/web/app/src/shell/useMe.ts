@@ -1,11 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { PAGE } from '../ahead';
-import { meReadOptions, companyReadOptions, killListOptions, approvalList, type ShownApproval } from '../api';
-import { useGuarded, useGuardedPages } from '../parts/guard';
+import { breakGlassListOptions, meReadOptions, companyReadOptions, killListOptions, approvalList, type ShownApproval } from '../api';
+import { pagesOptions, useGuarded, useGuardedPages } from '../parts/guard';
 
-export const useMe = () => useQuery({ ...meReadOptions(), staleTime: 60_000 }).data;
-export const useCompany = () => useGuarded('company.read', { ...companyReadOptions(), staleTime: 60_000 });
+export const meOptions = () => ({ ...meReadOptions(), staleTime: 60_000 });
+export const companyOptions = () => ({ ...companyReadOptions(), staleTime: 60_000 });
+export const glassOptions = () => ({ ...breakGlassListOptions({ query: { limit: 50 } }), staleTime: 30_000 });
+export const useMe = () => useQuery(meOptions()).data;
+export const useCompany = () => useGuarded('company.read', companyOptions());
 export const useKills = () => useGuarded('kill.list', { ...killListOptions(), refetchInterval: 15_000 });
 
 /** Whether somebody may still decide: they are named for a kind that is not complete, and have not decided yet. */
@@ -18,13 +21,16 @@ export type Show = 'mine' | 'all' | 'asked';
 
 const QUERIES: Record<Show, { status?: 'pending'; mine?: boolean; asked?: boolean }> = { mine: { status: 'pending', mine: true }, asked: { asked: true }, all: {} };
 
-/** The approvals of one of the three lists, as far as they have been read. */
-export function useApprovals(show: Show) {
-  const me = useMe()?.id;
-  const { data: read, ...rest } = useGuardedPages<ShownApproval>('approval.list', [{ _id: 'approvalListPages', show }], async (cursor) => {
+export const approvalsOptions = (show: Show) =>
+  pagesOptions<ShownApproval>([{ _id: 'approvalListPages', show }], async (cursor) => {
     const { data, response } = await approvalList({ query: { ...QUERIES[show], limit: PAGE, cursor }, throwOnError: true });
     return { rows: data, next: response.headers.get('x-next-cursor') };
   });
+
+/** The approvals of one of the three lists, as far as they have been read. */
+export function useApprovals(show: Show) {
+  const me = useMe()?.id;
+  const { data: read, ...rest } = useGuardedPages('approval.list', approvalsOptions(show));
   const data = useMemo(() => (show === 'mine' ? read?.filter((approval) => waitsFor(approval, me)) : read), [read, show, me]);
   return { ...rest, data };
 }

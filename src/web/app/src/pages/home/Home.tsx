@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { NEWS } from '../../ahead';
 import { inboxListOptions, type EventRecord, type Item } from '../../api';
 import { useLive } from '../../live';
 import { Actor } from '../../parts/Actor';
@@ -147,7 +148,7 @@ const KINDS: Record<Item['kind'], IconName> = { approval: 'clock', decision: 'ch
 const ELSEWHERE = new Set<Item['kind']>(['approval', 'question', 'assignment']);
 
 function News() {
-  const inbox = useGuarded('inbox.list', inboxListOptions({ query: { limit: 30 } }));
+  const inbox = useGuarded('inbox.list', inboxListOptions({ query: { limit: NEWS } }));
   const items = (inbox.data ?? []).filter(({ kind, read_at, resolved_at }) => !ELSEWHERE.has(kind) && !read_at && !resolved_at).slice(0, 5);
   if (inbox.error) return <Failed error={inbox.error} />;
   if (items.length === 0) return null;

@@ -17,7 +17,9 @@ import parts from '../../parts/parts.module.css';
 import { Propose } from './Propose';
 import { Tabs } from './Tabs';
 
-const Editor = lazy(() => import('./Editor'));
+/** Loaded along with the page, which mostly shows a file. */
+const editor = import('./Editor');
+const Editor = lazy(() => editor);
 
 export function Policy() {
   const exported = useGuarded('policy.export', { ...policyExportOptions(), staleTime: 30_000 });

@@ -1,16 +1,16 @@
 // Reads of tasks and runs that several pages share.
 
 import { useQuery } from '@tanstack/react-query';
+import { MOST } from '../../ahead';
 import { runListOptions, runRead, taskListOptions, type ShownRun, type ShownTask } from '../../api';
 import { useGuarded } from '../../parts/guard';
 import { useMe } from '../../shell/useMe';
 import { asks, firstLine, isOver, isTodo, sooner } from './words';
 
-/** The longest page that the server hands out. */
-export const MOST = 1000;
-
-export const useRuns = () => useGuarded('run.list', runListOptions({ query: { limit: MOST } }));
-export const useTasks = () => useGuarded('task.list', taskListOptions({ query: { limit: MOST } }));
+export const runsOptions = () => runListOptions({ query: { limit: MOST } });
+export const tasksOptions = () => taskListOptions({ query: { limit: MOST } });
+export const useRuns = () => useGuarded('run.list', runsOptions());
+export const useTasks = () => useGuarded('task.list', tasksOptions());
 
 export type Mine = { questions: ShownRun[]; held: ShownRun[]; todo: ShownTask[] };
 

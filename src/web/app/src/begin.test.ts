@@ -1,0 +1,57 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { askAhead, askOnce, readsOf } from './ahead';
+import { queries } from './api';
+import { readFirst } from './begin';
+import { begin } from './session';
+
+const PAGES = ['/', '/log', '/policy', '/tasks'];
+const operations = [...new Set(PAGES.flatMap((pathname) => readsOf({ pathname, search: '' })).map(([operation]) => operation))];
+
+const asked: string[] = [];
+const server = (decision: string) => (of: string | Request, { method = 'GET' }: RequestInit = {}) => {
+  const [verb, address] = typeof of === 'string' ? [method, of] : [of.method, of.url.replace(window.location.origin, '')];
+  asked.push(`${verb} ${address}`);
+  if (address === '/api/policy/explain') return Promise.resolve(Response.json({ operations: operations.map((operation) => ({ operation, decision, reason: 'so' })) }));
+  if (address.startsWith('/api/events')) return Promise.resolve(Response.json({ events: [], last_seq: 0 }));
+  return Promise.resolve(address === '/api/audit/key' ? new Response('key') : Response.json([]));
+};
+
+beforeEach(() => {
+  sessionStorage.setItem('ok.token', 'ok_x');
+  begin(window.location, window.history, sessionStorage);
+});
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  queries.clear();
+  globalThis.okAsked?.clear();
+  asked.length = 0;
+});
+
+it.each(PAGES)('%s takes each answer that was asked ahead, and asks for none of them again', async (pathname) => {
+  vi.stubGlobal('fetch', server('allow'));
+  const page = { pathname, search: pathname === '/policy' ? '?file=a.cedar' : '' };
+  askAhead('ok_x', page);
+  await vi.waitFor(() => expect(asked).toHaveLength(2 + readsOf(page).length));
+  await readFirst(page);
+  expect(asked.toSorted()).toEqual([...new Set(asked)].toSorted());
+  expect([...(globalThis.okAsked?.keys() ?? [])]).toEqual([]);
+});
+
+it('reads nothing that would be refused', async () => {
+  vi.stubGlobal('fetch', server('deny'));
+  const page = { pathname: '/', search: '' };
+  askAhead('ok_x', page);
+  await readFirst(page);
+  expect(asked).toEqual(['GET /api/me', 'POST /api/policy/explain']);
+});
+
+it('gives an answer once', async () => {
+  vi.stubGlobal('fetch', server('deny'));
+  askAhead('ok_x', { pathname: '/', search: '' });
+  const me = () => askOnce(new Request(new URL('/api/me', window.location.href)));
+  await me();
+  expect(asked).toHaveLength(2);
+  await me();
+  expect(asked.slice(2)).toEqual(['GET /api/me']);
+});

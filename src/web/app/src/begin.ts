@@ -1,0 +1,42 @@
+// What a page shows at first is read before it is drawn, so that it is drawn once, and not in parts.
+
+import { isFiltered, NEWS } from './ahead';
+import { inboxListOptions, killListOptions, policyExportOptions, policyReadOptions, queries } from './api';
+import { poll } from './live';
+import { newestOptions } from './pages/log/useLog';
+import { runsOptions, tasksOptions } from './pages/work/useWork';
+import { actorsOptions } from './parts/Actor';
+import { cansOptions } from './parts/guard';
+import { headOptions } from './proof/useHead';
+import { approvalsOptions, companyOptions, glassOptions, meOptions } from './shell/useMe';
+
+type Reading = readonly [operation: string, read: () => Promise<unknown>];
+
+const FRAME: Reading[] = [
+  ['actor.list', () => queries.prefetchQuery(actorsOptions())],
+  ['event.list', poll],
+  ['approval.list', () => queries.prefetchInfiniteQuery(approvalsOptions('mine'))],
+  ['task.list', () => queries.prefetchQuery(tasksOptions())],
+  ['run.list', () => queries.prefetchQuery(runsOptions())],
+  ['company.read', () => queries.prefetchQuery(companyOptions())],
+  ['kill.list', () => queries.prefetchQuery(killListOptions())],
+  ['break_glass.list', () => queries.prefetchQuery(glassOptions())],
+];
+
+const PAGES: Record<string, Reading[]> = {
+  '/': [
+    ['policy.read', () => queries.prefetchQuery(policyReadOptions())],
+    ['inbox.list', () => queries.prefetchQuery(inboxListOptions({ query: { limit: NEWS } }))],
+    ['audit.head', () => queries.prefetchQuery(headOptions())],
+  ],
+  '/log': [['event.list', () => queries.prefetchQuery(newestOptions({}))]],
+  '/policy': [['policy.export', () => queries.prefetchQuery(policyExportOptions())]],
+};
+
+/** Reads what `page` begins with, as far as the reader may. The addresses are those that were asked ahead. */
+export async function readFirst(page: Pick<Location, 'pathname' | 'search'>) {
+  const [, cans] = await Promise.all([queries.prefetchQuery(meOptions()), queries.fetchQuery(cansOptions()).catch(() => undefined)]);
+  const may = (operation: string) => (cans?.get(operation)?.decision ?? 'deny') !== 'deny';
+  const first = [...(isFiltered(page) ? [] : (PAGES[page.pathname] ?? [])), ...FRAME];
+  await Promise.allSettled(first.filter(([operation]) => may(operation)).map(([, read]) => read()));
+}
