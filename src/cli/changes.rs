@@ -92,7 +92,7 @@ fn shown(change: &ShownChange) -> Result<(), Failure> {
         ShownChange; id, target, target_id, state, author, on_behalf_of, reason, base_version, version, hash
     );
     show::one(fields, change)?;
-    show::rows(columns!(ShownReview; by, verdict, note, at), &change.reviews)?;
+    show::rows(columns!(ShownReview; by, verdict, counts, note, at), &change.reviews)?;
     show::rows(columns!(RejectedBy; by, reason, at), change.rejection.as_slice())?;
     show::rows(columns!(EvalCase; case, status, problems), &change.evals.last)?;
     let samples = change.canary.as_ref().map(|canary| canary.samples.as_slice()).unwrap_or_default();

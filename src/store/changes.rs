@@ -61,11 +61,11 @@ pub struct Review {
 }
 
 impl Change {
-    /// Whether somebody else's last word on it is yes, and nobody's is no.
-    pub fn is_reviewed(&self) -> bool {
-        let last: BTreeMap<&ActorId, ReviewVerdict> =
-            self.reviews.iter().map(|review| (&review.by, review.verdict)).collect();
-        !last.is_empty() && last.values().all(|verdict| *verdict == ReviewVerdict::Approve)
+    /// Whether the last word on it of somebody whose word `counts` is yes, and nobody's is no.
+    pub fn is_reviewed(&self, counts: impl Fn(&Review) -> bool) -> bool {
+        let last: BTreeMap<&ActorId, &Review> = self.reviews.iter().map(|review| (&review.by, review)).collect();
+        let is_yes = |review: &&Review| review.verdict == ReviewVerdict::Approve;
+        last.values().all(|review| is_yes(review)) && last.values().any(|review| counts(review))
     }
 }
 

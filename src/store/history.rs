@@ -16,6 +16,7 @@ use super::event::{Moment, Table};
 use super::kills::{self, Kill};
 use super::memory::Touched;
 use super::{json, parsed, to_json};
+use crate::types::actor::Role;
 use crate::types::delegation::Terms;
 use crate::types::id::ActorId;
 use crate::types::time::Time;
@@ -152,6 +153,13 @@ pub fn admins_since(conn: &Connection, since: Time) -> rusqlite::Result<BTreeSet
     let sql = "SELECT DISTINCT id FROM directory_row INDEXED BY directory_row_admin WHERE kind = 'actor' \
                AND row ->> 'role' = 'admin' AND ended IS NOT NULL AND ended > ? AND row ->> 'status' = 'active'";
     conn.prepare_cached(sql)?.query_map([since.0], |row| parsed(row, 0))?.collect()
+}
+
+/// The role that somebody had at a time.
+pub fn role_at(conn: &Connection, id: &ActorId, at: Time) -> rusqlite::Result<Option<Role>> {
+    let sql = "SELECT row ->> 'role' FROM directory_row WHERE kind = 'actor' AND id = ? AND (ended IS NULL OR ended > ?) \
+               ORDER BY since LIMIT 1";
+    conn.prepare_cached(sql)?.query_row(params![id.as_str(), at.0], |row| parsed(row, 0)).optional()
 }
 
 /// The rows that the entry `seq` made as they are.

@@ -49,7 +49,7 @@ fn asked(before: &Bundle, after: &Bundle) -> Semantic {
     asked_at_most(before, after, MOST)
 }
 
-fn asked_at_most(before: &Bundle, after: &Bundle, most: usize) -> Semantic {
+pub fn asked_at_most(before: &Bundle, after: &Bundle, most: usize) -> Semantic {
     let (old, new) = (loaded(before), loaded(after));
     let before = Side { bundle: before, snapshot: &old };
     let sides = Sides { before, after: Side { bundle: after, snapshot: &new } };

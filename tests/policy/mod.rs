@@ -5,6 +5,7 @@ mod bad_input;
 mod blueprints;
 mod diff;
 mod diff_command;
+mod diff_cut;
 mod diff_laws;
 mod formats;
 mod guide;

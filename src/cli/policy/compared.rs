@@ -88,7 +88,7 @@ fn answers(answer: &Value, into: &mut String) {
     let _ = writeln!(into, "\nanswers: {}{rest}", word(answer, "/semantic/told"));
     let cut: Vec<&str> = rows(answer, "/semantic/cut").iter().filter_map(Value::as_str).collect();
     if !cut.is_empty() {
-        let _ = writeln!(into, "not all questions were asked about {}", cut.join(", "));
+        let _ = writeln!(into, "not asked in full: {}", cut.join(", "));
     }
     let changed = rows(answer, "/semantic/pairs").iter().filter(|pair| word(pair, "/change") != "same");
     let mut table = Vec::new();

@@ -9,16 +9,19 @@ use crate::gate::admit::rate::{self, Left};
 use crate::gate::decide::question;
 use crate::gate::decide::world::World;
 use crate::gate::declare::operation::Spec;
+use crate::gate::declare::resource::Directory as _;
 use crate::gate::declare::target::{Target, Thing};
 use crate::gate::past::canary::Trial;
 use crate::log::read::{self, Filter, Order};
 use crate::policy::{Bundle, Ruling, Snapshot};
-use crate::store::changes::{self, Change};
+use crate::store::actors::Status;
+use crate::store::changes::{self, Change, Review};
 use crate::store::history;
 use crate::store::policies::events::PolicyApplied;
 use crate::store::policies::{self, Applied, PolicySource};
 use crate::types::actor::Role;
 use crate::types::caller::{Caller, Who};
+use crate::types::change::ChangeState;
 use crate::types::decision::Recording;
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
@@ -149,14 +152,35 @@ impl Reader<'_> {
         Thing::new("Change", change.id.as_str())
             .actor("author", &change.author)
             .text("target", change.target.name())
-            .text("state", change.state.name())
-            .flag("reviewed", change.is_reviewed())
+            .text("state", self.change_state(change).name())
+            .flag("reviewed", change.is_reviewed(|review| self.counts(review)))
             .number("peers", self.peers_of(&change.author))
             .number("admins", self.admins_but(&[]))
             .actors("behalf", change.behalf.iter().cloned())
             .actors("approvers", self.deciders_about(&change.id))
             .maybe("issuer", change.issuer.as_ref())
             .into()
+    }
+
+    /// How a change stands. One that was approved by people whose word no longer counts is in review.
+    pub fn change_state(&self, change: &Change) -> ChangeState {
+        match change.state {
+            ChangeState::Approved if !change.is_reviewed(|review| self.counts(review)) => ChangeState::InReview,
+            state => state,
+        }
+    }
+
+    /// Whether a review still counts: who gave it is there, no kill switch stops them, and they have the role that they had
+    /// then, or are an admin. Where that cannot be read it does not.
+    pub fn counts(&self, review: &Review) -> bool {
+        let Some(card) = self.card(&review.by) else { return false };
+        let has_role = || {
+            let then = self.conn().and_then(|conn| Ok(history::role_at(conn, &review.by, review.at)?));
+            then.is_ok_and(|then| then == Some(card.actor.role))
+        };
+        card.actor.status == Status::Active
+            && !self.world().is_stopped(&review.by)
+            && (card.actor.role == Role::Admin || has_role())
     }
 
     /// How many admins there are beside this actor and beside who answers for it. Those on whose behalf it is count: none of

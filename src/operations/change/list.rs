@@ -63,7 +63,7 @@ impl Query for List {
         let target = input.target.map(ChangeTarget::name).unwrap_or_default();
         let what = format!("change.list {state} {target} {}", if input.mine { me.as_str() } else { "" });
         let wanted = |change: &Change| {
-            input.state.is_none_or(|state| state == change.state)
+            input.state.is_none_or(|state| state == read.change_state(change))
                 && input.target.is_none_or(|target| target == change.target)
                 && (!input.mine || change.author == me)
                 && read.may("change.read", &read.change_target(change))

@@ -50,7 +50,10 @@ fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
         (all, 0) => format!("{all} passed"),
         (all, failed) => format!("{failed} of {all} failed"),
     };
-    let review = |review: &Review| format!("{}: {}", review.by, review.verdict);
+    let review = |review: &Review| {
+        let gone = if read.counts(review) { "" } else { " (counts no longer)" };
+        format!("{}: {}{gone}", review.by, review.verdict)
+    };
     let reviews: Vec<String> = change.reviews.iter().map(review).collect();
     let (before, after) = (read.bundle()?.files, read.change_files(&change.id)?);
     let changed = after.iter().filter(|(path, text)| before.get(*path).is_some_and(|old| old != *text));

@@ -57,7 +57,7 @@ impl Change for Review {
         let (by, at) = (permit.actor(), permit.now());
         change.reviews.push(changes::Review { by, verdict: input.verdict, note: input.note, at });
         if change.state != ChangeState::Canary {
-            change.state = if change.is_reviewed() { ChangeState::Approved } else { ChangeState::InReview };
+            change.state = if change.is_reviewed(|_| true) { ChangeState::Approved } else { ChangeState::InReview };
         }
         change.updated_at = at;
         Ok(ShownChange::of(change, draft.read()))

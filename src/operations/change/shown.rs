@@ -54,6 +54,9 @@ pub struct ShownChange {
 pub struct ShownReview {
     pub by: ActorId,
     pub verdict: ReviewVerdict,
+    /// Whether an approval of theirs still counts: they are there, no kill switch stops them, and they have the role that they
+    /// had then, or are an admin. Of a change that has ended, each counts.
+    pub counts: bool,
     pub note: String,
     pub at: Time,
 }
@@ -93,7 +96,9 @@ impl ShownChange {
     pub fn of(change: Change, read: &Reader<'_>) -> ShownChange {
         let passed = change.evals.iter().all(|eval| eval.status == EvalStatus::Passed);
         let run = !change.evals.is_empty();
+        let (state, is_open) = (read.change_state(&change), change.state.is_open());
         let review = |review: crate::store::changes::Review| ShownReview {
+            counts: !is_open || read.counts(&review),
             by: review.by,
             verdict: review.verdict,
             note: review.note,
@@ -109,7 +114,7 @@ impl ShownChange {
             id: change.id,
             target: change.target,
             target_id: change.target_id,
-            state: change.state,
+            state,
             author: change.author,
             on_behalf_of: change.behalf,
             reason: change.reason,

@@ -22,7 +22,7 @@ use crate::policy::{Snapshot, is_own};
 use crate::types::impact::{Decision, grouped};
 
 /// Questions that one search may put to both sides: a few seconds.
-pub const MOST: usize = 60_000;
+pub const MOST: usize = 120_000;
 /// Questions at a time.
 const CHUNK: usize = 512;
 
@@ -95,10 +95,16 @@ pub fn search(sides: &Sides<'_>, stage: &(dyn Stage + Sync), most: usize) -> Sem
         found.pairs.extend(own.pairs);
     }
     let changed = found.changed().count();
-    found.told = match (changed, found.questions) {
-        (0, 0) if differing == 0 => "the policies of every operation are the same".to_owned(),
-        (0, asked) => format!("no difference found in {} questions", grouped(asked as u64)),
-        (_, asked) => format!("differences found in {} questions", grouped(asked as u64)),
+    let asked = grouped(found.questions as u64);
+    let rest = match found.cut.len() {
+        0 => String::new(),
+        1 => "; not all were asked about 1 operation".to_owned(),
+        cut => format!("; not all were asked about {cut} operations"),
+    };
+    found.told = match changed {
+        0 if differing == 0 => "the policies of every operation are the same".to_owned(),
+        0 => format!("no difference found in {asked} questions{rest}"),
+        _ => format!("differences found in {asked} questions{rest}"),
     };
     found
 }
@@ -186,51 +192,62 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Whether everything was asked.
+    /// Whether everything was asked. Where there is more than may be asked, half is asked of everybody, the rest of whom and what
+    /// the policies name, each with a share; nothing takes the place of the cases of the tests.
     fn run(&mut self, files: &[TestFixture]) -> bool {
         let asking = self.asking;
         let (before, after) = (self.sides.before.snapshot.collections(), self.sides.after.snapshot.collections());
         let collections: Collections =
             before.iter().chain(&**after).map(|(name, of)| (name.clone(), Arc::clone(of))).collect();
-        for scene in scenes(&asking.named, &asking.goals, &collections) {
-            if !self.scene(&scene) {
-                return false;
-            }
+        let about = |case: &&Case| case.op == asking.operation;
+        let cases = |file: &TestFixture| -> Vec<Case> { file.cases.iter().filter(about).cloned().collect() };
+        let told: usize = files.iter().map(|file| file.cases.iter().filter(about).count()).sum();
+        let scenes = scenes(&asking.named, &asking.goals, &collections);
+        let mut whole = true;
+        for (number, scene) in scenes.iter().enumerate() {
+            let left = self.left.saturating_sub(told);
+            let share = match (number, scenes.len() - number) {
+                (_, 1) => left,
+                (0, _) => left / 2,
+                (_, more) => left / more,
+            };
+            whole &= self.scene(scene, share);
         }
-        for file in files {
-            let about = |case: &&Case| case.op == asking.operation;
-            let cases: Vec<Case> = file.cases.iter().filter(about).cloned().collect();
-            if !self.ask(&file.fixture, cases) {
-                return false;
-            }
-        }
-        true
+        files.iter().fold(whole, |whole, file| self.ask(&file.fixture, cases(file)) && whole)
     }
 
-    /// Everybody about everything, around by around: what is plainest is asked first.
-    fn scene(&mut self, scene: &Scene) -> bool {
+    /// Everybody about everything, around by around, in at most so many questions: what is plainest is asked first. Where that is
+    /// too much, each group of them has half of what the one before left.
+    fn scene(&mut self, scene: &Scene, most: usize) -> bool {
         let asking = self.asking;
         let switch = asking.resources.contains("Ok::KillSwitch");
+        let told = |asker: &str, target: &str| {
+            scene.only.is_empty() || scene.only.contains(asker) || scene.only.contains(target)
+        };
         let askers: Vec<String> = scene.askers().into_iter().filter(|asker| asking.is_principal(asker)).collect();
-        for around in asking.arounds(switch) {
-            let mut cases = Vec::new();
-            for asker in &askers {
-                for kind in &asking.resources {
-                    let targets = scene.targets(asker, kind).into_iter();
-                    let told = targets.filter(|target| {
-                        scene.only.is_empty() || scene.only.contains(asker) || scene.only.contains(target)
-                    });
-                    cases.extend(told.map(|target| self.case(asker, target, &around)));
+        let of = |asker: &String| -> Vec<(String, String)> {
+            let targets = asking.resources.iter().flat_map(|kind| scene.targets(asker, kind));
+            targets.filter(|target| told(asker, target)).map(|target| (asker.clone(), target)).collect()
+        };
+        let pairs: Vec<(String, String)> = askers.iter().flat_map(of).collect();
+        let (mut left, mut whole) = (most, true);
+        let groups = asking.arounds(switch);
+        for (number, group) in groups.iter().enumerate() {
+            let mut share = if number + 1 == groups.len() { left } else { left / 2 };
+            for (number, around) in group.iter().enumerate() {
+                let asked = pairs.len().min(share / (group.len() - number));
+                (left, share) = (left - asked, share - asked);
+                whole &= asked == pairs.len();
+                // As many of the first as of the last, where not all can be asked.
+                let chosen: Vec<&(String, String)> =
+                    (0..asked).filter_map(|at| pairs.get(at * pairs.len() / asked)).collect();
+                for some in chosen.chunks(CHUNK) {
+                    let cases = some.iter().map(|(asker, target)| self.case(asker, target.clone(), around)).collect();
+                    self.ask(&scene.fixture, cases);
                 }
-                if cases.len() >= CHUNK && !self.ask(&scene.fixture, std::mem::take(&mut cases)) {
-                    return false;
-                }
-            }
-            if !self.ask(&scene.fixture, cases) {
-                return false;
             }
         }
-        true
+        whole
     }
 
     fn case(&self, asker: &str, target: String, around: &Around) -> Case {
@@ -288,14 +305,13 @@ impl Search<'_> {
 }
 
 impl Asking {
-    /// What can be the case around a question; the plainest first, then what the policies that differ look for.
-    fn arounds(&self, switch: bool) -> Vec<Around> {
-        let mut all = arounds(&self.looks, &self.named, &self.inputs, switch);
+    /// What can be the case around a question: nothing in particular, what the policies that differ look for, all else.
+    fn arounds(&self, switch: bool) -> [Vec<Around>; 3] {
+        let mut plain = arounds(&self.looks, &self.named, &self.inputs, switch);
+        let others = plain.split_off(1.min(plain.len()));
         let mut seen = BTreeSet::new();
         let aimed = self.goals.iter().filter_map(aimed).filter(|around| seen.insert(format!("{around:?}")));
-        let aimed: Vec<Around> = aimed.collect();
-        all.splice(1..1, aimed);
-        all
+        [plain, aimed.collect(), others]
     }
 
     fn is_principal(&self, asker: &str) -> bool {

@@ -62,8 +62,21 @@ export default defineConfig({
     target,
     chunkSizeWarningLimit: 700,
     modulePreload: { polyfill: false },
-    // What nearly every page shares is one file: a slow machine takes longer for many small ones.
-    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'base', minShareCount: 24 }] } } },
+    cssCodeSplit: false,
+    rolldownOptions: {
+      output: {
+        // A group is called by all that share it, which says nothing.
+        chunkFileNames: ({ name }) => `assets/${name.replace(/~.*/, '')}-[hash].js`,
+        // A slow machine takes longer for many small files: what every page is made of is one, and what several pages share another.
+        codeSplitting: {
+          groups: [
+            { name: 'base', tags: ['$initial'], priority: 1 },
+            { name: 'shared', minShareCount: 12 },
+            { name: 'some', minShareCount: 3, entriesAware: true, entriesAwareMergeThreshold: 30_000 },
+          ],
+        },
+      },
+    },
   },
   server: { proxy: { '/api': proxied, '/v1': proxied } },
 });

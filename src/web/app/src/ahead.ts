@@ -23,12 +23,12 @@ export const NEWS = 30;
 /** A read that a page begins with: the operation that it is, and its address. */
 export type Read = readonly [operation: string, address: string];
 
-/** What the frame around every page shows. */
-const FRAME: Read[] = [
+/** What the frame around every page shows to `actor`. */
+const frame = (actor: string): Read[] => [
   ['actor.list', `/api/actors?limit=${MOST}`],
   ['event.list', `/api/events?limit=${LIVE}`],
   ['approval.list', `/api/approvals?status=pending&mine=true&limit=${PAGE}`],
-  ['task.list', `/api/tasks?limit=${MOST}`],
+  ['task.list', `/api/tasks?owner=${encodeURIComponent(actor)}&limit=${MOST}`],
   ['run.list', `/api/runs?limit=${MOST}`],
   ['company.read', '/api/company'],
   ['kill.list', '/api/kill'],
@@ -45,6 +45,7 @@ const PAGES: Record<string, Read[]> = {
   ],
   '/log': [['event.list', `/api/events?limit=${NEWEST}`]],
   '/policy': [['policy.export', '/api/policy/export']],
+  '/tasks': [['task.list', `/api/tasks?limit=${MOST}`]],
 };
 
 type Where = Pick<Location, 'pathname' | 'search'>;
@@ -52,8 +53,8 @@ type Where = Pick<Location, 'pathname' | 'search'>;
 /** A log with filters begins with other events than the newest. */
 export const isFiltered = ({ pathname, search }: Where) => pathname === '/log' && search !== '';
 
-/** What a page begins with, what it is for first. */
-export const readsOf = (page: Where): Read[] => [...(isFiltered(page) ? [] : (PAGES[page.pathname] ?? [])), ...FRAME];
+/** What a page begins with for `actor`, what it is for first. */
+export const readsOf = (page: Where, actor: string): Read[] => [...(isFiltered(page) ? [] : (PAGES[page.pathname] ?? [])), ...frame(actor)];
 
 declare global {
   /** The answers that are on their way. The first script and the program are built apart: the page itself hands these on. */
@@ -77,8 +78,9 @@ export function askAhead(token: string, page: Where) {
   ask(token, 'GET', '/api/me');
   const cans = ask(token, 'POST', '/api/policy/explain', '{}').then((answer) => (answer.ok ? (answer.clone().json() as Promise<AllExplained>) : undefined));
   cans.then((told) => {
-    const may = new Set(told?.operations.filter(({ decision }) => decision !== 'deny').map(({ operation }) => operation));
-    for (const [operation, address] of readsOf(page)) if (may.has(operation)) void ask(token, 'GET', address);
+    if (!told) return;
+    const may = new Set(told.operations.filter(({ decision }) => decision !== 'deny').map(({ operation }) => operation));
+    for (const [operation, address] of readsOf(page, told.actor)) if (may.has(operation)) void ask(token, 'GET', address);
   }, () => undefined);
 }
 

@@ -5,13 +5,14 @@ import { readFirst } from './begin';
 import { begin } from './session';
 
 const PAGES = ['/', '/log', '/policy', '/tasks'];
-const operations = [...new Set(PAGES.flatMap((pathname) => readsOf({ pathname, search: '' })).map(([operation]) => operation))];
+const operations = [...new Set(PAGES.flatMap((pathname) => readsOf({ pathname, search: '' }, 'ana')).map(([operation]) => operation))];
 
 const asked: string[] = [];
 const server = (decision: string) => (of: string | Request, { method = 'GET' }: RequestInit = {}) => {
   const [verb, address] = typeof of === 'string' ? [method, of] : [of.method, of.url.replace(window.location.origin, '')];
   asked.push(`${verb} ${address}`);
-  if (address === '/api/policy/explain') return Promise.resolve(Response.json({ operations: operations.map((operation) => ({ operation, decision, reason: 'so' })) }));
+  if (address === '/api/policy/explain') return Promise.resolve(Response.json({ actor: 'ana', operations: operations.map((operation) => ({ operation, decision, reason: 'so' })) }));
+  if (address === '/api/me') return Promise.resolve(Response.json({ id: 'ana' }));
   if (address.startsWith('/api/events')) return Promise.resolve(Response.json({ events: [], last_seq: 0 }));
   return Promise.resolve(address === '/api/audit/key' ? new Response('key') : Response.json([]));
 };
@@ -32,7 +33,7 @@ it.each(PAGES)('%s takes each answer that was asked ahead, and asks for none of 
   vi.stubGlobal('fetch', server('allow'));
   const page = { pathname, search: pathname === '/policy' ? '?file=a.cedar' : '' };
   askAhead('ok_x', page);
-  await vi.waitFor(() => expect(asked).toHaveLength(2 + readsOf(page).length));
+  await vi.waitFor(() => expect(asked).toHaveLength(2 + readsOf(page, 'ana').length));
   await readFirst(page);
   expect(asked.toSorted()).toEqual([...new Set(asked)].toSorted());
   expect([...(globalThis.okAsked?.keys() ?? [])]).toEqual([]);

@@ -4,7 +4,7 @@ import { isFiltered, NEWS } from './ahead';
 import { inboxListOptions, killListOptions, policyExportOptions, policyReadOptions, queries } from './api';
 import { poll } from './live';
 import { newestOptions } from './pages/log/useLog';
-import { runsOptions, tasksOptions } from './pages/work/useWork';
+import { ownedOptions, runsOptions, tasksOptions } from './pages/work/useWork';
 import { actorsOptions } from './parts/Actor';
 import { cansOptions } from './parts/guard';
 import { headOptions } from './proof/useHead';
@@ -16,7 +16,6 @@ const FRAME: Reading[] = [
   ['actor.list', () => queries.prefetchQuery(actorsOptions())],
   ['event.list', poll],
   ['approval.list', () => queries.prefetchInfiniteQuery(approvalsOptions('mine'))],
-  ['task.list', () => queries.prefetchQuery(tasksOptions())],
   ['run.list', () => queries.prefetchQuery(runsOptions())],
   ['company.read', () => queries.prefetchQuery(companyOptions())],
   ['kill.list', () => queries.prefetchQuery(killListOptions())],
@@ -31,12 +30,15 @@ const PAGES: Record<string, Reading[]> = {
   ],
   '/log': [['event.list', () => queries.prefetchQuery(newestOptions({}))]],
   '/policy': [['policy.export', () => queries.prefetchQuery(policyExportOptions())]],
+  '/tasks': [['task.list', () => queries.prefetchQuery(tasksOptions())]],
 };
+
+const owned = (me: string | undefined): Reading => ['task.list', async () => me && queries.prefetchQuery(ownedOptions(me))];
 
 /** Reads what `page` begins with, as far as the reader may. The addresses are those that were asked ahead. */
 export async function readFirst(page: Pick<Location, 'pathname' | 'search'>) {
-  const [, cans] = await Promise.all([queries.prefetchQuery(meOptions()), queries.fetchQuery(cansOptions()).catch(() => undefined)]);
+  const [me, cans] = await Promise.all([queries.fetchQuery(meOptions()).catch(() => undefined), queries.fetchQuery(cansOptions()).catch(() => undefined)]);
   const may = (operation: string) => (cans?.get(operation)?.decision ?? 'deny') !== 'deny';
-  const first = [...(isFiltered(page) ? [] : (PAGES[page.pathname] ?? [])), ...FRAME];
+  const first = [...(isFiltered(page) ? [] : (PAGES[page.pathname] ?? [])), ...FRAME, owned(me?.id)];
   await Promise.allSettled(first.filter(([operation]) => may(operation)).map(([, read]) => read()));
 }

@@ -78,9 +78,6 @@ function Answer({ approval, next }: { approval: ShownApproval; next?: () => void
         ref={field}
         label="Note"
         description="the requester and the log keep it"
-        autosize
-        minRows={1}
-        maxRows={8}
         maxLength={1000}
         value={note}
         onChange={(event) => setNote(event.currentTarget.value)}

@@ -92,7 +92,7 @@ function Ask({ search, go }: { search: ExplainSearch; go: (next: ExplainSearch) 
       {!isWho && isMore && (
         <div className={css.more}>
           <TextInput label="as of" placeholder="now; a time, or an event’s number" value={asked.at ?? ''} onChange={(event) => set({ at: event.currentTarget.value })} />
-          <JsonInput label="with the input" placeholder='{"tier": "trusted"}' autosize minRows={1} value={asked.input ?? ''} onChange={(input) => set({ input })} validationError="this is not JSON" />
+          <JsonInput label="with the input" placeholder='{"tier": "trusted"}' value={asked.input ?? ''} onChange={(input) => set({ input })} validationError="this is not JSON" />
         </div>
       )}
       {!isWho && !isMore && (

@@ -90,7 +90,7 @@ function Release({ scope, isOpen, close }: { scope: string; isOpen: boolean; clo
   };
   return (
     <FormDialog title={`Release ${scope}`} isOpen={isOpen} close={close} submit={submit} action="Release" busy={busy} disabled={!reason.trim()}>
-      <Textarea label="Why is it safe again?" value={reason} onChange={(event) => setReason(event.currentTarget.value)} required autosize minRows={2} data-autofocus />
+      <Textarea label="Why is it safe again?" value={reason} onChange={(event) => setReason(event.currentTarget.value)} required data-autofocus />
     </FormDialog>
   );
 }
@@ -144,7 +144,7 @@ function Engage() {
       {kind === 'tool' && <TextInput label="Which tool" placeholder="its name" value={id} onChange={(event) => setId(event.currentTarget.value)} required />}
       {kind === 'global' && <p className={parts.dim}>Everybody’s operations are refused until it is released. Those who may release it still can.</p>}
       {stopsMe && !isDenied && <p role="alert">This stops you, too: an admin whom it does not stop has to release it.</p>}
-      <Textarea label="Why" description="everybody who is stopped reads it" value={reason} onChange={(event) => setReason(event.currentTarget.value)} autosize minRows={2} required />
+      <Textarea label="Why" description="everybody who is stopped reads it" value={reason} onChange={(event) => setReason(event.currentTarget.value)} required />
       {isDenied && <p role="alert" style={{ color: 'var(--deny)' }}>You may not: {sentence(new Error(may.reason))}</p>}
       <Button type="submit" color="red" loading={busy} disabled={!scope || !reason.trim() || isDenied} leftSection={<Icon name="power" />}>
         Stop {kind === 'global' ? 'everything' : ''}

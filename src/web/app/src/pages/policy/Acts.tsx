@@ -29,7 +29,7 @@ export function Acts({ change }: { change: ShownChange }) {
         )}
         {!isAuthor && (
           <>
-            <Textarea label="Note" autosize minRows={1} value={note} onChange={(event) => setNote(event.currentTarget.value)} />
+            <Textarea label="Note" value={note} onChange={(event) => setNote(event.currentTarget.value)} />
             <Do op="change.review" target={id} loading={busy} onClick={() => void act((headers) => changeReview({ ...path, headers, body: { verdict: 'approve', ...noted } }), 'Approved')} variant={change.evals.run ? 'filled' : 'default'}>
               Approve
             </Do>

@@ -84,7 +84,7 @@ export function stepsOf(change: ShownChange): [string, At][] {
   const { state, evals, reviews, canary } = change;
   const isEnded = ['rejected', 'withdrawn', 'superseded'].includes(state);
   const isIn = state === 'promoted' || state === 'rolled_back';
-  const isReviewed = isIn || reviews.some(({ verdict }) => verdict === 'approve');
+  const isReviewed = isIn || reviews.some(({ verdict, counts }) => verdict === 'approve' && counts);
   const steps: [string, At][] = [
     ['Proposed', 'done'],
     ['Tests', evals.run ? (evals.passed ? 'done' : 'failed') : 'open'],

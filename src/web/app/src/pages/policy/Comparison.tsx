@@ -63,7 +63,7 @@ function Answers({ semantic, terms }: { semantic: Semantic; terms: Term[] }) {
   return (
     <Card flush title="Answers" aside={<span className={parts.dim}>{semantic.questions.toLocaleString()} questions asked on both sides</span>}>
       {moved.length + terms.length === 0 && (
-        <Empty icon="check" title="No answer differs">
+        <Empty icon={semantic.cut.length > 0 ? 'alert' : 'check'} title={semantic.cut.length > 0 ? 'No difference was found, but not all was asked' : 'No answer differs'}>
           {semantic.told}
         </Empty>
       )}

@@ -70,9 +70,6 @@ function Form({ agents }: { agents: Askable[] }) {
       <Textarea
         ref={field}
         label="What is it to do?"
-        autosize
-        minRows={3}
-        maxRows={14}
         required
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}

@@ -41,7 +41,7 @@ export function NewTask({ isOpen, close }: { isOpen: boolean; close: () => void 
   return (
     <FormDialog title="New task" isOpen={isOpen} close={close} submit={submit} action="Create" busy={busy} disabled={!fields.title.trim()}>
       <TextInput label="Title" description="the log keeps it for good: what is personal belongs into the goal" maxLength={200} required value={fields.title} onChange={(event) => set({ title: event.currentTarget.value })} data-autofocus />
-      <Textarea label="Goal" autosize minRows={2} maxRows={8} value={fields.goal} onChange={(event) => set({ goal: event.currentTarget.value })} />
+      <Textarea label="Goal" value={fields.goal} onChange={(event) => set({ goal: event.currentTarget.value })} />
       <Select label="Owner" placeholder="Nobody yet" data={owners} searchable clearable limit={100} value={fields.owner || null} onChange={(owner) => set({ owner: owner ?? '' })} />
       <div className={css.pair}>
         <Select label="Priority" data={PRIORITIES} allowDeselect={false} value={fields.priority} onChange={(priority) => set({ priority: (priority as Priority) ?? 'normal' })} />

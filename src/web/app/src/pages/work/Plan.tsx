@@ -14,9 +14,6 @@ export function PlanField({ value, set }: { value: string; set: (plan: string) =
     <Textarea
       label="Plan"
       description="YAML: what the agent does step by step, in place of a model"
-      autosize
-      minRows={4}
-      maxRows={20}
       value={value}
       spellCheck={false}
       classNames={{ input: css.code }}

@@ -205,7 +205,7 @@ function Assign({ task }: { task: WholeTask }) {
       </Do>
       <FormDialog title="Assign this task" isOpen={isOpen} close={() => setOpen(false)} submit={submit} action="Assign" busy={busy} disabled={!to}>
         <Select label="To" data={owners} searchable limit={100} required value={to || null} onChange={(value) => setTo(value ?? '')} data-autofocus />
-        <Textarea label="What they should know" autosize minRows={2} value={note} onChange={(event) => setNote(event.currentTarget.value)} />
+        <Textarea label="What they should know" value={note} onChange={(event) => setNote(event.currentTarget.value)} />
       </FormDialog>
     </>
   );
@@ -265,7 +265,7 @@ function Complete({ task }: { task: WholeTask }) {
             { value: 'cancelled', label: 'It was given up' },
           ]}
         />
-        <Textarea label="What came of it" autosize minRows={2} value={result} onChange={(event) => setResult(event.currentTarget.value)} data-autofocus />
+        <Textarea label="What came of it" value={result} onChange={(event) => setResult(event.currentTarget.value)} data-autofocus />
       </FormDialog>
     </>
   );

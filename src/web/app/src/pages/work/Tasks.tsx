@@ -89,7 +89,8 @@ export function Tasks() {
   );
 }
 
-/** So many of those that are closed stand on the board. */
+/** So many stand in a column of the board, of those that are closed fewer. */
+const CARDS = 50;
 const CLOSED = 20;
 
 function Board({ list }: { list: ShownTask[] }) {
@@ -99,7 +100,7 @@ function Board({ list }: { list: ShownTask[] }) {
       {COLUMNS.map(({ title, of }) => {
         const here = list.filter((task) => of.includes(task.status));
         const isLast = title === 'Closed';
-        const shown = isLast ? here.sort((a, b) => (b.closed_at ?? '').localeCompare(a.closed_at ?? '')).slice(0, CLOSED) : here;
+        const shown = isLast ? here.sort((a, b) => (b.closed_at ?? '').localeCompare(a.closed_at ?? '')).slice(0, CLOSED) : here.slice(0, CARDS);
         return (
           <section key={title} className={css.lane} aria-label={title} data-empty={here.length === 0 || undefined}>
             <h2>

@@ -172,9 +172,6 @@ function Answer({ run, step }: { run: WholeRun; step: number }) {
         ref={field}
         aria-label="Your answer"
         placeholder="Your answer"
-        autosize
-        minRows={2}
-        maxRows={12}
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
         onKeyDown={(event) => {

@@ -9,6 +9,8 @@ import { asks, firstLine, isOver, isTodo, sooner } from './words';
 
 export const runsOptions = () => runListOptions({ query: { limit: MOST } });
 export const tasksOptions = () => taskListOptions({ query: { limit: MOST } });
+/** Tasks of somebody's own. */
+export const ownedOptions = (owner: string) => taskListOptions({ query: { owner, limit: MOST } });
 export const useRuns = () => useGuarded('run.list', runsOptions());
 export const useTasks = () => useGuarded('task.list', tasksOptions());
 
@@ -18,7 +20,7 @@ export type Mine = { questions: ShownRun[]; held: ShownRun[]; todo: ShownTask[] 
 export function useMine(): Mine {
   const me = useMe()?.id;
   const runs = useRuns().data ?? [];
-  const tasks = useTasks().data ?? [];
+  const tasks = useGuarded('task.list', { ...ownedOptions(me ?? ''), enabled: !!me }).data ?? [];
   return {
     questions: runs.filter((run) => asks(run, me)),
     held: runs.filter((run) => run.asker === me && run.status === 'held' && !isOver(run.status)),
