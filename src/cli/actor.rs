@@ -16,7 +16,7 @@ use crate::operations::definition::Written;
 use crate::operations::hire::{Hire, Hired, Hiring};
 use crate::operations::joining::NewActor;
 use crate::operations::offboard::{Left, Offboard};
-use crate::operations::standing::Update;
+use crate::operations::standing::{Update, Updated};
 use crate::store::actors::Actor;
 use crate::types::actor::{ActorKind, Role, Trust};
 use crate::types::definition::MAX_BYTES;
@@ -53,7 +53,7 @@ pub const COMMANDS: Commands = &[&group(
             .command("set")
             .help("Change a person's role, anybody's team or name, or a team's lead")
             .example("ok actor set max --role lead --team team:ops")
-            .fields(FIELDS).sparing(of_other_kinds),
+            .fields(SET).sparing(of_other_kinds),
         &change::<SetTrust>().command("trust").help("Set an agent's trust tier").fields(FIELDS).sparing(of_other_kinds),
         &change::<Offboard>()
             .command("offboard")
@@ -66,6 +66,11 @@ pub const COMMANDS: Commands = &[&group(
             )),
     ],
 )];
+
+const SET: Columns<Updated> = columns!(
+    Updated; actor.id, actor.kind, actor.name, actor.role, actor.team, actor.lead, actor.owner, actor.skills, actor.trust,
+    actor.status, actor.created_at, issued_revoked
+);
 
 const FIELDS: Columns<Actor> =
     columns!(Actor; id, kind, name, role, team, lead, owner, skills, trust, status, created_at);

@@ -16,6 +16,7 @@ mod policies;
 mod sight;
 mod tokens;
 pub mod veil;
+mod voices;
 mod webhooks;
 mod work;
 

@@ -2,14 +2,13 @@
 //! webhooks and open tasks go to the successor; an agent for whom nobody answers any more is stopped by a kill switch. A team leaves when
 //! nobody is in it any more.
 
-use std::collections::BTreeSet;
 use std::ops::Not;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::standing::stays_governed;
-use super::token::{self, MOST_ISSUED};
+use super::token;
 use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
 use crate::operations::actor::{ACTOR, TEAM};
 use crate::store::actors::events::{ActorOffboarded, LeadChanged, OwnerChanged};
@@ -126,15 +125,7 @@ impl Change for Offboard {
         let tokens = read.live_tokens_of(&actor.id)?;
         let requests = read.open_requests_of(&actor.id)?;
         let tokens_revoked = token::end_all(&tokens, draft)?;
-        let is_by_theirs = read.caller().issuer.as_ref() == Some(&actor.id);
-        if is_by_theirs && !input.keep_issued {
-            let message = format!(
-                "the token that you call with was issued by {} and would end with them: call with another, or keep them with `keep_issued`",
-                actor.id
-            );
-            return Err(Refusal::conflict(message).into());
-        }
-        let issued_revoked = if input.keep_issued { Vec::new() } else { revoke_issued(&actor.id, draft)? };
+        let issued_revoked = token::end_issued(&actor.id, input.keep_issued, &|_| false, &permit, draft)?;
         for id in &requests {
             draft.record(ApprovalCancelled { id: Id::stored(id), requester: actor.id.clone() })?;
         }
@@ -207,20 +198,6 @@ fn successor(leaving: &Actor, named: Option<ActorId>, read: &Reader<'_>) -> Resu
 /// What was handed on, and what could not be.
 fn parted<T>(all: Vec<T>, is_handed_on: bool) -> (Vec<T>, Vec<T>) {
     if is_handed_on { (all, Vec::new()) } else { (Vec::new(), all) }
-}
-
-/// Revokes what the leaving actor issued for others. Tells whose tokens these were.
-fn revoke_issued(leaving: &ActorId, draft: &mut Draft<'_>) -> Result<Vec<ActorId>, Stop> {
-    let issued = draft.read().live_tokens_by(leaving, MOST_ISSUED + 1)?;
-    if issued.len() > MOST_ISSUED {
-        let message = format!(
-            "{leaving} issued more than {MOST_ISSUED} tokens for others that are still live: revoke some first, or keep them with `keep_issued`"
-        );
-        return Err(Refusal::conflict(message).into());
-    }
-    token::end_all(&issued, draft)?;
-    let holders: BTreeSet<ActorId> = issued.into_iter().map(|(_, holder)| holder).collect();
-    Ok(holders.into_iter().collect())
 }
 
 fn hand_on_teams(leaving: &Actor, successor: Option<&ActorId>, draft: &mut Draft<'_>) -> Result<Vec<ActorId>, Stop> {

@@ -6,13 +6,14 @@ use clap::ArgGroup;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::given;
 use super::joining::Known;
+use super::{given, token};
 use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, patch};
 use crate::operations::actor::{ACTOR, TEAM, has_not_left};
 use crate::store::actors::Actor;
 use crate::store::actors::events::{ActorRenamed, LeadChanged, OwnerChanged, RoleChanged, TeamChanged};
 use crate::store::event::Event;
+use crate::store::tokens::events::TokenRevoked;
 use crate::types::actor::{ActorKind, Role};
 use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Refusal, Stop};
@@ -62,6 +63,20 @@ pub struct NewStanding {
     #[schemars(with = "ActorId")]
     #[arg(long, value_name = "ID")]
     pub owner: Option<ActorId>,
+    /// Of an admin who is to be one no longer: keep the tokens that they issued for others, which end otherwise.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    #[arg(long, requires = "role")]
+    pub keep_issued: bool,
+}
+
+/// An actor as it is now.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Updated {
+    #[serde(flatten)]
+    pub actor: Actor,
+    /// Whose tokens were revoked because who issued them is an admin no longer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub issued_revoked: Vec<ActorId>,
 }
 
 /// Change what an actor is.
@@ -70,22 +85,30 @@ pub enum Update {}
 impl Change for Update {
     const SPEC: Spec = Spec {
         name: "actor.update",
-        doc: "Change a person's role, anybody's team or name, a team's lead, or an agent's owner.",
+        doc: "Change a person's role, anybody's team or name, a team's lead, or an agent's owner. Tokens that an admin issued \
+              for others, but for their own agents, are revoked once they are an admin no longer, unless `keep_issued` is set.",
         scope: Reach::Full,
         route: patch("/actors/{id}"),
         about: &[&ACTOR, &TEAM],
-        events: &[RoleChanged::KIND, TeamChanged::KIND, ActorRenamed::KIND, LeadChanged::KIND, OwnerChanged::KIND],
+        events: &[
+            RoleChanged::KIND,
+            TeamChanged::KIND,
+            ActorRenamed::KIND,
+            LeadChanged::KIND,
+            OwnerChanged::KIND,
+            TokenRevoked::KIND,
+        ],
     };
-    const SAYS: &'static str = "changes {id}[: role {role}][: team {team}]{no_team?: no team|}[: lead {lead}]{no_lead?: no lead|}[: owner {owner}]";
+    const SAYS: &'static str = "changes {id}[: role {role}][: team {team}]{no_team?: no team|}[: lead {lead}]{no_lead?: no lead|}[: owner {owner}]{keep_issued?, and keeps the tokens that they issued|}";
     type Input = NewStanding;
-    type Output = Actor;
+    type Output = Updated;
 
     fn target(input: &NewStanding, read: &Reader<'_>) -> Result<Target, Stop> {
         read.actor(&input.id)?;
         Ok(Target::Actor(input.id.clone()))
     }
 
-    fn run(_: Permit<Self>, input: NewStanding, draft: &mut Draft<'_>) -> Result<Actor, Stop> {
+    fn run(permit: Permit<Self>, input: NewStanding, draft: &mut Draft<'_>) -> Result<Updated, Stop> {
         let read = draft.read();
         let before = read.actor(&input.id)?.actor.clone();
         has_not_left(&before)?;
@@ -93,10 +116,15 @@ impl Change for Update {
         if !problems.is_empty() {
             return Err(Refusal::invalid(problems).into());
         }
+        let keep = input.keep_issued;
         let after = input.of(&before);
         stays_governed(&after, read)?;
+        let issued_revoked = match before.role == Role::Admin && after.role != Role::Admin {
+            true => token::end_issued(&before.id, keep, &owned_by(&before.id, read), &permit, draft)?,
+            false => Vec::new(),
+        };
         events(&before, &after).into_iter().try_for_each(|event| draft.record(event))?;
-        Ok(after)
+        Ok(Updated { actor: after, issued_revoked })
     }
 }
 
@@ -144,6 +172,11 @@ impl NewStanding {
             ..before.clone()
         }
     }
+}
+
+/// Whether somebody is an agent of this owner, who issues its tokens whatever their role is.
+fn owned_by<'a>(owner: &'a ActorId, read: &'a Reader<'_>) -> impl Fn(&ActorId) -> bool + 'a {
+    move |id| read.card(id).is_some_and(|card| card.actor.owner.as_ref() == Some(owner))
 }
 
 /// What became otherwise; nothing where all is as before.

@@ -82,6 +82,8 @@ pub struct Decided {
     pub verdict: Verdict,
     pub note: String,
     pub at: Time,
+    /// Of the token that it was given with, where that is not who gave it.
+    pub issuer: Option<ActorId>,
 }
 
 const COLUMNS: &str = "id, actor, operation, target, input, resource, channel, kinds, digest, reason, status, \
@@ -116,7 +118,9 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Approval> {
 
 fn with_decisions(conn: &Connection, mut approval: Approval) -> rusqlite::Result<Approval> {
     approval.decisions = conn
-        .prepare_cached("SELECT by, kind, verdict, note, at FROM approval_decision WHERE approval = ? ORDER BY at, by")?
+        .prepare_cached(
+            "SELECT by, kind, verdict, note, at, issuer FROM approval_decision WHERE approval = ? ORDER BY at, by",
+        )?
         .query_map([&approval.id], |row| {
             Ok(Decided {
                 by: parsed(row, 0)?,
@@ -124,6 +128,7 @@ fn with_decisions(conn: &Connection, mut approval: Approval) -> rusqlite::Result
                 verdict: parsed(row, 2)?,
                 note: row.get(3)?,
                 at: Time(row.get(4)?),
+                issuer: parsed_or_null(row, 5)?,
             })
         })?
         .collect::<Result<_, _>>()?;

@@ -58,6 +58,8 @@ pub struct Review {
     pub verdict: ReviewVerdict,
     pub note: String,
     pub at: Time,
+    /// Of the token that it was given with, where that is not who gave it.
+    pub issuer: Option<ActorId>,
 }
 
 impl Change {
@@ -99,9 +101,15 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Change> {
 
 fn with_reviews(conn: &Connection, mut change: Change) -> rusqlite::Result<Change> {
     change.reviews = conn
-        .prepare_cached("SELECT by, verdict, note, at FROM change_review WHERE change = ? ORDER BY seq")?
+        .prepare_cached("SELECT by, verdict, note, at, issuer FROM change_review WHERE change = ? ORDER BY seq")?
         .query_map([&change.id], |row| {
-            Ok(Review { by: parsed(row, 0)?, verdict: parsed(row, 1)?, note: row.get(2)?, at: Time(row.get(3)?) })
+            Ok(Review {
+                by: parsed(row, 0)?,
+                verdict: parsed(row, 1)?,
+                note: row.get(2)?,
+                at: Time(row.get(3)?),
+                issuer: parsed_or_null(row, 4)?,
+            })
         })?
         .collect::<Result<_, _>>()?;
     Ok(change)

@@ -194,3 +194,13 @@ async fn nobody_ends_the_token_that_they_call_with_by_offboarding_its_issuer() {
     assert_eq!(left.status, 200, "{}", left.text());
     assert_eq!(test.get("/me", ben).await.status, 401);
 }
+
+#[tokio::test]
+async fn break_glass_keeps_no_tokens_that_somebody_issued() {
+    let (test, lea, _) = firm().await;
+    let grant = json!({ "scope": ["actor.offboard"], "reason": "the key is stolen" });
+    assert_eq!(test.post("/policy/break-glass", &lea, grant).await.status, 201);
+    let kept = json!({ "reason": "stolen", "keep_issued": true });
+    let kept = test.post("/actors/max/offboard", &lea, kept).await;
+    assert_eq!(kept.error(), "409 conflict keep_issued: break-glass keeps no tokens that somebody issued for others");
+}

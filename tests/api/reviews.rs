@@ -1,4 +1,4 @@
-//! Whose review of a change counts.
+//! Whose word counts: of a review, and of an approval.
 
 use serde_json::json;
 
@@ -53,4 +53,38 @@ async fn a_review_counts_while_who_gave_it_is_there_and_as_they_were() {
     step(&test, &test.admin, &change, "review", json!({ "verdict": "approve" })).await;
     let promoted = step(&test, &ben, &change, "promote", json!({})).await;
     assert_eq!(promoted.status, 200, "{}", promoted.text());
+}
+
+#[tokio::test]
+async fn a_word_given_with_a_token_that_somebody_issued_counts_no_longer_than_they() {
+    let mut policies = ok::policy::Bundle::built_in();
+    policies.files.insert("approvals.yaml".into(), "kinds: {admin: {eligible: [{role: admin}], threshold: 2}}".into());
+    let test = Test::with_policies(policies).await;
+    let lea = test.add("lea", "person", json!({ "role": "lead" })).await;
+    test.add("team:ops", "team", json!({ "lead": "lea" })).await;
+    let ben = test.add("ben", "person", json!({ "role": "admin" })).await;
+    test.add("cleo", "person", json!({ "role": "admin" })).await;
+    let mal = test.add("mal", "person", json!({ "role": "admin" })).await;
+    let bens = test.post("/tokens", &mal, json!({ "for": "ben" })).await.json()["token"].as_str().unwrap().to_owned();
+
+    let asked = json!({ "id": "new", "kind": "person", "team": "team:ops" });
+    let asked = test.post("/actors", &lea, asked).await;
+    let path = format!("/approvals/{}", asked.json()["approval"].as_str().unwrap());
+    let approve = json!({ "decision": "approve" });
+    let first = test.post(&path, &bens, approve.clone()).await.json();
+    assert_eq!(first["approvers"][0]["held"], json!(["ben"]), "{first}");
+    let change = propose(&test, &test.admin, &stricter("closed")).await;
+    let reviewed = step(&test, &bens, &change, "review", json!({ "verdict": "approve" })).await.json();
+    assert_eq!(reviewed["reviews"][0]["counts"], json!(true), "{reviewed}");
+
+    assert_eq!(test.post("/kill", &test.admin, json!({ "scope": "actor:mal", "reason": "stolen" })).await.status, 200);
+    let held = test.get(&path, &ben).await.json()["approvers"][0].clone();
+    assert_eq!((&held["held"], &held["any_of"]), (&json!([]), &json!(["ana", "ben", "cleo"])));
+    assert_eq!(test.post(&path, &test.admin, approve.clone()).await.json()["status"], "pending");
+    let compared = test.get(&format!("/changes/{}/diff", change["id"].as_str().unwrap()), &ben).await.json();
+    assert_eq!(compared["change"]["reviews"][0]["counts"], json!(false));
+    // By a token of his own it is his.
+    assert_eq!(test.post(&path, &ben, approve).await.json()["status"], "used");
+    let again = step(&test, &ben, &change, "review", json!({ "verdict": "approve" })).await.json();
+    assert_eq!(again["state"], "approved", "{again}");
 }

@@ -226,10 +226,34 @@ async fn nobody_gets_a_role_back_by_a_token_that_they_issued_for_somebody_else()
     let test = Test::new().await;
     let ben = test.add("ben", "person", json!({ "role": "admin" })).await;
     let kept = test.post("/tokens", &test.admin, json!({ "for": "ben" })).await.json()["token"].clone();
-    let role =
-        async |token: &str, role: &str| test.call("PATCH", "/actors/ana", token, Some(json!({ "role": role }))).await;
+    let role = async |token: &str, role: &str| {
+        let change = json!({ "role": role, "keep_issued": true });
+        test.call("PATCH", "/actors/ana", token, Some(change)).await
+    };
     assert_eq!(role(&ben, "member").await.status, 200);
     let refused = "403 denied policy denied actor.update: who issued this token gets no role by it";
     assert_eq!(role(kept.as_str().unwrap(), "admin").await.error(), refused);
     assert_eq!(role(&ben, "admin").await.status, 200);
+}
+
+#[tokio::test]
+async fn an_admin_who_is_one_no_longer_has_no_power_left_in_what_they_issued_for_others() {
+    for keep in [false, true] {
+        let test = Test::new().await;
+        let eve = test.add("eve", "person", json!({ "role": "admin" })).await;
+        test.add("bot", "agent", json!({ "owner": "eve" })).await;
+        let issue = async |holder: &str| {
+            let issued = test.post("/tokens", &eve, json!({ "for": holder })).await.json();
+            issued["token"].as_str().unwrap().to_owned()
+        };
+        let (anas, bots) = (issue("ana").await, issue("bot").await);
+        let change = json!({ "role": "member", "keep_issued": keep });
+        let demoted = set(&test, &test.admin, "eve", change).await;
+        let revoked = demoted.json()["issued_revoked"].clone();
+        assert_eq!(revoked, if keep { Value::Null } else { json!(["ana"]) }, "{}", demoted.text());
+        let new = json!({ "kind": "person", "id": "x1", "role": "admin" });
+        assert_eq!(test.post("/actors", &anas, new).await.status, if keep { 201 } else { 401 });
+        // Owners issue for their agents whatever their role is.
+        assert_eq!(test.get("/me", &bots).await.status, 200);
+    }
 }

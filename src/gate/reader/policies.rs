@@ -9,13 +9,11 @@ use crate::gate::admit::rate::{self, Left};
 use crate::gate::decide::question;
 use crate::gate::decide::world::World;
 use crate::gate::declare::operation::Spec;
-use crate::gate::declare::resource::Directory as _;
 use crate::gate::declare::target::{Target, Thing};
 use crate::gate::past::canary::Trial;
 use crate::log::read::{self, Filter, Order};
 use crate::policy::{Bundle, Ruling, Snapshot};
-use crate::store::actors::Status;
-use crate::store::changes::{self, Change, Review};
+use crate::store::changes::{self, Change};
 use crate::store::history;
 use crate::store::policies::events::PolicyApplied;
 use crate::store::policies::{self, Applied, PolicySource};
@@ -168,19 +166,6 @@ impl Reader<'_> {
             ChangeState::Approved if !change.is_reviewed(|review| self.counts(review)) => ChangeState::InReview,
             state => state,
         }
-    }
-
-    /// Whether a review still counts: who gave it is there, no kill switch stops them, and they have the role that they had
-    /// then, or are an admin. Where that cannot be read it does not.
-    pub fn counts(&self, review: &Review) -> bool {
-        let Some(card) = self.card(&review.by) else { return false };
-        let has_role = || {
-            let then = self.conn().and_then(|conn| Ok(history::role_at(conn, &review.by, review.at)?));
-            then.is_ok_and(|then| then == Some(card.actor.role))
-        };
-        card.actor.status == Status::Active
-            && !self.world().is_stopped(&review.by)
-            && (card.actor.role == Role::Admin || has_role())
     }
 
     /// How many admins there are beside this actor and beside who answers for it. Those on whose behalf it is count: none of

@@ -77,7 +77,7 @@ impl Change for Decide {
         }
         can_be_decided(&approval, &me, read)?;
         let kind = counts_for(&approval, &me, input.kind.as_deref(), read)?;
-        let (note, at) = (input.note, read.now());
+        let (note, at, issuer) = (input.note, read.now(), read.caller().issuer.clone());
         // Nobody has two voices.
         approval.decisions.retain(|decided| decided.by != me);
         approval.decisions.push(Decided {
@@ -86,6 +86,7 @@ impl Change for Decide {
             verdict: input.decision,
             note: note.clone(),
             at,
+            issuer: issuer.clone(),
         });
         let complete = approval.kinds.iter().all(|kind| is_met(&approval, kind, read));
         approval.status = match input.decision {
@@ -102,6 +103,7 @@ impl Change for Decide {
             verdict: input.decision,
             note,
             outcome: approval.status,
+            issuer,
         })?;
         let outcome = match approval.status {
             ApprovalStatus::Approved => Some(draft.redeem(&approval, &approval.kinds)?),
@@ -136,7 +138,8 @@ fn can_be_decided(approval: &Approval, me: &ActorId, read: &Reader<'_>) -> Resul
     }
     // What a kill switch kept from counting may count again: then whoever has agreed completes it by agreeing once more.
     let is_complete = || approval.kinds.iter().all(|kind| is_met(approval, kind, read));
-    if approval.decisions.iter().any(|decided| decided.by == *me) && !is_complete() {
+    let stands = |decided: &Decided| decided.by == *me && read.is_vouched(decided.issuer.as_ref(), decided.at);
+    if approval.decisions.iter().any(stands) && !is_complete() {
         return Err(Refusal::conflict("you have decided already"));
     }
     frozen_by(approval, read).map_or(Ok(()), |by| Err(Refusal::conflict(frozen(&by, read))))

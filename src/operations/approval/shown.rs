@@ -96,8 +96,9 @@ fn held(approval: &Approval, kind: &str, may: &BTreeSet<ActorId>, read: &Reader<
         // What they agreed to is done.
         false => decided.kind == kind && has_ended,
     };
+    let is_vouched = |decided: &&Decided| has_ended || read.is_vouched(decided.issuer.as_ref(), decided.at);
     let agreed = approval.decisions.iter().filter(|decided| decided.verdict == Verdict::Approve);
-    agreed.filter(counts).map(|decided| decided.by.clone()).collect()
+    agreed.filter(is_vouched).filter(counts).map(|decided| decided.by.clone()).collect()
 }
 
 pub(super) fn is_met(approval: &Approval, kind: &str, read: &Reader<'_>) -> bool {
@@ -113,7 +114,8 @@ pub(super) fn needed_of(approval: &Approval, kind: &str, read: &Reader<'_>) -> N
     let may = read.approvers(kind, approval);
     let held = held(approval, kind, &may, read);
     // Each person decides once.
-    let has_decided = |id: &ActorId| approval.decisions.iter().any(|decided| decided.by == *id);
+    let stands = |decided: &&Decided| read.is_vouched(decided.issuer.as_ref(), decided.at);
+    let has_decided = |id: &ActorId| approval.decisions.iter().filter(stands).any(|decided| decided.by == *id);
     let any_of = may.into_iter().filter(|id| held.contains(id) || !has_decided(id)).collect();
     Needed { kind: kind.to_owned(), threshold: read.approval_rule(kind).threshold, held, any_of }
 }

@@ -47,15 +47,17 @@ impl Change for Review {
 
     fn run(permit: Permit<Self>, input: Said, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
         let mut change = find_open(&input.id, draft.read())?;
+        let issuer = draft.read().caller().issuer.clone();
         note("note", &input.note, usize::from(input.verdict == ReviewVerdict::RequestChanges))?;
         draft.record(ChangeReviewed {
             id: Id::stored(&change.id),
             author: change.author.clone(),
             verdict: input.verdict,
             note: input.note.clone(),
+            issuer: issuer.clone(),
         })?;
         let (by, at) = (permit.actor(), permit.now());
-        change.reviews.push(changes::Review { by, verdict: input.verdict, note: input.note, at });
+        change.reviews.push(changes::Review { by, verdict: input.verdict, note: input.note, at, issuer });
         if change.state != ChangeState::Canary {
             change.state = if change.is_reviewed(|_| true) { ChangeState::Approved } else { ChangeState::InReview };
         }

@@ -1,6 +1,7 @@
 //! API tokens: issued once, listed without their secret, narrowed, revoked.
 
 mod issue;
+mod issued;
 mod resource;
 
 use std::collections::BTreeSet;
@@ -24,6 +25,7 @@ use crate::types::time::Time;
 use issue::scopes;
 pub use issue::{Issue, IssuedToken, NewToken};
 pub(super) use issue::{issue, span};
+pub use issued::end_issued;
 pub use resource::TOKEN;
 use resource::target_of;
 

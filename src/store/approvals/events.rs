@@ -56,6 +56,8 @@ events! {
     /// Somebody approved or rejected.
     ApprovalDecided = "approval_decided" {
         id: Id, requester: ActorId, kind: String, verdict: Verdict, note: String, outcome: ApprovalStatus,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        issuer: Option<ActorId>,
     } about [id, requester] => {
         content: Content::SHOWN, tables: &[APPROVAL, DECISION], memory: Memory::Nothing,
         fold: Some(decided), notify: Notify::AndShow(notify_of_decision), news: None,
@@ -167,10 +169,10 @@ pub(in crate::store) fn forgotten(moment: &Moment<'_>, id: &Id) -> rusqlite::Res
 }
 
 fn decided(event: &ApprovalDecided, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let ApprovalDecided { id, kind, verdict, note, outcome, .. } = event;
-    let sql =
-        "INSERT OR REPLACE INTO approval_decision (approval, by, kind, verdict, note, at) VALUES (?, ?, ?, ?, ?, ?)";
-    let row = params![id.as_str(), moment.by.as_str(), kind, verdict.name(), note, moment.at.0];
+    let ApprovalDecided { id, kind, verdict, note, outcome, issuer, .. } = event;
+    let sql = "INSERT OR REPLACE INTO approval_decision (approval, by, kind, verdict, note, at, issuer) VALUES (?, ?, ?, ?, ?, ?, ?)";
+    let issuer = issuer.as_ref().map(ActorId::as_str);
+    let row = params![id.as_str(), moment.by.as_str(), kind, verdict.name(), note, moment.at.0, issuer];
     moment.conn.prepare_cached(sql)?.execute(row)?;
     if *outcome == ApprovalStatus::Pending { Ok(Touched::Nothing) } else { became(moment, id, *outcome) }
 }

@@ -41,6 +41,8 @@ events! {
     /// Somebody else reviewed a change.
     ChangeReviewed = "change_reviewed" {
         id: Id, author: ActorId, verdict: ReviewVerdict, note: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        issuer: Option<ActorId>,
     } about [id, author] => {
         content: Content::SHOWN, tables: &[CHANGE, REVIEW], memory: Memory::Nothing,
         fold: Some(reviewed),
@@ -164,11 +166,18 @@ fn proposed(event: &ChangeProposed, moment: &Moment<'_>) -> rusqlite::Result<Tou
 
 /// A change under trial stays there; before, its state follows what the reviewers say.
 fn reviewed(event: &ChangeReviewed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let ChangeReviewed { id, verdict, note, .. } = event;
+    let ChangeReviewed { id, verdict, note, issuer, .. } = event;
     moment
         .conn
-        .prepare_cached("INSERT INTO change_review (change, by, verdict, note, at) VALUES (?, ?, ?, ?, ?)")?
-        .execute(params![id.as_str(), moment.by.as_str(), verdict.name(), note, moment.at.0])?;
+        .prepare_cached("INSERT INTO change_review (change, by, verdict, note, at, issuer) VALUES (?, ?, ?, ?, ?, ?)")?
+        .execute(params![
+            id.as_str(),
+            moment.by.as_str(),
+            verdict.name(),
+            note,
+            moment.at.0,
+            issuer.as_ref().map(ActorId::as_str)
+        ])?;
     if let Some(change) = get(moment.conn, id.as_str())?.filter(|change| change.state != ChangeState::Canary) {
         let state = if change.is_reviewed(|_| true) { ChangeState::Approved } else { ChangeState::InReview };
         became(moment, id, state)?;

@@ -80,7 +80,8 @@ CREATE TABLE change_review (
   by      TEXT NOT NULL,
   verdict TEXT NOT NULL,
   note    TEXT NOT NULL,
-  at      INTEGER NOT NULL
+  at      INTEGER NOT NULL,
+  issuer  TEXT                     -- who issued the token that it was given with, where that is not who gave it
 ) STRICT;
 CREATE INDEX change_review_by_change ON change_review (change, seq);
 CREATE TABLE actor (
@@ -164,6 +165,7 @@ CREATE TABLE approval_decision (
   verdict  TEXT NOT NULL,
   note     TEXT NOT NULL,
   at       INTEGER NOT NULL,
+  issuer   TEXT,                   -- who issued the token that it was given with, where that is not who gave it
   PRIMARY KEY (approval, by)
 ) STRICT;
 -- Whom waiting has been told of already.

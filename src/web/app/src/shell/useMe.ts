@@ -13,8 +13,8 @@ export const useKills = () => useGuarded('kill.list', { ...killListOptions(), re
 
 /** Whether somebody may still decide: they are named for a kind that is not complete, and have not decided yet. */
 export function waitsFor(approval: ShownApproval, me: string | undefined): boolean {
-  if (!me || approval.status !== 'pending' || approval.decisions.some(({ by }) => by === me)) return false;
-  return approval.approvers.some((need) => need.held.length < need.threshold && need.any_of.includes(me));
+  if (!me || approval.status !== 'pending') return false;
+  return approval.approvers.some(({ held, threshold, any_of }) => held.length < threshold && any_of.includes(me) && !held.includes(me));
 }
 
 export type Show = 'mine' | 'all' | 'asked';

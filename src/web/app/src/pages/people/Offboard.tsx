@@ -1,4 +1,4 @@
-import { Select, TextInput } from '@mantine/core';
+import { Checkbox, Select, TextInput } from '@mantine/core';
 import { useState, type FormEvent } from 'react';
 import { actorOffboard, approvalListOptions, tokenListOptions, webhookListOptions, type ShownActor } from '../../api';
 import { useActors } from '../../parts/Actor';
@@ -11,8 +11,11 @@ import css from './people.module.css';
 
 const many = (count: number, one: string, more = `${one}s`) => `${count} ${count === 1 ? one : more}`;
 
+/** Whose tokens ended because of who issued them. */
+export const revoked = (holders: readonly string[] | undefined) => (holders?.length ? `; tokens that they issued for ${holders.join(', ')} are revoked` : '');
+
 /** What leaving would end or hand on, as far as the reader can see it. */
-function useConsequences(actor: ShownActor, successor: string, enabled: boolean): string[] {
+function useConsequences(actor: ShownActor, successor: string, keep: boolean, enabled: boolean): string[] {
   const tokens = useGuarded('token.list', { ...tokenListOptions({ query: { actor: actor.id, limit: 1000 } }), enabled });
   const approvals = useGuarded('approval.list', { ...approvalListOptions({ query: { status: 'pending', limit: 1000 } }), enabled });
   const webhooks = useGuarded('webhook.list', { ...webhookListOptions({ query: { limit: 100 } }), enabled });
@@ -27,6 +30,7 @@ function useConsequences(actor: ShownActor, successor: string, enabled: boolean)
   const heir = successor || 'whoever leads their team, or nobody';
   return [
     `${many(live, 'token')} revoked at once`,
+    actor.kind === 'person' ? (keep ? 'tokens that they issued for others stay' : 'tokens that they issued for others revoked, too') : '',
     asked > 0 ? `${many(asked, 'request')} that wait for approval cancelled` : '',
     given > 0 ? `${many(given, 'delegation')} ended, with all that was handed on of them` : '',
     agents > 0 ? `${many(agents, 'agent')} handed on to ${heir}, or stopped` : '',
@@ -39,14 +43,15 @@ export function Offboard({ actor }: { actor: ShownActor }) {
   const [isOpen, setOpen] = useState(false);
   const [reason, setReason] = useState('');
   const [successor, setSuccessor] = useState('');
+  const [keep, setKeep] = useState(false);
   const { all } = useActors();
   const { act, busy } = useAct();
-  const consequences = useConsequences(actor, successor, isOpen);
+  const consequences = useConsequences(actor, successor, keep, isOpen);
   const people = all.filter(({ kind, status, id }) => kind === 'person' && status === 'active' && id !== actor.id).map(({ id, name }) => ({ value: id, label: name || id }));
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    const body = { ...(reason.trim() ? { reason: reason.trim() } : {}), ...(successor ? { successor } : {}) };
-    await act((headers) => actorOffboard({ path: { id: actor.id }, body, headers, throwOnError: true }), `${actor.id} is offboarded`);
+    const body = { ...(reason.trim() ? { reason: reason.trim() } : {}), ...(successor ? { successor } : {}), ...(keep ? { keep_issued: true } : {}) };
+    await act((headers) => actorOffboard({ path: { id: actor.id }, body, headers, throwOnError: true }), ({ issued_revoked }) => `${actor.id} is offboarded${revoked(issued_revoked)}`);
     setOpen(false);
   };
   const verb = actor.kind === 'team' ? 'Remove' : 'Offboard';
@@ -66,6 +71,7 @@ export function Offboard({ actor }: { actor: ShownActor }) {
         </ul>
         <TextInput label="Why" value={reason} onChange={(event) => setReason(event.currentTarget.value)} data-autofocus />
         {actor.kind !== 'team' && <Select label="Successor" description="takes over agents, teams and webhooks" data={people} searchable clearable value={successor || null} onChange={(value) => setSuccessor(value ?? '')} />}
+        {actor.kind === 'person' && <Checkbox label="Keep the tokens that they issued for others" checked={keep} onChange={(event) => setKeep(event.currentTarget.checked)} />}
       </FormDialog>
     </>
   );

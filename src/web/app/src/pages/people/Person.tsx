@@ -13,7 +13,7 @@ import { Shown } from '../../parts/states';
 import { State, Tag } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import { DelegationTable, useDelegations } from './Delegations';
-import { Offboard } from './Offboard';
+import { Offboard, revoked } from './Offboard';
 import css from './people.module.css';
 import parts from '../../parts/parts.module.css';
 import { TokenTable } from './Tokens';
@@ -150,7 +150,7 @@ function Edit({ actor }: { actor: ShownActor }) {
       ...(fields.owner && fields.owner !== actor.owner ? { owner: fields.owner } : {}),
     };
     if (Object.keys(body).length === 0) return setOpen(false);
-    await act((headers) => actorUpdate({ path: { id: actor.id }, body, headers, throwOnError: true }), 'Changed');
+    await act((headers) => actorUpdate({ path: { id: actor.id }, body, headers, throwOnError: true }), ({ issued_revoked }) => `Changed${revoked(issued_revoked)}`);
     setOpen(false);
   };
   return (
@@ -160,7 +160,7 @@ function Edit({ actor }: { actor: ShownActor }) {
       </Do>
       <FormDialog title={`Change ${actor.id}`} isOpen={isOpen} close={() => setOpen(false)} submit={submit} action="Change" busy={busy}>
         <TextInput label="Name" value={fields.name} onChange={(event) => setFields({ ...fields, name: event.currentTarget.value })} />
-        {actor.kind === 'person' && <Select label="Role" data={ROLES} allowDeselect={false} value={fields.role} onChange={(role) => setFields({ ...fields, role: (role as Role) ?? actor.role })} />}
+        {actor.kind === 'person' && <Select label="Role" data={ROLES} allowDeselect={false} value={fields.role} description={actor.role === 'admin' && fields.role !== 'admin' ? 'tokens that they issued for others are revoked' : undefined} onChange={(role) => setFields({ ...fields, role: (role as Role) ?? actor.role })} />}
         <Select label="Team" data={teams} searchable clearable value={fields.team || null} onChange={(team) => setFields({ ...fields, team: team ?? '' })} />
         {isTeam && <Select label="Lead" data={people} searchable clearable value={fields.lead || null} onChange={(lead) => setFields({ ...fields, lead: lead ?? '' })} />}
         {isAgent && <Select label="Owner" data={people} searchable allowDeselect={false} value={fields.owner || null} onChange={(owner) => setFields({ ...fields, owner: owner ?? '' })} />}
