@@ -1,6 +1,5 @@
 //! `ok policy`: asking the gate why, checking policies before they serve, and bringing them into force.
 
-mod ancestry;
 mod apply;
 pub mod break_glass;
 pub mod check;
@@ -8,6 +7,7 @@ pub mod compared;
 mod diff;
 mod explain;
 pub mod export;
+mod git;
 mod given;
 pub mod human;
 pub mod lock;

@@ -49,7 +49,7 @@ pub const COMMANDS: Commands = &[&group(
 
 const FIELDS: Columns<ShownWebhook> = columns!(
     ShownWebhook;
-    id, status, owner, url, events, agents, description, format, both_until, last_delivery
+    id, status, owner, url, events, agents, include_output, description, format, both_until, last_delivery
 );
 const SENT: Columns<ShownDelivery> = columns!(ShownDelivery; id, r#type, state, attempts, http_status, error, next_at);
 
@@ -73,6 +73,9 @@ struct Changes {
     /// What it is for
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
+    /// Whether messages about completed runs hold their output too
+    #[arg(long, value_name = "BOOL")]
+    include_output: Option<bool>,
     /// Send again, from now on
     #[arg(long)]
     enable: bool,
@@ -95,7 +98,7 @@ impl From<Changes> for update::Changes {
             events: new.events,
             description: new.description,
             agents: new.agents.or_else(|| new.everybody.then(Vec::new)),
-            include_output: None,
+            include_output: new.include_output,
             status,
         }
     }

@@ -254,3 +254,35 @@ fn a_job_that_is_late_does_not_undo_what_was_merged_after_its_commit() {
     let apart = shop.place.ana(&format!("policy apply dev/policies --commit {} --reason apart", "ab".repeat(20)));
     assert!(apart.stderr.contains("git does not tell here"), "{apart}");
 }
+
+#[test]
+fn what_is_applied_as_a_commit_is_what_the_commit_has() {
+    let mut shop = Shop::new();
+    put(&shop.place, "dev/policies/tests/all.yaml", CASES);
+    shop.edit("first");
+    shop.merge();
+    let commit = git(&shop.place, "dev", "rev-parse HEAD");
+    let apply = || {
+        let line = format!("policy apply policies --commit {commit} --reason dirty");
+        let mut command = shop.place.command(&line.split(' ').collect::<Vec<_>>());
+        command.current_dir(path(&shop.place, "dev"));
+        command.env("OK_SERVER", format!("http://{}", shop.server.address())).env("OK_TOKEN", &shop.token);
+        super::ran(line.clone(), &command.output().unwrap())
+    };
+    let is_told = |files: &str| {
+        let refused = apply();
+        assert_eq!(refused.code, 1, "{refused}");
+        assert!(refused.stderr.contains(&format!("{commit} has other policies: {files}. Commit what")), "{refused}");
+    };
+    // What is no policy is no matter.
+    put(&shop.place, "dev/policies/README.md", "ours");
+    assert_ne!(apply().code, 1);
+    shop.edit("not committed");
+    is_told("admins.cedar");
+    put(&shop.place, "dev/policies/new.cedar", FOUR_EYES);
+    is_told("admins.cedar, new.cedar");
+    git(&shop.place, "dev", "checkout --quiet policies/admins.cedar");
+    fs::remove_file(path(&shop.place, "dev/policies/new.cedar")).unwrap();
+    fs::remove_file(path(&shop.place, "dev/policies/tests/all.yaml")).unwrap();
+    is_told("tests/all.yaml");
+}

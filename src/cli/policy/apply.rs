@@ -15,7 +15,7 @@ use super::super::{Context, show};
 use super::given::Given;
 use super::lock::PolicyLock;
 use super::rollout::{Outcome, Rollout, last_applied, tell_its_reason};
-use super::{ancestry, compared};
+use super::{compared, git};
 use crate::operations::change::ShownChange;
 use crate::operations::policy::diff::{Candidate, Diff};
 use crate::operations::policy::in_force::{Applied, AppliedVersion, LastApplied, WhichApplied};
@@ -93,6 +93,9 @@ struct Moved {
     way: String,
 }
 
+/// So many files are named.
+const NAMED: usize = 5;
+const COMMIT_FIRST: &str = "Commit what you edited and name that commit, or leave `--commit` out";
 const TAKE_OVER: &str = "Take it over with `ok policy export --dir`, then apply again";
 
 impl Given {
@@ -109,6 +112,7 @@ impl Given {
 
     /// What is in force. A plan is for one company, and what was made from something else is told what came between.
     async fn fits(&self, how: &How, session: &mut Session, context: &Context) -> Result<LastApplied, Failure> {
+        self.is_of_commit(how)?;
         let which = WhichApplied { limit: EARLIER, before: None };
         let applied = query::<Applied>().within(session, context, &which).await??.read()?;
         let plan = self.plan.as_ref().filter(|plan| plan.company != applied.company);
@@ -127,6 +131,21 @@ impl Given {
             }
         }
         Err(Failure::new(format!("{}. {}", moved.why, moved.way)))
+    }
+
+    /// What the log and drift say of a commit is about what the commit has.
+    fn is_of_commit(&self, how: &How) -> Result<(), Failure> {
+        let (Some(dir), Some(commit)) = (&self.dir, &how.commit) else { return Ok(()) };
+        let unlike = git::unlike(dir, commit, &self.bundle.files);
+        let named: Vec<&str> = unlike.iter().take(NAMED).map(String::as_str).collect();
+        match unlike.len().saturating_sub(NAMED) {
+            _ if unlike.is_empty() => Ok(()),
+            0 => Err(Failure::new(format!("{commit} has other policies: {}. {COMMIT_FIRST}", named.join(", ")))),
+            more => Err(Failure::new(format!(
+                "{commit} has other policies: {} and {more} more. {COMMIT_FIRST}",
+                named.join(", ")
+            ))),
+        }
     }
 
     fn moved(&self, how: &How, applied: &LastApplied) -> Option<Moved> {
@@ -185,7 +204,7 @@ fn brought_before(commit: &str, applied: &LastApplied) -> Option<i64> {
 /// The commit in force, where git says that it comes after this one: a job that is late, or runs once more.
 fn overtaken<'a>(dir: Option<&Path>, commit: &str, applied: &'a AppliedVersion) -> Option<&'a str> {
     let in_force = applied.commit.as_deref().filter(|known| !is_same(known, commit))?;
-    match ancestry::comes_before(dir.unwrap_or(Path::new(".")), commit, in_force) {
+    match git::comes_before(dir.unwrap_or(Path::new(".")), commit, in_force) {
         Some(is_older) => is_older.then_some(in_force),
         None => {
             show::note(&format!(

@@ -36,9 +36,9 @@ pub struct NewWebhook {
     #[serde(default)]
     #[arg(long = "agent", value_name = "ID", help = "Only of what this agent does; may be given several times")]
     pub agents: Vec<ActorId>,
-    /// Messages about runs hold their output too.
+    /// Messages about completed runs hold their output too, the first 16,000 characters of it.
     #[serde(default)]
-    #[arg(skip)]
+    #[arg(long, help = "Messages about completed runs hold their output too")]
     pub include_output: bool,
     /// How messages are signed: `v1`, with a shared secret, unless given; or `v1a`, with a key of which it gets the public
     /// half.

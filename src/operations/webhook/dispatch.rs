@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::WEBHOOK;
+use super::body::body;
 use crate::gate::state::vault::Signed;
 use crate::gate::{Permit, Query, Reader, Route, Spec, Target};
 use crate::operations::company::COMPANY;
@@ -91,7 +92,8 @@ impl Query for Dispatch {
 
 fn message(webhook: &Webhook, intent: Intent, stamp: Time, read: &Reader<'_>) -> Result<Message, Stop> {
     let timestamp = stamp.0.div_euclid(1000);
-    let signature = read.webhook_signatures(webhook, &Signed { id: &intent.id, timestamp, body: &intent.body })?;
-    let (id, attempt, body) = (intent.id, intent.attempts.saturating_add(1), intent.body);
+    let body = body(webhook, &intent, read)?;
+    let signature = read.webhook_signatures(webhook, &Signed { id: &intent.id, timestamp, body: &body })?;
+    let (id, attempt) = (intent.id, intent.attempts.saturating_add(1));
     Ok(Message { id, webhook: webhook.id.clone(), attempt, url: webhook.url.clone(), timestamp, signature, body })
 }

@@ -2,6 +2,7 @@
 //! is who is told, and what came of it. To name such a place lets things out of the company, so the policies decide about
 //! its host.
 
+mod body;
 pub mod create;
 pub mod deliveries;
 mod dispatch;

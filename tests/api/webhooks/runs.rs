@@ -38,6 +38,16 @@ async fn the_end_of_a_run_is_told_outside_once_to_whom_may_see_it() {
         },
     });
     assert_eq!(told(&test).await, [completed]);
+    // What came of it, where that is wanted.
+    let wanted = json!({ "url": URL, "events": ["agent.run.completed"], "include_output": true });
+    let (wanted, _) = create(&test, &test.admin, wanted).await;
+    let long = "é".repeat(20_000);
+    asked(&test, &cast.mia, json!([{ "model": { "text": long } }])).await;
+    let mut outputs: Vec<Value> = told(&test).await.iter().map(|body| body["data"]["output"].clone()).collect();
+    outputs.sort_by_key(Value::is_string);
+    assert_eq!(outputs, [Value::Null, json!("é".repeat(16_000))]);
+    let deleted = test.call("DELETE", &format!("/v1/webhooks/{wanted}"), &test.admin, None).await;
+    assert_eq!(deleted.status, 200, "{}", deleted.text());
     let run = asked(&test, &cast.mia, json!([{ "fail": "no paper" }])).await;
     let [failed] = told(&test).await.try_into().unwrap();
     assert_eq!((&failed["type"], &failed["data"]["run_id"]), (&json!("agent.run.failed"), &json!(run)));

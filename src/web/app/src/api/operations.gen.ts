@@ -13,7 +13,7 @@ export const OPERATIONS: Record<string, string> = {
   "actor.offboard": "Offboard a person or an agent: revoke their tokens and delegations, cancel their requests, and hand over their agents, teams, webhooks and open tasks. Tokens that they issued for others are revoked, too, unless `keep_issued` is set. Also removes a team without members.",
   "actor.read": "Show one person, agent or team.",
   "actor.trust": "Set an agent's trust tier.",
-  "actor.update": "Change a person's role, anybody's team or name, a team's lead, or an agent's owner.",
+  "actor.update": "Change a person's role, anybody's team or name, a team's lead, or an agent's owner. Tokens that an admin issued for others, but for their own agents, are revoked once they are an admin no longer, unless `keep_issued` is set.",
   "agent.ask": "Ask an agent to do something: creates a task and starts a run. Asked by a run, the new run is a part of it.",
   "approval.decide": "Approve or reject a request. The decision that completes the approval performs the operation at once.",
   "approval.explain": "Explain an approval: what is requested, why it needs approval, who may decide, and what happens on each outcome.",

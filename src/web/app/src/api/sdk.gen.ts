@@ -155,7 +155,7 @@ export const actorRead = <ThrowOnError extends boolean = false>(options: Options
 });
 
 /**
- * Change a person's role, anybody's team or name, a team's lead, or an agent's owner.
+ * Change a person's role, anybody's team or name, a team's lead, or an agent's owner. Tokens that an admin issued for others, but for their own agents, are revoked once they are an admin no longer, unless `keep_issued` is set.
  */
 export const actorUpdate = <ThrowOnError extends boolean = false>(options: Options<ActorUpdateData, ThrowOnError>) => (options.client ?? client).patch<ActorUpdateResponses, ActorUpdateErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

@@ -518,6 +518,9 @@ export type Changes = {
      * Only of what these agents do; an empty list for everybody's.
      */
     agents?: Array<ActorId> | null;
+    /**
+     * Whether messages about completed runs hold their output, the first 16,000 characters of it.
+     */
     include_output?: boolean | null;
     /**
      * `disabled` stops all messages; `active` goes on with new ones.
@@ -3093,6 +3096,10 @@ export type NewStanding = {
      * Of an agent: the person who answers for it.
      */
     owner?: ActorId;
+    /**
+     * Of an admin who is to be one no longer: keep the tokens that they issued for others, which end otherwise.
+     */
+    keep_issued?: boolean;
 };
 
 /**
@@ -3191,7 +3198,7 @@ export type NewWebhook = {
      */
     agents?: Array<ActorId>;
     /**
-     * Messages about runs hold their output too.
+     * Messages about completed runs hold their output too, the first 16,000 characters of it.
      */
     include_output?: boolean;
     /**
@@ -5075,6 +5082,11 @@ export type ShownReview = {
 export type ShownReview2 = {
     by: ActorId;
     verdict: ReviewVerdict;
+    /**
+     * Whether an approval of theirs still counts: they are there, no kill switch stops them, and they have the role that they
+     * had then, or are an admin. Of a change that has ended, each counts.
+     */
+    counts: boolean;
     note: string;
     at: string;
 };
@@ -5716,6 +5728,40 @@ export type Unsaved = {
      * The `x-next-cursor` of the page before.
      */
     cursor?: string | null;
+};
+
+/**
+ * An actor as it is now.
+ */
+export type Updated = {
+    id: ActorId;
+    kind: ActorKind;
+    name: string;
+    role: Role;
+    /**
+     * The team it belongs to; for a team, the team above it.
+     */
+    team: ActorId | null;
+    /**
+     * For a team: the person who leads it.
+     */
+    lead: ActorId | null;
+    /**
+     * For an agent: the person who answers for it.
+     */
+    owner: ActorId | null;
+    /**
+     * Whether its role is `admin`.
+     */
+    admin: boolean;
+    skills: Array<string>;
+    trust: Trust;
+    status: Status;
+    created_at: string;
+    /**
+     * Whose tokens were revoked because who issued them is an admin no longer.
+     */
+    issued_revoked?: Array<ActorId>;
 };
 
 /**
@@ -7490,6 +7536,10 @@ export type ActorUpdateData = {
          * Of an agent: the person who answers for it.
          */
         owner?: ActorId;
+        /**
+         * Of an admin who is to be one no longer: keep the tokens that they issued for others, which end otherwise.
+         */
+        keep_issued?: boolean;
     };
     headers?: {
         /**
@@ -7572,7 +7622,7 @@ export type ActorUpdateResponses = {
     /**
      * Done
      */
-    200: Actor;
+    200: Updated;
     /**
      * `needs_approval`: it waits for people
      */
@@ -18572,7 +18622,7 @@ export type WebhookCreateData = {
          */
         agents?: Array<ActorId>;
         /**
-         * Messages about runs hold their output too.
+         * Messages about completed runs hold their output too, the first 16,000 characters of it.
          */
         include_output?: boolean;
         /**
@@ -18839,6 +18889,9 @@ export type WebhookUpdateData = {
          * Only of what these agents do; an empty list for everybody's.
          */
         agents?: Array<ActorId> | null;
+        /**
+         * Whether messages about completed runs hold their output, the first 16,000 characters of it.
+         */
         include_output?: boolean | null;
         /**
          * `disabled` stops all messages; `active` goes on with new ones.

@@ -331,7 +331,7 @@ export const actorReadOptions = (options: Options<ActorReadData>) => queryOption
 });
 
 /**
- * Change a person's role, anybody's team or name, a team's lead, or an agent's owner.
+ * Change a person's role, anybody's team or name, a team's lead, or an agent's owner. Tokens that an admin issued for others, but for their own agents, are revoked once they are an admin no longer, unless `keep_issued` is set.
  */
 export const actorUpdateMutation = (options?: Partial<Options<ActorUpdateData>>): UseMutationOptions<ActorUpdateResponse, ActorUpdateError, Options<ActorUpdateData>> => {
     const mutationOptions: UseMutationOptions<ActorUpdateResponse, ActorUpdateError, Options<ActorUpdateData>> = {

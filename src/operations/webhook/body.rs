@@ -1,0 +1,41 @@
+//! What is sent of a message: as it was recorded, and of a completed run its output, where the subscription wants it.
+
+use serde_json::Value;
+
+use crate::gate::Reader;
+use crate::store::outbox::Intent;
+use crate::store::webhooks::Webhook;
+use crate::types::caller::{Caller, Channel, Who};
+use crate::types::canonical;
+use crate::types::json;
+use crate::types::refusal::{Fault, Stop};
+use crate::types::webhook::Topic;
+
+/// So much of an output is sent, in characters; `output_cut` says where that is not all of it.
+const MOST: usize = 16_000;
+
+/// The body of a message, now. The log has no output: it is read when the message is sent, as long as it is kept and the
+/// subscription's owner may read the run.
+pub(super) fn body(webhook: &Webhook, intent: &Intent, read: &Reader<'_>) -> Result<String, Stop> {
+    let recorded = || intent.body.clone();
+    if !webhook.include_output || intent.topic != Topic::RunCompleted.name() {
+        return Ok(recorded());
+    }
+    let mut body: Value = json::read(intent.body.as_bytes()).map_err(|error| Fault::Broken(error.to_string()))?;
+    let Some(run) = body.pointer("/data/run_id").and_then(Value::as_str) else { return Ok(recorded()) };
+    let Some(output) = output(webhook, run, read)? else { return Ok(recorded()) };
+    if let Some(data) = body.get_mut("data").and_then(Value::as_object_mut) {
+        data.insert("output_cut".into(), (output.chars().count() > MOST).into());
+        data.insert("output".into(), output.chars().take(MOST).collect::<String>().into());
+    }
+    Ok(String::from_utf8_lossy(&canonical::to_vec(&body)?).into_owned())
+}
+
+fn output(webhook: &Webhook, run: &str, read: &Reader<'_>) -> Result<Option<String>, Stop> {
+    let owner = Caller::new(Who::Holder(webhook.owner.clone()), Channel::Tick);
+    let Some(run) = read.run(run)?.filter(|run| read.ruling(&owner, "run.read", &read.run_target(run)).is_allowed())
+    else {
+        return Ok(None);
+    };
+    Ok(read.kept(&run.id, "output")?.and_then(|kept| Some(kept.get("text")?.as_str()?.to_owned())))
+}
