@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use reqwest::header::RETRY_AFTER;
+use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, RequestBuilder, Url};
 use serde_json::{Map, Value};
@@ -55,6 +55,15 @@ impl Remote {
         let status = response.status().as_u16();
         let next = response.headers().get("x-next-cursor").and_then(|value| Some(value.to_str().ok()?.to_owned()));
         let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        if kind.is_some_and(|kind| kind.starts_with("text/html")) {
+            let message = format!(
+                "{} answers with a web page and not as the API: is --server ({}) the address of an `ok` server, without a path?",
+                self.base,
+                config::SERVER.variable
+            );
+            return Err(Failure::new(message));
+        }
         let text = response.text().await.map_err(failed)?;
         Ok(answer(status, (next, retry_after), text))
     }

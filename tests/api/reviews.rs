@@ -67,6 +67,9 @@ async fn a_word_given_with_a_token_that_somebody_issued_counts_no_longer_than_th
     let mal = test.add("mal", "person", json!({ "role": "admin" })).await;
     let bens = test.post("/tokens", &mal, json!({ "for": "ben" })).await.json()["token"].as_str().unwrap().to_owned();
 
+    let leas = test.post("/tokens", &mal, json!({ "for": "lea" })).await.json()["token"].as_str().unwrap().to_owned();
+    let other = json!({ "id": "other", "kind": "person", "team": "team:ops" });
+    let other = test.post("/actors", &leas, other).await.json()["approval"].as_str().unwrap().to_owned();
     let asked = json!({ "id": "new", "kind": "person", "team": "team:ops" });
     let asked = test.post("/actors", &lea, asked).await;
     let path = format!("/approvals/{}", asked.json()["approval"].as_str().unwrap());
@@ -83,6 +86,8 @@ async fn a_word_given_with_a_token_that_somebody_issued_counts_no_longer_than_th
     assert_eq!(test.post(&path, &test.admin, approve.clone()).await.json()["status"], "pending");
     let compared = test.get(&format!("/changes/{}/diff", change["id"].as_str().unwrap()), &ben).await.json();
     assert_eq!(compared["change"]["reviews"][0]["counts"], json!(false));
+    let frozen = test.post(&format!("/approvals/{other}"), &ben, approve.clone()).await;
+    assert_eq!(frozen.error(), "409 conflict the kill switch actor:mal freezes it");
     // By a token of his own it is his.
     assert_eq!(test.post(&path, &ben, approve).await.json()["status"], "used");
     let again = step(&test, &ben, &change, "review", json!({ "verdict": "approve" })).await.json();

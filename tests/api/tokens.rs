@@ -220,7 +220,8 @@ async fn what_somebody_issued_for_others_is_revoked_by_admins_alone() {
     let issued = test.post("/tokens", &own, json!({ "for": "ana" })).await;
     let anas = issued.json()["token"].as_str().unwrap().to_owned();
     let all = async |token: &str| test.call("DELETE", "/tokens/ben?issued=true", token, None).await;
-    let demoted = test.call("PATCH", "/actors/ben", &test.admin, Some(json!({ "role": "member" }))).await;
+    let demoted = json!({ "role": "member", "keep_issued": true });
+    let demoted = test.call("PATCH", "/actors/ben", &test.admin, Some(demoted)).await;
     assert_eq!(demoted.status, 200, "{}", demoted.text());
     for token in [&ben, &own] {
         let reason = "403 denied policy denied token.revoke_all: only admins revoke the tokens of others";

@@ -38,3 +38,16 @@ fn a_flag_of_a_command_is_not_taken_for_a_global_one() {
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran}");
     }
 }
+
+#[test]
+fn an_address_that_answers_with_pages_is_told_apart_from_a_server() {
+    let place = Place::with_company();
+    let issued = place.ana("token issue --for ana --format json");
+    let token =
+        serde_json::from_str::<serde_json::Value>(issued.stdout.trim()).unwrap()["token"].as_str().unwrap().to_owned();
+    let server = place.serve();
+    let address = format!("http://{}/company", server.address());
+    let ran = place.ok_with("policy list", &[("OK_SERVER", &address), ("OK_TOKEN", &token)]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{ran}");
+    assert!(ran.stderr.contains(&format!("{address} answers with a web page and not as the API")), "{ran}");
+}

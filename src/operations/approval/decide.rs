@@ -147,6 +147,9 @@ fn can_be_decided(approval: &Approval, me: &ActorId, read: &Reader<'_>) -> Resul
 
 /// The kind that a person's decision counts for: each person counts once in a request.
 fn counts_for(approval: &Approval, me: &ActorId, asked: Option<&str>, read: &Reader<'_>) -> Result<String, Refusal> {
+    if asked.is_some_and(|asked| !approval.kinds.iter().any(|kind| kind == asked)) {
+        return Err(Refusal::field("kind", format!("must be one that it waits for: {}", approval.kinds.join(", "))));
+    }
     let mine: Vec<&String> = approval.kinds.iter().filter(|kind| read.approvers(kind, approval).contains(me)).collect();
     let open = |kind: &&&String| !is_met(approval, kind, read);
     let kind = match asked {

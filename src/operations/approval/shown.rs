@@ -120,14 +120,14 @@ pub(super) fn needed_of(approval: &Approval, kind: &str, read: &Reader<'_>) -> N
     Needed { kind: kind.to_owned(), threshold: read.approval_rule(kind).threshold, held, any_of }
 }
 
-/// The kill switch that keeps a request from being decided, if one does: of whoever asks, of those on whose behalf, or of the
-/// tool that a run would call.
+/// The kill switch that keeps a request from being decided, if one does: of whoever asks, of those on whose behalf, of who issued
+/// the token that it was asked with, or of the tool that a run would call.
 pub(super) fn frozen_by(approval: &Approval, read: &Reader<'_>) -> Option<KillScope> {
     let theirs = || std::iter::once(&approval.actor).chain(&approval.behalf);
     let is_in = |team: &ActorId| theirs().filter_map(|id| read.card(id)).any(|card| card.teams().contains(team));
     let freezes = |scope: &&KillScope| match scope {
         KillScope::Global => true,
-        KillScope::Actor(id) => theirs().any(|one| one == id),
+        KillScope::Actor(id) => theirs().chain(&approval.issuer).any(|one| one == id),
         KillScope::Team(team) => is_in(team),
         KillScope::Tool(tool) => approval.run.is_some() && *tool == approval.operation,
     };

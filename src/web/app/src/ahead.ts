@@ -79,7 +79,7 @@ export function askAhead(token: string, page: Where) {
   const cans = ask(token, 'POST', '/api/policy/explain', '{}').then((answer) => (answer.ok ? (answer.clone().json() as Promise<AllExplained>) : undefined));
   cans.then((told) => {
     if (!told) return;
-    const may = new Set(told.operations.filter(({ decision }) => decision !== 'deny').map(({ operation }) => operation));
+    const may = new Set(told.operations.filter(({ decision }) => decision === 'allow').map(({ operation }) => operation));
     for (const [operation, address] of readsOf(page, told.actor)) if (may.has(operation)) void ask(token, 'GET', address);
   }, () => undefined);
 }

@@ -39,8 +39,8 @@ it.each(PAGES)('%s takes each answer that was asked ahead, and asks for none of 
   expect([...(globalThis.okAsked?.keys() ?? [])]).toEqual([]);
 });
 
-it('reads nothing that would be refused', async () => {
-  vi.stubGlobal('fetch', server('deny'));
+it.each(['deny', 'needs_approval'])('reads nothing that the gate answers with %s', async (decision) => {
+  vi.stubGlobal('fetch', server(decision));
   const page = { pathname: '/', search: '' };
   askAhead('ok_x', page);
   await readFirst(page);

@@ -38,7 +38,7 @@ const owned = (me: string | undefined): Reading => ['task.list', async () => me 
 /** Reads what `page` begins with, as far as the reader may. The addresses are those that were asked ahead. */
 export async function readFirst(page: Pick<Location, 'pathname' | 'search'>) {
   const [me, cans] = await Promise.all([queries.fetchQuery(meOptions()).catch(() => undefined), queries.fetchQuery(cansOptions()).catch(() => undefined)]);
-  const may = (operation: string) => (cans?.get(operation)?.decision ?? 'deny') !== 'deny';
+  const may = (operation: string) => cans?.get(operation)?.decision === 'allow';
   const first = [...(isFiltered(page) ? [] : (PAGES[page.pathname] ?? [])), ...FRAME, owned(me?.id)];
   await Promise.allSettled(first.filter(([operation]) => may(operation)).map(([, read]) => read()));
 }
