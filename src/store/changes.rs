@@ -67,7 +67,7 @@ impl Change {
     pub fn is_reviewed(&self, counts: impl Fn(&Review) -> bool) -> bool {
         let last: BTreeMap<&ActorId, &Review> = self.reviews.iter().map(|review| (&review.by, review)).collect();
         let is_yes = |review: &&Review| review.verdict == ReviewVerdict::Approve;
-        last.values().all(|review| is_yes(review)) && last.values().any(|review| counts(review))
+        last.values().all(is_yes) && last.values().any(|review| counts(review))
     }
 }
 
