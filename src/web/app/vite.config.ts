@@ -25,7 +25,7 @@ function precompress(): Plugin {
 
 const target = 'es2023';
 
-/** Builds the first script as a file of its own, which the page names before all else: it waits for nothing, and the rest for it. */
+/** Builds the first script as a file of its own, which the page names before all else, and which runs the program. */
 function runFirst(): Plugin {
   return {
     name: 'run-first',
@@ -38,10 +38,15 @@ function runFirst(): Plugin {
     },
     transformIndexHtml: {
       order: 'post',
-      handler(_, { bundle = {} }) {
+      handler(html, { bundle = {} }) {
         const file = Object.keys(bundle).find((name) => /first-[^/]*\.js$/.test(name));
         if (!file) throw new Error('the first script was not built');
-        return [{ tag: 'script', attrs: { src: `/${file}` }, injectTo: 'head-prepend' }];
+        const program = /<script type="module"( crossorigin src="[^"]+")[^>]*><\/script>/;
+        if (!program.test(html)) throw new Error('the page does not name the program');
+        return {
+          html: html.replace(program, (_, attributes: string) => `<link rel="modulepreload" id="main"${attributes.replace('src', 'href')} nonce="OK_NONCE">`),
+          tags: [{ tag: 'script', attrs: { src: `/${file}` }, injectTo: 'head-prepend' }],
+        };
       },
     },
   };

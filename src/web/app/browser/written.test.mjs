@@ -49,6 +49,8 @@ test('settings of the company are saved, and what is changed meanwhile is not ov
       approvals: { default_ttl_h: 48 },
       decisions: { record: 'refusals' },
     });
+    // What was saved has been read anew: nothing is to be saved.
+    await page.locator('button[type=submit]:disabled', { hasText: 'Save' }).waitFor();
     // Without a limit: the field is empty, also after it was read anew.
     await page.getByLabel('Agents may spend').fill('');
     const isSaved = (answer) => answer.url().endsWith('/api/company') && answer.request().method() !== 'GET';

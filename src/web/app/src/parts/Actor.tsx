@@ -1,4 +1,4 @@
-import { Link } from '@tanstack/react-router';
+import { Go } from './Go';
 import { createContext, useContext, useMemo, type ReactNode } from 'react';
 import { MOST } from '../ahead';
 import { actorListOptions, type Actor as Record } from '../api';
@@ -59,8 +59,8 @@ export function Actor({ id, plain = false, avatar = true }: { id: string; plain?
   );
   if (plain) return <span className={avatar ? css.actor : css.name}>{inside}</span>;
   return (
-    <Link to="/people/$id" params={{ id }} className={css.actor}>
+    <Go to="/people/$id" params={{ id }} className={css.actor}>
       {inside}
-    </Link>
+    </Go>
   );
 }

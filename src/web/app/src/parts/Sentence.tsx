@@ -1,7 +1,7 @@
 // An event as a sentence. A type that has none here is told by its own name.
 
 import type { ReactNode } from 'react';
-import { Link } from '@tanstack/react-router';
+import { Go } from './Go';
 import type { EventRecord } from '../api';
 import { Actor } from './Actor';
 import css from './parts.module.css';
@@ -14,24 +14,24 @@ const text = (value: unknown) => (typeof value === 'string' ? value : value === 
 const who = (value: unknown) => <Actor id={text(value)} plain avatar={false} />;
 const code = (value: unknown) => <code>{text(value)}</code>;
 const approval = (value: unknown, children: ReactNode) => (
-  <Link to="/approvals/$id" params={{ id: text(value) }}>
+  <Go to="/approvals/$id" params={{ id: text(value) }}>
     {children}
-  </Link>
+  </Go>
 );
 const change = (value: unknown, children: ReactNode = 'a change') => (
-  <Link to="/policy/changes/$id" params={{ id: text(value) }}>
+  <Go to="/policy/changes/$id" params={{ id: text(value) }}>
     {children}
-  </Link>
+  </Go>
 );
 const run = (e: Fields, children: ReactNode = 'a run') => (
-  <Link to="/runs/$id" params={{ id: text(e.id) }}>
+  <Go to="/runs/$id" params={{ id: text(e.id) }}>
     {children}
-  </Link>
+  </Go>
 );
 const task = (e: Fields, children: ReactNode = 'a task') => (
-  <Link to="/tasks/$id" params={{ id: text(e.id) }}>
+  <Go to="/tasks/$id" params={{ id: text(e.id) }}>
     {children}
-  </Link>
+  </Go>
 );
 /** What an id leads to, where it has a page. */
 const thing = (value: unknown) => {

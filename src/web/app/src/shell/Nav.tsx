@@ -1,8 +1,9 @@
 import { lazy, Suspense, useState } from 'react';
 import { spotlight } from '@mantine/spotlight';
-import { Link } from '@tanstack/react-router';
+import { useLocation } from '@tanstack/react-router';
 import { useLive } from '../live';
 import { Avatar } from '../parts/Actor';
+import { Go } from '../parts/Go';
 import { Icon, Mark } from '../parts/icons';
 import { Kbd } from '../parts/Page';
 import { idle } from './idle';
@@ -15,6 +16,7 @@ import { Said } from '../parts/Said';
 const WhoMenu = lazy(() => idle().then(() => import('./WhoMenu')));
 
 export function Nav({ close }: { close?: () => void }) {
+  const { pathname } = useLocation();
   const company = useCompany();
   const pending = usePending();
   const waiting = pending.data?.length ?? 0;
@@ -34,7 +36,7 @@ export function Nav({ close }: { close?: () => void }) {
       </button>
       <nav className={css.nav} aria-label="Pages">
         {PAGES.map(({ to, name, icon }) => (
-          <Link key={to} to={to} activeOptions={{ exact: to === '/', includeSearch: false }} onClick={close}>
+          <Go key={to} to={to} isActive={pathname === to || (to !== '/' && pathname.startsWith(`${to}/`))} onClick={close}>
             <Icon name={icon} />
             {name}
             {to === '/approvals' && waiting > 0 && <b aria-label={`${waiting}${orMore} wait for you`}>{`${waiting}${orMore}`}</b>}
@@ -49,7 +51,7 @@ export function Nav({ close }: { close?: () => void }) {
                 {engaged}
               </b>
             )}
-          </Link>
+          </Go>
         ))}
       </nav>
       <div className={css.foot}>

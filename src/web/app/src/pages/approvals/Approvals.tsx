@@ -1,9 +1,10 @@
 import { SegmentedControl } from '@mantine/core';
-import { Link, Outlet, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { Outlet, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { PAGE } from '../../ahead';
 import type { ShownApproval } from '../../api';
 import { Actor } from '../../parts/Actor';
+import { Go } from '../../parts/Go';
 import { Empty, Shown } from '../../parts/states';
 import { State, Tag } from '../../parts/Verdict';
 import { VirtualRows } from '../../parts/Virtual';
@@ -50,7 +51,7 @@ export function Approvals() {
           />
         </div>
         <Shown read={read} rows={6}>
-          {() => (list.length === 0 && !read.hasMore ? <Nothing show={show} /> : <Rows list={list} show={show} more={read.more} />)}
+          {() => (list.length === 0 && !read.hasMore ? <Nothing show={show} /> : <Rows list={list} id={id} show={show} more={read.more} />)}
         </Shown>
       </section>
       <section className={css.detail} aria-label="One approval">
@@ -71,21 +72,21 @@ function Nothing({ show }: { show: Show }) {
   return <Empty icon="inbox" title={show === 'asked' ? 'You asked for nothing' : 'No approvals yet'} />;
 }
 
-function Rows({ list, show, more }: { list: ShownApproval[]; show: Show; more: () => void }) {
+function Rows({ list, id, show, more }: { list: ShownApproval[]; id: string | undefined; show: Show; more: () => void }) {
   const summary = useSummary();
   return (
     <VirtualRows list={list} height={112} className={css.scroll} more={more}>
       {(approval, style) => {
         const open = approval.approvers.filter((need) => need.held.length < need.threshold);
         return (
-          <Link key={approval.id} to="/approvals/$id" params={{ id: approval.id }} search={{ show: show === 'mine' ? undefined : show }} className={css.item} style={style}>
+          <Go key={approval.id} to="/approvals/$id" params={{ id: approval.id }} search={{ show: show === 'mine' ? undefined : show }} isActive={approval.id === id} className={css.item} style={style}>
             <span className={css.itemTop}>
               <Actor id={approval.actor} plain />
               <When at={approval.created_at} />
             </span>
             <Said className={css.itemTitle}>{summary(approval)}</Said>
             {approval.status === 'pending' ? <Tag tone="wait" icon="clock">{open.map(({ kind }) => kind).join(', ') || 'pending'}</Tag> : <State state={approval.status} />}
-          </Link>
+          </Go>
         );
       }}
     </VirtualRows>

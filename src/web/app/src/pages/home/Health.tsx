@@ -1,4 +1,4 @@
-import { Link } from '@tanstack/react-router';
+import { Go } from '../../parts/Go';
 import { isRefused, policyReadOptions } from '../../api';
 import { useLive } from '../../live';
 import { useGuarded } from '../../parts/guard';
@@ -46,7 +46,7 @@ export function Health() {
         )}
         <Head />
         <Line icon="power" tone={engaged ? 'deny' : 'allow'} title={engaged ? `${engaged} kill switch${engaged > 1 ? 'es' : ''} engaged` : 'Nothing is stopped'}>
-          <Link to="/kill">Kill switches</Link>
+          <Go to="/kill">Kill switches</Go>
         </Line>
       </div>
     </Card>

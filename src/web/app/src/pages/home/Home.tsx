@@ -1,4 +1,4 @@
-import { Link } from '@tanstack/react-router';
+import { Go } from '../../parts/Go';
 import type { ReactNode } from 'react';
 import { NEWS } from '../../ahead';
 import { inboxListOptions, type EventRecord, type Item } from '../../api';
@@ -54,7 +54,7 @@ function Waiting() {
   const mine = pending.data ?? [];
   const isNothing = mine.length + questions.length + held.length + todo.length === 0;
   return (
-    <Card flush title="Waits for you" aside={<Link to="/approvals">All approvals</Link>}>
+    <Card flush title="Waits for you" aside={<Go to="/approvals">All approvals</Go>}>
       <Shown read={pending} rows={3}>
         {() =>
           isNothing ? (
@@ -93,7 +93,7 @@ function Waiting() {
 
 function Row({ to, icon, tone, at, about, children }: { to: string; icon: IconName; tone?: string; at: string; about: string; children: ReactNode }) {
   return (
-    <Link to={to} className={css.row}>
+    <Go to={to} className={css.row}>
       <span data-tone={tone}>
         <Icon name={icon} />
       </span>
@@ -102,7 +102,7 @@ function Row({ to, icon, tone, at, about, children }: { to: string; icon: IconNa
         <small>{about}</small>
       </span>
       <When at={at} />
-    </Link>
+    </Go>
   );
 }
 
@@ -115,7 +115,7 @@ function Happened() {
   const { events, state } = useLive();
   const told = events.filter((record) => !NOISE.has(fieldsOf(record).type)).slice(-12).reverse();
   return (
-    <Card flush title="What happened" aside={<Link to="/log">The log</Link>}>
+    <Card flush title="What happened" aside={<Go to="/log">The log</Go>}>
       {state === 'refused' ? (
         <Empty icon="shield" title="The log is not yours to read" />
       ) : told.length === 0 && state === 'starting' ? (

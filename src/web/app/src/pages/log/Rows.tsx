@@ -1,9 +1,10 @@
 import { Button } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useEffectEvent, useMemo, useRef, useState, type CSSProperties } from 'react';
 import type { EventRecord } from '../../api';
+import { Go } from '../../parts/Go';
 import { Icon, type IconName } from '../../parts/icons';
 import { fieldsOf, Sentence } from '../../parts/Sentence';
 import { When } from '../../parts/When';
@@ -65,7 +66,7 @@ function Event({ record, isActive, search, style }: { record: EventRecord; isAct
     // The number is the link; the row is only a larger target for a mouse.
     // eslint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-static-element-interactions
     <div className={css.row} style={style} data-active={isActive || undefined} onClick={() => void navigate(to)}>
-      <Link {...to}>{record.seq}</Link>
+      <Go {...to}>{record.seq}</Go>
       <When at={record.at} as="stamp" />
       <span className={css.sign} data-tone={record.decision}>
         <Icon name={SIGNS[record.decision] ?? 'log'} size={14} strokeWidth={2.4} />

@@ -3,6 +3,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState, type FormEvent } from 'react';
 import { actorAdd, type Actor as Record, type ActorKind, type Role } from '../../api';
 import { Avatar, nameOf, useActors } from '../../parts/Actor';
+import { Go } from '../../parts/Go';
 import { Do, useAct } from '../../parts/act';
 import { FormDialog } from '../../parts/FormDialog';
 import { Icon } from '../../parts/icons';
@@ -83,7 +84,7 @@ function Rows({ list }: { list: Record[] }) {
   return (
     <VirtualRows list={list} height={52} className={css.scroll}>
       {(actor, style) => (
-        <Link key={actor.id} to="/people/$id" params={{ id: actor.id }} className={css.row} style={style}>
+        <Go key={actor.id} to="/people/$id" params={{ id: actor.id }} className={css.row} style={style}>
           <span className={css.who}>
             <Avatar id={actor.id} actor={actor} />
             <span className={css.name}>
@@ -98,7 +99,7 @@ function Rows({ list }: { list: Record[] }) {
           <span className={css.name}>
             <small>{actor.skills.join(', ')}</small>
           </span>
-        </Link>
+        </Go>
       )}
     </VirtualRows>
   );

@@ -3,6 +3,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import type { ShownTask } from '../../api';
 import { Actor, nameOf, useActors } from '../../parts/Actor';
+import { Go } from '../../parts/Go';
 import { Do } from '../../parts/act';
 import { Icon } from '../../parts/icons';
 import { Card, Page } from '../../parts/Page';
@@ -127,7 +128,7 @@ function Board({ list }: { list: ShownTask[] }) {
 
 function BoardCard({ task, isLast }: { task: ShownTask; isLast: boolean }) {
   return (
-    <Link to="/tasks/$id" params={{ id: task.id }} className={css.task}>
+    <Go to="/tasks/$id" params={{ id: task.id }} className={css.task}>
       <Title task={task} />
       <span className={css.taskFoot}>
         {task.owner ? <Actor id={task.owner} plain /> : <span>nobody yet</span>}
@@ -139,7 +140,7 @@ function BoardCard({ task, isLast }: { task: ShownTask; isLast: boolean }) {
           <Due task={task} />
         </span>
       )}
-    </Link>
+    </Go>
   );
 }
 
@@ -181,7 +182,7 @@ function List({ list }: { list: ShownTask[] }) {
       </div>
       <VirtualRows list={list} height={52} className={list.length > 12 ? css.scroll : undefined}>
         {(task, style) => (
-          <Link key={task.id} to="/tasks/$id" params={{ id: task.id }} className={css.row} style={style}>
+          <Go key={task.id} to="/tasks/$id" params={{ id: task.id }} className={css.row} style={style}>
             <span className={css.rowTitle}>
               <Title task={task} /> <Priority task={task} />
             </span>
@@ -190,7 +191,7 @@ function List({ list }: { list: ShownTask[] }) {
             </span>
             <span>{task.owner ? <Actor id={task.owner} plain /> : 'nobody yet'}</span>
             <span className={css.rowWhen}>{task.due_at && !isOver(task.status) ? <Due task={task} /> : <When at={task.created_at} />}</span>
-          </Link>
+          </Go>
         )}
       </VirtualRows>
     </Card>
