@@ -2,24 +2,22 @@ import { Button } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { lazy, Suspense, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { policyCheck, policyExportOptions, type Checked, type Exported, type Problem2 as Problem } from '../../api';
 import { readSchema } from '../../cedar/schema';
 import { useCan, useGuarded } from '../../parts/guard';
 import { Icon } from '../../parts/icons';
 import { Page } from '../../parts/Page';
-import { Failed, Loading, Shown } from '../../parts/states';
+import { Failed, Shown } from '../../parts/states';
 import { Tag } from '../../parts/Verdict';
 import { applied, discard, useDraft, write, type Draft } from './draft';
 import { byFolder, Files } from './Files';
+import Editor from './Editor';
 import css from './policy.module.css';
 import parts from '../../parts/parts.module.css';
 import { Propose } from './Propose';
 import { Tabs } from './Tabs';
 
-/** Loaded along with the page, which mostly shows a file. */
-const editor = import('./Editor');
-const Editor = lazy(() => editor);
 
 export function Policy() {
   const exported = useGuarded('policy.export', { ...policyExportOptions(), staleTime: 30_000 });
@@ -100,9 +98,7 @@ function Work({ exported, draft }: { exported: Exported; draft: Draft }) {
         {files[file] === undefined ? (
           <p style={{ padding: 'var(--s-5)' }}>The draft deletes this file.</p>
         ) : (
-          <Suspense fallback={<Loading rows={8} />}>
-            <Editor file={file} text={files[file]} schema={schema} problems={here} line={search.line} readOnly={false} change={(text) => write(exported.version, file, text, exported.files[file])} />
-          </Suspense>
+          <Editor file={file} text={files[file]} schema={schema} problems={here} line={search.line} readOnly={false} change={(text) => write(exported.version, file, text, exported.files[file])} />
         )}
         <Problems problems={isListing ? [...problems, ...gaps] : problems} go={go} />
         {checked.error ? <Failed error={checked.error} /> : can?.decision === 'deny' ? <p className={css.status}>Not checked: {can.reason}.</p> : <Status checked={checked.data} isChecking={checked.isFetching} gaps={gaps.length} isListing={isListing} list={() => setListing(!isListing)} />}
