@@ -1,14 +1,15 @@
 // What a page shows at first is read before it is drawn, so that it is drawn once, and not in parts.
 
 import { isFiltered, NEWS } from './ahead';
-import { inboxListOptions, killListOptions, policyExportOptions, policyReadOptions, queries } from './api';
+import { approvalExplainOptions, approvalReadOptions, inboxListOptions, killListOptions, policyExportOptions, policyReadOptions, queries } from './api';
 import { poll } from './live';
+import { firstOf } from './pages/approvals/first';
 import { newestOptions } from './pages/log/useLog';
 import { ownedOptions, runsOptions, tasksOptions } from './pages/work/useWork';
 import { actorsOptions } from './parts/Actor';
 import { cansOptions } from './parts/guard';
 import { headOptions } from './proof/useHead';
-import { approvalsOptions, companyOptions, glassOptions, meOptions } from './shell/useMe';
+import { approvalsOptions, companyOptions, glassOptions, meOptions, waitsFor } from './shell/useMe';
 
 type Reading = readonly [operation: string, read: () => Promise<unknown>];
 
@@ -35,10 +36,20 @@ const PAGES: Record<string, Reading[]> = {
 
 const owned = (me: string | undefined): Reading => ['task.list', async () => me && queries.prefetchQuery(ownedOptions(me))];
 
-/** Reads what `page` begins with, as far as the reader may. The addresses are those that were asked ahead. */
-export async function readFirst(page: Pick<Location, 'pathname' | 'search'>) {
+/** The address of the approval that is open from the beginning, once it has been read. */
+async function openApproval(me: string | undefined): Promise<string | undefined> {
+  const read = queries.getQueryData(approvalsOptions('mine').queryKey);
+  const id = firstOf(read?.pages.flatMap(({ rows }) => rows).filter((approval) => waitsFor(approval, me)) ?? []);
+  if (!id) return undefined;
+  await Promise.all([queries.prefetchQuery(approvalReadOptions({ path: { id } })), queries.prefetchQuery(approvalExplainOptions({ path: { id } }))]);
+  return `/approvals/${id}`;
+}
+
+/** Reads what `page` begins with, as far as the reader may, and says where it leads at once. The addresses are those that were asked ahead. */
+export async function readFirst(page: Pick<Location, 'pathname' | 'search'>): Promise<string | undefined> {
   const [me, cans] = await Promise.all([queries.fetchQuery(meOptions()).catch(() => undefined), queries.fetchQuery(cansOptions()).catch(() => undefined)]);
   const may = (operation: string) => cans?.get(operation)?.decision === 'allow';
   const first = [...(isFiltered(page) ? [] : (PAGES[page.pathname] ?? [])), ...FRAME, owned(me?.id)];
   await Promise.allSettled(first.filter(([operation]) => may(operation)).map(([, read]) => read()));
+  return page.pathname === '/approvals' && page.search === '' ? openApproval(me?.id) : undefined;
 }

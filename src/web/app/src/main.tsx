@@ -25,7 +25,7 @@ const PATIENCE_MS = 800;
 async function ready() {
   const loaded = router.load();
   if (!currentToken()) return;
-  const known = Promise.all([loaded, readFirst(window.location)]);
+  const known = Promise.all([loaded, readFirst(window.location)]).then(([, href]) => (href ? router.navigate({ href, replace: true }) : undefined));
   await Promise.race([known, new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
 }
 

@@ -1,5 +1,5 @@
 import { SegmentedControl } from '@mantine/core';
-import { Outlet, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { Outlet, useNavigate, useParams } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { PAGE } from '../../ahead';
 import type { ShownApproval } from '../../api';
@@ -12,12 +12,9 @@ import { When } from '../../parts/When';
 import { isTyping } from '../../shell/typing';
 import { useApprovals, type Show } from '../../shell/useMe';
 import css from './approvals.module.css';
+import { firstOf, useShow } from './first';
 import { useSummary } from './useSummary';
 import { Said } from '../../parts/Said';
-
-export function useShow(): Show {
-  return useSearch({ from: '/approvals' }).show ?? 'mine';
-}
 
 const NONE: ShownApproval[] = [];
 
@@ -93,12 +90,12 @@ function Rows({ list, id, show, more }: { list: ShownApproval[]; id: string | un
   );
 }
 
-/** Where the list and one of it stand side by side, the first is open from the beginning. */
+/** When the list is another, its first is open. */
 function useFirst(list: ShownApproval[], id: string | undefined) {
   const navigate = useNavigate();
-  const first = list[0]?.id;
+  const first = firstOf(list);
   useEffect(() => {
-    if (id || !first || !window.matchMedia('(min-width: 768px)').matches) return;
+    if (id || !first) return;
     void navigate({ to: '/approvals/$id', params: { id: first }, search: (before) => before as never, replace: true });
   }, [first, id, navigate]);
 }
