@@ -39,9 +39,11 @@ const owned = (me: string | undefined): Reading => ['task.list', async () => me 
 /** The address of the approval that is open from the beginning, once it has been read. */
 async function openApproval(me: string | undefined): Promise<string | undefined> {
   const read = queries.getQueryData(approvalsOptions('mine').queryKey);
-  const id = firstOf(read?.pages.flatMap(({ rows }) => rows).filter((approval) => waitsFor(approval, me)) ?? []);
+  const mine = read?.pages.flatMap(({ rows }) => rows).filter((approval) => waitsFor(approval, me)) ?? [];
+  const id = firstOf(mine);
   if (!id) return undefined;
-  await Promise.all([queries.prefetchQuery(approvalReadOptions({ path: { id } })), queries.prefetchQuery(approvalExplainOptions({ path: { id } }))]);
+  queries.setQueryData(approvalReadOptions({ path: { id } }).queryKey, mine[0]);
+  await queries.prefetchQuery(approvalExplainOptions({ path: { id } }));
   return `/approvals/${id}`;
 }
 
