@@ -56,7 +56,8 @@ impl Remote {
         let next = response.headers().get("x-next-cursor").and_then(|value| Some(value.to_str().ok()?.to_owned()));
         let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
         let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        if kind.is_some_and(|kind| kind.starts_with("text/html")) {
+        let is_page = kind.is_some_and(|kind| kind.starts_with("text/html"));
+        if is_page && (status < 400 || status == 404 || status == 405) {
             let message = format!(
                 "{} answers with a web page and not as the API: is --server ({}) the address of an `ok` server, without a path?",
                 self.base,
@@ -65,6 +66,8 @@ impl Remote {
             return Err(Failure::new(message));
         }
         let text = response.text().await.map_err(failed)?;
+        // A page of whatever stands between says no more than its status.
+        let text = if is_page { String::new() } else { text };
         Ok(answer(status, (next, retry_after), text))
     }
 

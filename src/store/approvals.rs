@@ -145,11 +145,11 @@ pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Approval>> {
 
 /// The open approval of exactly this call: pending, or granted and not used yet.
 pub fn open(conn: &Connection, digest: &str, now: Time) -> rusqlite::Result<Option<Approval>> {
-    conn.prepare_cached(&format!(
+    let sql = format!(
         "SELECT {COLUMNS} FROM approval WHERE digest = ? AND status IN ('pending', 'approved') AND expires_at > ?"
-    ))?
-    .query_row(params![digest, now.0], read)
-    .optional()
+    );
+    let found = conn.prepare_cached(&sql)?.query_row(params![digest, now.0], read).optional()?;
+    found.map(|approval| with_decisions(conn, approval)).transpose()
 }
 
 /// Undecided approvals of calls about one thing. Both conditions on the status: the index holds whatever is open.

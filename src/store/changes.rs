@@ -63,11 +63,12 @@ pub struct Review {
 }
 
 impl Change {
-    /// Whether the last word on it of somebody whose word `counts` is yes, and nobody's is no.
+    /// Whether the last words on it that `counts` are there, and all yes.
     pub fn is_reviewed(&self, counts: impl Fn(&Review) -> bool) -> bool {
         let last: BTreeMap<&ActorId, &Review> = self.reviews.iter().map(|review| (&review.by, review)).collect();
         let is_yes = |review: &&Review| review.verdict == ReviewVerdict::Approve;
-        last.values().all(is_yes) && last.values().any(|review| counts(review))
+        let standing: Vec<&Review> = last.into_values().filter(|review| counts(review)).collect();
+        !standing.is_empty() && standing.iter().all(is_yes)
     }
 }
 

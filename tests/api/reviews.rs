@@ -93,3 +93,47 @@ async fn a_word_given_with_a_token_that_somebody_issued_counts_no_longer_than_th
     let again = step(&test, &ben, &change, "review", json!({ "verdict": "approve" })).await.json();
     assert_eq!(again["state"], "approved", "{again}");
 }
+
+#[tokio::test]
+async fn what_was_approved_for_the_next_call_is_approved_by_whoever_still_counts_then() {
+    let mut policies = ok::policy::Bundle::built_in();
+    let forbids = "@id(\"tokens-asked\") @reason(\"an admin looks at tokens\") forbid (principal is Ok::Actor, action == Ok::Action::\"token.issue\", \
+                   resource) when { !(principal in Ok::Role::\"admin\") } unless { context.approvals.contains(Ok::ApprovalKind::\"admin\") };\n";
+    policies.files.insert("tokens.cedar".into(), forbids.into());
+    policies.files.retain(|path, _| !path.starts_with("tests/"));
+    let test = Test::with_policies(policies).await;
+    let max = test.add("max", "person", json!({})).await;
+    let mal = test.add("mal", "person", json!({ "role": "admin" })).await;
+    let issue = async || test.post("/tokens", &max, json!({ "label": "ci" })).await;
+    let first = issue().await.json()["approval"].as_str().unwrap().to_owned();
+    let approved = test.post(&format!("/approvals/{first}"), &mal, json!({ "decision": "approve" })).await.json();
+    assert_eq!(approved["status"], "approved", "{approved}");
+    assert_eq!(test.post("/kill", &test.admin, json!({ "scope": "actor:mal", "reason": "stolen" })).await.status, 200);
+    let again = issue().await.json();
+    assert_eq!(again["error"], "needs_approval", "{again}");
+    let second = again["approval"].as_str().unwrap().to_owned();
+    assert_ne!(first, second);
+    assert_eq!(test.get(&format!("/approvals/{first}"), &test.admin).await.json()["status"], "stale");
+    let approved = test.post(&format!("/approvals/{second}"), &test.admin, json!({ "decision": "approve" })).await.json();
+    assert_eq!(approved["status"], "approved", "{approved}");
+    let issued = issue().await;
+    assert_eq!(issued.status, 201, "{}", issued.text());
+}
+
+#[tokio::test]
+async fn a_no_counts_as_long_as_a_yes() {
+    let test = Test::new().await;
+    let ben = test.add("ben", "person", json!({ "role": "admin" })).await;
+    let eve = test.add("eve", "person", json!({ "role": "admin" })).await;
+    let change = propose(&test, &ben, &stricter("closed")).await;
+    let no = json!({ "verdict": "request_changes", "note": "too strict" });
+    step(&test, &eve, &change, "review", no).await;
+    let yes = json!({ "verdict": "approve" });
+    assert_eq!(step(&test, &test.admin, &change, "review", yes.clone()).await.json()["state"], "in_review");
+    let demoted = test.call("PATCH", "/actors/eve", &test.admin, Some(json!({ "role": "member" }))).await;
+    assert_eq!(demoted.status, 200, "{}", demoted.text());
+    let path = format!("/changes/{}/diff", change["id"].as_str().unwrap());
+    test.clock.advance(1);
+    step(&test, &test.admin, &change, "review", yes).await;
+    assert_eq!(test.get(&path, &test.admin).await.json()["change"]["state"], "approved");
+}

@@ -1,8 +1,11 @@
 //! What git knows of a folder of policies.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+/// How the names of files end that a bundle is read from.
+const ENDS: [&str; 4] = [".cedar", ".cedarschema", ".yaml", ".yml"];
 
 fn is_hash(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -29,19 +32,23 @@ pub fn comes_before(dir: &Path, commit: &str, other: &str) -> Option<bool> {
     }
 }
 
-/// The files of a folder that are not what the commit has: edited, added or removed since. None where git cannot tell. What
-/// git ignores is no part of a commit, and what is no policy is not looked at.
+/// The files of a folder that are not what the commit has: edited, added or removed since. None where git cannot tell. What is
+/// no policy is not looked at.
 pub fn unlike(dir: &Path, commit: &str, files: &BTreeMap<String, String>) -> Vec<String> {
     if !is_hash(commit) {
         return Vec::new();
     }
-    let listed = |args: &[&str]| -> Vec<String> {
-        let found = git(dir, args).output().ok().filter(|output| output.status.success());
-        let text = found.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-        text.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    let listed = |args: &[&str]| -> Option<Vec<String>> {
+        let found = git(dir, args).output().ok().filter(|output| output.status.success())?;
+        let text = String::from_utf8_lossy(&found.stdout).into_owned();
+        Some(text.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
     };
     let changed = listed(&["diff", "-z", "--name-only", "--relative", "--no-renames", commit, "--", "."]);
-    let added = listed(&["ls-files", "-z", "--others", "--exclude-standard", "--", "."]);
-    let is_policy = |name: &String| files.contains_key(name) || !dir.join(name).exists();
-    changed.into_iter().chain(added).filter(is_policy).collect()
+    let (Some(changed), Some(known)) = (changed, listed(&["ls-tree", "-r", "-z", "--name-only", commit, "."])) else {
+        return Vec::new();
+    };
+    let is_gone = |name: &String| !dir.join(name).exists() && ENDS.iter().any(|end| name.ends_with(end));
+    let changed = changed.into_iter().filter(|name| files.contains_key(name) || is_gone(name));
+    let added = files.keys().filter(|name| !known.contains(name)).cloned();
+    changed.chain(added).collect::<BTreeSet<String>>().into_iter().collect()
 }

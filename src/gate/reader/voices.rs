@@ -1,11 +1,15 @@
 //! Whose word still counts: a review or an approval that somebody gave, once they are stopped, have left, or are another.
 
+use std::collections::BTreeSet;
+
 use super::Reader;
 use crate::gate::declare::resource::Directory as _;
-use crate::store::actors::Status;
+use crate::store::actors::{Actor, Status};
+use crate::store::approvals::{Approval, Decided};
 use crate::store::changes::Review;
 use crate::store::history;
 use crate::types::actor::{KillScope, Role};
+use crate::types::approval::Verdict;
 use crate::types::id::ActorId;
 use crate::types::time::Time;
 
@@ -13,13 +17,14 @@ impl Reader<'_> {
     /// Whether a review still counts: who gave it is there, no kill switch stops them, they have the role that they had then or
     /// are an admin, and so is who issued the token that it was given with. Where that cannot be read it does not.
     pub fn counts(&self, review: &Review) -> bool {
-        !self.world().is_stopped(&review.by)
+        self.card(&review.by).is_some_and(|card| card.actor.status == Status::Active)
+            && !self.world().is_stopped(&review.by)
             && self.is_as_then(&review.by, review.at)
             && self.is_vouched(review.issuer.as_ref(), review.at)
     }
 
-    /// Whether a voice is its holder's own, or whoever issued the token that it was given with is there, not stopped by a kill
-    /// switch of their own, and what they were then.
+    /// Whether a voice is its holder's own, or whoever issued the token that it was given with is not stopped by a kill switch of
+    /// their own, and is what they were then.
     pub fn is_vouched(&self, issuer: Option<&ActorId>, at: Time) -> bool {
         issuer.is_none_or(|issuer| {
             let own = KillScope::Actor(issuer.clone());
@@ -27,10 +32,33 @@ impl Reader<'_> {
         })
     }
 
+    /// Whether somebody has left since, or has another role that is not an admin's.
     fn is_as_then(&self, id: &ActorId, at: Time) -> bool {
-        let Some(card) = self.card(id) else { return false };
-        let then = || self.conn().and_then(|conn| Ok(history::role_at(conn, id, at)?));
-        let is_same = || then().is_ok_and(|then| then == Some(card.actor.role));
-        card.actor.status == Status::Active && (card.actor.role == Role::Admin || is_same())
+        let Some(Actor { role, status, .. }) = self.card(id).map(|card| &card.actor) else { return false };
+        let then = self.conn().and_then(|conn| Ok(history::standing_at(conn, id, at)?));
+        then.is_ok_and(|then| {
+            then.is_some_and(|then| then.1 == (*status == Status::Active) && (then.0 == *role || *role == Role::Admin))
+        })
+    }
+
+    /// Whose voice counts for a kind: of those who have agreed, whoever may still decide. Where people need not be distinct, a
+    /// voice for another kind counts too.
+    pub fn voices(&self, approval: &Approval, kind: &str, may: &BTreeSet<ActorId>) -> Vec<ActorId> {
+        let distinct = self.approval_rule(kind).distinct;
+        let has_ended = approval.ended_at.is_some();
+        let counts = |decided: &&Decided| match may.contains(&decided.by) {
+            true => decided.kind == kind || !distinct,
+            // What they agreed to is done.
+            false => decided.kind == kind && has_ended,
+        };
+        let is_vouched = |decided: &&Decided| has_ended || self.is_vouched(decided.issuer.as_ref(), decided.at);
+        let agreed = approval.decisions.iter().filter(|decided| decided.verdict == Verdict::Approve);
+        agreed.filter(is_vouched).filter(counts).map(|decided| decided.by.clone()).collect()
+    }
+
+    /// Whether enough people have agreed, whose voices count now.
+    pub fn is_met(&self, approval: &Approval, kind: &str) -> bool {
+        let voices = self.voices(approval, kind, &self.approvers(kind, approval));
+        voices.len() >= self.approval_rule(kind).threshold as usize
     }
 }

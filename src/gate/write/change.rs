@@ -25,7 +25,7 @@ use crate::log::idem::{self, Kept};
 use crate::log::record::Decision;
 use crate::policy::Ruling;
 use crate::store::approvals;
-use crate::store::approvals::events::{ApprovalCancelled, ApprovalUsed};
+use crate::store::approvals::events::{ApprovalCancelled, ApprovalStale, ApprovalUsed};
 use crate::store::break_glass::events::BreakGlassUsed;
 use crate::store::context::events::ContextForgotten;
 use crate::store::event::{Event, Moment};
@@ -204,7 +204,13 @@ impl Writer {
         if let Some(open) = pending.filter(|_| broken.is_none()) {
             return Err(hold::waits(&open.id, spec.name, &open.kinds, &open.reason).into());
         }
-        if let Some(open) = open.as_ref().filter(|open| open.status == ApprovalStatus::Approved) {
+        let approved = open.as_ref().filter(|open| open.status == ApprovalStatus::Approved);
+        // It was approved some time ago: by whom that does not count any more, it is not.
+        let (approved, lapsed): (Vec<_>, Vec<_>) = {
+            let read = Reader::held(&self.conn, &self.world, caller, now);
+            approved.into_iter().partition(|open| open.kinds.iter().all(|kind| read.is_met(open, kind)))
+        };
+        if let Some(open) = approved.first() {
             let granted = question::Asker::of(&self.world, caller, call, now).ask(spec.name, &open.kinds);
             if granted.is_allowed() {
                 let used = ApprovalUsed { id: Id::stored(&open.id), requester: caller.actor() };
@@ -233,6 +239,10 @@ impl Writer {
         let id = Id::new(Kind::Approval, now.0, self.entropy.bits128());
         let told = approvers::of_kinds(&self.world, kinds, (&caller.actor(), &behalf), now);
         let mut events = hold::park(id.clone(), &asked, ruling, expires_at, told)?;
+        events.extend(lapsed.iter().map(|open| {
+            let reason = "who approved it has left, is stopped or is another by now".to_owned();
+            Event::from(ApprovalStale { id: Id::stored(&open.id), requester: caller.actor(), reason })
+        }));
         events.extend(Step { caller, spec, target }.waits(&id));
         let mut gate = note(&self.world, entry, caller, (target, input), &[], ruling);
         // Asked again, the call itself takes less than its parts do.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::APPROVAL;
 use super::find;
-use super::shown::{ShownApproval, frozen, frozen_by, is_met, now_is, shown};
+use super::shown::{ShownApproval, frozen, frozen_by, now_is, shown};
 use crate::gate::{Change, Draft, Lane, Permit, Reader, Redeemed, Spec, Target, post};
 use crate::store::approvals::events::{ApprovalDecided, ApprovalStale, ApprovalUsed};
 use crate::store::approvals::{Approval, Decided};
@@ -88,7 +88,7 @@ impl Change for Decide {
             at,
             issuer: issuer.clone(),
         });
-        let complete = approval.kinds.iter().all(|kind| is_met(&approval, kind, read));
+        let complete = approval.kinds.iter().all(|kind| read.is_met(&approval, kind));
         approval.status = match input.decision {
             Verdict::Reject => ApprovalStatus::Rejected,
             Verdict::Approve if complete => ApprovalStatus::Approved,
@@ -137,7 +137,7 @@ fn can_be_decided(approval: &Approval, me: &ActorId, read: &Reader<'_>) -> Resul
         return Err(Refusal::conflict(format!("the approval is {status} already")));
     }
     // What a kill switch kept from counting may count again: then whoever has agreed completes it by agreeing once more.
-    let is_complete = || approval.kinds.iter().all(|kind| is_met(approval, kind, read));
+    let is_complete = || approval.kinds.iter().all(|kind| read.is_met(approval, kind));
     let stands = |decided: &Decided| decided.by == *me && read.is_vouched(decided.issuer.as_ref(), decided.at);
     if approval.decisions.iter().any(stands) && !is_complete() {
         return Err(Refusal::conflict("you have decided already"));
@@ -151,7 +151,7 @@ fn counts_for(approval: &Approval, me: &ActorId, asked: Option<&str>, read: &Rea
         return Err(Refusal::field("kind", format!("must be one that it waits for: {}", approval.kinds.join(", "))));
     }
     let mine: Vec<&String> = approval.kinds.iter().filter(|kind| read.approvers(kind, approval).contains(me)).collect();
-    let open = |kind: &&&String| !is_met(approval, kind, read);
+    let open = |kind: &&&String| !read.is_met(approval, kind);
     let kind = match asked {
         Some(asked) => mine.iter().find(|kind| kind.as_str() == asked),
         None => mine.iter().find(open).or_else(|| mine.first()),

@@ -3,10 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::shown::is_met;
 use crate::gate::Reader;
-use crate::store::approvals::Approval;
 use crate::store::approvals::events::{ApprovalEscalated, ApprovalReminded};
+use crate::store::approvals::{Approval, Decided};
 use crate::store::event::Event;
 use crate::types::approval::Notice;
 use crate::types::id::{ActorId, Id};
@@ -18,7 +17,7 @@ pub fn due(read: &Reader<'_>, now: Time, most: usize) -> Result<Vec<Event>, Faul
     let mut events = Vec::new();
     for approval in read.long_pending(now)? {
         let given = read.approval_notices(&approval.id)?;
-        for kind in approval.kinds.iter().filter(|kind| !is_met(&approval, kind, read)) {
+        for kind in approval.kinds.iter().filter(|kind| !read.is_met(&approval, kind)) {
             for (notice, hours) in read.approval_rule(kind).waits() {
                 let waited = now.0 - approval.created_at.0 >= i64::from(hours) * HOUR;
                 let people = if waited && !given.contains(&(kind.clone(), notice)) {
@@ -40,7 +39,10 @@ pub fn due(read: &Reader<'_>, now: Time, most: usize) -> Result<Vec<Event>, Faul
 fn told(approval: &Approval, kind: &str, notice: Notice, now: Time, read: &Reader<'_>) -> Vec<ActorId> {
     let may = read.approvers_at(kind, approval, now);
     let already: BTreeSet<ActorId> = match notice {
-        Notice::Reminded => approval.decisions.iter().map(|decided| decided.by.clone()).collect(),
+        Notice::Reminded => {
+            let stands = |decided: &&Decided| read.is_vouched(decided.issuer.as_ref(), decided.at);
+            approval.decisions.iter().filter(stands).map(|decided| decided.by.clone()).collect()
+        }
         Notice::Escalated => read.approvers_at(kind, approval, approval.created_at),
     };
     may.difference(&already).cloned().collect()

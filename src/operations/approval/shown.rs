@@ -1,7 +1,5 @@
 //! An approval as people see it, and how far it has come.
 
-use std::collections::BTreeSet;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -86,33 +84,13 @@ pub struct ShownDecision {
     pub at: Time,
 }
 
-/// Whose voice counts for a kind: of those who have agreed, whoever may still decide. Where people need not be distinct, a voice
-/// for another kind counts too.
-fn held(approval: &Approval, kind: &str, may: &BTreeSet<ActorId>, read: &Reader<'_>) -> Vec<ActorId> {
-    let distinct = read.approval_rule(kind).distinct;
-    let has_ended = approval.ended_at.is_some();
-    let counts = |decided: &&Decided| match may.contains(&decided.by) {
-        true => decided.kind == kind || !distinct,
-        // What they agreed to is done.
-        false => decided.kind == kind && has_ended,
-    };
-    let is_vouched = |decided: &&Decided| has_ended || read.is_vouched(decided.issuer.as_ref(), decided.at);
-    let agreed = approval.decisions.iter().filter(|decided| decided.verdict == Verdict::Approve);
-    agreed.filter(is_vouched).filter(counts).map(|decided| decided.by.clone()).collect()
-}
-
-pub(super) fn is_met(approval: &Approval, kind: &str, read: &Reader<'_>) -> bool {
-    let voices = held(approval, kind, &read.approvers(kind, approval), read);
-    voices.len() >= read.approval_rule(kind).threshold as usize
-}
-
 pub(super) fn needed(approval: &Approval, read: &Reader<'_>) -> Vec<Needed> {
     approval.kinds.iter().map(|kind| needed_of(approval, kind, read)).collect()
 }
 
 pub(super) fn needed_of(approval: &Approval, kind: &str, read: &Reader<'_>) -> Needed {
     let may = read.approvers(kind, approval);
-    let held = held(approval, kind, &may, read);
+    let held = read.voices(approval, kind, &may);
     // Each person decides once.
     let stands = |decided: &&Decided| read.is_vouched(decided.issuer.as_ref(), decided.at);
     let has_decided = |id: &ActorId| approval.decisions.iter().filter(stands).any(|decided| decided.by == *id);

@@ -1,12 +1,16 @@
 //! What is sent of a message: as it was recorded, and of a completed run its output, where the subscription wants it.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::gate::Reader;
 use crate::store::outbox::Intent;
+use crate::store::runs::Run;
 use crate::store::webhooks::Webhook;
 use crate::types::caller::{Caller, Channel, Who};
 use crate::types::canonical;
+use crate::types::field::Label;
 use crate::types::json;
 use crate::types::refusal::{Fault, Stop};
 use crate::types::webhook::Topic;
@@ -33,8 +37,11 @@ pub(super) fn body(webhook: &Webhook, intent: &Intent, read: &Reader<'_>) -> Res
 
 fn output(webhook: &Webhook, run: &str, read: &Reader<'_>) -> Result<Option<String>, Stop> {
     let owner = Caller::new(Who::Holder(webhook.owner.clone()), Channel::Tick);
-    let Some(run) = read.run(run)?.filter(|run| read.ruling(&owner, "run.read", &read.run_target(run)).is_allowed())
-    else {
+    // By the default policies nothing goes outward of a run that read both, unless a lead has looked at it.
+    let may_have_been_told =
+        |labels: &BTreeSet<Label>| [Label::Untrusted, Label::Confidential].iter().all(|one| labels.contains(one));
+    let may_read = |run: &Run| read.ruling(&owner, "run.read", &read.run_target(run)).is_allowed();
+    let Some(run) = read.run(run)?.filter(|run| may_read(run) && !may_have_been_told(&run.labels)) else {
         return Ok(None);
     };
     Ok(read.kept(&run.id, "output")?.and_then(|kept| Some(kept.get("text")?.as_str()?.to_owned())))

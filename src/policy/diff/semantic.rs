@@ -231,7 +231,7 @@ impl Search<'_> {
         };
         let pairs: Vec<(String, String)> = askers.iter().flat_map(of).collect();
         let (mut left, mut whole) = (most, true);
-        let groups = asking.arounds(switch);
+        let groups: Vec<Vec<Around>> = asking.arounds(switch).into_iter().filter(|group| !group.is_empty()).collect();
         for (number, group) in groups.iter().enumerate() {
             let mut share = if number + 1 == groups.len() { left } else { left / 2 };
             for (number, around) in group.iter().enumerate() {

@@ -7,19 +7,23 @@ import { begin, currentToken } from './session';
 
 /** The program does not wait longer than this for a server that takes its time. */
 const PATIENCE_MS = 150;
+/** Nor longer than this for its styles. */
+const STYLES_MS = 2_000;
 
 begin(window.location, window.history, window.sessionStorage);
 const token = currentToken();
-const asked = token ? askAhead(token, window.location) : Promise.resolve();
-const patience = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
+const asked = token ? askAhead(token, window.location).catch(() => undefined) : Promise.resolve();
 const parsed = new Promise((resolve) => document.addEventListener('DOMContentLoaded', resolve, { once: true }));
 
-/** What measures itself as it is drawn wants its styles. */
+const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** What measures itself as it is drawn wants its styles; without them it is drawn all the same. */
 const styled = (link: HTMLLinkElement) => link.sheet ?? new Promise((resolve) => ['load', 'error'].forEach((ended) => link.addEventListener(ended, resolve, { once: true })));
 
 void (async () => {
-  await Promise.all([parsed, Promise.race([asked, patience])]);
-  await Promise.all([...document.querySelectorAll<HTMLLinkElement>('link[rel=stylesheet]')].map(styled));
+  await Promise.all([parsed, Promise.race([asked, after(PATIENCE_MS)])]);
+  const sheets = document.querySelectorAll<HTMLLinkElement>('link[rel=stylesheet][href^="/assets/"]');
+  await Promise.race([Promise.all([...sheets].map(styled)), after(STYLES_MS)]);
   const main = document.querySelector<HTMLLinkElement>('link#main');
   if (main) await import(/* @vite-ignore */ main.href);
 })();

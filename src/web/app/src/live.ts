@@ -50,8 +50,12 @@ function invalidate(events: EventRecord[]) {
   });
 }
 
-/** Reads what is new; at first the newest. */
-export async function poll() {
+let reading: Promise<void> | undefined;
+
+/** Reads what is new; at first the newest. Who asks meanwhile waits for the same. */
+export const poll = () => (reading ??= read().finally(() => (reading = undefined)));
+
+async function read() {
   const first = live.lastSeq === 0;
   const { data } = await eventList({ query: first ? { limit: LIVE } : { since: live.lastSeq, limit: 500 }, throwOnError: true });
   const wasLost = live.state === 'lost';

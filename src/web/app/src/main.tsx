@@ -21,11 +21,13 @@ lendNonce();
 /** A server that takes longer than this is waited for with something to look at. */
 const PATIENCE_MS = 800;
 
+let isDrawn = false;
+
 /** What the page needs has been asked ahead, and is mostly there already: then it is drawn once, and not in parts. */
 async function ready() {
   const loaded = router.load();
   if (!currentToken()) return;
-  const known = Promise.all([loaded, readFirst(window.location)]).then(([, href]) => (href ? router.navigate({ href, replace: true }) : undefined));
+  const known = Promise.all([loaded, readFirst(window.location)]).then(([, href]) => (href && !isDrawn ? router.navigate({ href, replace: true }) : undefined));
   await Promise.race([known, new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
 }
 
@@ -39,4 +41,7 @@ const page = (
     </MantineProvider>
   </StrictMode>
 );
-void ready().then(() => root && createRoot(root).render(page));
+void ready().then(() => {
+  isDrawn = true;
+  if (root) createRoot(root).render(page);
+});

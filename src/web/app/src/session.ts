@@ -13,6 +13,8 @@ let session: Session = { token: null, ended: 'never' };
 const listeners = new Set<() => void>();
 
 function set(next: Session) {
+  // What was asked ahead is for who was signed in.
+  globalThis.okAsked?.clear();
   session = next;
   for (const listener of listeners) listener();
 }

@@ -84,11 +84,12 @@ export function stepsOf(change: ShownChange): [string, At][] {
   const { state, evals, reviews, canary } = change;
   const isEnded = ['rejected', 'withdrawn', 'superseded'].includes(state);
   const isIn = state === 'promoted' || state === 'rolled_back';
-  const isReviewed = isIn || reviews.some(({ verdict, counts }) => verdict === 'approve' && counts);
+  const last = [...new Map(reviews.map((review) => [review.by, review])).values()].filter(({ counts }) => counts);
+  const isReviewed = isIn || (last.length > 0 && last.every(({ verdict }) => verdict === 'approve'));
   const steps: [string, At][] = [
     ['Proposed', 'done'],
     ['Tests', evals.run ? (evals.passed ? 'done' : 'failed') : 'open'],
-    ['Review', isReviewed ? 'done' : reviews.some(({ verdict }) => verdict === 'request_changes') ? 'failed' : 'open'],
+    ['Review', isReviewed ? 'done' : last.some(({ verdict }) => verdict === 'request_changes') ? 'failed' : 'open'],
     ['Canary', canary ? (state === 'canary' ? 'now' : 'done') : isIn ? 'done' : 'open'],
     ['In force', isIn ? 'done' : isEnded ? 'failed' : 'open'],
   ];
