@@ -43,6 +43,7 @@ mod me;
 mod models;
 mod offboard;
 mod outside;
+mod reviews;
 pub mod runs;
 mod standing;
 mod storm;

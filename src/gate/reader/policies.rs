@@ -160,10 +160,13 @@ impl Reader<'_> {
             .into()
     }
 
-    /// How a change stands. One that was approved by people whose word no longer counts is in review.
+    /// How a change stands, by the reviews that count now.
     pub fn change_state(&self, change: &Change) -> ChangeState {
         match change.state {
-            ChangeState::Approved if !change.is_reviewed(|review| self.counts(review)) => ChangeState::InReview,
+            ChangeState::InReview | ChangeState::Approved => match change.is_reviewed(|review| self.counts(review)) {
+                true => ChangeState::Approved,
+                false => ChangeState::InReview,
+            },
             state => state,
         }
     }
