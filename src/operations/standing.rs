@@ -138,6 +138,7 @@ impl NewStanding {
         let changes = places || self.role.is_some() || self.name.is_some();
         let above = self.team.as_ref().and_then(|team| read.card(team).map(|card| (team, card.teams())));
         let is_loop = above.is_some_and(|(team, above)| *team == before.id || above.contains(&before.id));
+        let keeps = before.role == Role::Admin && self.role.is_some_and(|role| role != Role::Admin);
         let rules = [
             (changes, "say what is to be otherwise: role, team, name, lead or owner"),
             (
@@ -153,6 +154,7 @@ impl NewStanding {
             (self.lead.is_none() || !self.no_lead, "no_lead: name a lead or none, not both"),
             (is(&self.owner, ActorKind::Person), "owner: there is no such person"),
             (self.owner.is_none() || before.kind.is_agent(), "owner: only an agent has an owner"),
+            (!self.keep_issued || keeps, "keep_issued: give it with another role for an admin, whose tokens would end"),
         ];
         rules.into_iter().filter(|(fine, _)| !fine).map(|(_, problem)| problem.to_owned()).collect()
     }

@@ -157,8 +157,8 @@ pub fn admins_since(conn: &Connection, since: Time) -> rusqlite::Result<BTreeSet
 
 /// The role that somebody had at a time, and whether they were there.
 pub fn standing_at(conn: &Connection, id: &ActorId, at: Time) -> rusqlite::Result<Option<(Role, bool)>> {
-    let sql = "SELECT row ->> 'role', row ->> 'status' = 'active' FROM directory_row WHERE kind = 'actor' AND id = ? AND (ended IS NULL OR ended > ?) \
-               ORDER BY since LIMIT 1";
+    let sql = "SELECT row ->> 'role', row ->> 'status' = 'active' FROM directory_row \
+               WHERE kind = 'actor' AND id = ? AND (ended IS NULL OR ended > ?) ORDER BY since LIMIT 1";
     conn.prepare_cached(sql)?.query_row(params![id.as_str(), at.0], |row| Ok((parsed(row, 0)?, row.get(1)?))).optional()
 }
 

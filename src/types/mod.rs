@@ -32,6 +32,7 @@ pub mod known;
 pub mod mail;
 pub mod mention;
 pub mod models;
+pub mod named;
 pub mod near;
 pub mod operations;
 pub mod page;

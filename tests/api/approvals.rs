@@ -243,11 +243,16 @@ async fn a_request_is_shown_to_those_concerned_alone() {
     assert!(types(max).await.is_empty());
 }
 
+/// The default policies, where two admins give each of their approvals.
+pub fn two_admins() -> Bundle {
+    let mut policies = Bundle::built_in();
+    policies.files.insert("approvals.yaml".into(), "kinds: {admin: {eligible: [{role: admin}], threshold: 2}}".into());
+    policies
+}
+
 #[tokio::test]
 async fn a_voice_counts_as_long_as_its_owner_may_decide_and_no_kill_switch_stops_them() {
-    let mut policies = ok::policy::Bundle::built_in();
-    policies.files.insert("approvals.yaml".into(), "kinds: {admin: {eligible: [{role: admin}], threshold: 2}}".into());
-    let test = Test::with_policies(policies).await;
+    let test = Test::with_policies(two_admins()).await;
     let lea = test.add("lea", "person", json!({ "role": "lead" })).await;
     test.add("team:ops", "team", json!({ "lead": "lea" })).await;
     let mut admins = Vec::new();

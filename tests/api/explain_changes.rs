@@ -3,6 +3,7 @@
 use ok::policy::Bundle;
 use serde_json::{Value, json};
 
+use super::approvals::two_admins;
 use crate::harness::Test;
 
 /// The default policies and one file more.
@@ -150,9 +151,7 @@ when { resource has owner && resource.owner has team && resource.owner.team == O
 
 #[tokio::test]
 async fn what_is_held_already_is_told_with_its_request() {
-    let mut policies = Bundle::built_in();
-    policies.files.insert("approvals.yaml".into(), "kinds: {admin: {eligible: [{role: admin}], threshold: 2}}".into());
-    let test = Test::with_policies(policies).await;
+    let test = Test::with_policies(two_admins()).await;
     let cast = test.cast().await;
     test.add("ada", "person", json!({ "role": "admin" })).await;
     let new = json!({ "id": "new", "kind": "person", "team": "team:ops" });

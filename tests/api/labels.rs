@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::brain;
 use super::runs::{accounted_for, asked, go_on, run};
+use super::webhooks::{due, settle};
 use crate::harness::{Cast, Test};
 
 /// The default policies, but agents may name places outside and read what is confidential.
@@ -144,4 +145,24 @@ async fn what_is_looked_for_by_a_field_is_read_and_a_model_may_be_kept_from_it()
     assert_eq!([&done["trace"][0]["status"], &done["trace"][2]["status"]], ["completed", "denied"], "{done}");
     assert_eq!(done["trace"][2]["reason"], "policy denied model.call: deals stay in the house");
     accounted_for(&test);
+}
+
+#[tokio::test]
+async fn what_came_of_a_run_that_read_both_is_sent_nowhere() {
+    let (test, cast) = company(open_to_agents()).await;
+    let place =
+        json!({ "url": "https://hooks.example.org/x", "events": ["agent.run.completed"], "include_output": true });
+    assert_eq!(test.post("/v1/webhooks", &test.admin, place).await.status, 201);
+    let says = || json!({ "model": { "text": "all deals" } });
+    let deals = || reads("deals", &["text"]);
+    for (plan, output) in [
+        (json!([deals(), says()]), json!("all deals")),
+        (json!([reads("letters", &["text"]), deals(), says()]), Value::Null),
+    ] {
+        asked(&test, &cast.mia, plan).await;
+        let [message] = due(&test).await.try_into().unwrap();
+        let body: Value = serde_json::from_str(message["body"].as_str().unwrap()).unwrap();
+        assert_eq!(body["data"]["output"], output, "{body}");
+        settle(&test, &message, Some(200)).await;
+    }
 }

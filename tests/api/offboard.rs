@@ -1,5 +1,6 @@
 use serde_json::{Value, json};
 
+use super::approvals::two_admins;
 use crate::harness::Test;
 
 /// The team ops with its lead lea, the member max who owns the agent bot, and the second admin ben.
@@ -137,9 +138,7 @@ async fn the_last_admin_who_can_act_stays() {
 
 #[tokio::test]
 async fn whoever_an_approval_cannot_do_without_stays() {
-    let mut policies = ok::policy::Bundle::built_in();
-    policies.files.insert("approvals.yaml".into(), "kinds: {admin: {eligible: [{role: admin}], threshold: 2}}".into());
-    let test = Test::with_policies(policies).await;
+    let test = Test::with_policies(two_admins()).await;
     test.add("ben", "person", json!({ "role": "admin" })).await;
     let refused = test.post("/actors/ben/offboard", &test.admin, json!({ "reason": "left" })).await;
     let message = "409 last_approver too few people would be left to give the approval `admin`";

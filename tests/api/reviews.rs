@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::approvals::two_admins;
 use super::changes::{propose, step, stricter};
 use crate::harness::Test;
 
@@ -57,9 +58,7 @@ async fn a_review_counts_while_who_gave_it_is_there_and_as_they_were() {
 
 #[tokio::test]
 async fn a_word_given_with_a_token_that_somebody_issued_counts_no_longer_than_they() {
-    let mut policies = ok::policy::Bundle::built_in();
-    policies.files.insert("approvals.yaml".into(), "kinds: {admin: {eligible: [{role: admin}], threshold: 2}}".into());
-    let test = Test::with_policies(policies).await;
+    let test = Test::with_policies(two_admins()).await;
     let lea = test.add("lea", "person", json!({ "role": "lead" })).await;
     test.add("team:ops", "team", json!({ "lead": "lea" })).await;
     let ben = test.add("ben", "person", json!({ "role": "admin" })).await;
@@ -138,4 +137,23 @@ async fn a_no_counts_as_long_as_a_yes() {
     test.clock.advance(1);
     step(&test, &test.admin, &change, "review", yes).await;
     assert_eq!(test.get(&path, &test.admin).await.json()["change"]["state"], "approved");
+}
+
+#[tokio::test]
+async fn a_word_given_with_a_token_that_was_kept_when_its_issuer_left_counts() {
+    let test = Test::new().await;
+    let ben = test.add("ben", "person", json!({ "role": "admin" })).await;
+    let mal = test.add("mal", "person", json!({ "role": "admin" })).await;
+    let kept = test.post("/tokens", &mal, json!({ "for": "ana" })).await.json()["token"].as_str().unwrap().to_owned();
+    let change = propose(&test, &ben, &stricter("closed")).await;
+    let yes = json!({ "verdict": "approve" });
+    assert_eq!(step(&test, &kept, &change, "review", yes.clone()).await.json()["state"], "approved");
+    test.clock.advance(1);
+    let left = json!({ "reason": "left", "keep_issued": true });
+    assert_eq!(test.post("/actors/mal/offboard", &test.admin, left).await.status, 200);
+    let path = format!("/changes/{}/diff", change["id"].as_str().unwrap());
+    assert_eq!(test.get(&path, &ben).await.json()["change"]["state"], "in_review", "what was said before they left");
+    test.clock.advance(1);
+    step(&test, &kept, &change, "review", yes).await;
+    assert_eq!(test.get(&path, &ben).await.json()["change"]["state"], "approved");
 }

@@ -1,8 +1,8 @@
 //! Roles, teams, names and leads change; teams are removed.
 
-use ok::policy::Bundle;
 use serde_json::{Value, json};
 
+use super::approvals::two_admins;
 use crate::harness::{Answer, Test};
 
 async fn set(test: &Test, token: &str, id: &str, change: Value) -> Answer {
@@ -72,9 +72,7 @@ async fn what_was_asked_about_somebody_is_stale_once_they_are_in_another_team() 
 
 #[tokio::test]
 async fn nobody_else_has_to_look_at_what_has_changed_since_it_was_asked_for() {
-    let mut policies = Bundle::built_in();
-    policies.files.insert("approvals.yaml".into(), "kinds: {admin: {eligible: [{role: admin}], threshold: 2}}".into());
-    let test = Test::with_policies(policies).await;
+    let test = Test::with_policies(two_admins()).await;
     let cast = test.cast().await;
     let asked = test.post("/actors/mia/offboard", &cast.lea, json!({})).await;
     let path = format!("/approvals/{}", asked.json()["approval"].as_str().unwrap());
@@ -143,9 +141,7 @@ async fn who_is_below_a_team_that_moves_is_below_its_new_one_at_once() {
 
 #[tokio::test]
 async fn who_is_needed_keeps_their_role() {
-    let mut policies = ok::policy::Bundle::built_in();
-    policies.files.insert("approvals.yaml".into(), "kinds: {admin: {eligible: [{role: admin}], threshold: 2}}".into());
-    let test = Test::with_policies(policies).await;
+    let test = Test::with_policies(two_admins()).await;
     let last = set(&test, &test.admin, "ana", json!({ "role": "member" })).await;
     assert_eq!(last.error(), "409 last_admin no admin would be left");
     test.add("team:ops", "team", json!({})).await;
@@ -227,7 +223,7 @@ async fn nobody_gets_a_role_back_by_a_token_that_they_issued_for_somebody_else()
     let ben = test.add("ben", "person", json!({ "role": "admin" })).await;
     let kept = test.post("/tokens", &test.admin, json!({ "for": "ben" })).await.json()["token"].clone();
     let role = async |token: &str, role: &str| {
-        let change = json!({ "role": role, "keep_issued": true });
+        let change = json!({ "role": role, "keep_issued": role != "admin" });
         test.call("PATCH", "/actors/ana", token, Some(change)).await
     };
     assert_eq!(role(&ben, "member").await.status, 200);
@@ -253,6 +249,9 @@ async fn an_admin_who_is_one_no_longer_has_no_power_left_in_what_they_issued_for
         assert_eq!(revoked, if keep { Value::Null } else { json!(["ana"]) }, "{}", demoted.text());
         let new = json!({ "kind": "person", "id": "x1", "role": "admin" });
         assert_eq!(test.post("/actors", &anas, new).await.status, if keep { 201 } else { 401 });
+        let idle = set(&test, &test.admin, "eve", json!({ "name": "Eve", "keep_issued": true })).await;
+        let message = "422 invalid keep_issued: give it with another role for an admin, whose tokens would end";
+        assert_eq!(idle.error(), message);
         // Owners issue for their agents whatever their role is.
         assert_eq!(test.get("/me", &bots).await.status, 200);
     }

@@ -49,13 +49,13 @@ async fn ask(test: &Test, who_asks: &str, who: &str) -> String {
 }
 
 /// What the courier would be given.
-async fn due(test: &Test) -> Vec<Value> {
+pub async fn due(test: &Test) -> Vec<Value> {
     let stamp = ok::types::time::Clock::now(&*test.clock);
     let free = json!({ "busy": [], "most": 8, "stamp": stamp });
     test.local(Credential::Server, "webhook.dispatch", free).await["messages"].as_array().unwrap().clone()
 }
 
-async fn settle(test: &Test, message: &Value, status: Option<u16>) -> Value {
+pub async fn settle(test: &Test, message: &Value, status: Option<u16>) -> Value {
     settle_after(test, message, status, None).await
 }
 

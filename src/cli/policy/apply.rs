@@ -21,6 +21,7 @@ use crate::operations::policy::diff::{Candidate, Diff};
 use crate::operations::policy::in_force::{Applied, AppliedVersion, LastApplied, WhichApplied};
 use crate::operations::policy::propose::{self, NewPolicies};
 use crate::policy::folder::PROPOSALS;
+use crate::types::named::first_of;
 use crate::types::refusal::Code;
 
 /// Bring a folder of policies, or a saved plan, into force
@@ -137,15 +138,10 @@ impl Given {
     fn is_of_commit(&self, how: &How) -> Result<(), Failure> {
         let (Some(dir), Some(commit)) = (&self.dir, &how.commit) else { return Ok(()) };
         let unlike = git::unlike(dir, commit, &self.bundle.files);
-        let named: Vec<&str> = unlike.iter().take(NAMED).map(String::as_str).collect();
-        match unlike.len().saturating_sub(NAMED) {
-            _ if unlike.is_empty() => Ok(()),
-            0 => Err(Failure::new(format!("{commit} has other policies: {}. {COMMIT_FIRST}", named.join(", ")))),
-            more => Err(Failure::new(format!(
-                "{commit} has other policies: {} and {more} more. {COMMIT_FIRST}",
-                named.join(", ")
-            ))),
+        if unlike.is_empty() {
+            return Ok(());
         }
+        Err(Failure::new(format!("{commit} has other policies: {}. {COMMIT_FIRST}", first_of(&unlike, NAMED))))
     }
 
     fn moved(&self, how: &How, applied: &LastApplied) -> Option<Moved> {

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// How the names of files end that a bundle is read from.
-const ENDS: [&str; 4] = [".cedar", ".cedarschema", ".yaml", ".yml"];
+use crate::policy::bundle::belongs;
 
 fn is_hash(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -47,8 +46,7 @@ pub fn unlike(dir: &Path, commit: &str, files: &BTreeMap<String, String>) -> Vec
     let (Some(changed), Some(known)) = (changed, listed(&["ls-tree", "-r", "-z", "--name-only", commit, "."])) else {
         return Vec::new();
     };
-    let is_gone = |name: &String| !dir.join(name).exists() && ENDS.iter().any(|end| name.ends_with(end));
-    let changed = changed.into_iter().filter(|name| files.contains_key(name) || is_gone(name));
+    let changed = changed.into_iter().filter(|name| belongs(name));
     let added = files.keys().filter(|name| !known.contains(name)).cloned();
     changed.chain(added).collect::<BTreeSet<String>>().into_iter().collect()
 }

@@ -147,11 +147,12 @@ impl Reader<'_> {
 
     /// A change as the gate sees it.
     pub fn change_target(&self, change: &Change) -> Target {
+        let reviewed = self.is_reviewed(change);
         Thing::new("Change", change.id.as_str())
             .actor("author", &change.author)
             .text("target", change.target.name())
-            .text("state", self.change_state(change).name())
-            .flag("reviewed", change.is_reviewed(|review| self.counts(review)))
+            .text("state", stands(change, reviewed).name())
+            .flag("reviewed", reviewed)
             .number("peers", self.peers_of(&change.author))
             .number("admins", self.admins_but(&[]))
             .actors("behalf", change.behalf.iter().cloned())
@@ -162,13 +163,7 @@ impl Reader<'_> {
 
     /// How a change stands, by the reviews that count now.
     pub fn change_state(&self, change: &Change) -> ChangeState {
-        match change.state {
-            ChangeState::InReview | ChangeState::Approved => match change.is_reviewed(|review| self.counts(review)) {
-                true => ChangeState::Approved,
-                false => ChangeState::InReview,
-            },
-            state => state,
-        }
+        stands(change, self.is_reviewed(change))
     }
 
     /// How many admins there are beside this actor and beside who answers for it. Those on whose behalf it is count: none of
@@ -187,5 +182,14 @@ impl Reader<'_> {
         let all: BTreeSet<&ActorId> = self.people(Role::Admin).chain(&late).collect();
         let counted = all.into_iter().filter(|id| !others.contains(&Some(*id))).count();
         u32::try_from(counted).unwrap_or(u32::MAX)
+    }
+}
+
+/// Before its trial, a change stands by its reviews.
+fn stands(change: &Change, is_reviewed: bool) -> ChangeState {
+    match change.state {
+        ChangeState::InReview | ChangeState::Approved if is_reviewed => ChangeState::Approved,
+        ChangeState::InReview | ChangeState::Approved => ChangeState::InReview,
+        state => state,
     }
 }

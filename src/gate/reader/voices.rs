@@ -6,7 +6,7 @@ use super::Reader;
 use crate::gate::declare::resource::Directory as _;
 use crate::store::actors::{Actor, Status};
 use crate::store::approvals::{Approval, Decided};
-use crate::store::changes::Review;
+use crate::store::changes::{Change, Review};
 use crate::store::history;
 use crate::types::actor::{KillScope, Role};
 use crate::types::approval::Verdict;
@@ -14,31 +14,43 @@ use crate::types::id::ActorId;
 use crate::types::time::Time;
 
 impl Reader<'_> {
+    /// Whether the reviews of a change that count are there, and all yes.
+    pub fn is_reviewed(&self, change: &Change) -> bool {
+        change.is_reviewed(|review| self.review_counts(review))
+    }
+
     /// Whether a review still counts: who gave it is there, no kill switch stops them, they have the role that they had then or
     /// are an admin, and so is who issued the token that it was given with. Where that cannot be read it does not.
-    pub fn counts(&self, review: &Review) -> bool {
+    pub fn review_counts(&self, review: &Review) -> bool {
         self.card(&review.by).is_some_and(|card| card.actor.status == Status::Active)
             && !self.world().is_stopped(&review.by)
             && self.is_as_then(&review.by, review.at)
             && self.is_vouched(review.issuer.as_ref(), review.at)
     }
 
-    /// Whether a voice is its holder's own, or whoever issued the token that it was given with is not stopped by a kill switch of
+    /// Whether a decision stands: whoever gave it with a token that somebody issued gives it again where they do not vouch for it.
+    pub fn decision_stands(&self, decided: &Decided) -> bool {
+        self.is_vouched(decided.issuer.as_ref(), decided.at)
+    }
+
+    /// Whether a word is its giver's own, or whoever issued the token that it was given with is not stopped by a kill switch of
     /// their own, and is what they were then.
-    pub fn is_vouched(&self, issuer: Option<&ActorId>, at: Time) -> bool {
+    fn is_vouched(&self, issuer: Option<&ActorId>, at: Time) -> bool {
         issuer.is_none_or(|issuer| {
             let own = KillScope::Actor(issuer.clone());
             !self.kills().any(|kill| kill.scope == own) && self.is_as_then(issuer, at)
         })
     }
 
-    /// Whether somebody has left since, or has another role that is not an admin's.
+    /// Whether somebody has not left since, and has the role that they had, or is an admin.
     fn is_as_then(&self, id: &ActorId, at: Time) -> bool {
         let Some(Actor { role, status, .. }) = self.card(id).map(|card| &card.actor) else { return false };
+        // Who has left does not come back.
+        if (*role, *status) == (Role::Admin, Status::Active) {
+            return true;
+        }
         let then = self.conn().and_then(|conn| Ok(history::standing_at(conn, id, at)?));
-        then.is_ok_and(|then| {
-            then.is_some_and(|then| then.1 == (*status == Status::Active) && (then.0 == *role || *role == Role::Admin))
-        })
+        then.is_ok_and(|then| then == Some((*role, *status == Status::Active)))
     }
 
     /// Whose voice counts for a kind: of those who have agreed, whoever may still decide. Where people need not be distinct, a
@@ -51,9 +63,9 @@ impl Reader<'_> {
             // What they agreed to is done.
             false => decided.kind == kind && has_ended,
         };
-        let is_vouched = |decided: &&Decided| has_ended || self.is_vouched(decided.issuer.as_ref(), decided.at);
+        let stands = |decided: &&Decided| has_ended || self.decision_stands(decided);
         let agreed = approval.decisions.iter().filter(|decided| decided.verdict == Verdict::Approve);
-        agreed.filter(is_vouched).filter(counts).map(|decided| decided.by.clone()).collect()
+        agreed.filter(stands).filter(counts).map(|decided| decided.by.clone()).collect()
     }
 
     /// Whether enough people have agreed, whose voices count now.

@@ -138,7 +138,7 @@ fn can_be_decided(approval: &Approval, me: &ActorId, read: &Reader<'_>) -> Resul
     }
     // What a kill switch kept from counting may count again: then whoever has agreed completes it by agreeing once more.
     let is_complete = || approval.kinds.iter().all(|kind| read.is_met(approval, kind));
-    let stands = |decided: &Decided| decided.by == *me && read.is_vouched(decided.issuer.as_ref(), decided.at);
+    let stands = |decided: &Decided| decided.by == *me && read.decision_stands(decided);
     if approval.decisions.iter().any(stands) && !is_complete() {
         return Err(Refusal::conflict("you have decided already"));
     }

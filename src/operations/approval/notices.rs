@@ -40,7 +40,7 @@ fn told(approval: &Approval, kind: &str, notice: Notice, now: Time, read: &Reade
     let may = read.approvers_at(kind, approval, now);
     let already: BTreeSet<ActorId> = match notice {
         Notice::Reminded => {
-            let stands = |decided: &&Decided| read.is_vouched(decided.issuer.as_ref(), decided.at);
+            let stands = |decided: &&Decided| read.decision_stands(decided);
             approval.decisions.iter().filter(stands).map(|decided| decided.by.clone()).collect()
         }
         Notice::Escalated => read.approvers_at(kind, approval, approval.created_at),

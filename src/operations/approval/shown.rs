@@ -92,7 +92,7 @@ pub(super) fn needed_of(approval: &Approval, kind: &str, read: &Reader<'_>) -> N
     let may = read.approvers(kind, approval);
     let held = read.voices(approval, kind, &may);
     // Each person decides once.
-    let stands = |decided: &&Decided| read.is_vouched(decided.issuer.as_ref(), decided.at);
+    let stands = |decided: &&Decided| read.decision_stands(decided);
     let has_decided = |id: &ActorId| approval.decisions.iter().filter(stands).any(|decided| decided.by == *id);
     let any_of = may.into_iter().filter(|id| held.contains(id) || !has_decided(id)).collect();
     Needed { kind: kind.to_owned(), threshold: read.approval_rule(kind).threshold, held, any_of }

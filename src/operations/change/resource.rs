@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::gate::{Brief, FactSpec, Reader, Resource, Staged, Target};
 use crate::store::changes::Review;
 use crate::types::change::{ChangeState, ChangeTarget, EvalStatus};
+use crate::types::named::first_of;
 use crate::types::refusal::{Fault, Stop};
 
 pub static CHANGE: Resource = Resource {
@@ -51,7 +52,7 @@ fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
         (all, failed) => format!("{failed} of {all} failed"),
     };
     let review = |review: &Review| {
-        let gone = if read.counts(review) { "" } else { " (counts no longer)" };
+        let gone = if read.review_counts(review) { "" } else { " (counts no longer)" };
         format!("{}: {}{gone}", review.by, review.verdict)
     };
     let reviews: Vec<String> = change.reviews.iter().map(review).collect();
@@ -59,11 +60,7 @@ fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
     let changed = after.iter().filter(|(path, text)| before.get(*path).is_some_and(|old| old != *text));
     let new = after.keys().filter(|path| !before.contains_key(*path));
     let gone = before.keys().filter(|path| !after.contains_key(*path));
-    let named = |paths: Vec<&String>| {
-        let more = paths.len().saturating_sub(MOST_NAMED);
-        let first: Vec<&str> = paths.into_iter().take(MOST_NAMED).map(String::as_str).collect();
-        if more > 0 { format!("{} and {more} more", first.join(", ")) } else { first.join(", ") }
-    };
+    let named = |paths: Vec<&String>| first_of(&paths, MOST_NAMED);
     let told = vec![
         ("reason", change.reason.clone()),
         ("proposed by", change.author.to_string()),

@@ -98,7 +98,7 @@ impl ShownChange {
         let run = !change.evals.is_empty();
         let (state, is_open) = (read.change_state(&change), change.state.is_open());
         let review = |review: crate::store::changes::Review| ShownReview {
-            counts: !is_open || read.counts(&review),
+            counts: !is_open || read.review_counts(&review),
             by: review.by,
             verdict: review.verdict,
             note: review.note,

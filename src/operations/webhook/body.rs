@@ -15,7 +15,7 @@ use crate::types::json;
 use crate::types::refusal::{Fault, Stop};
 use crate::types::webhook::Topic;
 
-/// So much of an output is sent, in characters; `output_cut` says where that is not all of it.
+/// So much of an output is sent, in bytes of JSON: a message has less than 20 kB. `output_cut` says where that is not all of it.
 const MOST: usize = 16_000;
 
 /// The body of a message, now. The log has no output: it is read when the message is sent, as long as it is kept and the
@@ -29,19 +29,36 @@ pub(super) fn body(webhook: &Webhook, intent: &Intent, read: &Reader<'_>) -> Res
     let Some(run) = body.pointer("/data/run_id").and_then(Value::as_str) else { return Ok(recorded()) };
     let Some(output) = output(webhook, run, read)? else { return Ok(recorded()) };
     if let Some(data) = body.get_mut("data").and_then(Value::as_object_mut) {
-        data.insert("output_cut".into(), (output.chars().count() > MOST).into());
-        data.insert("output".into(), output.chars().take(MOST).collect::<String>().into());
+        let sent = beginning(&output);
+        data.insert("output_cut".into(), (sent.len() < output.len()).into());
+        data.insert("output".into(), sent.into());
     }
     Ok(String::from_utf8_lossy(&canonical::to_vec(&body)?).into_owned())
+}
+
+/// As much of a text as has at most [`MOST`] bytes once it is written as JSON (RFC 8785).
+fn beginning(text: &str) -> &str {
+    let mut left = MOST;
+    let ends = text.char_indices().find(|(_, c)| {
+        let size = match c {
+            '"' | '\\' => 2,
+            c if c.is_control() => 6,
+            c => c.len_utf8(),
+        };
+        let fits = size <= left;
+        left = left.saturating_sub(size);
+        !fits
+    });
+    ends.map_or(text, |(at, _)| text.get(..at).unwrap_or_default())
 }
 
 fn output(webhook: &Webhook, run: &str, read: &Reader<'_>) -> Result<Option<String>, Stop> {
     let owner = Caller::new(Who::Holder(webhook.owner.clone()), Channel::Tick);
     // By the default policies nothing goes outward of a run that read both, unless a lead has looked at it.
-    let may_have_been_told =
+    let has_read_both =
         |labels: &BTreeSet<Label>| [Label::Untrusted, Label::Confidential].iter().all(|one| labels.contains(one));
     let may_read = |run: &Run| read.ruling(&owner, "run.read", &read.run_target(run)).is_allowed();
-    let Some(run) = read.run(run)?.filter(|run| may_read(run) && !may_have_been_told(&run.labels)) else {
+    let Some(run) = read.run(run)?.filter(|run| may_read(run) && !has_read_both(&run.labels)) else {
         return Ok(None);
     };
     Ok(read.kept(&run.id, "output")?.and_then(|kept| Some(kept.get("text")?.as_str()?.to_owned())))

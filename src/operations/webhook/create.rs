@@ -36,7 +36,7 @@ pub struct NewWebhook {
     #[serde(default)]
     #[arg(long = "agent", value_name = "ID", help = "Only of what this agent does; may be given several times")]
     pub agents: Vec<ActorId>,
-    /// Messages about completed runs hold their output too, the first 16,000 characters of it.
+    /// Messages about completed runs hold their output too, the first 16 kB of it.
     #[serde(default)]
     #[arg(long, help = "Messages about completed runs hold their output too")]
     pub include_output: bool,

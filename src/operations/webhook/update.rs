@@ -33,7 +33,7 @@ pub struct Changes {
     pub description: Option<String>,
     /// Only of what these agents do; an empty list for everybody's.
     pub agents: Option<Vec<ActorId>>,
-    /// Whether messages about completed runs hold their output, the first 16,000 characters of it.
+    /// Whether messages about completed runs hold their output, the first 16 kB of it.
     pub include_output: Option<bool>,
     /// `disabled` stops all messages; `active` goes on with new ones.
     pub status: Option<Switch>,

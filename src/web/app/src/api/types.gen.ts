@@ -519,7 +519,7 @@ export type Changes = {
      */
     agents?: Array<ActorId> | null;
     /**
-     * Whether messages about completed runs hold their output, the first 16,000 characters of it.
+     * Whether messages about completed runs hold their output, the first 16 kB of it.
      */
     include_output?: boolean | null;
     /**
@@ -3198,7 +3198,7 @@ export type NewWebhook = {
      */
     agents?: Array<ActorId>;
     /**
-     * Messages about completed runs hold their output too, the first 16,000 characters of it.
+     * Messages about completed runs hold their output too, the first 16 kB of it.
      */
     include_output?: boolean;
     /**
@@ -18622,7 +18622,7 @@ export type WebhookCreateData = {
          */
         agents?: Array<ActorId>;
         /**
-         * Messages about completed runs hold their output too, the first 16,000 characters of it.
+         * Messages about completed runs hold their output too, the first 16 kB of it.
          */
         include_output?: boolean;
         /**
@@ -18890,7 +18890,7 @@ export type WebhookUpdateData = {
          */
         agents?: Array<ActorId> | null;
         /**
-         * Whether messages about completed runs hold their output, the first 16,000 characters of it.
+         * Whether messages about completed runs hold their output, the first 16 kB of it.
          */
         include_output?: boolean | null;
         /**
