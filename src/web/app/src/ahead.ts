@@ -75,13 +75,12 @@ function ask(token: string, method: string, address: string, body?: string): Pro
 
 /** Every page waits to know who is signed in and what they may do; then for what they may read of it. Done once all is asked. */
 export async function askAhead(token: string, page: Where) {
-  ask(token, 'GET', '/api/me');
-  const cans = ask(token, 'POST', '/api/policy/explain', '{}').then((answer) => (answer.ok ? (answer.clone().json() as Promise<AllExplained>) : undefined));
-  await cans.then((told) => {
-    if (!told) return;
-    const may = new Set(told.operations.filter(({ decision }) => decision === 'allow').map(({ operation }) => operation));
-    for (const [operation, address] of readsOf(page, told.actor)) if (may.has(operation)) void ask(token, 'GET', address);
-  }, () => undefined);
+  void ask(token, 'GET', '/api/me');
+  const cans = await ask(token, 'POST', '/api/policy/explain', '{}');
+  if (!cans.ok) return;
+  const told = (await cans.clone().json()) as AllExplained;
+  const may = new Set(told.operations.filter(({ decision }) => decision === 'allow').map(({ operation }) => operation));
+  for (const [operation, address] of readsOf(page, told.actor)) if (may.has(operation)) void ask(token, 'GET', address);
 }
 
 /** In place of `fetch`: the first to ask gets the answer that is on its way already. */

@@ -9,7 +9,7 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queries } from './api';
-import { readFirst } from './begin';
+import { readFirst } from './first-reads';
 import { lendNonce, nonce, trustStyles } from './nonce';
 import { router } from './router';
 import { begin, currentToken } from './session';

@@ -12,7 +12,7 @@ import { When } from '../../parts/When';
 import { isTyping } from '../../shell/typing';
 import { useApprovals, type Show } from '../../shell/useMe';
 import css from './approvals.module.css';
-import { firstOf, useShow } from './first';
+import { firstOf, useShow } from './which';
 import { useSummary } from './useSummary';
 import { Said } from '../../parts/Said';
 

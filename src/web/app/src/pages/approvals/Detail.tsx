@@ -12,7 +12,7 @@ import { Table } from '../../parts/Table';
 import { State } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import { usePending } from '../../shell/useMe';
-import { useShow } from './first';
+import { useShow } from './which';
 import css from './approvals.module.css';
 import { Decide } from './Decide';
 import { useSummary } from './useSummary';

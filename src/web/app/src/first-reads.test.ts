@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { askAhead, askOnce, readsOf } from './ahead';
 import { queries } from './api';
-import { readFirst } from './begin';
+import { readFirst } from './first-reads';
 import { begin } from './session';
 
 const PAGES = ['/', '/log', '/policy', '/tasks'];

@@ -3,7 +3,7 @@
 import { isFiltered, NEWS } from './ahead';
 import { approvalExplainOptions, approvalReadOptions, inboxListOptions, killListOptions, policyExportOptions, policyReadOptions, queries } from './api';
 import { poll } from './live';
-import { firstOf } from './pages/approvals/first';
+import { firstOf } from './pages/approvals/which';
 import { newestOptions } from './pages/log/useLog';
 import { ownedOptions, runsOptions, tasksOptions } from './pages/work/useWork';
 import { actorsOptions } from './parts/Actor';
