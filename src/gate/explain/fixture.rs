@@ -1,6 +1,7 @@
 //! The company of a policy test, made into the world that the gate decides in: entities, facts and targets come from the
 //! very code that serves.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::str::FromStr as _;
 use std::sync::Arc;
@@ -173,9 +174,12 @@ impl<'a> Known<'a> {
         (fixture, staged): (&Fixture, &mut Staged<'f>),
         case: &'f Case,
     ) -> Result<OwnedQuestion, String> {
-        let mut world = world.clone();
         let now = case.around.now.unwrap_or(fixture.now);
-        world.kills = Arc::new(case.around.kill.iter().map(|scope| (scope.clone(), kill(scope, now))).collect());
+        let mut world = Cow::Borrowed(world);
+        if !case.around.kill.is_empty() {
+            let kills = case.around.kill.iter().map(|scope| (scope.clone(), kill(scope, now))).collect();
+            world.to_mut().kills = Arc::new(kills);
+        }
         if let Some(unknown) = case.around.granted.iter().find(|kind| !world.policy.kinds().any(|known| known == *kind))
         {
             return Err(format!("granted: there is no approval kind `{unknown}`"));
@@ -185,7 +189,9 @@ impl<'a> Known<'a> {
             return Err(format!("kill: there is no `{nobody}` that a switch could stop"));
         }
         let caller = caller(&world, case)?;
-        self.remember(&mut world, (&caller.actor(), &case.around.hist), now)?;
+        if !case.around.hist.is_empty() {
+            self.remember(world.to_mut(), (&caller.actor(), &case.around.hist), now)?;
+        }
         if let Some(under) = caller.under.as_ref().filter(|_| chain::links(&world, &caller, now).is_none()) {
             return Err(format!("under: `{}` does not act under `{under}`: it has ended, or is another's", case.actor));
         }

@@ -15,7 +15,7 @@ use super::witness::{Witness, kind_of};
 use super::{Answer, Shift, Sides, own};
 use crate::policy::brain::Collections;
 use crate::policy::bundle::is_test;
-use crate::policy::engine::{Constants, Goal, Looks, Named};
+use crate::policy::engine::{Constants, Difference, Goal, Looks, Named};
 use crate::policy::stack::each;
 use crate::policy::testing::{Around, Case, Fixture, Stage, parse};
 use crate::policy::{Snapshot, is_own};
@@ -73,10 +73,11 @@ pub fn search(sides: &Sides<'_>, stage: &(dyn Stage + Sync), most: usize) -> Sem
     let files = test_files(sides);
     let differing = concerned.len() + own.len();
     let share = (most / differing.max(1)).max(CHUNK);
-    let same_types = sides.have_same_types();
+    let difference = sides.have_same_types().then(|| before.difference(after));
+    let difference = difference.as_ref();
     let mut found = Semantic { identical: all.len() - differing, ..Semantic::default() };
     let searched = each(&concerned, |asking| {
-        let mut search = Search { sides, same_types, stage, asking, left: share, asked: 0, pairs: BTreeMap::new() };
+        let mut search = Search { sides, difference, stage, asking, left: share, asked: 0, pairs: BTreeMap::new() };
         let cut = (!search.run(&files)).then(|| asking.operation.clone());
         (cut, search.asked, search.pairs)
     });
@@ -181,8 +182,8 @@ fn test_files(sides: &Sides<'_>) -> Vec<TestFixture> {
 
 struct Search<'a> {
     sides: &'a Sides<'a>,
-    /// Whether a question put to one side is one for the other.
-    same_types: bool,
+    /// What is not the same on both sides; none where a question put to one side is none for the other.
+    difference: Option<&'a Difference>,
     stage: &'a (dyn Stage + Sync),
     asking: &'a Asking,
     left: usize,
@@ -268,23 +269,25 @@ impl Search<'_> {
         let whole = cases.len() <= self.left;
         cases.truncate(self.left);
         self.left -= cases.len();
-        let (before, after) = (self.sides.before.snapshot, self.sides.after.snapshot);
+        let (before, after, difference) = (self.sides.before.snapshot, self.sides.after.snapshot, self.difference);
         let knows = after.action_names().contains(self.asking.operation.as_str());
         let questions = self.stage.questions(if knows { after } else { before }, fixture, &cases);
         for (case, asked) in cases.iter().zip(questions) {
             let Ok(asked) = asked else { continue };
-            let (old, new) = match self.same_types {
-                true => asked.answers(before, after),
-                false => (asked.answer(before), asked.answer(after)),
+            let pair = self.pair(kind_of(fixture, &case.actor));
+            let (old, new) = match difference {
+                Some(difference) if !asked.meets(difference) => continue,
+                Some(_) => asked.answers(before, after),
+                None => (asked.answer(before), asked.answer(after)),
             };
-            self.note(fixture, case, Answer::of(&old), Answer::of(&new));
+            pair.note(fixture, case, Answer::of(&old), Answer::of(&new));
         }
         whole
     }
 
-    fn note(&mut self, fixture: &Fixture, case: &Case, old: Answer, new: Answer) {
+    /// The pair that one more question counts for.
+    fn pair(&mut self, kind: String) -> &mut Pair {
         self.asked += 1;
-        let kind = kind_of(fixture, &case.actor);
         let pair = self.pairs.entry(kind).or_insert_with_key(|kind| Pair {
             operation: self.asking.operation.clone(),
             actor_kind: kind.clone(),
@@ -293,13 +296,19 @@ impl Search<'_> {
             witnesses: Vec::new(),
         });
         pair.questions += 1;
+        pair
+    }
+}
+
+impl Pair {
+    fn note(&mut self, fixture: &Fixture, case: &Case, old: Answer, new: Answer) {
         let shift = Shift::between(&old, &new);
         if shift == Shift::Same {
             return;
         }
-        pair.change = pair.change.and(shift);
-        if !pair.witnesses.iter().any(|witness| witness.change == shift) {
-            pair.witnesses.push(Witness::new(fixture, case, old, new));
+        self.change = self.change.and(shift);
+        if !self.witnesses.iter().any(|witness| witness.change == shift) {
+            self.witnesses.push(Witness::new(fixture, case, old, new));
         }
     }
 }

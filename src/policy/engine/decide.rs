@@ -59,6 +59,13 @@ struct Evaluation {
     errors: Vec<(Position, EvaluationError)>,
 }
 
+impl Evaluation {
+    /// No policy held, and each could be evaluated.
+    fn is_empty(&self) -> bool {
+        self.permits.is_empty() && self.forbids.is_empty() && self.errors.is_empty()
+    }
+}
+
 /// What an evaluation comes to.
 enum Weighed {
     Settled(Ruling),
@@ -143,6 +150,23 @@ impl Snapshot {
             }
             Weighed::Settled(_) | Weighed::Refused(_) => Ok(Ruling::Deny { because, fault: None, why: None }),
         }
+    }
+
+    /// Whether any policy holds for a question, or that cannot be told.
+    pub(super) fn meets_any(&self, question: &Question<'_>) -> bool {
+        let met = || {
+            let entities = question.entities.entities()?;
+            let action = self.action(question)?;
+            if action.index.is_empty() {
+                return Ok(false);
+            }
+            let request = self.request_with(question, Some(action), &[]);
+            self.fits(question, action, &request)?;
+            let candidates = self.gather(question, action, entities)?;
+            effort::spend(1 + candidates.len());
+            Ok::<_, String>(!self.evaluate(request, entities, &candidates).is_empty())
+        };
+        met().unwrap_or(true)
     }
 
     /// Looked for where the slice says that it stands, and if it does not, everywhere.

@@ -36,6 +36,12 @@ impl Index {
         self.0.slot(principal.as_inner()).slot(resource.as_inner()).push(position);
     }
 
+    pub fn is_empty(&self) -> bool {
+        let mut empty = true;
+        self.0.all(&mut |inner| inner.all(&mut |positions| empty &= positions.is_empty()));
+        empty
+    }
+
     /// The positions of all policies, ascending.
     pub fn every(&self) -> Vec<Position> {
         let mut found = Vec::new();

@@ -18,7 +18,7 @@ pub use own::{Evaluation, Records};
 pub use rows::{Delegation, Member, Row, Step, Team};
 pub use run::{Coverage, Expected, Mutation, Ran, Run, Tried, cover, mutate, run};
 
-use super::engine::Words;
+use super::engine::{Difference, Words};
 use super::{Answered, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
 
 /// Turns a test's company into what the gate would ask.
@@ -69,6 +69,15 @@ impl OwnedQuestion {
     pub fn answers(&self, before: &Snapshot, after: &Snapshot) -> (Answered, Answered) {
         let slice = self.slice(before);
         (self.answer_in(&slice, before), self.answer_in(&slice, after))
+    }
+
+    /// Whether two sides, of which this is the difference, may answer otherwise. If not, their answers are the same.
+    pub fn meets(&self, difference: &Difference) -> bool {
+        let slice = self.slice(difference.snapshot());
+        let own = Some((&self.action, self.granted.as_slice())).filter(|_| self.refused.is_none());
+        let seen = self.sight.as_ref().map(|sight| (sight, [].as_slice()));
+        let is_met = |(action, granted)| difference.is_met(&self.question(&slice, action, granted), &self.givers);
+        own.into_iter().chain(seen).any(is_met)
     }
 
     /// The entities with both actions that may be asked about.

@@ -177,6 +177,32 @@ proptest! {
     }
 
     #[test]
+    fn what_meets_nothing_of_a_difference_is_answered_the_same(
+        text in policies(),
+        entities in entities(),
+        left_out in prop::collection::vec((prop::bool::weighted(0.2), prop::bool::weighted(0.2)), 16),
+    ) {
+        let side = |is_out: fn(&(bool, bool)) -> bool| {
+            let lines = text.lines().zip(&left_out).map(|(line, out)| if is_out(out) { "" } else { line });
+            loaded(&lines.collect::<Vec<_>>().join("\n"))
+        };
+        let told = |ruling: &Ruling| {
+            let because: Vec<String> = ruling.because().iter().map(|policy| policy.id.clone()).collect();
+            (ruling.decision(), ruling.kinds().to_vec(), because, ruling.reason().to_owned())
+        };
+        let (before, after) = (side(|out| out.0), side(|out| out.1));
+        let difference = before.difference(&after);
+        for words in questions() {
+            for approvals in [vec![], vec!["lead".to_owned()]] {
+                let (is_met, old, new) = asked(&before, &entities, words, &approvals, |before, question| {
+                    (difference.is_met(question, &[]), told(&before.decide(question)), told(&after.decide(question)))
+                });
+                prop_assert!(is_met || old == new, "{:?} {:?} {:?}\n{}", words, old, new, text);
+            }
+        }
+    }
+
+    #[test]
     fn what_could_not_be_allowed_is_allowed_of_nothing(text in policies(), entities in entities()) {
         let snapshot = loaded(&text);
         for (who, what, whom) in questions() {
