@@ -217,6 +217,60 @@ fn a_change_is_found_where_only_several_things_together_show_it() {
     }
 }
 
+/// Who something belongs to, and whom they belong to, is looked at as roles, teams, owners and leads are.
+#[test]
+fn a_rule_about_other_peoples_roles_teams_and_owners_is_found() {
+    let collection = "apiVersion: ok/v1\nkind: Collection\nmetadata: {name: invoices}\nspec:\n  fields:\n    total: {type: money}\n    buyer: {type: actor}\n";
+    let with = |policy: &str| {
+        let mut bundle = Bundle::built_in();
+        bundle.files.retain(|path, _| !path.starts_with("tests/"));
+        bundle.files.insert("collections/invoices.yaml".into(), collection.into());
+        bundle.files.insert("more.cedar".into(), policy.into());
+        bundle
+    };
+    let before = with("");
+    let mut missed = Vec::new();
+    for (operation, about, condition) in [
+        ("run.read", "Ok::Run", "resource.asker in Ok::Role::\"admin\""),
+        ("run.read", "Ok::Run", "resource.agent has owner && resource.agent.owner == Ok::Actor::\"nora\""),
+        ("run.read", "Ok::Run", "resource.agent.trust == 4 && resource.agent.kind == \"agent\""),
+        ("task.read", "Ok::Task", "resource.creator in Ok::Role::\"admin\""),
+        ("task.read", "Ok::Task", "resource.creator.admin"),
+        ("task.read", "Ok::Task", "resource.creator.kind == \"agent\""),
+        ("task.read", "Ok::Task", "resource.creator has team && resource.creator.team == Ok::Team::\"team:finance\""),
+        ("knowledge.retract", "Ok::Knowledge", "resource.proposer in Ok::Role::\"steward\""),
+        ("event.list", "Ok::Event", "resource has actor && resource.actor in Ok::Role::\"auditor\""),
+        ("event.list", "Ok::Event", "resource.subjects.contains(Ok::Actor::\"nora\") && resource.kind like \"token*\""),
+        (
+            "policy.export",
+            "Ok::Company",
+            "principal has team && principal.team has lead && principal.team.lead == Ok::Actor::\"ivy\"",
+        ),
+        (
+            "policy.export",
+            "Ok::Company",
+            "principal.kind == \"agent\" && principal.trust == 4 && principal in Ok::Team::\"team:finance\"",
+        ),
+        ("token.revoke", "Ok::Token", "resource.holder has owner && resource.holder.owner == Ok::Actor::\"nora\""),
+        ("token.revoke", "Ok::Token", "resource.holder in Ok::Role::\"steward\""),
+        ("webhook.read", "Ok::Webhook", "resource.owner in Ok::Role::\"auditor\""),
+        ("schema.read", "Ok::SchemaProposal", "resource.proposer in Ok::Role::\"steward\""),
+        ("record.delete", "Brain::invoices", "resource.created_by in Ok::Role::\"lead\""),
+        ("record.delete", "Brain::invoices", "resource.updated_by == principal"),
+        ("record.delete", "Brain::invoices", "resource has buyer && resource.buyer in Ok::Role::\"lead\""),
+    ] {
+        let policy = format!(
+            "@id(\"more\") permit (principal is Ok::Actor, action == Ok::Action::\"{operation}\", resource is {about}) when {{ {condition} }};"
+        );
+        let found = asked_at_most(&before, &with(&policy), 12_000);
+        let is_found = |pair: &ok::policy::diff::Pair| pair.operation == operation && pair.change == Shift::Looser;
+        if !found.pairs.iter().any(is_found) {
+            missed.push(format!("{operation} {condition}: {}", found.told));
+        }
+    }
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
 #[test]
 fn a_change_of_one_constant_is_found() {
     let collection = "apiVersion: ok/v1\nkind: Collection\nmetadata: {name: invoices}\nspec:\n  fields:\n    total: {type: money}\n    due: {type: date}\n";

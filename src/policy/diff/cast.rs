@@ -5,7 +5,7 @@ use std::str::FromStr as _;
 
 use serde_json::Value;
 
-use super::records;
+use super::{people, records};
 use crate::policy::brain::{Collections, collection_of};
 use crate::policy::engine::{Goal, Looks, Named};
 use crate::policy::testing::{Around, Fixture, Member, Row, Step, Team, Way, parse};
@@ -21,6 +21,9 @@ use crate::types::time::Time;
 const COMPANY: &str = include_str!("company.yaml");
 /// As many of the actors, of the teams and of the texts that policies name are added.
 const MOST: usize = 6;
+
+/// In the ids of what is as policies look for it.
+const AIMED: &str = "_aim";
 
 /// One company, and what is asked in it.
 pub(super) struct Scene {
@@ -45,6 +48,7 @@ pub(super) fn scenes(named: &Named, goals: &[Goal], collections: &Collections) -
     let absent = named_actors.iter().filter(|id| !base.actors.iter().any(|row| row.id == **id));
     let absent: Vec<Member> = absent.map(|id| member(id.clone(), Role::Admin, home.clone())).collect();
     base.actors.extend(absent);
+    people::populate(&mut base, goals);
     let others = roles.iter().map(|role| {
         let mut fixture = base.clone();
         named_actors.iter().for_each(|id| put(&mut fixture, id, *role, home.clone()));
@@ -55,8 +59,8 @@ pub(super) fn scenes(named: &Named, goals: &[Goal], collections: &Collections) -
         std::iter::once((base.clone(), BTreeSet::new())).chain(others).collect();
     let furnish = |(mut fixture, only): (Fixture, BTreeSet<String>)| {
         furnish(&mut fixture, named);
-        aim(&mut fixture, goals);
         records::furnish(&mut fixture, collections, named, goals);
+        aim(&mut fixture, goals);
         Scene { switches: switches(&fixture, named), fixture, only }
     };
     all.into_iter().map(furnish).collect()
@@ -228,17 +232,26 @@ fn propose(fixture: &mut Fixture, everybody: &[ActorId]) {
     }
 }
 
-/// Things of two actors as policies look for them.
+/// Things of two actors, and events, as policies look for them. Records were made so.
 fn aim(fixture: &mut Fixture, goals: &[Goal]) {
-    let made: Vec<Row> =
-        fixture.rows.iter().filter(|row| [".max", ".bot"].iter().any(|of| row.id.ends_with(of))).cloned().collect();
-    for (number, goal) in goals.iter().enumerate() {
-        let wanted: Vec<(&str, &Value)> = goal.fields().collect();
-        let rows = made.iter().filter(|_| !wanted.is_empty()).filter_map(|row| {
-            let (what, of) = row.id.split_once('.')?;
-            let row = Row { id: format!("{what}_aim{number}.{of}"), ..row.clone() };
-            Some(wanted.iter().fold(row, |row, (field, value)| row.with(field, value)))
-        });
+    let ends = [".max", ".bot", "tok_max", "whk_max0", "scp_max", "view-of-max"];
+    let of_two = |row: &&Row| row.list != "brain" && ends.iter().any(|of| row.id.ends_with(of));
+    let made: Vec<Row> = fixture.rows.iter().filter(of_two).cloned().collect();
+    let events: Vec<Row> = fixture.rows.iter().filter(|row| row.list == "events").take(5).cloned().collect();
+    let mut seen = BTreeSet::new();
+    for goal in goals {
+        let wanted = people::wanted(fixture, goal);
+        if wanted.is_empty() || !seen.insert(format!("{wanted:?}")) {
+            continue;
+        }
+        let number = seen.len();
+        let named = |row: &Row| {
+            let (what, of) = row.id.split_once('.').unwrap_or((&row.id, "max"));
+            Row { id: format!("{what}{AIMED}{number}.{of}"), ..row.clone() }
+        };
+        let event = |(count, row): (usize, &Row)| Row { id: format!("event:{}", number * 1000 + count), ..row.clone() };
+        let rows = made.iter().map(named).chain(events.iter().enumerate().map(event));
+        let rows = rows.map(|row| wanted.iter().fold(row, |row, (field, value)| row.with(field, value)));
         fixture.rows.extend(rows);
     }
 }
@@ -264,10 +277,10 @@ impl Scene {
 
     /// What this one asks about, of a Cedar type.
     pub fn targets(&self, asker: &str, kind: &str) -> Vec<String> {
-        let owned = |id: &str| id.split_once('.').is_none_or(|(_, of)| of == asker);
+        let owned = |id: &str| id.contains(AIMED) || id.split_once('.').is_none_or(|(_, of)| of == asker);
         let few = ["tok_max", "tok_lea", "tok_ana", "tok_pia", "tok_bot", "tok_bot0"];
         let own = format!("tok_{asker}");
-        let everyday = |id: &str| few.contains(&id) || id == own || !id.starts_with("tok_");
+        let everyday = |id: &str| few.contains(&id) || id == own || !id.starts_with("tok_") || id.contains(AIMED);
         match kind {
             "Ok::Company" => vec!["company".to_owned()],
             "Ok::Actor" => self.fixture.actors.iter().map(|row| row.id.to_string()).collect(),

@@ -6,6 +6,7 @@
 mod aim;
 mod cast;
 mod own;
+mod people;
 mod records;
 mod report;
 mod semantic;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use super::people;
 use crate::policy::brain::Collections;
 use crate::policy::engine::{Goal, Named};
 use crate::policy::testing::{Fixture, Row};
@@ -12,6 +13,8 @@ use crate::types::field::{Field, FieldKind};
 /// Values of one field, and whoever made records.
 const MOST: usize = 8;
 const MAKERS: [&str; 4] = ["max", "mia", "ana", "bot"];
+/// What policies know of every record, beside its fields.
+const BUILT_IN: [&str; 3] = ["created_by", "updated_by", "version"];
 
 /// Adds records of every collection, and the collections; one that no collection declares stands for what is only to be made.
 pub(super) fn furnish(fixture: &mut Fixture, collections: &Collections, named: &Named, goals: &[Goal]) {
@@ -30,6 +33,9 @@ pub(super) fn furnish(fixture: &mut Fixture, collections: &Collections, named: &
         row.with("created_by", maker).with("updated_by", maker).with("version", 1)
     };
     fixture.rows.extend(MAKERS.map(|maker| plain("notes", maker, "any".into())));
+    let mut wanted: Vec<Vec<(String, Value)>> = goals.iter().map(|goal| people::wanted(fixture, goal)).collect();
+    wanted.sort_by_cached_key(|wanted| format!("{wanted:?}"));
+    wanted.dedup();
     for (name, of) in collections {
         let seen: Vec<(&String, &Field)> = of.spec.fields.iter().filter(|(_, field)| field.is_seen()).collect();
         let values: Vec<Vec<Value>> = seen.iter().map(|(_, field)| samples(field, named)).collect();
@@ -40,15 +46,18 @@ pub(super) fn furnish(fixture: &mut Fixture, collections: &Collections, named: &
                 .fold(row, |row, ((name, _), values)| values.first().map_or(row.clone(), |value| row.with(name, value)))
         };
         for maker in MAKERS {
-            for (number, goal) in goals.iter().enumerate() {
-                let values = seen.iter().filter_map(|(name, field)| Some((*name, aimed(field, goal.at(name)?)?)));
+            for (number, wanted) in wanted.iter().enumerate() {
                 let row = first(plain(name, maker, format!("aim{number}")), true);
-                let row = values.fold(row, |row, (name, value)| row.with(name, value));
-                fixture.rows.push(match goal.at("version") {
-                    Some(version) => row.with("version", version),
-                    None => row,
-                });
+                fixture.rows.push(wanted.iter().fold(row, |row, (name, value)| match of.spec.fields.get(name) {
+                    Some(field) if field.is_seen() => {
+                        aimed(field, value).map_or(row.clone(), |value| row.with(name, value))
+                    }
+                    None if BUILT_IN.contains(&name.as_str()) => row.with(name, value),
+                    _ => row,
+                }));
             }
+            let other = if maker == "max" { "mia" } else { "max" };
+            fixture.rows.push(first(plain(name, maker, "changed".into()), true).with("created_by", other));
             fixture.rows.push(first(plain(name, maker, "bare".into()), false));
             for ((field, _), values) in seen.iter().zip(&values) {
                 let each = values.iter().enumerate().map(|(number, value)| {

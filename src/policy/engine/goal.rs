@@ -21,11 +21,23 @@ const TURNS: usize = 3;
 /// Where a value stands: `["run", "calls"]` of the context, `["total"]` of the resource.
 pub type Path = Vec<String>;
 
-/// Values that together would let a policy hold. An empty record stands for what only has to be there.
+/// Values that together would let a policy hold. An empty record stands for what only has to be there, [`role_of`] one for an
+/// actor with a role; nothing at all for the principal or the resource itself.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Goal {
     pub context: BTreeMap<Path, Json>,
+    pub principal: BTreeMap<Path, Json>,
     pub resource: BTreeMap<Path, Json>,
+}
+
+/// The entity type of roles.
+const ROLE_TYPE: &str = "Ok::Role";
+/// The field of a record that stands for whoever has a role.
+const ROLE: &str = "role";
+
+/// The role that somebody has to have.
+pub fn role_of(value: &Json) -> Option<&str> {
+    value.get(ROLE).and_then(Json::as_str)
 }
 
 impl Snapshot {
@@ -87,14 +99,6 @@ impl Goal {
         self.resource.get(&vec![field.to_owned()]).filter(|value| !value.is_object())
     }
 
-    /// All that is wanted of fields of the resource, beyond that they are there.
-    pub fn fields(&self) -> impl Iterator<Item = (&str, &Json)> {
-        self.resource.iter().filter_map(|(path, value)| match path.as_slice() {
-            [field] if !value.is_object() => Some((field.as_str(), value)),
-            _ => None,
-        })
-    }
-
     fn of(wishes: &[Wish<'_>], turn: usize) -> Goal {
         let mut goal = Goal::default();
         wishes.iter().for_each(|(part, wanted)| goal.wish(part, *wanted, turn));
@@ -152,7 +156,8 @@ impl Goal {
                 let (place, value) = if path(one).is_some() { (one, other) } else { (other, one) };
                 constants(value).into_iter().take(1).for_each(|value| self.set(place, value));
             }
-            (BinaryOp::Eq, false) => {
+            // Of texts and entities any other will do: what nothing is said of stays as it is.
+            (BinaryOp::Eq, false) if Number::of(one).is_some() || Number::of(other).is_some() => {
                 let (place, value) = if path(one).is_some() { (one, other) } else { (other, one) };
                 self.solve((value, place), Wanted::Less(1), turn);
             }
@@ -174,8 +179,15 @@ impl Goal {
 
     fn place(&mut self, expr: &Expr) -> Option<&mut Json> {
         let (var, path) = path(expr)?;
-        let of = if var == Var::Context { &mut self.context } else { &mut self.resource };
-        (!path.is_empty()).then(|| of.entry(path).or_insert_with(|| json!({})))
+        Some(self.end(var).entry(path).or_insert_with(|| json!({})))
+    }
+
+    fn end(&mut self, var: Var) -> &mut BTreeMap<Path, Json> {
+        match var {
+            Var::Principal => &mut self.principal,
+            Var::Resource => &mut self.resource,
+            Var::Context | Var::Action => &mut self.context,
+        }
     }
 
     fn set(&mut self, expr: &Expr, value: Json) {
@@ -196,15 +208,14 @@ impl Goal {
     fn open<'a>(&mut self, expr: &Expr, attrs: impl Iterator<Item = &'a str>) {
         let Some((var, mut place)) = path(expr) else { return };
         place.extend(attrs.map(str::to_owned));
-        let of = if var == Var::Context { &mut self.context } else { &mut self.resource };
-        of.entry(place).or_insert_with(|| json!({}));
+        self.end(var).entry(place).or_insert_with(|| json!({}));
     }
 }
 
 /// `context.run.calls`
 fn path(expr: &Expr) -> Option<(Var, Path)> {
     match expr.expr_kind() {
-        ExprKind::Var(var @ (Var::Context | Var::Resource)) => Some((*var, Vec::new())),
+        ExprKind::Var(var @ (Var::Context | Var::Principal | Var::Resource)) => Some((*var, Vec::new())),
         ExprKind::GetAttr { expr, attr } => {
             let (var, mut path) = path(expr)?;
             path.push(attr.to_string());
@@ -222,7 +233,7 @@ fn constants(expr: &Expr) -> Vec<Json> {
         ExprKind::Lit(Literal::Bool(flag)) => vec![(*flag).into()],
         ExprKind::Lit(Literal::EntityUID(uid)) => {
             let id: &str = uid.eid().as_ref();
-            vec![id.into()]
+            vec![if uid.entity_type().to_string() == ROLE_TYPE { json!({ ROLE: id }) } else { id.into() }]
         }
         _ => Number::of(expr).map(Number::json).into_iter().collect(),
     }
