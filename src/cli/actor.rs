@@ -69,7 +69,7 @@ pub const COMMANDS: Commands = &[&group(
 
 const SET: Columns<Updated> = columns!(
     Updated; actor.id, actor.kind, actor.name, actor.role, actor.team, actor.lead, actor.owner, actor.skills, actor.trust,
-    actor.status, actor.created_at, issued_revoked
+    actor.status, actor.created_at, issued_revoked, still_leads
 );
 
 const FIELDS: Columns<Actor> =

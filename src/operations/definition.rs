@@ -65,8 +65,9 @@ pub fn read<T: DeserializeOwned>(written: &Value) -> Result<T, String> {
             yaml::read_at_once(text).map_err(|error| wrong(&error))
         }
         other => {
-            let text = other.to_string();
-            bounded(&text)?;
+            bounded(&other.to_string())?;
+            // In block style: how many brackets may be open is for those who write YAML.
+            let text = serde_yaml::to_string(other).map_err(|error| error.to_string())?;
             yaml::read_at_once(&text).map_err(|error| error.message)
         }
     }

@@ -77,6 +77,9 @@ pub struct Updated {
     /// Whose tokens were revoked because who issued them is an admin no longer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub issued_revoked: Vec<ActorId>,
+    /// The teams that a person still leads, and decides for, who is neither an admin nor a lead any longer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub still_leads: Vec<ActorId>,
 }
 
 /// Change what an actor is.
@@ -124,7 +127,11 @@ impl Change for Update {
             false => Vec::new(),
         };
         events(&before, &after).into_iter().try_for_each(|event| draft.record(event))?;
-        Ok(Updated { actor: after, issued_revoked })
+        let still_leads = match before.role != after.role && !matches!(after.role, Role::Admin | Role::Lead) {
+            true => draft.read().led_by(&after.id).map(|team| team.actor.id.clone()).collect(),
+            false => Vec::new(),
+        };
+        Ok(Updated { actor: after, issued_revoked, still_leads })
     }
 }
 

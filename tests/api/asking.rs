@@ -40,6 +40,10 @@ async fn what_is_asked_amiss_is_told_with_its_field() {
     ] {
         assert_eq!(test.post("/ask", &cast.mia, asked).await.error(), told);
     }
+    // As many steps as there may be, in JSON, too.
+    let steps: Vec<Value> = (0..1000).map(|_| json!({ "call": { "tool": "me.read", "with": {} } })).collect();
+    let asked = test.post("/ask", &cast.mia, json!({ "agent": "bot", "text": "x", "plan": { "steps": steps } })).await;
+    assert!(asked.status.is_success(), "{}", asked.text());
     // A plan whose expectation is not met fails, and says where.
     let id =
         ask_for(&test, &cast.mia, json!([{ "call": { "tool": "me.read", "expect": "deny" } }, { "say": "x" }])).await;

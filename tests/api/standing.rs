@@ -94,6 +94,10 @@ async fn a_team_gets_another_lead_and_both_are_told() {
     assert!(told(&test, &cast.liv).await.contains(&"you lead team:ops now".into()));
     assert!(told(&test, &cast.lea).await.contains(&"you no longer lead team:ops".into()));
     assert_eq!(test.post("/kill", &cast.lea, json!({ "scope": "actor:mia" })).await.status, 403);
+    // Who has the role no longer leads on: whoever took it is told.
+    let demoted = set(&test, &test.admin, "liv", json!({ "role": "member" })).await.json();
+    assert!(demoted["still_leads"].as_array().is_some_and(|teams| teams.contains(&json!("team:ops"))), "{demoted}");
+    assert_eq!(set(&test, &test.admin, "lea", json!({ "role": "member" })).await.json()["still_leads"], Value::Null);
     assert_eq!(set(&test, &test.admin, "team:ops", json!({ "no_lead": true })).await.json()["lead"], Value::Null);
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::judged::Withheld;
 use crate::gate::Reader;
 use crate::operations::change::compiled;
 use crate::policy::brain::path_of;
@@ -9,6 +10,7 @@ use crate::policy::{Bundle, views};
 use crate::store::brain::Proposal;
 use crate::types::brain::{Operation, converts};
 use crate::types::collection::{Collection, CollectionKind, NAME, Source, is_name};
+use crate::types::condition::Condition;
 use crate::types::definition::{ApiVersion, Metadata, Problems};
 use crate::types::field::{Field, FieldKind, Label};
 use crate::types::refusal::{Refusal, Stop};
@@ -48,16 +50,40 @@ pub fn could_be(collection: &str, ops: &[Operation], read: &Reader<'_>) -> Resul
         };
         return Err(Refusal::invalid(ops.iter().enumerate().map(told).collect()).into());
     }
-    planned(collection, ops, read.collection_version(collection)?, read).map(drop)
+    let rows = rows_known(collection, read)?.unwrap_or(0);
+    planned(collection, ops, (read.collection_version(collection)?, rows), read).map(drop)
 }
 
-/// What a proposal comes to.
+/// What a proposal comes to, as far as the caller may know the records.
+pub fn foreseen(proposal: &Proposal, read: &Reader<'_>) -> Result<Plan, Stop> {
+    let rows = rows_known(&proposal.collection, read)?.unwrap_or(0);
+    planned(&proposal.collection, &proposal.ops, (proposal.base, rows), read)
+}
+
+/// What a proposal comes to, with all the records that there are.
 pub fn of_proposal(proposal: &Proposal, read: &Reader<'_>) -> Result<Plan, Stop> {
-    planned(&proposal.collection, &proposal.ops, proposal.base, read)
+    planned(&proposal.collection, &proposal.ops, (proposal.base, rows(&proposal.collection, read)?), read)
 }
 
-/// What these steps come to, from this version of the collection.
-pub fn planned(collection: &str, ops: &[Operation], base: i64, read: &Reader<'_>) -> Result<Plan, Stop> {
+fn rows(collection: &str, read: &Reader<'_>) -> Result<i64, Stop> {
+    read.collection(collection).map_or(Ok(0), |of| Ok(read.count_records(&of)?))
+}
+
+/// How many records a collection has; none to whoever may not read all of them.
+pub fn rows_known(collection: &str, read: &Reader<'_>) -> Result<Option<i64>, Stop> {
+    sees_all(collection, read).then(|| rows(collection, read)).transpose()
+}
+
+/// Whether somebody reads every field of every record, so that what stands in the way of a change tells them nothing.
+pub fn sees_all(collection: &str, read: &Reader<'_>) -> bool {
+    let all = |of: &Collection| {
+        read.rows("record.read", of) == Some(Condition::Always) && Withheld::of(of, read).names(of).next().is_none()
+    };
+    read.collection(collection).is_none_or(|of| all(&of))
+}
+
+/// What these steps come to, from this version of the collection and so many records.
+fn planned(collection: &str, ops: &[Operation], (base, rows): (i64, i64), read: &Reader<'_>) -> Result<Plan, Stop> {
     if read.collection_version(collection)? != base {
         let message = format!("{collection} has changed since: propose it again");
         return Err(Refusal::conflict(message).into());
@@ -67,7 +93,6 @@ pub fn planned(collection: &str, ops: &[Operation], base: i64, read: &Reader<'_>
         let what = format!("a collection was called {collection} before, and its history is kept: take another name");
         return Err(Refusal::field("collection", what).into());
     }
-    let rows = before.as_ref().map_or(Ok(0), |of| read.count_records(of))?;
     let (renamed, merged) = (BTreeMap::new(), BTreeMap::new());
     let mut altered = Altered { definition: before.as_deref().cloned(), renamed, merged, rows, name: collection };
     let problems: Vec<String> = ops

@@ -7,16 +7,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::PROPOSAL;
-use super::judged::Withheld;
-use super::plan::{Plan, could_be, misfits, of_proposal, still_fit};
+use super::plan::{Plan, could_be, foreseen, misfits, of_proposal, rows_known, sees_all, still_fit};
 use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, post};
 use crate::operations::company::COMPANY;
 use crate::store::brain::events::{SchemaApplied, SchemaProposed, SchemaRejected};
 use crate::store::brain::{self, Proposal};
 use crate::store::policies::events::PolicyApplied;
 use crate::types::brain::{Operation, ProposalStatus};
-use crate::types::collection::Collection;
-use crate::types::condition::Condition;
 use crate::types::definition::Problems;
 use crate::types::id::{ActorId, Id, Kind};
 use crate::types::page::{Page, PageQuery};
@@ -64,11 +61,9 @@ fn impact(proposal: &Proposal, read: &Reader<'_>) -> Result<Option<Impact>, Stop
     if proposal.status != ProposalStatus::Proposed {
         return Ok(None);
     }
-    let sees_all = sees_all(&proposal.collection, read);
-    let count = || read.collection(&proposal.collection).map_or(Ok(0), |of| read.count_records(&of));
-    let rows = sees_all.then(count).transpose()?;
-    let problems = match of_proposal(proposal, read).and_then(|plan| still_fit(&plan, read).map(|()| plan)) {
-        Ok(plan) if sees_all => misfits(&plan, &proposal.collection, read)?,
+    let rows = rows_known(&proposal.collection, read)?;
+    let problems = match foreseen(proposal, read).and_then(|plan| still_fit(&plan, read).map(|()| plan)) {
+        Ok(plan) if rows.is_some() => misfits(&plan, &proposal.collection, read)?,
         Ok(_) => Vec::new(),
         Err(Stop::Refused(refusal)) if refusal.problems.is_empty() => vec![refusal.message],
         Err(Stop::Refused(refusal)) => refusal.problems,
@@ -78,14 +73,6 @@ fn impact(proposal: &Proposal, read: &Reader<'_>) -> Result<Option<Impact>, Stop
     let views = read.views_after("").filter(|view| view.spec.query.collection == proposal.collection).filter(seen);
     let views = views.map(|view| view.name().to_owned()).collect();
     Ok(Some(Impact { rows, views, problems }))
-}
-
-/// Whether somebody reads every field of every record, so that what stands in the way of a change tells them nothing.
-fn sees_all(collection: &str, read: &Reader<'_>) -> bool {
-    let all = |of: &Collection| {
-        read.rows("record.read", of) == Some(Condition::Always) && Withheld::of(of, read).names(of).next().is_none()
-    };
-    read.collection(collection).is_none_or(|of| all(&of))
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -271,8 +258,8 @@ pub struct Applying {
 pub struct Applied {
     pub id: String,
     pub collection: String,
-    /// How many records it has.
-    pub rows: i64,
+    /// How many records it has, for whoever may read all of them; whether they fit, a dry run tells nobody else either.
+    pub rows: Option<i64>,
     /// Whether it is so now.
     pub applied: bool,
 }
@@ -299,19 +286,13 @@ impl Change for Apply {
     }
 
     fn prepare(input: &Applying, read: &Reader<'_>) -> Result<(), Stop> {
-        let proposal = open(&input.id, read)?;
-        let plan = of_proposal(&proposal, read)?;
-        fits(&plan, &proposal.collection, read)?;
-        still_fit(&plan, read)
+        plan(&open(&input.id, read)?, input.dry_run, read).map(drop)
     }
 
     fn run(_: Permit<Self>, input: Applying, draft: &mut Draft<'_>) -> Result<Applied, Stop> {
         let proposal = open(&input.id, draft.read())?;
-        let plan = of_proposal(&proposal, draft.read())?;
-        fits(&plan, &proposal.collection, draft.read())?;
-        still_fit(&plan, draft.read())?;
-        let Plan { definition, renamed, merged, bundle } = plan;
-        let rows = draft.read().collection(&proposal.collection).map_or(Ok(0), |of| draft.read().count_records(&of))?;
+        let Plan { definition, renamed, merged, bundle } = plan(&proposal, input.dry_run, draft.read())?;
+        let rows = rows_known(&proposal.collection, draft.read())?;
         if !input.dry_run {
             let in_force = draft.read().applied()?;
             draft.record(SchemaApplied {
@@ -335,10 +316,17 @@ impl Change for Apply {
     }
 }
 
-/// That the records fit what they are to be made of.
-fn fits(plan: &Plan, collection: &str, read: &Reader<'_>) -> Result<(), Stop> {
-    let problems = misfits(plan, collection, read)?;
-    if problems.is_empty() { Ok(()) } else { Err(Refusal::invalid(problems).into()) }
+/// What a proposal comes to, if records, policies and views fit it. A dry run tells nothing of records that the caller may not read.
+fn plan(proposal: &Proposal, dry_run: bool, read: &Reader<'_>) -> Result<Plan, Stop> {
+    let plan = if dry_run { foreseen(proposal, read)? } else { of_proposal(proposal, read)? };
+    if !dry_run || sees_all(&proposal.collection, read) {
+        let problems = misfits(&plan, &proposal.collection, read)?;
+        if !problems.is_empty() {
+            return Err(Refusal::invalid(problems).into());
+        }
+    }
+    still_fit(&plan, read)?;
+    Ok(plan)
 }
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]

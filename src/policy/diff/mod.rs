@@ -13,6 +13,7 @@ mod semantic;
 mod tally;
 mod terms;
 mod text;
+mod things;
 mod witness;
 
 use std::collections::BTreeSet;

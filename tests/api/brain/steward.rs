@@ -92,6 +92,36 @@ async fn nothing_is_told_by_what_the_steward_may_not_read() {
     assert!(answer["noticed"][0]["what"].as_str().unwrap().contains("you do not read all records"), "{answer}");
 }
 
+/// Neither how many records there are that somebody may not read, nor what is in them.
+#[tokio::test]
+async fn a_proposal_and_a_dry_run_tell_nothing_of_records_that_the_caller_may_not_read() {
+    let (test, cast) = with_policies(typed()).await;
+    parts(&test).await;
+    const SOME: &str = "@id(\"some\") @reason(\"hidden\") forbid (principal in Ok::Role::\"steward\", action == Ok::Action::\"record.read\", resource);";
+    assert_eq!(apply(&test, SOME).await.status, 200);
+    let propose = async |token: &str, op: Value| {
+        test.post("/schema/proposals", token, json!({ "collection": "parts", "ops": [op], "reason": "r" })).await
+    };
+    let retire = json!({ "retire": {} });
+    let required = json!({ "add_field": { "name": "more", "field": { "type": "text", "required": true } } });
+    let unique =
+        json!({ "add_field": { "name": "more", "field": { "type": "integer", "unique": true, "default": 1 } } });
+    let choice = json!({ "retype_field": { "name": "place", "type": "choice", "options": ["nowhere"] } });
+    for op in [retire, required, unique, choice] {
+        let proposed = propose(&cast.sam, op.clone()).await;
+        assert_eq!(proposed.status, 201, "{op}: {}", proposed.text());
+        let path = format!("/schema/proposals/{}", proposed.json()["id"].as_str().unwrap());
+        let impact = test.get(&path, &cast.sam).await.json()["impact"].clone();
+        assert_eq!((&impact["rows"], &impact["problems"]), (&Value::Null, &json!([])), "{op}");
+        let dry = test.post(&format!("{path}/apply"), &cast.sam, json!({ "dry_run": true })).await;
+        assert_eq!(dry.status, 200, "{op}: {}", dry.text());
+        assert_eq!(dry.json()["rows"], Value::Null, "{op}");
+        // What is really applied has to fit.
+        assert_eq!(test.post(&format!("{path}/apply"), &cast.sam, json!({})).await.status, 422, "{op}");
+    }
+    accounted_for(&test);
+}
+
 #[tokio::test]
 async fn a_text_becomes_a_choice_where_every_record_has_one_of_its_options() {
     let (test, cast) = company().await;

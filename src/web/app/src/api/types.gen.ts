@@ -199,9 +199,9 @@ export type Applied = {
     id: string;
     collection: string;
     /**
-     * How many records it has.
+     * How many records it has, for whoever may read all of them; whether they fit, a dry run tells nobody else either.
      */
-    rows: number;
+    rows: number | null;
     /**
      * Whether it is so now.
      */
@@ -5762,6 +5762,10 @@ export type Updated = {
      * Whose tokens were revoked because who issued them is an admin no longer.
      */
     issued_revoked?: Array<ActorId>;
+    /**
+     * The teams that a person still leads, and decides for, who is neither an admin nor a lead any longer.
+     */
+    still_leads?: Array<ActorId>;
 };
 
 /**

@@ -150,7 +150,7 @@ function Edit({ actor }: { actor: ShownActor }) {
       ...(fields.owner && fields.owner !== actor.owner ? { owner: fields.owner } : {}),
     };
     if (Object.keys(body).length === 0) return setOpen(false);
-    await act((headers) => actorUpdate({ path: { id: actor.id }, body, headers, throwOnError: true }), ({ issued_revoked }) => `Changed${revoked(issued_revoked)}`);
+    await act((headers) => actorUpdate({ path: { id: actor.id }, body, headers, throwOnError: true }), ({ issued_revoked, still_leads }) => `Changed${revoked(issued_revoked)}${still_leads?.length ? `; still leads ${still_leads.join(', ')}, and decides for it` : ''}`);
     setOpen(false);
   };
   return (

@@ -1,0 +1,195 @@
+//! What a comparison finds, where only a question made up for it shows the difference.
+
+use ok::policy::Bundle;
+use ok::policy::diff::{Pair, Shift};
+
+use super::diff_laws::asked_at_most;
+
+/// A policy that looks at several things at once differs only where all of them are so.
+#[test]
+fn a_change_is_found_where_only_several_things_together_show_it() {
+    let collection = "apiVersion: ok/v1\nkind: Collection\nmetadata: {name: invoices}\nspec:\n  fields:\n    total: {type: money}\n    status: {type: choice, options: [new, paid]}\n    due: {type: date}\n";
+    let built_in = Bundle::built_in();
+    let with = |policy: &str| {
+        let mut bundle = built_in.clone();
+        bundle.files.retain(|path, _| !path.starts_with("tests/"));
+        bundle.files.insert("collections/invoices.yaml".into(), collection.into());
+        bundle.files.insert("more.cedar".into(), policy.into());
+        bundle
+    };
+    for (effect, operation, about, condition) in [
+        ("forbid", "task.create", "", "context has run && context.run.calls >= 40"),
+        ("forbid", "task.create", "", "principal.trust < 2 && context has run && context.run.calls >= 10"),
+        ("forbid", "task.create", "", "context has run && context.run.cost_cents + context.run.calls > 500"),
+        (
+            "forbid",
+            "model.call",
+            "",
+            "principal.kind == \"agent\" && context.hist[\"model.call\"].day_cents + context.input.cost_cents > 500",
+        ),
+        ("forbid", "run.ask", "", "principal.kind == \"agent\" && context.hist[\"run.ask\"].hour >= 3"),
+        (
+            "forbid",
+            "task.create",
+            "",
+            "context has run && context.run.depth == 4 && context.hist[\"task.create\"].day > 7",
+        ),
+        ("permit", "token.issue", "", "context has run && context.run.steps >= 3"),
+        ("permit", "token.issue", "", "context has run && context.run.asker == Ok::Actor::\"kai\""),
+        (
+            "permit",
+            "token.issue",
+            "",
+            "context has run && !(context.run.depth < 4 || context.run.labels.contains(\"personal\"))",
+        ),
+        (
+            "forbid",
+            "record.read",
+            "is Brain::invoices",
+            "resource has status && resource has total && resource.status == \"paid\" && resource.total.greaterThan(decimal(\"100.0\"))",
+        ),
+        (
+            "forbid",
+            "record.read",
+            "is Brain::invoices",
+            "resource has due && resource has total && resource.due < datetime(\"2020-05-05\") && resource.total.greaterThanOrEqual(decimal(\"7.5\"))",
+        ),
+    ] {
+        let who = if effect == "permit" { "principal == Ok::Actor::\"bot\"" } else { "principal is Ok::Actor" };
+        let policy = format!(
+            "@id(\"more\") @reason(\"r\") {effect} ({who}, action == Ok::Action::\"{operation}\", resource {about}) when {{ {condition} }};"
+        );
+        let found = asked_at_most(&with(""), &with(&policy), 8_000);
+        let wanted = if effect == "permit" { Shift::Looser } else { Shift::Tighter };
+        let is_found = |pair: &Pair| pair.operation == operation && pair.change == wanted;
+        assert!(found.pairs.iter().any(is_found), "{operation} {condition}: {}", found.told);
+    }
+}
+
+/// Who something belongs to, and whom they belong to, is looked at as roles, teams, owners and leads are.
+#[test]
+fn a_rule_about_other_peoples_roles_teams_and_owners_is_found() {
+    let collection = "apiVersion: ok/v1\nkind: Collection\nmetadata: {name: invoices}\nspec:\n  fields:\n    total: {type: money}\n    buyer: {type: actor}\n";
+    let with = |policy: &str| {
+        let mut bundle = Bundle::built_in();
+        bundle.files.retain(|path, _| !path.starts_with("tests/"));
+        bundle.files.insert("collections/invoices.yaml".into(), collection.into());
+        bundle.files.insert("more.cedar".into(), policy.into());
+        bundle
+    };
+    let before = with("");
+    let mut missed = Vec::new();
+    for (operation, about, condition) in [
+        ("run.read", "Ok::Run", "resource.asker in Ok::Role::\"admin\""),
+        ("run.read", "Ok::Run", "resource.agent has owner && resource.agent.owner == Ok::Actor::\"nora\""),
+        ("run.read", "Ok::Run", "resource.agent.trust == 4 && resource.agent.kind == \"agent\""),
+        ("task.read", "Ok::Task", "resource.creator in Ok::Role::\"admin\""),
+        ("task.read", "Ok::Task", "resource.creator.admin"),
+        ("task.read", "Ok::Task", "resource.creator.kind == \"agent\""),
+        ("task.read", "Ok::Task", "resource.creator has team && resource.creator.team == Ok::Team::\"team:finance\""),
+        ("knowledge.retract", "Ok::Knowledge", "resource.proposer in Ok::Role::\"steward\""),
+        ("event.list", "Ok::Event", "resource has actor && resource.actor in Ok::Role::\"auditor\""),
+        ("event.list", "Ok::Event", "resource.subjects.contains(Ok::Actor::\"nora\") && resource.kind like \"token*\""),
+        (
+            "policy.export",
+            "Ok::Company",
+            "principal has team && principal.team has lead && principal.team.lead == Ok::Actor::\"ivy\"",
+        ),
+        (
+            "policy.export",
+            "Ok::Company",
+            "principal.kind == \"agent\" && principal.trust == 4 && principal in Ok::Team::\"team:finance\"",
+        ),
+        ("token.revoke", "Ok::Token", "resource.holder has owner && resource.holder.owner == Ok::Actor::\"nora\""),
+        ("token.revoke", "Ok::Token", "resource.holder in Ok::Role::\"steward\""),
+        ("webhook.read", "Ok::Webhook", "resource.owner in Ok::Role::\"auditor\""),
+        ("schema.read", "Ok::SchemaProposal", "resource.proposer in Ok::Role::\"steward\""),
+        ("record.delete", "Brain::invoices", "resource.created_by in Ok::Role::\"lead\""),
+        ("record.delete", "Brain::invoices", "resource.updated_by == principal"),
+        ("record.delete", "Brain::invoices", "resource has buyer && resource.buyer in Ok::Role::\"lead\""),
+    ] {
+        let policy = format!(
+            "@id(\"more\") permit (principal is Ok::Actor, action == Ok::Action::\"{operation}\", resource is {about}) when {{ {condition} }};"
+        );
+        let found = asked_at_most(&before, &with(&policy), 12_000);
+        let is_found = |pair: &Pair| pair.operation == operation && pair.change == Shift::Looser;
+        if !found.pairs.iter().any(is_found) {
+            missed.push(format!("{operation} {condition}: {}", found.told));
+        }
+    }
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
+#[test]
+fn a_change_of_one_constant_is_found() {
+    let collection = "apiVersion: ok/v1\nkind: Collection\nmetadata: {name: invoices}\nspec:\n  fields:\n    total: {type: money}\n    due: {type: date}\n";
+    let built_in = Bundle::built_in();
+    let with = |policy: &str| {
+        let mut bundle = built_in.clone();
+        bundle.files.retain(|path, _| !path.starts_with("tests/"));
+        bundle.files.insert("collections/invoices.yaml".into(), collection.into());
+        bundle.files.insert("more.cedar".into(), policy.into());
+        bundle
+    };
+    let mut missed = Vec::new();
+    let hist = "context.hist[\"model.call\"]";
+    for (operation, about, before, after) in [
+        ("task.create", "", "context.now.toTime() >= duration(\"18h\")", "context.now.toTime() >= duration(\"19h\")"),
+        (
+            "task.create",
+            "",
+            "context.now.durationSince(datetime(\"2026-01-01\")) > duration(\"30d\")",
+            "context.now.durationSince(datetime(\"2026-01-01\")) > duration(\"31d\")",
+        ),
+        (
+            "task.create",
+            "",
+            "context has delegation && context.delegation.depth > 2",
+            "context has delegation && context.delegation.depth > 1",
+        ),
+        (
+            "model.call",
+            "",
+            &format!("{hist}.day * 3 + {hist}.hour_cents > 60"),
+            &format!("{hist}.day * 3 + {hist}.hour_cents > 61"),
+        ),
+        (
+            "model.call",
+            "",
+            &format!("{hist}.month_cents + context.input.cost_cents > 500"),
+            &format!("{hist}.day_cents + context.input.cost_cents > 500"),
+        ),
+        (
+            "model.call",
+            "",
+            &format!("10 * {hist}.hour - {hist}.day > 50"),
+            &format!("11 * {hist}.hour - {hist}.day > 50"),
+        ),
+        (
+            "model.call",
+            "",
+            &format!("context has run && context.run.steps > 20 && {hist}.hour > 7 && context.input.cost_cents >= 3"),
+            &format!("context has run && context.run.steps > 20 && {hist}.hour > 8 && context.input.cost_cents >= 3"),
+        ),
+        ("record.read", "is Brain::invoices", "resource.version > 3", "resource.version > 4"),
+        (
+            "record.read",
+            "is Brain::invoices",
+            "resource has due && context.now.durationSince(resource.due) > duration(\"30d\")",
+            "resource has due && context.now.durationSince(resource.due) > duration(\"60d\")",
+        ),
+        ("task.assign", "", "resource.status == \"running\"", "resource.status == \"waiting\""),
+    ] {
+        let policy = |condition: &str| {
+            let scope = format!("principal is Ok::Actor, action == Ok::Action::\"{operation}\", resource {about}");
+            format!("@id(\"more\") @reason(\"r\") forbid ({scope}) when {{ {condition} }};")
+        };
+        let most = if about.contains("Brain") { 16_000 } else { 6_000 };
+        let found = asked_at_most(&with(&policy(before)), &with(&policy(after)), most);
+        let is_found = |pair: &Pair| pair.operation == operation && pair.change != Shift::Same;
+        if !found.pairs.iter().any(is_found) {
+            missed.push(format!("{operation} {before} → {after}: {}", found.told));
+        }
+    }
+    assert!(missed.is_empty(), "{missed:#?}");
+}
