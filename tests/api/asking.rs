@@ -40,8 +40,9 @@ async fn what_is_asked_amiss_is_told_with_its_field() {
     ] {
         assert_eq!(test.post("/ask", &cast.mia, asked).await.error(), told);
     }
-    // As many steps as there may be, in JSON, too.
-    let steps: Vec<Value> = (0..1000).map(|_| json!({ "call": { "tool": "me.read", "with": {} } })).collect();
+    // As many steps as there may be, in JSON, too; the first ends it.
+    let call = json!({ "call": { "tool": "me.read", "with": {} } });
+    let steps: Vec<Value> = std::iter::once(json!({ "fail": "enough" })).chain(vec![call; 999]).collect();
     let asked = test.post("/ask", &cast.mia, json!({ "agent": "bot", "text": "x", "plan": { "steps": steps } })).await;
     assert!(asked.status.is_success(), "{}", asked.text());
     // A plan whose expectation is not met fails, and says where.

@@ -79,6 +79,29 @@ async fn a_trial_counts_what_would_come_out_otherwise_and_changes_no_answer() {
 }
 
 #[tokio::test]
+async fn an_approval_that_comes_too_early_is_refused_and_can_be_given_later() {
+    let test = Test::new().await;
+    let abe = test.add("abe", "person", json!({ "role": "admin" })).await;
+    let id = tested(&test, &closed()).await;
+    step(&test, &id, "canary", json!({ "percent": 100, "min_decisions": 30 })).await;
+    let waits = step(&test, &id, "promote", json!({})).await;
+    assert_eq!(waits.status, 202, "{}", waits.text());
+    let approval = format!("/approvals/{}", waits.json()["approval"].as_str().unwrap());
+    let early = test.post(&approval, &abe, json!({ "decision": "approve" })).await;
+    assert_eq!(early.status, 409, "{}", early.text());
+    assert!(early.text().contains("of 30 decisions; wait for them"), "{}", early.text());
+    let shown = test.get(&approval, &abe).await.json();
+    assert_eq!((&shown["status"], &shown["decisions"]), (&json!("pending"), &json!([])), "{shown}");
+    for _ in 0..30 {
+        test.get("/inbox", &test.admin).await;
+    }
+    let decided = test.post(&approval, &abe, json!({ "decision": "approve" })).await;
+    assert_eq!(decided.json()["status"], "used", "{}", decided.text());
+    assert_eq!(test.get("/policy/applied", &abe).await.json()["version"], 2);
+    assert!(test.verdict().ok);
+}
+
+#[tokio::test]
 async fn a_trial_over_budget_ends_by_itself() {
     let test = Test::new().await;
     let mia = test.add("mia", "person", json!({})).await;

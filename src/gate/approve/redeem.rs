@@ -34,10 +34,11 @@ pub enum Redeemed {
 }
 
 impl Draft<'_> {
-    /// Performs a parked call with these kinds of approval. Its events become part of this draft.
+    /// Performs a parked call with these kinds of approval. Its events become part of this draft. Refused where the call only
+    /// comes too early: then nobody has decided yet.
     pub fn redeem(&mut self, approval: &Approval, granted: &[String]) -> Result<Redeemed, Stop> {
         match self.try_redeem(approval, granted) {
-            Err(Stop::Refused(refusal)) => Ok(Redeemed::Stale(refusal.message)),
+            Err(Stop::Refused(refusal)) if refusal.retry_after.is_none() => Ok(Redeemed::Stale(refusal.message)),
             other => other,
         }
     }

@@ -85,6 +85,9 @@ impl Change for Canary {
 /// What to do about a trial that has not seen enough.
 const FEWER: &str = "wait for them, or ask for fewer in another canary (`min_decisions`)";
 
+/// Seconds in which a trial may have seen more.
+const LATER: u64 = 60;
+
 /// A trial must have seen enough, and kept its budgets, before the change comes into force.
 pub fn is_tried(change: &crate::store::changes::Change, read: &Reader<'_>) -> Result<(), Refusal> {
     let (ChangeState::Canary, Some(terms)) = (change.state, &change.terms) else { return Ok(()) };
@@ -95,10 +98,11 @@ pub fn is_tried(change: &crate::store::changes::Change, read: &Reader<'_>) -> Re
     }
     if seen < terms.min_decisions {
         let least = terms.min_decisions;
-        return Err(Refusal::conflict(match may_read_all(read) {
+        let told = match may_read_all(read) {
             true => format!("its trial has seen {seen} of {least} decisions; {FEWER}"),
             false => format!("its trial has not seen {least} decisions yet; {FEWER}"),
-        }));
+        };
+        return Err(Refusal { retry_after: Some(LATER), ..Refusal::conflict(told) });
     }
     Ok(())
 }

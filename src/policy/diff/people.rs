@@ -174,6 +174,10 @@ fn made(fixture: &mut Fixture, wanted: &Wanted<'_>, number: usize, steps: usize)
     let usual = if is_agent { Role::Agent } else { Role::Member };
     let role: Role = told.or(admin).or(kind.map(ActorKind::usual_role)).unwrap_or(usual);
     let trust = wanted.at(&["trust"]).and_then(Value::as_i64);
+    if trust.is_some() && !role.kind().is_agent() {
+        // Nobody is asked how far a person is trusted.
+        return None;
+    }
     let mut behind = |attribute: &str| {
         let wanted = wanted.behind(attribute);
         if wanted.0.is_empty() { None } else { found_or_made(fixture, &wanted, steps) }
