@@ -83,9 +83,9 @@ async fn an_approval_that_comes_too_early_is_refused_and_can_be_given_later() {
     let test = Test::new().await;
     let abe = test.add("abe", "person", json!({ "role": "admin" })).await;
     let id = tested(&test, &closed()).await;
-    step(&test, &id, "canary", json!({ "percent": 100, "min_decisions": 30 })).await;
     let waits = step(&test, &id, "promote", json!({})).await;
     assert_eq!(waits.status, 202, "{}", waits.text());
+    step(&test, &id, "canary", json!({ "percent": 100, "min_decisions": 30 })).await;
     let approval = format!("/approvals/{}", waits.json()["approval"].as_str().unwrap());
     let early = test.post(&approval, &abe, json!({ "decision": "approve" })).await;
     assert_eq!(early.status, 409, "{}", early.text());
