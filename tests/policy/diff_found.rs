@@ -111,7 +111,7 @@ fn a_rule_about_other_peoples_roles_teams_and_owners_is_found() {
         let policy = format!(
             "@id(\"more\") permit (principal is Ok::Actor, action == Ok::Action::\"{operation}\", resource is {about}) when {{ {condition} }};"
         );
-        let found = asked_at_most(&before, &with(&policy), 12_000);
+        let found = asked_at_most(&before, &with(&policy), 3_000);
         let is_found = |pair: &Pair| pair.operation == operation && pair.change == Shift::Looser;
         if !found.pairs.iter().any(is_found) {
             missed.push(format!("{operation} {condition}: {}", found.told));
