@@ -57,6 +57,15 @@ pub fn asked_at_most(before: &Bundle, after: &Bundle, most: usize) -> Semantic {
     fixture::differences(&ok::operations::ALL, &sides, most)
 }
 
+/// What comes of a test alone: how many of its cases were asked, could not be, and failed.
+pub fn alone(bundle: &Bundle, test: &str) -> (usize, usize, usize) {
+    let mut bundle = bundle.clone();
+    bundle.files.retain(|path, _| !path.starts_with("tests/"));
+    bundle.files.insert("tests/witness.yaml".into(), test.into());
+    let run = check(&bundle).run;
+    (run.asked.len(), run.invalid.len(), run.failed.len())
+}
+
 fn mirrored(shift: Shift) -> Shift {
     match shift {
         Shift::Looser => Shift::Tighter,
@@ -174,13 +183,6 @@ proptest! {
     #[test]
     fn every_witness_answers_as_it_says(before in bundles(), after in bundles()) {
         let semantic = asked(&before, &after);
-        let alone = |bundle: &Bundle, test: &str| {
-            let mut bundle = bundle.clone();
-            bundle.files.retain(|path, _| !path.starts_with("tests/"));
-            bundle.files.insert("tests/witness.yaml".into(), test.into());
-            let run = check(&bundle).run;
-            (run.asked.len(), run.invalid.len(), run.failed.len())
-        };
         for witness in semantic.changed().flat_map(|pair| &pair.witnesses).take(4) {
             prop_assert_ne!(Shift::between(&witness.before, &witness.after), Shift::Same);
             prop_assert_eq!(alone(&after, &witness.test), (1, 0, 0), "{}", witness.test);

@@ -21,10 +21,11 @@ pub struct NewRef {
     /// The task.
     #[arg(value_name = "TASK")]
     pub id: String,
-    /// The collection that holds the thing, or `url`; 1 to 100 characters.
+    /// The collection of the record, or `url`; 1 to 100 characters.
     #[schemars(length(min = 1, max = 100))]
     pub collection: String,
-    /// The thing in it, or the address; 1 to 2048 characters.
+    /// The record, which the caller may see, or the address; 1 to 2048 characters. Whether a record that is kept in another
+    /// system is there is not asked.
     pub thing: String,
     /// Why it matters; at most 500 characters.
     #[schemars(length(max = 500))]
@@ -67,6 +68,10 @@ impl Change for Update {
         problems.extend(is_odd.then(|| "thing: must be an address that begins with https:// or http://".to_owned()));
         problems
             .extend((input.note.chars().count() > 500).then(|| "note: must have at most 500 characters".to_owned()));
+        if problems.is_empty() && !is_there(&input, draft.read())? {
+            let NewRef { collection, thing, .. } = &input;
+            problems.push(format!("thing: there is no record `{thing}` of `{collection}` that you may see"));
+        }
         if !problems.is_empty() {
             return Err(Refusal::invalid(problems).into());
         }
@@ -85,4 +90,17 @@ impl Change for Update {
         shown.refs.push(ShownRef { collection, id: thing, note, by, at });
         Ok(shown)
     }
+}
+
+/// Whether a reference leads to something, as far as the caller may know.
+fn is_there(input: &NewRef, read: &Reader<'_>) -> Result<bool, Stop> {
+    if input.collection == "url" {
+        return Ok(true);
+    }
+    let Some(of) = read.collection(&input.collection) else { return Ok(false) };
+    if of.spec.source.is_some() {
+        return Ok(read.sees(&read.collection_target(of.name())));
+    }
+    let record = read.record(&of, &input.thing)?;
+    Ok(record.is_some_and(|record| read.sees(&read.record_target(&of, &record))))
 }

@@ -28,10 +28,18 @@ pub(super) struct Scene {
     pub only: BTreeSet<String>,
     /// Kill switches and the like that are no rows of the fixture.
     pub switches: Vec<String>,
+    /// Things that policies name: everybody is asked about them.
+    pub named: BTreeSet<String>,
 }
 
-/// The companies to ask in: one, and one more for each role that the actors whom policies name could have.
-pub(super) fn scenes(named: &Named, goals: &[Goal], collections: &Collections) -> Vec<Scene> {
+/// The companies to ask in, with what is asked about in them, which is of these Cedar types: one, and one more for each role that
+/// the actors whom policies name could have.
+pub(super) fn scenes(
+    named: &Named,
+    goals: &[Goal],
+    collections: &Collections,
+    resources: &BTreeSet<String>,
+) -> Vec<Scene> {
     let Ok(base) = parse("company.yaml", COMPANY, &|_| Ok(())) else { return Vec::new() };
     let mut base = base.fixture;
     let teams: Vec<ActorId> = ids(named, "Ok::Team").filter(ActorId::is_team).take(MOST).collect();
@@ -56,8 +64,10 @@ pub(super) fn scenes(named: &Named, goals: &[Goal], collections: &Collections) -
     let furnish = |(mut fixture, only): (Fixture, BTreeSet<String>)| {
         things::furnish(&mut fixture, named);
         records::furnish(&mut fixture, collections, named, goals);
+        fixture.rows.retain(|row| resources.iter().any(|kind| list_of(kind) == Some(row.list.as_str())));
         things::aim(&mut fixture, goals);
-        Scene { switches: switches(&fixture, named), fixture, only }
+        let switches = switches(&fixture, named);
+        Scene { named: things::name(&mut fixture, named), switches, fixture, only }
     };
     all.into_iter().map(furnish).collect()
 }
@@ -112,33 +122,21 @@ impl Scene {
 
     /// What this one asks about, of a Cedar type.
     pub fn targets(&self, asker: &str, kind: &str) -> Vec<String> {
-        let owned = |id: &str| id.contains(AIMED) || id.split_once('.').is_none_or(|(_, of)| of == asker);
-        let few = ["tok_max", "tok_lea", "tok_ana", "tok_pia", "tok_bot", "tok_bot0"];
-        let own = format!("tok_{asker}");
-        let everyday = |id: &str| few.contains(&id) || id == own || !id.starts_with("tok_") || id.contains(AIMED);
         match kind {
             "Ok::Company" => vec!["company".to_owned()],
             "Ok::Actor" => self.fixture.actors.iter().map(|row| row.id.to_string()).collect(),
             "Ok::Team" => self.fixture.teams.iter().map(|row| row.id.to_string()).collect(),
-            "Ok::Token" => self.rows("tokens").filter(|id| everyday(id)).collect(),
-            "Ok::Event" => self.rows("events").collect(),
-            "Ok::Approval" => self.rows("approvals").filter(|id| owned(id)).collect(),
-            "Ok::Change" => {
-                let told = |id: &str| owned(id) || [".ana", ".max", ".bot"].iter().any(|author| id.ends_with(author));
-                self.rows("changes").filter(|id| told(id)).collect()
-            }
-            "Ok::BreakGlass" => self.rows("break_glass").collect(),
-            "Ok::Webhook" => self.rows("webhooks").collect(),
-            "Ok::Task" => self.rows("tasks").filter(|id| owned(id) || id.ends_with(".max")).collect(),
-            "Ok::Knowledge" => self.rows("knowledge").filter(|id| owned(id) || id.ends_with(".max")).collect(),
-            "Ok::Run" => self.rows("runs").filter(|id| owned(id) || id.ends_with(".max")).collect(),
             "Ok::Delegation" => self.fixture.delegations.iter().map(|row| row.id.clone()).collect(),
-            "Ok::Collection" => self.rows("collections").collect(),
-            "Ok::SchemaProposal" => self.rows("schema_proposals").collect(),
-            "Ok::View" => self.rows("views").collect(),
-            "Ok::Record" => self.records("notes").collect(),
             "Ok::KillSwitch" => self.switches.iter().cloned().chain([format!("actor:{asker}")]).collect(),
-            kind => collection_of(kind).map_or_else(Vec::new, |collection| self.records(collection).collect()),
+            "Ok::Record" => self.records("notes").collect(),
+            _ => match (collection_of(kind), list_of(kind)) {
+                (Some(collection), _) => self.records(collection).collect(),
+                (_, Some(list)) => {
+                    let is_asked = |id: &String| self.named.contains(id) || is_asked_about(list, id, asker);
+                    self.rows(list).filter(is_asked).collect()
+                }
+                _ => Vec::new(),
+            },
         }
     }
 
@@ -148,6 +146,41 @@ impl Scene {
             row.list == "brain" && row.fields.get("collection").is_some_and(|name| name == collection)
         };
         self.fixture.rows.iter().filter(of).map(|row| row.id.clone())
+    }
+}
+
+/// The list that things of a Cedar type stand in.
+pub(super) fn list_of(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "Ok::Token" => "tokens",
+        "Ok::Event" => "events",
+        "Ok::Approval" => "approvals",
+        "Ok::Change" => "changes",
+        "Ok::BreakGlass" => "break_glass",
+        "Ok::Webhook" => "webhooks",
+        "Ok::Task" => "tasks",
+        "Ok::Knowledge" => "knowledge",
+        "Ok::Run" => "runs",
+        "Ok::Collection" => "collections",
+        "Ok::SchemaProposal" => "schema_proposals",
+        "Ok::View" => "views",
+        "Ok::Record" => "brain",
+        kind => return collection_of(kind).map(|_| "brain"),
+    })
+}
+
+/// Of what everybody has: one's own, that of a few others, and what policies look for.
+fn is_asked_about(list: &str, id: &str, asker: &str) -> bool {
+    let is_of = |owners: &[&str]| id.split_once('.').is_none_or(|(_, of)| of == asker || owners.contains(&of));
+    let few = ["tok_max", "tok_lea", "tok_ana", "tok_pia", "tok_bot", "tok_bot0"];
+    let own = || id.strip_prefix("tok_").is_none_or(|of| of == asker);
+    match list {
+        _ if id.contains(AIMED) => true,
+        "tokens" => few.contains(&id) || own(),
+        "approvals" => is_of(&[]),
+        "changes" => is_of(&["ana", "max", "bot"]),
+        "tasks" | "knowledge" | "runs" => is_of(&["max"]),
+        _ => true,
     }
 }
 

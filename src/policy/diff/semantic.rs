@@ -203,7 +203,7 @@ impl Search<'_> {
         let about = |case: &&Case| case.op == asking.operation;
         let cases = |file: &TestFixture| -> Vec<Case> { file.cases.iter().filter(about).cloned().collect() };
         let told: usize = files.iter().map(|file| file.cases.iter().filter(about).count()).sum();
-        let scenes = scenes(&asking.named, &asking.goals, &collections);
+        let scenes = scenes(&asking.named, &asking.goals, &collections, &asking.resources);
         let mut whole = true;
         for (number, scene) in scenes.iter().enumerate() {
             let left = self.left.saturating_sub(told);

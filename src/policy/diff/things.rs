@@ -1,10 +1,10 @@
 //! Things of the made-up company: everybody's own and others', as they can stand, and as policies look for them.
 
 use std::collections::BTreeSet;
-use std::str::FromStr as _;
 
-use super::cast::MOST;
+use super::cast::{MOST, list_of};
 use super::people;
+use crate::policy::brain::collection_of;
 use crate::policy::engine::{Goal, Named};
 use crate::policy::testing::{Fixture, Row};
 use crate::types::change::ChangeState;
@@ -18,13 +18,8 @@ pub(super) const AIMED: &str = "_aim";
 pub(super) fn furnish(fixture: &mut Fixture, named: &Named) {
     let everybody: Vec<ActorId> =
         fixture.actors.iter().filter(|row| !row.offboarded).map(|row| row.id.clone()).collect();
-    let id = |text: &str| ActorId::from_str(text).ok();
-    let max = id("max");
-    let tokens = everybody.iter().map(|holder| (format!("tok_{holder}"), holder));
-    let strange = named.entities.iter().filter(|(of, _)| of == "Ok::Token").take(MOST);
-    let strange = strange.zip(max.iter().cycle()).map(|((_, id), max)| (id.clone(), max));
-    let token = |(id, holder): (String, &ActorId)| Row::new("tokens", id).with("holder", holder);
-    fixture.rows.extend(tokens.chain(strange).map(token));
+    let token = |holder: &ActorId| Row::new("tokens", format!("tok_{holder}")).with("holder", holder);
+    fixture.rows.extend(everybody.iter().map(token));
     propose(fixture, &everybody);
     break_glass(fixture, &everybody);
     work(fixture, &everybody);
@@ -173,4 +168,23 @@ pub(super) fn aim(fixture: &mut Fixture, goals: &[Goal]) {
         let rows = rows.map(|row| wanted.iter().fold(row, |row, (field, value)| row.with(field, value)));
         fixture.rows.extend(rows);
     }
+}
+
+/// Adds the things that policies name by their ids, as one of max's is; all their ids.
+pub(super) fn name(fixture: &mut Fixture, named: &Named) -> BTreeSet<String> {
+    let mut ids = BTreeSet::new();
+    for (kind, id) in &named.entities {
+        let Some(list) = list_of(kind) else { continue };
+        let is_alike = |row: &&Row| {
+            row.list == list
+                && collection_of(kind).is_none_or(|name| row.fields.get("collection").is_some_and(|of| of == name))
+        };
+        let is_there = fixture.rows.iter().any(|row| row.list == list && row.id == *id);
+        let like = fixture.rows.iter().filter(is_alike).find(|row| row.id.contains("max"));
+        let like = like.or_else(|| fixture.rows.iter().find(is_alike)).filter(|_| !is_there && ids.len() < MOST);
+        let row = like.map(|like| Row { id: id.clone(), ..like.clone() });
+        fixture.rows.extend(row);
+        ids.insert(id.clone());
+    }
+    ids
 }

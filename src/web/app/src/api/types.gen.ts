@@ -2932,11 +2932,12 @@ export type NewRef = {
      */
     id: string;
     /**
-     * The collection that holds the thing, or `url`; 1 to 100 characters.
+     * The collection of the record, or `url`; 1 to 100 characters.
      */
     collection: string;
     /**
-     * The thing in it, or the address; 1 to 2048 characters.
+     * The record, which the caller may see, or the address; 1 to 2048 characters. Whether a record that is kept in another
+     * system is there is not asked.
      */
     thing: string;
     /**
@@ -17380,11 +17381,12 @@ export type TaskCompleteResponse = TaskCompleteResponses[keyof TaskCompleteRespo
 export type TaskUpdateData = {
     body: {
         /**
-         * The collection that holds the thing, or `url`; 1 to 100 characters.
+         * The collection of the record, or `url`; 1 to 100 characters.
          */
         collection: string;
         /**
-         * The thing in it, or the address; 1 to 2048 characters.
+         * The record, which the caller may see, or the address; 1 to 2048 characters. Whether a record that is kept in another
+         * system is there is not asked.
          */
         thing: string;
         /**
