@@ -260,13 +260,20 @@ test('a token is issued once, and revoked in mid-use', async () => {
 test('a kill switch is seen on every page until it is released', async () => {
   await as('ana', async (page) => {
     await as('bo', async (other) => {
+      // The one page reads the switches before the other engages one, and its first events after.
+      let engaged;
+      const isEngaged = new Promise((resolve) => (engaged = resolve));
+      await other.route('**/api/events?limit=200', (route) => isEngaged.then(() => route.continue()));
+      const switches = other.waitForResponse('**/api/kill');
       await other.goto('/people');
+      await switches;
       await page.goto('/kill');
       await page.getByRole('combobox', { name: 'Who' }).click();
       await page.getByRole('option', { name: /Deployer/ }).click();
       await page.getByLabel('Why').fill('it rolls back what it deployed');
       await page.getByRole('button', { name: 'Stop', exact: true }).click();
       await page.getByText('«it rolls back what it deployed»').waitFor();
+      engaged();
       await other.getByText('A kill switch is engaged: actor:deployer.').waitFor({ timeout: 8_000 });
       await page.getByRole('button', { name: 'Release' }).click();
       await page.getByLabel('Why is it safe again?').fill('mended');

@@ -50,6 +50,15 @@ function invalidate(events: EventRecord[]) {
   });
 }
 
+/** The server's clock tells whole seconds. */
+const SECOND = 1_000;
+
+/** Of the newest events: those since `began`, in milliseconds before the server said `date`. What was read since may be older. */
+export function happenedSince(events: EventRecord[], date: string | null, began: number): EventRecord[] {
+  const now = Date.parse(date ?? '');
+  return Number.isNaN(now) ? events : events.filter(({ at }) => Date.parse(at) >= now - began - SECOND);
+}
+
 let reading: Promise<void> | undefined;
 
 /** Reads what is new; at first the newest. Who asks meanwhile waits for the same. */
@@ -57,7 +66,7 @@ export const poll = () => (reading ??= read().finally(() => (reading = undefined
 
 async function read() {
   const first = live.lastSeq === 0;
-  const { data } = await eventList({ query: first ? { limit: LIVE } : { since: live.lastSeq, limit: 500 }, throwOnError: true });
+  const { data, response } = await eventList({ query: first ? { limit: LIVE } : { since: live.lastSeq, limit: 500 }, throwOnError: true });
   const wasLost = live.state === 'lost';
   const newest = data.events.at(-1)?.seq ?? live.lastSeq;
   // A page that is full may have more behind it; then it is read on from its end.
@@ -66,7 +75,7 @@ async function read() {
   const isOther = data.last_seq < live.lastSeq;
   set({ state: 'live', lastSeq: isOther ? 0 : lastSeq, events: isOther ? [] : [...live.events, ...data.events].slice(-KEPT) });
   if (wasLost || isOther) void queries.invalidateQueries();
-  else if (!first) invalidate(data.events);
+  else invalidate(first ? happenedSince(data.events, response.headers.get('date'), performance.now()) : data.events);
 }
 
 /** Follows the log while somebody is signed in, may read it, and looks at the page. */

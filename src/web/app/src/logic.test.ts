@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { ShownApproval, ShownChange } from './api';
-import { touched } from './live';
+import type { EventRecord, ShownApproval, ShownChange } from './api';
+import { happenedSince, touched } from './live';
 import { applied } from './pages/policy/draft';
 import { stepsOf } from './pages/policy/Change';
 import { changes } from './pages/settings/Company';
@@ -27,6 +27,11 @@ describe('an event', () => {
     expect(touched('kill_switch')).toContain('kill');
     expect(touched('policy_applied')).toContain('policy');
     expect(touched('nothing_like_it')).toEqual([]);
+  });
+  it('that came after the page began to read is news, and is so where the server does not say what time it is', () => {
+    const events = ['11:59:56.900', '11:59:57.100', '12:00:00.200'].map((at) => ({ at: `2026-11-22T${at}Z` }) as EventRecord);
+    expect(happenedSince(events, 'Sun, 22 Nov 2026 12:00:00 GMT', 2_000)).toEqual(events.slice(1));
+    expect(happenedSince(events, null, 2_000)).toEqual(events);
   });
 });
 
