@@ -24,7 +24,17 @@ impl Test {
 
     /// The same with tools from elsewhere, under the names of those that echo.
     pub async fn with_tools(models: Setup, policies: Bundle, hands: Arc<dyn Tools>) -> Test {
-        Test::begun(Test::founded(policies, models, Some(hands), Arc::new(InFile))).await
+        Test::with_tools_and(models, policies, hands, Arc::new(InFile)).await
+    }
+
+    /// The same with a log that is kept there.
+    pub async fn with_tools_and(
+        models: Setup,
+        policies: Bundle,
+        hands: Arc<dyn Tools>,
+        journal: Arc<dyn Journal>,
+    ) -> Test {
+        Test::begun(Test::founded(policies, models, Some(hands), journal)).await
     }
 
     /// The same with systems that keep collections.
