@@ -4,30 +4,38 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use super::people;
 use crate::policy::engine::Goal;
-use crate::policy::testing::{Around, Step, Way};
+use crate::policy::testing::{Around, Fixture, Step, Way};
 use crate::types::history::Done;
 use crate::types::id::ActorId;
 
-/// As much of a goal as can be the case; none where nothing of it is.
-pub(super) fn aimed(goal: &Goal) -> Option<Around> {
+/// As much of a goal as can be the case in a company; none where nothing of it is.
+pub(super) fn aimed(goal: &Goal, fixture: &Fixture) -> Option<Around> {
     let mut around = Around::default();
-    for (path, value) in &goal.context {
+    for (path, want) in &goal.context {
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        let value = want.value().unwrap_or(&Value::Null);
         match path.as_slice() {
+            ["run", "asker", ..] => {
+                let mut step = around.run.take().or_else(step)?;
+                step.asker = people::behind(fixture, goal, &["run", "asker"]).unwrap_or(step.asker);
+                around.run = Some(step);
+            }
             ["run"] => around.run = Some(around.run.take().or_else(step)?),
             ["run", what] => around.run = Some(taken(around.run.take().or_else(step)?, what, value)),
             ["hist", operation, what] => done(around.hist.entry((*operation).to_owned()).or_default(), what, value),
-            ["input", rest @ ..] if !value.is_object() => {
+            ["input", rest @ ..] if !value.is_null() => {
                 let input = around.input.get_or_insert_with(|| Map::new().into());
                 put(input, rest, value);
             }
             ["approvals"] => around.granted = texts(value).map(str::to_owned).collect(),
             ["break_glass"] => around.broken = true,
+            ["channel"] if value == "run" => around.run = Some(around.run.take().or_else(step)?),
             ["channel"] => around.channel = value.as_str().map(|way| if way == "cli" { Way::Cli } else { Way::Http }),
             ["now"] => around.now = value.as_str().and_then(|time| time.parse().ok()),
             ["delegation", rest @ ..] => around.under = Some(delegation(around.under.as_deref(), rest, value)),
-            ["token", "issuer"] => around.issuer = value.as_str().and_then(|id| id.parse().ok()),
+            ["token", "issuer", ..] => around.issuer = people::behind(fixture, goal, &["token", "issuer"]),
             ["token", "scopes"] => around.scopes = texts(value).filter_map(|scope| scope.parse().ok()).collect(),
             _ => {}
         }
@@ -75,7 +83,6 @@ fn taken(mut step: Step, what: &str, value: &Value) -> Step {
         ("calls", Some(number)) => step.calls = number,
         ("cost_cents", Some(number)) => step.cost_cents = number,
         ("labels", _) => step.labels = texts(value).filter_map(|label| label.parse().ok()).collect(),
-        ("asker", _) => step.asker = texts(value).find_map(|id| id.parse().ok()).unwrap_or(step.asker),
         ("askers", _) => step.askers = texts(value).filter_map(|id| id.parse::<ActorId>().ok()).collect(),
         _ => {}
     }

@@ -1,6 +1,6 @@
 //! The made-up company: everybody that a policy could tell apart, and whom and what the changed policies name.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr as _;
 
 use serde_json::Value;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::things::AIMED;
 use super::{people, records, things};
 use crate::policy::brain::{Collections, collection_of};
-use crate::policy::engine::{Goal, Looks, Named};
+use crate::policy::engine::{Goal, Looks, Named, Words};
 use crate::policy::testing::{Around, Fixture, Member, Row, Step, Team, Way, parse};
 use crate::types::actor::{KillScope, Role};
 use crate::types::field::Label;
@@ -19,7 +19,7 @@ use crate::types::time::Time;
 
 const COMPANY: &str = include_str!("company.yaml");
 /// As many of the actors, of the teams and of the texts that policies name are added.
-pub(super) const MOST: usize = 6;
+pub(super) const MOST: usize = 8;
 
 /// One company, and what is asked in it.
 pub(super) struct Scene {
@@ -30,6 +30,8 @@ pub(super) struct Scene {
     pub switches: Vec<String>,
     /// Things that policies name: everybody is asked about them.
     pub named: BTreeSet<String>,
+    /// The ids of rows, by the Cedar type that they are asked about as.
+    rows: BTreeMap<String, Vec<String>>,
 }
 
 /// The companies to ask in, with what is asked about in them, which is of these Cedar types: one, and one more for each role that
@@ -39,6 +41,7 @@ pub(super) fn scenes(
     goals: &[Goal],
     collections: &Collections,
     resources: &BTreeSet<String>,
+    words: &dyn Words,
 ) -> Vec<Scene> {
     let Ok(base) = parse("company.yaml", COMPANY, &|_| Ok(())) else { return Vec::new() };
     let mut base = base.fixture;
@@ -63,11 +66,12 @@ pub(super) fn scenes(
         std::iter::once((base.clone(), BTreeSet::new())).chain(others).collect();
     let furnish = |(mut fixture, only): (Fixture, BTreeSet<String>)| {
         things::furnish(&mut fixture, named);
-        records::furnish(&mut fixture, collections, named, goals);
+        records::furnish(&mut fixture, collections, named, goals, words);
         fixture.rows.retain(|row| resources.iter().any(|kind| list_of(kind) == Some(row.list.as_str())));
-        things::aim(&mut fixture, goals);
-        let switches = switches(&fixture, named);
-        Scene { named: things::name(&mut fixture, named), switches, fixture, only }
+        let told = things::name(&mut fixture, named);
+        things::aim(&mut fixture, goals, &told, words);
+        let rows = resources.iter().map(|kind| (kind.clone(), rows(&fixture, kind))).collect();
+        Scene { switches: switches(&fixture, named), named: told, rows, fixture, only }
     };
     all.into_iter().map(furnish).collect()
 }
@@ -115,11 +119,6 @@ impl Scene {
         active.chain(["visitor".to_owned(), "server".to_owned()]).collect()
     }
 
-    /// The ids of a list.
-    fn rows(&self, list: &'static str) -> impl Iterator<Item = String> {
-        self.fixture.rows.iter().filter(move |row| row.list == list).map(|row| row.id.clone())
-    }
-
     /// What this one asks about, of a Cedar type.
     pub fn targets(&self, asker: &str, kind: &str) -> Vec<String> {
         match kind {
@@ -128,45 +127,51 @@ impl Scene {
             "Ok::Team" => self.fixture.teams.iter().map(|row| row.id.to_string()).collect(),
             "Ok::Delegation" => self.fixture.delegations.iter().map(|row| row.id.clone()).collect(),
             "Ok::KillSwitch" => self.switches.iter().cloned().chain([format!("actor:{asker}")]).collect(),
-            "Ok::Record" => self.records("notes").collect(),
-            _ => match (collection_of(kind), list_of(kind)) {
-                (Some(collection), _) => self.records(collection).collect(),
-                (_, Some(list)) => {
-                    let is_asked = |id: &String| self.named.contains(id) || is_asked_about(list, id, asker);
-                    self.rows(list).filter(is_asked).collect()
-                }
-                _ => Vec::new(),
-            },
+            _ => {
+                let list = list_of(kind).unwrap_or_default();
+                let is_asked = |id: &&String| self.named.contains(*id) || is_asked_about(list, id, asker);
+                self.rows.get(kind).into_iter().flatten().filter(is_asked).cloned().collect()
+            }
         }
-    }
-
-    /// The records of a collection.
-    fn records(&self, collection: &str) -> impl Iterator<Item = String> {
-        let of = move |row: &&Row| {
-            row.list == "brain" && row.fields.get("collection").is_some_and(|name| name == collection)
-        };
-        self.fixture.rows.iter().filter(of).map(|row| row.id.clone())
     }
 }
 
+/// The ids of what is of a Cedar type. A record of no collection that is declared stands for what is only to be made.
+fn rows(fixture: &Fixture, kind: &str) -> Vec<String> {
+    let collection = if kind == "Ok::Record" { Some("notes") } else { collection_of(kind) };
+    let is_of = |row: &&Row| match collection {
+        Some(collection) => row.list == "brain" && row.fields.get("collection").is_some_and(|name| name == collection),
+        None => list_of(kind).is_some_and(|list| row.list == list),
+    };
+    fixture.rows.iter().filter(is_of).map(|row| row.id.clone()).collect()
+}
+
+/// The lists that things of the Cedar types stand in.
+const LISTS: [(&str, &str); 13] = [
+    ("Ok::Token", "tokens"),
+    ("Ok::Event", "events"),
+    ("Ok::Approval", "approvals"),
+    ("Ok::Change", "changes"),
+    ("Ok::BreakGlass", "break_glass"),
+    ("Ok::Webhook", "webhooks"),
+    ("Ok::Task", "tasks"),
+    ("Ok::Knowledge", "knowledge"),
+    ("Ok::Run", "runs"),
+    ("Ok::Collection", "collections"),
+    ("Ok::SchemaProposal", "schema_proposals"),
+    ("Ok::View", "views"),
+    ("Ok::Record", "brain"),
+];
+
 /// The list that things of a Cedar type stand in.
 pub(super) fn list_of(kind: &str) -> Option<&'static str> {
-    Some(match kind {
-        "Ok::Token" => "tokens",
-        "Ok::Event" => "events",
-        "Ok::Approval" => "approvals",
-        "Ok::Change" => "changes",
-        "Ok::BreakGlass" => "break_glass",
-        "Ok::Webhook" => "webhooks",
-        "Ok::Task" => "tasks",
-        "Ok::Knowledge" => "knowledge",
-        "Ok::Run" => "runs",
-        "Ok::Collection" => "collections",
-        "Ok::SchemaProposal" => "schema_proposals",
-        "Ok::View" => "views",
-        "Ok::Record" => "brain",
-        kind => return collection_of(kind).map(|_| "brain"),
-    })
+    let found = LISTS.iter().find(|(of, _)| *of == kind).map(|(_, list)| *list);
+    found.or_else(|| collection_of(kind).map(|_| "brain"))
+}
+
+/// The Cedar type of what stands in a list.
+pub(super) fn kind_of(list: &str) -> Option<&'static str> {
+    LISTS.iter().find(|(_, of)| *of == list).map(|(kind, _)| *kind)
 }
 
 /// Of what everybody has: one's own, that of a few others, and what policies look for.

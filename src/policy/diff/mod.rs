@@ -14,6 +14,7 @@ mod tally;
 mod terms;
 mod text;
 mod things;
+mod unmet;
 mod witness;
 
 use std::collections::BTreeSet;
@@ -27,6 +28,7 @@ pub use semantic::{MOST, Pair, Semantic, search};
 pub use tally::{Outcome, Tally};
 pub use terms::{Moved, Term, moved, terms};
 pub use text::{Change, FileChange, PolicyChange, TextDiff, compare};
+pub use unmet::Unmet;
 pub use witness::{Witness, test_file};
 
 use super::bundle::{is_policy, is_test};

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::semantic::Pair;
+use super::unmet::Differences;
 use super::witness::{Witness, own_witness};
 use super::{Answer, Shift, Sides};
 use crate::policy::Snapshot;
@@ -42,12 +43,26 @@ pub(super) fn tests(sides: &Sides<'_>) -> Vec<OwnTests> {
 }
 
 /// Asks both sides about one action, what is plainest first.
-pub(super) fn search(sides: &Sides<'_>, action: &str, tests: &[OwnTests], most: usize) -> Found {
+pub(super) fn search(
+    sides: &Sides<'_>,
+    differences: &Differences,
+    action: &str,
+    tests: &[OwnTests],
+    most: usize,
+) -> Found {
     let (before, after) = (sides.before.snapshot, sides.after.snapshot);
     let named = before.named(action).and(after.named(action));
     let looks = before.looks(action).and(after.looks(action));
-    let mut search =
-        Search { sides, action, looks, left: most.min(MOST), asked: 0, seen: BTreeSet::new(), pairs: BTreeMap::new() };
+    let mut search = Search {
+        sides,
+        differences,
+        action,
+        looks,
+        left: most.min(MOST),
+        asked: 0,
+        seen: BTreeSet::new(),
+        pairs: BTreeMap::new(),
+    };
     let known = search.of_tests(tests);
     search.made_up(&known, &named);
     Found { asked: search.asked, pairs: search.pairs.into_values().collect() }
@@ -55,6 +70,7 @@ pub(super) fn search(sides: &Sides<'_>, action: &str, tests: &[OwnTests], most: 
 
 struct Search<'a> {
     sides: &'a Sides<'a>,
+    differences: &'a Differences,
     action: &'a str,
     looks: Looks,
     left: usize,
@@ -161,6 +177,7 @@ impl Search<'_> {
             return Some(Answer::nobodys());
         }
         let asked = said.asked(side, granted.to_vec()).ok()?;
+        self.differences.spare(&asked);
         Some(Answer::of(&asked.answer(side)))
     }
 

@@ -4,8 +4,8 @@ use std::str::FromStr as _;
 
 use serde_json::Value;
 
-use crate::policy::engine::{Goal, Path, role_of};
-use crate::policy::testing::{Fixture, Member, Team};
+use crate::policy::engine::{Goal, Requirement, Requirements, Words};
+use crate::policy::testing::{Fixture, Member, Row, Team};
 use crate::types::actor::{ActorKind, Role, Trust};
 use crate::types::id::ActorId;
 
@@ -16,74 +16,127 @@ const STEPS: usize = 4;
 
 /// What one actor or team is to be: where, seen from it, and what stands there.
 #[derive(Clone, Debug, Default)]
-struct Wanted<'a>(Vec<(&'a [String], &'a Value)>);
+struct Wanted<'a>(Vec<(&'a [String], &'a Requirement)>);
 
 impl<'a> Wanted<'a> {
-    /// All wishes below a place.
-    fn below(goal: impl IntoIterator<Item = (&'a Path, &'a Value)>, place: &str) -> Wanted<'a> {
-        let inside = |(path, value): (&'a Path, &'a Value)| match path.split_first() {
-            Some((first, rest)) if first == place => Some((rest, value)),
-            _ => None,
-        };
-        Wanted(goal.into_iter().filter_map(inside).collect())
-    }
-
-    fn all(goal: impl IntoIterator<Item = (&'a Path, &'a Value)>) -> Wanted<'a> {
-        Wanted(goal.into_iter().map(|(path, value)| (path.as_slice(), value)).collect())
+    fn all(wants: &'a Requirements) -> Wanted<'a> {
+        Wanted(wants.iter().map(|(path, want)| (path.as_slice(), want)).collect())
     }
 
     fn behind(&self, attribute: &str) -> Wanted<'a> {
-        let inside = |(path, value): &(&'a [String], &'a Value)| match path.split_first() {
-            Some((first, rest)) if first == attribute => Some((rest, *value)),
+        let inside = |(path, want): &(&'a [String], &'a Requirement)| match path.split_first() {
+            Some((first, rest)) if first == attribute => Some((rest, *want)),
             _ => None,
         };
         Wanted(self.0.iter().filter_map(inside).collect())
     }
 
-    /// What stands at an attribute, or with none at the actor itself.
-    fn at(&self, attribute: &[&str]) -> Option<&'a Value> {
+    /// What is wanted of an attribute, or with none of the actor itself.
+    fn want(&self, attribute: &[&str]) -> Option<&'a Requirement> {
         self.0
             .iter()
             .find(|(path, _)| path.iter().map(String::as_str).eq(attribute.iter().copied()))
-            .map(|(_, value)| *value)
+            .map(|(_, want)| *want)
     }
 
-    fn text(&self, attribute: &[&str]) -> Option<&'a str> {
-        self.at(attribute).and_then(Value::as_str)
+    fn value(&self, attribute: &[&str]) -> Option<&'a Value> {
+        self.want(attribute).and_then(Requirement::value)
     }
 
-    /// Whether it can only be meant of an actor or a team, not of a value.
-    fn is_somebody(&self) -> bool {
-        let says = |(path, value): &(&[String], &Value)| !path.is_empty() || role_of(value).is_some();
-        self.0.iter().any(says) || self.text(&[]).is_some_and(|id| id.starts_with("team:"))
+    fn names(&self, attribute: &str) -> bool {
+        self.0.iter().any(|(path, _)| path.first().is_some_and(|first| first == attribute))
+    }
+
+    /// Whether it is told by what it is, not which one it is.
+    fn is_described(&self) -> bool {
+        self.0
+            .iter()
+            .any(|(path, want)| !path.is_empty() || matches!(want, Requirement::Role(_) | Requirement::Within(_)))
     }
 }
 
-/// Adds whoever is looked for and not there: as who asks, as what is asked about, and behind its attributes.
+/// The ends of a goal that can be an actor or a team.
+fn ends<'a>(goal: &'a Goal) -> impl Iterator<Item = Wanted<'a>> {
+    let resource = Wanted::all(&goal.resource);
+    let fields: Vec<Wanted<'a>> = fields(goal).into_iter().map(|field| resource.behind(field)).collect();
+    let context = Wanted::all(&goal.context);
+    let around = [["run", "asker"], ["token", "issuer"]].map(|[of, what]| context.behind(of).behind(what));
+    [Wanted::all(&goal.principal), resource].into_iter().chain(fields).chain(around)
+}
+
+/// Adds whoever is looked for and not there: as who asks, as what is asked about, behind its attributes, and around a question.
 pub(super) fn populate(fixture: &mut Fixture, goals: &[Goal]) {
     let before = fixture.actors.len() + fixture.teams.len();
     for goal in goals {
         if fixture.actors.len() + fixture.teams.len() > before + MOST {
             return;
         }
-        let ends = [Wanted::all(&goal.principal), Wanted::all(&goal.resource)];
-        let behind = fields(goal).into_iter().map(|field| Wanted::below(&goal.resource, field));
-        for wanted in ends.into_iter().chain(behind).filter(Wanted::is_somebody) {
+        for wanted in ends(goal).filter(Wanted::is_described) {
             found_or_made(fixture, &wanted, STEPS);
         }
     }
 }
 
-/// The fields of a thing as a goal wants them; where it wants somebody, their id.
-pub(super) fn wanted(fixture: &Fixture, goal: &Goal) -> Vec<(String, Value)> {
-    let value = |field: &str| {
-        let wanted = Wanted::below(&goal.resource, field);
-        match wanted.is_somebody() {
-            true => found(fixture, &wanted).map(|id| id.to_string().into()),
-            false => goal.at(field).cloned(),
+/// Who a goal wants at a place of the context.
+pub(super) fn behind(fixture: &Fixture, goal: &Goal, place: &[&str]) -> Option<ActorId> {
+    found(fixture, &place.iter().fold(Wanted::all(&goal.context), |wanted, attribute| wanted.behind(attribute)))
+}
+
+/// What a goal wants in a field of a thing.
+#[derive(Clone, Debug)]
+pub(super) enum Fill {
+    Value(Value),
+    /// An actor, or a team, whichever the field takes.
+    Either(Option<ActorId>, Option<ActorId>),
+    /// What another field has.
+    Same(String),
+    /// Another word than these.
+    Not(Vec<Value>),
+}
+
+/// The fields of a thing as a goal wants them.
+pub(super) fn fills(fixture: &Fixture, goal: &Goal) -> Vec<(String, Fill)> {
+    let resource = Wanted::all(&goal.resource);
+    let fill = |field: &str| {
+        let wanted = resource.behind(field);
+        if let Some(Requirement::Within(team)) = wanted.want(&[]) {
+            let mut teams = fixture.teams.iter().map(|row| &row.id);
+            let team = teams.find(|id| is_in(fixture, id, team)).cloned();
+            return Some(Fill::Either(found(fixture, &wanted), team));
+        }
+        if wanted.is_described() {
+            return found(fixture, &wanted).map(|id| Fill::Value(id.to_string().into()));
+        }
+        match wanted.want(&[])? {
+            Requirement::Is(value) => Some(Fill::Value(value.clone())),
+            Requirement::Not(all) => Some(Fill::Not(all.clone())),
+            Requirement::Same(path) => path.first().filter(|_| path.len() == 1).cloned().map(Fill::Same),
+            Requirement::There | Requirement::Role(_) | Requirement::Within(_) => None,
         }
     };
-    fields(goal).into_iter().filter_map(|field| Some((field.to_owned(), value(field)?))).collect()
+    fields(goal).into_iter().filter_map(|field| Some((field.to_owned(), fill(field)?))).collect()
+}
+
+impl Fill {
+    /// What a field of a row becomes; none where it stays.
+    pub(super) fn value(
+        &self,
+        row: &Row,
+        (kind, field): (&str, &str),
+        is_team: bool,
+        words: &dyn Words,
+    ) -> Option<Value> {
+        let text = |id: &ActorId| id.to_string().into();
+        match self {
+            Fill::Value(value) => Some(value.clone()),
+            Fill::Either(somebody, team) => if is_team { team } else { somebody }.as_ref().map(text),
+            Fill::Same(other) => row.fields.get(other).cloned(),
+            Fill::Not(all) => {
+                let mut words = words.words(kind, field).into_iter().map(Value::from);
+                words.find(|word| !all.contains(word))
+            }
+        }
+    }
 }
 
 /// The attributes of the resource that a goal is about.
@@ -94,28 +147,41 @@ fn fields(goal: &Goal) -> Vec<&str> {
 }
 
 fn found(fixture: &Fixture, wanted: &Wanted<'_>) -> Option<ActorId> {
-    let active = fixture.actors.iter().filter(|row| !row.offboarded).map(|row| &row.id);
-    let mut all = active.chain(fixture.teams.iter().map(|row| &row.id));
-    all.find(|id| wanted.0.iter().all(|(path, value)| holds(fixture, id, path, value))).cloned()
+    if wanted.0.is_empty() {
+        return None;
+    }
+    let gone = wanted.value(&["active"]).is_some_and(|active| *active == false);
+    let there = fixture.actors.iter().filter(|row| row.offboarded == gone).map(|row| &row.id);
+    let mut all = there.chain(fixture.teams.iter().map(|row| &row.id));
+    all.find(|id| wanted.0.iter().all(|(path, want)| holds(fixture, id, path, want))).cloned()
 }
 
 /// Whether it is so of an actor or a team.
-fn holds(fixture: &Fixture, id: &ActorId, path: &[String], value: &Value) -> bool {
-    let behind = |next: Option<&ActorId>, rest: &[String]| next.is_some_and(|next| holds(fixture, next, rest, value));
+fn holds(fixture: &Fixture, id: &ActorId, path: &[String], want: &Requirement) -> bool {
+    let behind = |next: Option<&ActorId>, rest: &[String]| next.is_some_and(|next| holds(fixture, next, rest, want));
     let team = fixture.teams.iter().find(|row| row.id == *id);
     let actor = fixture.actors.iter().find(|row| row.id == *id);
-    let is_there = value.as_object().is_some_and(serde_json::Map::is_empty);
+    let is = |value: Value| match want {
+        Requirement::Is(wanted) => *wanted == value,
+        Requirement::Not(all) => !all.contains(&value),
+        Requirement::There => true,
+        Requirement::Role(_) | Requirement::Within(_) | Requirement::Same(_) => false,
+    };
     match (path.split_first(), team, actor) {
-        (None, _, Some(row)) if role_of(value).is_some() => role_of(value) == Some(role(row).name()),
-        (None, ..) => is_there || value.as_str().is_some_and(|wanted| is_in(fixture, id, wanted)),
+        (None, _, actor) => match want {
+            Requirement::Role(wanted) => actor.is_some_and(|row| role(row).name() == wanted),
+            Requirement::Within(wanted) => is_in(fixture, id, wanted),
+            Requirement::Same(_) => false,
+            Requirement::There | Requirement::Is(_) | Requirement::Not(_) => is(id.to_string().into()),
+        },
         (Some((first, rest)), Some(row), _) => first == "lead" && behind(row.lead.as_ref(), rest),
         (Some((first, rest)), _, Some(row)) => match first.as_str() {
             "team" => behind(row.team.as_ref(), rest),
             "owner" => behind(row.owner.as_ref(), rest),
-            "kind" => value == row.kind.name(),
-            "admin" => *value == (role(row) == Role::Admin),
-            "active" => *value == !row.offboarded,
-            "trust" => *value == row.trust.unwrap_or(Trust::Standard).level(),
+            "kind" => is(row.kind.name().into()),
+            "admin" => is((role(row) == Role::Admin).into()),
+            "active" => is((!row.offboarded).into()),
+            "trust" => is(row.trust.unwrap_or(Trust::Standard).level().into()),
             _ => false,
         },
         _ => false,
@@ -142,7 +208,7 @@ fn found_or_made(fixture: &mut Fixture, wanted: &Wanted<'_>, steps: usize) -> Op
     let steps = steps.checked_sub(1)?;
     let (actors, teams) = (fixture.actors.len(), fixture.teams.len());
     let number = actors + teams;
-    let id = match wanted.0.iter().any(|(path, _)| path.first().is_some_and(|first| first == "lead")) {
+    let id = match wanted.names("lead") {
         true => {
             let lead = found_or_made(fixture, &wanted.behind("lead"), steps);
             let id = ActorId::from_str(&format!("team:made-{number}")).ok()?;
@@ -156,7 +222,7 @@ fn found_or_made(fixture: &mut Fixture, wanted: &Wanted<'_>, steps: usize) -> Op
             id
         }
     };
-    let is_so = wanted.0.iter().all(|(path, value)| holds(fixture, &id, path, value));
+    let is_so = wanted.0.iter().all(|(path, want)| holds(fixture, &id, path, want));
     if !is_so {
         // Nobody can be so.
         fixture.actors.truncate(actors);
@@ -167,15 +233,18 @@ fn found_or_made(fixture: &mut Fixture, wanted: &Wanted<'_>, steps: usize) -> Op
 
 /// Somebody who is as wanted, as far as that goes.
 fn made(fixture: &mut Fixture, wanted: &Wanted<'_>, number: usize, steps: usize) -> Option<Member> {
-    let told = wanted.at(&[]).and_then(role_of).and_then(|name| name.parse().ok());
-    let admin = wanted.at(&["admin"]).is_some_and(|admin| *admin == true).then_some(Role::Admin);
-    let kind: Option<ActorKind> = wanted.text(&["kind"]).and_then(|kind| kind.parse().ok());
-    let is_agent = wanted.0.iter().any(|(path, _)| path.first().is_some_and(|first| first == "owner"));
+    let told = match wanted.want(&[]) {
+        Some(Requirement::Role(name)) => name.parse().ok(),
+        _ => None,
+    };
+    let admin = wanted.value(&["admin"]).is_some_and(|admin| *admin == true).then_some(Role::Admin);
+    let kind: Option<ActorKind> = wanted.value(&["kind"]).and_then(Value::as_str).and_then(|kind| kind.parse().ok());
+    let is_agent = wanted.names("owner");
     let usual = if is_agent { Role::Agent } else { Role::Member };
     let role: Role = told.or(admin).or(kind.map(ActorKind::usual_role)).unwrap_or(usual);
-    let trust = wanted.at(&["trust"]).and_then(Value::as_i64);
+    let trust = wanted.value(&["trust"]).and_then(Value::as_i64);
     if trust.is_some() && !role.kind().is_agent() {
-        // Nobody is asked how far a person is trusted.
+        // How far people are trusted is the same for all of them.
         return None;
     }
     let mut behind = |attribute: &str| {
@@ -183,7 +252,10 @@ fn made(fixture: &mut Fixture, wanted: &Wanted<'_>, number: usize, steps: usize)
         if wanted.0.is_empty() { None } else { found_or_made(fixture, &wanted, steps) }
     };
     let (team, owner) = (behind("team"), behind("owner"));
-    let inside = wanted.text(&[]).and_then(|id| id.parse().ok()).filter(ActorId::is_team);
+    let inside = match wanted.want(&[]) {
+        Some(Requirement::Within(team)) => team.parse().ok(),
+        _ => None,
+    };
     Some(Member {
         id: ActorId::from_str(&format!("made-{number}")).ok()?,
         kind: role.kind(),
@@ -191,6 +263,6 @@ fn made(fixture: &mut Fixture, wanted: &Wanted<'_>, number: usize, steps: usize)
         team: team.or(inside),
         owner: owner.or_else(|| role.kind().is_agent().then(|| "max".parse().ok()).flatten()),
         trust: trust.and_then(|level| Trust::ALL.iter().find(|tier| tier.level() == level).copied()),
-        offboarded: false,
+        offboarded: wanted.value(&["active"]).is_some_and(|active| *active == false),
     })
 }

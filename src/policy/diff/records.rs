@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::people;
+use super::people::{self, Fill};
 use crate::policy::brain::Collections;
-use crate::policy::engine::{Goal, Named};
+use crate::policy::engine::{Goal, Named, Words};
 use crate::policy::testing::{Fixture, Row};
 use crate::types::field::{Field, FieldKind};
 
@@ -17,15 +17,23 @@ const MAKERS: [&str; 4] = ["max", "mia", "ana", "bot"];
 const BUILT_IN: [&str; 3] = ["created_by", "updated_by", "version"];
 
 /// Adds records of every collection, and the collections; one that no collection declares stands for what is only to be made.
-pub(super) fn furnish(fixture: &mut Fixture, collections: &Collections, named: &Named, goals: &[Goal]) {
+pub(super) fn furnish(
+    fixture: &mut Fixture,
+    collections: &Collections,
+    named: &Named,
+    goals: &[Goal],
+    words: &dyn Words,
+) {
     let names = collections.keys().map(String::as_str).chain(["notes"]);
     fixture.rows.extend(names.map(|name| Row::new("collections", name)));
-    let proposals = MAKERS.map(|maker| {
+    let everybody: Vec<String> =
+        fixture.actors.iter().filter(|row| !row.offboarded).map(|row| row.id.to_string()).collect();
+    let proposals = everybody.iter().map(|maker| {
         Row::new("schema_proposals", format!("scp_{maker}")).with("proposer", maker).with("collection", "notes")
     });
     fixture.rows.extend(proposals);
     let view = |name: &str| Row::new("views", name).with("collection", "notes");
-    let people = MAKERS.map(|maker| view(&format!("view-of-{maker}")).with("person", maker));
+    let people = everybody.iter().map(|maker| view(&format!("view-of-{maker}")).with("person", maker));
     fixture.rows.extend(people);
     fixture.rows.extend([view("view-of-all"), view("view-of-ops").with("team", "team:ops")]);
     let plain = |name: &str, maker: &str, what: String| {
@@ -33,9 +41,9 @@ pub(super) fn furnish(fixture: &mut Fixture, collections: &Collections, named: &
         row.with("created_by", maker).with("updated_by", maker).with("version", 1)
     };
     fixture.rows.extend(MAKERS.map(|maker| plain("notes", maker, "any".into())));
-    let mut wanted: Vec<Vec<(String, Value)>> = goals.iter().map(|goal| people::wanted(fixture, goal)).collect();
-    wanted.sort_by_cached_key(|wanted| format!("{wanted:?}"));
-    wanted.dedup();
+    let mut wanted: Vec<Vec<(String, Fill)>> = goals.iter().map(|goal| people::fills(fixture, goal)).collect();
+    wanted.sort_by_cached_key(|fills| format!("{fills:?}"));
+    wanted.dedup_by_key(|fills| format!("{fills:?}"));
     for (name, of) in collections {
         let seen: Vec<(&String, &Field)> = of.spec.fields.iter().filter(|(_, field)| field.is_seen()).collect();
         let values: Vec<Vec<Value>> = seen.iter().map(|(_, field)| samples(field, named)).collect();
@@ -45,19 +53,25 @@ pub(super) fn furnish(fixture: &mut Fixture, collections: &Collections, named: &
                 .filter(|((_, field), _)| with || field.required)
                 .fold(row, |row, ((name, _), values)| values.first().map_or(row.clone(), |value| row.with(name, value)))
         };
+        let own = |maker: &String| {
+            let other = if maker == "max" { "pia" } else { "max" };
+            let row = |what: &str| first(plain(name, maker, what.into()), true);
+            [row("own"), row("changed").with("created_by", other)]
+        };
+        fixture.rows.extend(everybody.iter().flat_map(own));
         for maker in MAKERS {
             for (number, wanted) in wanted.iter().enumerate() {
                 let row = first(plain(name, maker, format!("aim{number}")), true);
-                fixture.rows.push(wanted.iter().fold(row, |row, (name, value)| match of.spec.fields.get(name) {
-                    Some(field) if field.is_seen() => {
-                        aimed(field, value).map_or(row.clone(), |value| row.with(name, value))
-                    }
-                    None if BUILT_IN.contains(&name.as_str()) => row.with(name, value),
-                    _ => row,
+                fixture.rows.push(wanted.iter().fold(row, |row, (name, fill)| {
+                    let field = of.spec.fields.get(name);
+                    let value = match field {
+                        Some(field) if field.is_seen() => filled(field, (name, fill), &row, words),
+                        None if BUILT_IN.contains(&name.as_str()) => fill.value(&row, ("", name), false, words),
+                        _ => None,
+                    };
+                    value.map_or(row.clone(), |value| row.with(name, value))
                 }));
             }
-            let other = if maker == "max" { "mia" } else { "max" };
-            fixture.rows.push(first(plain(name, maker, "changed".into()), true).with("created_by", other));
             fixture.rows.push(first(plain(name, maker, "bare".into()), false));
             for ((field, _), values) in seen.iter().zip(&values) {
                 let each = values.iter().enumerate().map(|(number, value)| {
@@ -70,11 +84,17 @@ pub(super) fn furnish(fixture: &mut Fixture, collections: &Collections, named: &
 }
 
 /// A value that a policy looks for, as the field takes it.
-fn aimed(field: &Field, value: &Value) -> Option<Value> {
+fn filled(field: &Field, (name, fill): (&str, &Fill), row: &Row, words: &dyn Words) -> Option<Value> {
     let day = |text: &str| text.get(..10).map(Value::from);
+    let value = match fill {
+        Fill::Not(all) if !field.options.is_empty() => {
+            field.options.iter().map(|option| json!(option)).find(|option| !all.contains(option))?
+        }
+        _ => fill.value(row, ("", name), field.kind == FieldKind::Team, words)?,
+    };
     let value = match field.kind {
         FieldKind::Date => value.as_str().and_then(day)?,
-        _ => value.clone(),
+        _ => value,
     };
     field.value(&value).is_ok().then_some(value)
 }

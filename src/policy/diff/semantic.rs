@@ -10,12 +10,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::aim::aimed;
-use super::cast::{Scene, arounds, scenes};
+use super::cast::{MOST as MOST_NAMED, Scene, arounds, scenes};
+use super::unmet::{Differences, Unmet};
 use super::witness::{Witness, kind_of};
 use super::{Answer, Shift, Sides, own};
 use crate::policy::brain::Collections;
 use crate::policy::bundle::is_test;
-use crate::policy::engine::{Constants, Difference, Goal, Looks, Named};
+use crate::policy::engine::{Constants, Goal, Looks, Named};
 use crate::policy::stack::each;
 use crate::policy::testing::{Around, Case, Fixture, Stage, parse};
 use crate::policy::{Snapshot, is_own};
@@ -29,12 +30,15 @@ const CHUNK: usize = 512;
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Semantic {
-    /// The questions that both sides were asked.
+    /// The questions that were compared; those that meet no policy that differs are counted, too.
     pub questions: usize,
     /// How many operations have the same policies on both sides, word for word: they were not asked about.
     pub identical: usize,
     /// Operations of which there were more questions than were asked.
     pub cut: Vec<String>,
+    /// Policies that differ, and hold in no question that was compared: what they change was not seen. A test case in which
+    /// one holds is always compared.
+    pub unmet: Vec<Unmet>,
     /// Every kind of actor that was asked about, with every operation whose policies differ.
     pub pairs: Vec<Pair>,
     /// `no difference found in 1,204 questions`
@@ -73,11 +77,10 @@ pub fn search(sides: &Sides<'_>, stage: &(dyn Stage + Sync), most: usize) -> Sem
     let files = test_files(sides);
     let differing = concerned.len() + own.len();
     let share = (most / differing.max(1)).max(CHUNK);
-    let difference = sides.have_same_types().then(|| before.difference(after));
-    let difference = difference.as_ref();
+    let differences = &Differences::between(sides);
     let mut found = Semantic { identical: all.len() - differing, ..Semantic::default() };
     let searched = each(&concerned, |asking| {
-        let mut search = Search { sides, difference, stage, asking, left: share, asked: 0, pairs: BTreeMap::new() };
+        let mut search = Search { sides, differences, stage, asking, left: share, asked: 0, pairs: BTreeMap::new() };
         let cut = (!search.run(&files)).then(|| asking.operation.clone());
         (cut, search.asked, search.pairs)
     });
@@ -87,7 +90,7 @@ pub fn search(sides: &Sides<'_>, stage: &(dyn Stage + Sync), most: usize) -> Sem
         found.pairs.extend(pairs.into_values());
     }
     let own_tests = if own.is_empty() { Vec::new() } else { own::tests(sides) };
-    let searched = each(&own, |action| own::search(sides, action, &own_tests, share));
+    let searched = each(&own, |action| own::search(sides, differences, action, &own_tests, share));
     for (action, own) in own.into_iter().zip(searched) {
         // A group is no question by itself; anything else that nothing could be asked about is told.
         let can_be_asked = [before, after].iter().any(|side| !side.principals_of(action).is_empty());
@@ -95,19 +98,32 @@ pub fn search(sides: &Sides<'_>, stage: &(dyn Stage + Sync), most: usize) -> Sem
         found.questions += own.asked;
         found.pairs.extend(own.pairs);
     }
-    let changed = found.changed().count();
-    let asked = grouped(found.questions as u64);
-    let rest = match found.cut.len() {
-        0 => String::new(),
-        1 => "; not all were asked about 1 operation".to_owned(),
-        cut => format!("; not all were asked about {cut} operations"),
-    };
-    found.told = match changed {
-        0 if differing == 0 => "the policies of every operation are the same".to_owned(),
-        0 => format!("no difference found in {asked} questions{rest}"),
-        _ => format!("differences found in {asked} questions{rest}"),
-    };
+    found.unmet = differences.unmet();
+    found.told = found.told(differing);
     found
+}
+
+impl Semantic {
+    fn told(&self, differing: usize) -> String {
+        if differing == 0 {
+            return "the policies of every operation are the same".to_owned();
+        }
+        let found = if self.changed().next().is_some() { "differences" } else { "no difference" };
+        let cut = match self.cut.len() {
+            0 => String::new(),
+            1 => "; not all were asked about 1 operation".to_owned(),
+            cut => format!("; not all were asked about {cut} operations"),
+        };
+        let unmet = match self.unmet.as_slice() {
+            [] => String::new(),
+            [one] => format!("; `{}` holds in none of them: what it changes was not seen", one.policy),
+            more => format!(
+                "; {} of the policies that differ hold in none of them: what they change was not seen",
+                more.len()
+            ),
+        };
+        format!("{found} found in {} questions{cut}{unmet}", grouped(self.questions as u64))
+    }
 }
 
 /// One operation to ask about.
@@ -118,6 +134,8 @@ struct Asking {
     resources: BTreeSet<String>,
     looks: Looks,
     named: Named,
+    /// Whether they name more than is asked about.
+    left_out: bool,
     /// What it could be given, as far as the policies look at that.
     inputs: Vec<Value>,
     /// What would let the policies hold that differ.
@@ -139,9 +157,10 @@ impl Asking {
             return None;
         }
         let looks = asked().map(|operation| before.looks(operation).and(after.looks(operation)));
-        let named =
-            asked().map(|operation| before.named_unlike(after, operation).and(after.named_unlike(before, operation)));
-        let named = named.reduce(Named::and).unwrap_or_default();
+        let named = |one: &Snapshot, other: &Snapshot| {
+            asked().map(|operation| one.named_unlike(other, operation)).reduce(Named::and).unwrap_or_default()
+        };
+        let (named, left_out) = Named::either(&named(before, after), &named(after, before), MOST_NAMED);
         let knows = if after.action_names().contains(operation) { after } else { before };
         Some(Asking {
             inputs: knows.inputs(operation, &before.looks(operation).and(after.looks(operation)), &|field| Constants {
@@ -149,6 +168,7 @@ impl Asking {
                 choices: stage.choices(operation, field),
             }),
             named,
+            left_out,
             goals: goals(before, after, operation),
             operation: operation.to_owned(),
             principals: ends(Snapshot::principals_of),
@@ -182,8 +202,7 @@ fn test_files(sides: &Sides<'_>) -> Vec<TestFixture> {
 
 struct Search<'a> {
     sides: &'a Sides<'a>,
-    /// What is not the same on both sides; none where a question put to one side is none for the other.
-    difference: Option<&'a Difference>,
+    differences: &'a Differences,
     stage: &'a (dyn Stage + Sync),
     asking: &'a Asking,
     left: usize,
@@ -203,8 +222,8 @@ impl Search<'_> {
         let about = |case: &&Case| case.op == asking.operation;
         let cases = |file: &TestFixture| -> Vec<Case> { file.cases.iter().filter(about).cloned().collect() };
         let told: usize = files.iter().map(|file| file.cases.iter().filter(about).count()).sum();
-        let scenes = scenes(&asking.named, &asking.goals, &collections, &asking.resources);
-        let mut whole = true;
+        let scenes = scenes(&asking.named, &asking.goals, &collections, &asking.resources, self.stage);
+        let mut whole = !asking.left_out;
         for (number, scene) in scenes.iter().enumerate() {
             let left = self.left.saturating_sub(told);
             let share = match (number, scenes.len() - number) {
@@ -231,17 +250,21 @@ impl Search<'_> {
             targets.filter(|target| told(asker, target)).map(|target| (asker.clone(), target)).collect()
         };
         let pairs: Vec<(String, String)> = askers.iter().flat_map(of).collect();
+        let is_own = |(asker, target): &&(String, String)| target.strip_suffix(asker.as_str()).is_some();
+        let (own, others): (Vec<_>, Vec<_>) = pairs.iter().partition(is_own);
         let (mut left, mut whole) = (most, true);
-        let groups: Vec<Vec<Around>> = asking.arounds(switch).into_iter().filter(|group| !group.is_empty()).collect();
+        let groups: Vec<Vec<Around>> =
+            asking.arounds(switch, &scene.fixture).into_iter().filter(|group| !group.is_empty()).collect();
         for (number, group) in groups.iter().enumerate() {
             let mut share = if number + 1 == groups.len() { left } else { left / 2 };
             for (number, around) in group.iter().enumerate() {
                 let asked = pairs.len().min(share / (group.len() - number));
                 (left, share) = (left - asked, share - asked);
                 whole &= asked == pairs.len();
-                // As many of the first as of the last, where not all can be asked.
+                // Where not all can be asked: about what is one's own first.
+                let first = own.len().min(asked / 2).max(asked.saturating_sub(others.len()));
                 let chosen: Vec<&(String, String)> =
-                    (0..asked).filter_map(|at| pairs.get(at * pairs.len() / asked)).collect();
+                    spread(&own, first).chain(spread(&others, asked - first)).collect();
                 for some in chosen.chunks(CHUNK) {
                     let cases = some.iter().map(|(asker, target)| self.case(asker, target.clone(), around)).collect();
                     self.ask(&scene.fixture, cases);
@@ -269,16 +292,19 @@ impl Search<'_> {
         let whole = cases.len() <= self.left;
         cases.truncate(self.left);
         self.left -= cases.len();
-        let (before, after, difference) = (self.sides.before.snapshot, self.sides.after.snapshot, self.difference);
+        let (before, after) = (self.sides.before.snapshot, self.sides.after.snapshot);
         let knows = after.action_names().contains(self.asking.operation.as_str());
         let questions = self.stage.questions(if knows { after } else { before }, fixture, &cases);
         for (case, asked) in cases.iter().zip(questions) {
             let Ok(asked) = asked else { continue };
+            let differences = self.differences;
             let pair = self.pair(kind_of(fixture, &case.actor));
-            let (old, new) = match difference {
-                Some(difference) if !asked.meets(difference) => continue,
-                Some(_) => asked.answers(before, after),
-                None => (asked.answer(before), asked.answer(after)),
+            if differences.spare(&asked) {
+                continue;
+            }
+            let (old, new) = match differences.decide {
+                true => asked.answers(before, after),
+                false => (asked.answer(before), asked.answer(after)),
             };
             pair.note(fixture, case, Answer::of(&old), Answer::of(&new));
         }
@@ -300,6 +326,11 @@ impl Search<'_> {
     }
 }
 
+/// So many of them, as many of the first as of the last.
+fn spread<'a, T>(all: &'a [&'a T], most: usize) -> impl Iterator<Item = &'a T> {
+    (0..most).filter_map(move |at| all.get(at * all.len() / most).copied())
+}
+
 impl Pair {
     fn note(&mut self, fixture: &Fixture, case: &Case, old: Answer, new: Answer) {
         let shift = Shift::between(&old, &new);
@@ -315,11 +346,12 @@ impl Pair {
 
 impl Asking {
     /// What can be the case around a question: nothing in particular, what the policies that differ look for, all else.
-    fn arounds(&self, switch: bool) -> [Vec<Around>; 3] {
+    fn arounds(&self, switch: bool, fixture: &Fixture) -> [Vec<Around>; 3] {
         let mut plain = arounds(&self.looks, &self.named, &self.inputs, switch);
         let others = plain.split_off(1.min(plain.len()));
         let mut seen = BTreeSet::new();
-        let aimed = self.goals.iter().filter_map(aimed).filter(|around| seen.insert(format!("{around:?}")));
+        let aimed = self.goals.iter().filter_map(|goal| aimed(goal, fixture));
+        let aimed = aimed.filter(|around| seen.insert(format!("{around:?}")));
         [plain, aimed.collect(), others]
     }
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::cast::{MOST, list_of};
-use super::people;
+use super::cast::{MOST, kind_of, list_of};
+use super::people::{self, Fill};
 use crate::policy::brain::collection_of;
-use crate::policy::engine::{Goal, Named};
+use crate::policy::engine::{Goal, Named, Words};
 use crate::policy::testing::{Fixture, Row};
 use crate::types::change::ChangeState;
 use crate::types::id::ActorId;
@@ -25,13 +25,13 @@ pub(super) fn furnish(fixture: &mut Fixture, named: &Named) {
     work(fixture, &everybody);
     know(fixture, &everybody);
     let hosts = named.texts.iter().map(String::as_str).filter(|text| text.contains('.'));
-    let hosts: Vec<&str> = ["hooks.example.com"].into_iter().chain(hosts).take(MOST).collect();
-    for owner in ["ana", "max"] {
-        let hosts = hosts.iter().enumerate();
-        let row = |(number, host)| {
-            Row::new("webhooks", format!("whk_{owner}{number}")).with("owner", owner).with("host", host)
+    let hosts: Vec<&str> = ["hooks.example.com"].into_iter().chain(hosts).take(1 + MOST).collect();
+    for owner in &everybody {
+        let all = hosts.iter().take(if ["ana", "max"].contains(&owner.as_str()) { 1 + MOST } else { 1 }).enumerate();
+        let row = |(number, host): (usize, &&str)| {
+            Row::new("webhooks", format!("whk_{owner}{number}")).with("owner", owner).with("host", *host)
         };
-        fixture.rows.extend(hosts.map(row));
+        fixture.rows.extend(all.map(row));
     }
     let texts = || named.texts.iter().filter(|text| !text.is_empty()).take(MOST).map(String::as_str);
     for (number, kind) in ["token_issued"].into_iter().chain(texts()).enumerate() {
@@ -146,28 +146,39 @@ fn propose(fixture: &mut Fixture, everybody: &[ActorId]) {
     }
 }
 
-/// Things of two actors, and events, as policies look for them. Records were made so.
-pub(super) fn aim(fixture: &mut Fixture, goals: &[Goal]) {
+/// Things of two actors, events, and what policies name, as policies look for them. Records were made so.
+pub(super) fn aim(fixture: &mut Fixture, goals: &[Goal], named: &BTreeSet<String>, words: &dyn Words) {
     let ends = [".max", ".bot", "tok_max", "whk_max0", "scp_max", "view-of-max"];
     let of_two = |row: &&Row| row.list != "brain" && ends.iter().any(|of| row.id.ends_with(of));
     let made: Vec<Row> = fixture.rows.iter().filter(of_two).cloned().collect();
     let events: Vec<Row> = fixture.rows.iter().filter(|row| row.list == "events").take(5).cloned().collect();
     let mut seen = BTreeSet::new();
     for goal in goals {
-        let wanted = people::wanted(fixture, goal);
-        if wanted.is_empty() || !seen.insert(format!("{wanted:?}")) {
+        let fills = people::fills(fixture, goal);
+        if fills.is_empty() || !seen.insert(format!("{fills:?}")) {
             continue;
         }
         let number = seen.len();
-        let named = |row: &Row| {
+        let copy = |row: &Row| {
             let (what, of) = row.id.split_once('.').unwrap_or((&row.id, "max"));
             Row { id: format!("{what}{AIMED}{number}.{of}"), ..row.clone() }
         };
         let event = |(count, row): (usize, &Row)| Row { id: format!("event:{}", number * 1000 + count), ..row.clone() };
-        let rows = made.iter().map(named).chain(events.iter().enumerate().map(event));
-        let rows = rows.map(|row| wanted.iter().fold(row, |row, (field, value)| row.with(field, value)));
+        let rows = made.iter().map(copy).chain(events.iter().enumerate().map(event));
+        let rows: Vec<Row> = rows.map(|row| filled(row, &fills, words)).collect();
+        let told = fixture.rows.iter_mut().filter(|row| row.list != "brain" && named.contains(&row.id));
+        told.for_each(|row| *row = filled(row.clone(), &fills, words));
         fixture.rows.extend(rows);
     }
+}
+
+/// A thing as a goal wants it.
+fn filled(row: Row, fills: &[(String, Fill)], words: &dyn Words) -> Row {
+    let kind = kind_of(&row.list).unwrap_or_default();
+    fills.iter().fold(row, |row, (field, fill)| match fill.value(&row, (kind, field), field == "team", words) {
+        Some(value) => row.with(field, value),
+        None => row,
+    })
 }
 
 /// Adds the things that policies name by their ids, as one of max's is; all their ids.

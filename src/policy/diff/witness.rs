@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Answer, Decision, Shift};
 use crate::policy::own::{Properties, Said};
-use crate::policy::testing::{Around, Case, Delegation, Fixture, Member, Row, Team, Way};
+use crate::policy::testing::{Around, Case, Delegation, Fixture, Member, Row, Step, Team, Way};
 use crate::types::id::ActorId;
 use crate::types::scope::listed;
 
@@ -115,9 +115,23 @@ fn given(around: &Around) -> Vec<String> {
     told.extend(around.now.map(|now| format!("at {now}")));
     told.extend(around.under.iter().map(|id| format!("under the delegation {id}")));
     told.extend(around.issuer.iter().map(|id| format!("with a token that {id} issued")));
+    told.extend(around.run.iter().map(in_a_run));
     told.extend(around.hist.iter().map(|(operation, done)| format!("after {operation} {}", json!(done))));
     told.extend(around.input.iter().map(|input| format!("given {input}")));
     told
+}
+
+/// `in a run for ana of depth 2, after 40 calls`: what is not as at the first step of a run.
+fn in_a_run(run: &Step) -> String {
+    let askers: Vec<&str> = std::iter::once(&run.asker).chain(&run.askers).map(ActorId::as_str).collect();
+    let numbers =
+        [("depth", run.depth, 0), ("steps", run.steps, 1), ("calls", run.calls, 1), ("cost_cents", run.cost_cents, 0)];
+    let unusual = numbers.into_iter().filter(|(_, number, usual)| number != usual);
+    let mut told: Vec<String> = unusual.map(|(what, number, _)| format!("{what} {number}")).collect();
+    let labels: Vec<&str> = run.labels.iter().map(|label| label.name()).collect();
+    told.extend((!labels.is_empty()).then(|| format!("labels {}", labels.join(", "))));
+    let told = if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) };
+    format!("in a run for {}{told}", askers.join(" for "))
 }
 
 /// A test file with these cases and answers, and all who are concerned.
@@ -278,6 +292,11 @@ fn concerned(fixture: &Fixture, case: &Case) -> BTreeSet<ActorId> {
     case.target.iter().for_each(|target| name(target));
     case.around.kill.iter().for_each(|scope| name(&scope.to_string()));
     case.around.issuer.iter().for_each(|issuer| name(issuer.as_str()));
+    case.around
+        .run
+        .iter()
+        .flat_map(|run| std::iter::once(&run.asker).chain(&run.askers))
+        .for_each(|id| name(id.as_str()));
     let is_target = |id: &str| case.target.as_deref() == Some(id);
     next.extend(fixture.rows.iter().filter(|row| is_target(&row.id)).flat_map(Row::names));
     next.extend(chain(fixture, case).into_iter().flat_map(|row| [row.from.clone(), row.to.clone()]));

@@ -196,7 +196,28 @@ impl Snapshot {
     }
 }
 
+/// At the most so many of two sets: what only one of them has comes first.
+fn newest<T: Ord + Clone>(one: &BTreeSet<T>, other: &BTreeSet<T>, most: usize, left_out: &mut bool) -> BTreeSet<T> {
+    let (fresh, rest) = (one.symmetric_difference(other), one.intersection(other));
+    *left_out |= one.union(other).count() > most;
+    fresh.chain(rest).take(most).cloned().collect()
+}
+
 impl Named {
+    /// What two versions name, at the most so much of each kind: what only one of them names comes first. Also whether any was
+    /// left out.
+    pub fn either(one: &Named, other: &Named, most: usize) -> (Named, bool) {
+        let kinds: BTreeSet<&str> = one.entities.iter().chain(&other.entities).map(|(kind, _)| kind.as_str()).collect();
+        let (mut named, mut left_out) = (Named::default(), false);
+        for kind in kinds {
+            let of = |side: &Named| side.entities.iter().filter(|(of, _)| of == kind).cloned().collect();
+            named.entities.extend(newest(&of(one), &of(other), most, &mut left_out));
+        }
+        named.texts = newest(&one.texts, &other.texts, most, &mut left_out);
+        named.numbers = one.numbers.union(&other.numbers).copied().collect();
+        (named, left_out)
+    }
+
     fn note(&mut self, part: &Expr) {
         match part.expr_kind() {
             ExprKind::Lit(Literal::EntityUID(uid)) if self.entities.len() < MOST => {

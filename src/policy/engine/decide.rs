@@ -59,12 +59,8 @@ struct Evaluation {
     errors: Vec<(Position, EvaluationError)>,
 }
 
-impl Evaluation {
-    /// No policy held, and each could be evaluated.
-    fn is_empty(&self) -> bool {
-        self.permits.is_empty() && self.forbids.is_empty() && self.errors.is_empty()
-    }
-}
+/// It cannot be told which policies hold.
+pub(super) struct Unknown;
 
 /// What an evaluation comes to.
 enum Weighed {
@@ -152,21 +148,22 @@ impl Snapshot {
         }
     }
 
-    /// Whether any policy holds for a question, or that cannot be told.
-    pub(super) fn meets_any(&self, question: &Question<'_>) -> bool {
+    /// The policies that hold for a question; an error where that cannot be told of each.
+    pub(super) fn met(&self, question: &Question<'_>) -> Result<Positions, Unknown> {
         let met = || {
             let entities = question.entities.entities()?;
             let action = self.action(question)?;
             if action.index.is_empty() {
-                return Ok(false);
+                return Ok(Evaluation::default());
             }
             let request = self.request_with(question, Some(action), &[]);
             self.fits(question, action, &request)?;
             let candidates = self.gather(question, action, entities)?;
             effort::spend(1 + candidates.len());
-            Ok::<_, String>(!self.evaluate(request, entities, &candidates).is_empty())
+            Ok::<_, String>(self.evaluate(request, entities, &candidates))
         };
-        met().unwrap_or(true)
+        let Evaluation { permits, forbids, errors } = met().map_err(|_| Unknown)?;
+        if errors.is_empty() { Ok(permits.into_iter().chain(forbids).collect()) } else { Err(Unknown) }
     }
 
     /// Looked for where the slice says that it stands, and if it does not, everywhere.

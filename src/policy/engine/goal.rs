@@ -21,24 +21,50 @@ const TURNS: usize = 3;
 /// Where a value stands: `["run", "calls"]` of the context, `["total"]` of the resource.
 pub type Path = Vec<String>;
 
-/// Values that together would let a policy hold. An empty record stands for what only has to be there, [`role_of`] one for an
-/// actor with a role; nothing at all for the principal or the resource itself.
+/// What is wanted of one place.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Requirement {
+    /// That something is there.
+    There,
+    Is(Json),
+    /// An actor with this role.
+    Role(String),
+    /// This team, or an actor or a team in it.
+    Within(String),
+    /// What stands at another place of the same end.
+    Same(Path),
+    /// Anything but these.
+    Not(Vec<Json>),
+}
+
+impl Requirement {
+    /// The value that it has to be.
+    pub fn value(&self) -> Option<&Json> {
+        match self {
+            Requirement::Is(value) => Some(value),
+            Requirement::There
+            | Requirement::Role(_)
+            | Requirement::Within(_)
+            | Requirement::Same(_)
+            | Requirement::Not(_) => None,
+        }
+    }
+}
+
+/// What is wanted of each place, by its path.
+pub type Requirements = BTreeMap<Path, Requirement>;
+
+/// What together would let a policy hold. The empty path is the principal or the resource itself.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Goal {
-    pub context: BTreeMap<Path, Json>,
-    pub principal: BTreeMap<Path, Json>,
-    pub resource: BTreeMap<Path, Json>,
+    pub context: Requirements,
+    pub principal: Requirements,
+    pub resource: Requirements,
 }
 
-/// The entity type of roles.
+/// The entity types of roles and teams.
 const ROLE_TYPE: &str = "Ok::Role";
-/// The field of a record that stands for whoever has a role.
-const ROLE: &str = "role";
-
-/// The role that somebody has to have.
-pub fn role_of(value: &Json) -> Option<&str> {
-    value.get(ROLE).and_then(Json::as_str)
-}
+const TEAM_TYPE: &str = "Ok::Team";
 
 impl Snapshot {
     /// For each policy of an action that `other` does not have just so. A forbid shows only where something permits: it is
@@ -94,11 +120,6 @@ fn either<'a>(one: Vec<Vec<Wish<'a>>>, other: Vec<Vec<Wish<'a>>>) -> Vec<Vec<Wis
 }
 
 impl Goal {
-    /// What is wanted of a field of the resource, beyond that it is there.
-    pub fn at(&self, field: &str) -> Option<&Json> {
-        self.resource.get(&vec![field.to_owned()]).filter(|value| !value.is_object())
-    }
-
     fn of(wishes: &[Wish<'_>], turn: usize) -> Goal {
         let mut goal = Goal::default();
         wishes.iter().for_each(|(part, wanted)| goal.wish(part, *wanted, turn));
@@ -107,7 +128,7 @@ impl Goal {
 
     fn wish(&mut self, part: &Expr, wanted: bool, turn: usize) {
         match part.expr_kind() {
-            ExprKind::GetAttr { .. } => self.set(part, wanted.into()),
+            ExprKind::GetAttr { .. } => self.set(part, Requirement::Is(wanted.into())),
             ExprKind::HasAttr { expr, attr } if wanted => self.open(expr, std::iter::once(attr.as_str())),
             ExprKind::ExtHasAttr { expr, attrs } if wanted => self.open(expr, attrs.iter().map(|attr| attr.as_str())),
             ExprKind::Like { expr, pattern } if wanted => {
@@ -118,7 +139,7 @@ impl Goal {
                         PatternElem::Wildcard => 'x',
                     })
                     .collect();
-                self.set(expr, text.into());
+                self.set(expr, Requirement::Is(text.into()));
             }
             ExprKind::BinaryApp { op, arg1, arg2 } => self.compare(*op, (arg1, arg2), wanted, turn),
             ExprKind::ExtensionFunctionApp { fn_name, args } => {
@@ -154,18 +175,31 @@ impl Goal {
             }
             (BinaryOp::Eq | BinaryOp::In, true) => {
                 let (place, value) = if path(one).is_some() { (one, other) } else { (other, one) };
-                constants(value).into_iter().take(1).for_each(|value| self.set(place, value));
+                let all = constants(value, op == BinaryOp::In);
+                match (path(one), path(other)) {
+                    (Some((var, _)), Some((of, same))) if var == of => self.set(one, Requirement::Same(same)),
+                    _ => one_of(all, turn).into_iter().for_each(|want| self.set(place, want)),
+                }
             }
-            // Of texts and entities any other will do: what nothing is said of stays as it is.
             (BinaryOp::Eq, false) if Number::of(one).is_some() || Number::of(other).is_some() => {
                 let (place, value) = if path(one).is_some() { (one, other) } else { (other, one) };
                 self.solve((value, place), Wanted::Less(1), turn);
             }
+            (BinaryOp::Eq, false) => {
+                let (place, value) = if path(one).is_some() { (one, other) } else { (other, one) };
+                constants(value, false)
+                    .iter()
+                    .filter_map(Requirement::value)
+                    .for_each(|value| self.avoid(place, value));
+            }
             (BinaryOp::Contains | BinaryOp::ContainsAll | BinaryOp::ContainsAny, true) => {
                 if path(one).is_some() {
-                    constants(other).into_iter().for_each(|value| self.push(one, value));
+                    constants(other, false)
+                        .iter()
+                        .filter_map(Requirement::value)
+                        .for_each(|value| self.push(one, value));
                 } else {
-                    constants(one).into_iter().take(1).for_each(|value| self.set(other, value));
+                    one_of(constants(one, false), turn).into_iter().for_each(|want| self.set(other, want));
                 }
             }
             _ => {}
@@ -174,15 +208,17 @@ impl Goal {
 
     /// Lets one value or sum compare with another as wanted.
     fn solve(&mut self, (one, other): (&Expr, &Expr), wanted: Wanted, turn: usize) {
-        places(one, other, wanted, turn).into_iter().for_each(|(place, number)| self.set(place, number.json()));
+        places(one, other, wanted, turn)
+            .into_iter()
+            .for_each(|(place, number)| self.set(place, Requirement::Is(number.json())));
     }
 
-    fn place(&mut self, expr: &Expr) -> Option<&mut Json> {
+    fn place(&mut self, expr: &Expr) -> Option<&mut Requirement> {
         let (var, path) = path(expr)?;
-        Some(self.end(var).entry(path).or_insert_with(|| json!({})))
+        Some(self.end(var).entry(path).or_insert(Requirement::There))
     }
 
-    fn end(&mut self, var: Var) -> &mut BTreeMap<Path, Json> {
+    fn end(&mut self, var: Var) -> &mut Requirements {
         match var {
             Var::Principal => &mut self.principal,
             Var::Resource => &mut self.resource,
@@ -190,17 +226,26 @@ impl Goal {
         }
     }
 
-    fn set(&mut self, expr: &Expr, value: Json) {
+    fn set(&mut self, expr: &Expr, want: Requirement) {
         if let Some(place) = self.place(expr) {
-            *place = value;
+            *place = want;
         }
     }
 
-    fn push(&mut self, expr: &Expr, value: Json) {
-        let Some(place) = self.place(expr) else { return };
-        match place.as_array_mut() {
-            Some(all) => all.push(value),
-            None => *place = json!([value]),
+    fn push(&mut self, expr: &Expr, value: &Json) {
+        match self.place(expr) {
+            Some(Requirement::Is(Json::Array(all))) => all.push(value.clone()),
+            Some(place) => *place = Requirement::Is(json!([value])),
+            None => {}
+        }
+    }
+
+    /// Lets something be another than this, unless more is said of it.
+    fn avoid(&mut self, expr: &Expr, value: &Json) {
+        match self.place(expr) {
+            Some(Requirement::Not(all)) => all.push(value.clone()),
+            Some(place @ Requirement::There) => *place = Requirement::Not(vec![value.clone()]),
+            Some(_) | None => {}
         }
     }
 
@@ -208,8 +253,13 @@ impl Goal {
     fn open<'a>(&mut self, expr: &Expr, attrs: impl Iterator<Item = &'a str>) {
         let Some((var, mut place)) = path(expr) else { return };
         place.extend(attrs.map(str::to_owned));
-        self.end(var).entry(place).or_insert_with(|| json!({}));
+        self.end(var).entry(place).or_insert(Requirement::There);
     }
+}
+
+/// One of what a set has: another one each time.
+fn one_of(mut all: Vec<Requirement>, turn: usize) -> Option<Requirement> {
+    if all.is_empty() { None } else { Some(all.swap_remove(turn % all.len())) }
 }
 
 /// `context.run.calls`
@@ -225,16 +275,20 @@ fn path(expr: &Expr) -> Option<(Var, Path)> {
     }
 }
 
-/// The constants that an expression is, or is a set of.
-fn constants(expr: &Expr) -> Vec<Json> {
+/// The constants that an expression is, or is a set of; or what is within them.
+fn constants(expr: &Expr, within: bool) -> Vec<Requirement> {
     match expr.expr_kind() {
-        ExprKind::Set(all) => all.iter().flat_map(constants).collect(),
-        ExprKind::Lit(Literal::String(text)) => vec![text.as_str().into()],
-        ExprKind::Lit(Literal::Bool(flag)) => vec![(*flag).into()],
+        ExprKind::Set(all) => all.iter().flat_map(|one| constants(one, within)).collect(),
+        ExprKind::Lit(Literal::String(text)) => vec![Requirement::Is(text.as_str().into())],
+        ExprKind::Lit(Literal::Bool(flag)) => vec![Requirement::Is((*flag).into())],
         ExprKind::Lit(Literal::EntityUID(uid)) => {
             let id: &str = uid.eid().as_ref();
-            vec![if uid.entity_type().to_string() == ROLE_TYPE { json!({ ROLE: id }) } else { id.into() }]
+            vec![match uid.entity_type().to_string().as_str() {
+                ROLE_TYPE => Requirement::Role(id.to_owned()),
+                TEAM_TYPE if within => Requirement::Within(id.to_owned()),
+                _ => Requirement::Is(id.into()),
+            }]
         }
-        _ => Number::of(expr).map(Number::json).into_iter().collect(),
+        _ => Number::of(expr).map(|number| Requirement::Is(number.json())).into_iter().collect(),
     }
 }

@@ -34,7 +34,7 @@ pub use compare::{Looks, Named};
 pub use decide::{PlainAnswer, Question};
 pub use difference::Difference;
 pub use explain::{Changing, ExplainedPolicy, Explanation, Eyes, Observed, Scalar, ShownPart, State, Want};
-pub use goal::{Goal, Path, role_of};
+pub use goal::{Goal, Requirement, Requirements};
 pub use impossible::Words;
 pub(in crate::policy) use input::Constants;
 pub use load::validated;

@@ -60,12 +60,22 @@ function Texts({ text }: { text: TextDiff }) {
 
 function Answers({ semantic, terms }: { semantic: Semantic; terms: Term[] }) {
   const moved = semantic.pairs.filter(({ change }) => change !== 'same');
+  const isPartial = semantic.cut.length + semantic.unmet.length > 0;
   return (
     <Card flush title="Answers" aside={<span className={parts.dim}>{semantic.questions.toLocaleString()} questions asked on both sides</span>}>
       {moved.length + terms.length === 0 && (
-        <Empty icon={semantic.cut.length > 0 ? 'alert' : 'check'} title={semantic.cut.length > 0 ? 'No difference was found, but not all was asked' : 'No answer differs'}>
+        <Empty icon={isPartial ? 'alert' : 'check'} title={isPartial ? 'No difference was found, but not all was seen' : 'No answer differs'}>
           {semantic.told}
         </Empty>
+      )}
+      {semantic.unmet.length > 0 && (
+        <div className={css.shift}>
+          <div>
+            <Tag tone="wait">not seen</Tag>
+            What these change: {semantic.unmet.map(({ policy }) => policy).join(', ')}
+          </div>
+          <p>They held in no question that was compared. A test case in which a policy holds is compared, too.</p>
+        </div>
       )}
       {terms.map((term) => (
         <div key={term.file + term.about} className={css.shift}>

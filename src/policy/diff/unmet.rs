@@ -1,0 +1,50 @@
+//! The policies that differ, and which of them hold in no question that was compared.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Sides;
+use crate::policy::engine::Difference;
+use crate::policy::testing::OwnedQuestion;
+
+/// A policy that differs, and that no question met.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+pub struct Unmet {
+    pub policy: String,
+    pub file: String,
+    pub line: usize,
+}
+
+/// The policies that differ, as questions meet them.
+pub(super) struct Differences {
+    all: Vec<Difference>,
+    /// Whether what meets none of them has the same answer on both sides.
+    pub(super) decide: bool,
+}
+
+impl Differences {
+    pub(super) fn between(sides: &Sides<'_>) -> Differences {
+        let (before, after) = (sides.before.snapshot, sides.after.snapshot);
+        match sides.have_same_types() {
+            true => Differences { all: vec![before.difference(after)], decide: true },
+            false => Differences { all: vec![before.beyond(after), after.beyond(before)], decide: false },
+        }
+    }
+
+    /// Whether both sides surely answer the same. Whatever it meets is met from now on.
+    pub(super) fn spare(&self, asked: &OwnedQuestion) -> bool {
+        let met = self.all.iter().filter(|difference| asked.meets(difference)).count();
+        self.decide && met == 0
+    }
+
+    pub(super) fn unmet(&self) -> Vec<Unmet> {
+        let unmet = self.all.iter().flat_map(Difference::unmet);
+        let unmet =
+            unmet.map(|policy| Unmet { policy: policy.id.clone(), file: policy.file.clone(), line: policy.line });
+        // One that was changed may be met as it was, or as it would be.
+        let mut unmet: Vec<Unmet> = unmet.collect();
+        unmet.sort();
+        unmet.dedup();
+        unmet
+    }
+}
