@@ -121,7 +121,7 @@ pub fn problems(files: &BTreeMap<String, String>, most: usize) -> Vec<String> {
     many.into_iter().chain(each).take(most).collect()
 }
 
-pub(super) fn is_policy(path: &str) -> bool {
+pub fn is_policy(path: &str) -> bool {
     path.ends_with(".cedar")
 }
 

@@ -37,6 +37,7 @@ pub const INVALID: &str = "policy_invalid";
 pub const WARNING: &str = "policy_warning";
 pub const NEVER: &str = "policy_never_matches";
 pub const IMPOSSIBLE: &str = "value_never_occurs";
+pub const STRANGER: &str = "names_nobody";
 pub const LEVEL: &str = "policy_too_many_hops";
 pub const TOO_LARGE: &str = "policy_too_large";
 pub const APPROVALS: &str = "policy_approvals";
@@ -313,6 +314,12 @@ pub const ALL: &[Code] = &[
         "Too few mistakes are noticed",
         "The tests notice a smaller share of the mutants than `--min-mutation` asks for.",
         "Write a case for each mutant that is named.",
+    ),
+    note(
+        STRANGER,
+        "An actor or a team that does not exist",
+        "A policy names an actor or a team that the company does not have, or that whoever checks may not see: until somebody of that name joins, it matches nobody. Only checked against a company: with a server, or with a state file.",
+        "Correct the id, or let it stand if they are still to join.",
     ),
     note(
         NOT_COVERED,

@@ -9,6 +9,8 @@ use ok::types::models::ProviderKind;
 
 use super::{company, request};
 use crate::harness::fake::{Fake, Reply};
+use crate::harness::mailbox::Mailbox;
+use crate::harness::prove::proves;
 
 /// Steps that each do something that can be counted.
 const STEPS: usize = 40;
@@ -144,4 +146,72 @@ fn a_server_that_is_killed_while_a_tool_is_called_calls_it_again_only_where_that
     settled(server.address(), &runs[0], &|shown| shown["status"] == "completed");
     server.stop();
     assert_eq!(place.ok("audit verify").code, 0);
+}
+
+/// What happens once happens once at the most: a letter under way when the server dies is asked about, never sent again.
+#[test]
+fn no_letter_goes_out_twice_however_often_the_server_is_killed() {
+    let (place, token) = company();
+    place.ana("actor add-team team:ops --lead ana");
+    place.ana("actor add-human ben --role member");
+    place.ana("actor add-agent clerk --team team:ops --owner ben --trust trusted");
+    let mailbox = Mailbox::new();
+    let url = format!("smtp://{}", mailbox.address);
+    let variables = [("OK_SMTP_URL", url.as_str()), ("OK_MAIL_FROM", "clerk@ok.example")];
+    let kills = if proves() { 200 } else { 8 };
+    let (mut open, mut unknown) = (Vec::new(), 0);
+    for cycle in 0..kills {
+        let server = place.serve_with(&variables);
+        let letter = |number: usize| {
+            let with = json!({ "to": "eva@example.com", "subject": format!("no. {cycle}/{number}"), "text": "Hello" });
+            json!({ "call": { "tool": "mail.send", "with": with } })
+        };
+        let steps: Vec<Value> = (0..6).map(letter).collect();
+        let ask = json!({ "agent": "clerk", "text": "write", "plan": { "steps": steps } }).to_string();
+        let (status, asked) = request(server.address(), &token, "POST", "/ask", &format!("ask {cycle}"), &ask).unwrap();
+        assert_eq!(status, 202, "{asked}");
+        open.push(asked["run"].as_str().unwrap().to_owned());
+        unknown += settle(server.address(), &token, &mut open);
+        std::thread::sleep(Duration::from_millis(cycle * 7 % 60));
+        server.signal("-KILL");
+        server.ended();
+    }
+    let server = place.serve_with(&variables);
+    let until = Instant::now() + Duration::from_secs(120);
+    while !open.is_empty() {
+        unknown += settle(server.address(), &token, &mut open);
+        assert!(Instant::now() < until, "{open:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    server.stop();
+    let taken = mailbox.taken();
+    let subjects = taken.iter().filter_map(|letter| letter.lines().find(|line| line.starts_with("Subject: ")));
+    let mut sent: Vec<&str> = subjects.collect();
+    let all = sent.len();
+    sent.sort_unstable();
+    sent.dedup();
+    assert_eq!(sent.len(), all, "a letter went out twice");
+    // All were sent but for some of those of which nobody knows.
+    let missing = kills as usize * 6 - all;
+    assert!(missing <= unknown && unknown > 0, "{missing} were not sent, {unknown} were asked about");
+    assert_eq!(place.ok("audit verify").code, 0);
+}
+
+/// Says of each letter of which nobody knows that it was not sent; how many there were. Runs that are over are open no longer.
+fn settle(address: &str, token: &str, open: &mut Vec<String>) -> usize {
+    let mut unknown = 0;
+    open.retain(|run| {
+        let (_, shown) = request(address, token, "GET", &format!("/runs/{run}"), "get", "").unwrap();
+        if shown["waiting"]["kind"] == "outcome" {
+            let step = shown["trace"].as_array().unwrap().iter().find(|step| step["status"] == "waiting").unwrap();
+            let answer = json!({ "text": "no", "question": step["seq"] }).to_string();
+            let key = format!("{run} {}", step["seq"]);
+            let (status, answered) =
+                request(address, token, "POST", &format!("/runs/{run}/answer"), &key, &answer).unwrap();
+            assert_eq!(status, 200, "{answered}");
+            unknown += 1;
+        }
+        shown["status"] != "completed"
+    });
+    unknown
 }

@@ -95,6 +95,24 @@ async fn a_threshold_that_the_company_cannot_meet_is_told() {
     assert_eq!(test.post("/policy/check", &test.admin, files).await.json()["ok"], json!(true));
 }
 
+/// Whom the caller may not see is named as whom nobody knows.
+#[tokio::test]
+async fn a_check_tells_whom_policies_name_and_nobody_knows() {
+    let test = Test::new().await;
+    test.cast().await;
+    let policy = "@id(\"a\") @reason(\"r\") forbid (principal in Ok::Team::\"team:op\", action == Ok::Action::\"task.read\", resource) when { [Ok::Actor::\"mia\", Ok::Actor::\"nyx\"].contains(principal) || principal in Ok::Team::\"team:ops\" };";
+    let checked = test.post("/policy/check", &test.admin, json!({ "files": { "a.cedar": policy } })).await.json();
+    let told = checked["problems"].as_array().unwrap().iter().filter(|problem| problem["code"] == "names_nobody");
+    let told: Vec<&str> = told.map(|problem| problem["message"].as_str().unwrap()).collect();
+    assert_eq!(
+        told,
+        [
+            "the policy `a` names the team `team:op`, and there is none",
+            "the policy `a` names the actor `nyx`, and there is none",
+        ]
+    );
+}
+
 #[tokio::test]
 async fn a_request_runs_only_so_many_tests() {
     let test = Test::new().await;

@@ -92,9 +92,14 @@ fn answers(answer: &Value, into: &mut String) {
     }
     let unmet = rows(answer, "/semantic/unmet");
     if !unmet.is_empty() {
-        let place = |row: &Value| format!("`{}` ({}:{})", word(row, "/policy"), word(row, "/file"), number(row, "/line"));
+        let place =
+            |row: &Value| format!("`{}` ({}:{})", word(row, "/policy"), word(row, "/file"), number(row, "/line"));
         let all: Vec<String> = unmet.iter().map(place).collect();
-        let _ = writeln!(into, "held in no question: {}; a test case in which a policy holds is compared, too", all.join(", "));
+        let _ = writeln!(
+            into,
+            "held in no question: {}; a test case in which a policy holds is compared, too",
+            all.join(", ")
+        );
     }
     let changed = rows(answer, "/semantic/pairs").iter().filter(|pair| word(pair, "/change") != "same");
     let mut table = Vec::new();

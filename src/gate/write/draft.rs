@@ -75,6 +75,11 @@ impl<'a> Draft<'a> {
         Draft { rehearsed: true, ..self }
     }
 
+    /// Whether it is dropped in any case: nothing is told by it that the caller may not read.
+    pub fn is_rehearsal(&self) -> bool {
+        self.rehearsed
+    }
+
     /// Whether nobody can join under an id. As long as the call only waits, whoever its caller may not see is not there.
     pub fn is_taken(&self, id: &ActorId) -> bool {
         let seen = self.read.knows(id);

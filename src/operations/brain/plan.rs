@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::judged::Withheld;
 use crate::gate::Reader;
 use crate::operations::change::compiled;
+use crate::operations::policy::may_export;
 use crate::policy::brain::path_of;
 use crate::policy::{Bundle, views};
 use crate::store::brain::Proposal;
@@ -51,18 +52,18 @@ pub fn could_be(collection: &str, ops: &[Operation], read: &Reader<'_>) -> Resul
         return Err(Refusal::invalid(ops.iter().enumerate().map(told).collect()).into());
     }
     let rows = rows_known(collection, read)?.unwrap_or(0);
-    planned(collection, ops, (read.collection_version(collection)?, rows), read).map(drop)
+    planned(collection, ops, (read.collection_version(collection)?, rows), may_export(read), read).map(drop)
 }
 
-/// What a proposal comes to, as far as the caller may know the records.
+/// What a proposal comes to, as far as the caller may know the records and the policies.
 pub fn foreseen(proposal: &Proposal, read: &Reader<'_>) -> Result<Plan, Stop> {
     let rows = rows_known(&proposal.collection, read)?.unwrap_or(0);
-    planned(&proposal.collection, &proposal.ops, (proposal.base, rows), read)
+    planned(&proposal.collection, &proposal.ops, (proposal.base, rows), may_export(read), read)
 }
 
-/// What a proposal comes to, with all the records that there are.
+/// What a proposal comes to, with all the records and policies that there are.
 pub fn of_proposal(proposal: &Proposal, read: &Reader<'_>) -> Result<Plan, Stop> {
-    planned(&proposal.collection, &proposal.ops, (proposal.base, rows(&proposal.collection, read)?), read)
+    planned(&proposal.collection, &proposal.ops, (proposal.base, rows(&proposal.collection, read)?), true, read)
 }
 
 fn rows(collection: &str, read: &Reader<'_>) -> Result<i64, Stop> {
@@ -82,8 +83,14 @@ pub fn sees_all(collection: &str, read: &Reader<'_>) -> bool {
     read.collection(collection).is_none_or(|of| all(&of))
 }
 
-/// What these steps come to, from this version of the collection and so many records.
-fn planned(collection: &str, ops: &[Operation], (base, rows): (i64, i64), read: &Reader<'_>) -> Result<Plan, Stop> {
+/// What these steps come to, from this version of the collection and so many records; `tells` what policies look at.
+fn planned(
+    collection: &str,
+    ops: &[Operation],
+    (base, rows): (i64, i64),
+    tells: bool,
+    read: &Reader<'_>,
+) -> Result<Plan, Stop> {
     if read.collection_version(collection)? != base {
         let message = format!("{collection} has changed since: propose it again");
         return Err(Refusal::conflict(message).into());
@@ -116,7 +123,7 @@ fn planned(collection: &str, ops: &[Operation], (base, rows): (i64, i64), read: 
         |name: &str| definition.as_ref().is_some_and(|of| of.field(name).is_some() && !renamed.contains_key(name));
     let gone = before.iter().flat_map(|of| of.spec.fields.keys()).filter(|name| !kept(name));
     // What takes in another's values means something else to policies, too: records could come into somebody's sight.
-    let otherwise = gone.chain(merged.keys());
+    let otherwise = gone.chain(merged.keys()).filter(|_| tells);
     let problems: Vec<String> = otherwise.filter_map(|name| looked_at(collection, name, read)).collect();
     if !problems.is_empty() {
         return Err(Refusal::invalid(problems).into());

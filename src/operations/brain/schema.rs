@@ -286,12 +286,14 @@ impl Change for Apply {
     }
 
     fn prepare(input: &Applying, read: &Reader<'_>) -> Result<(), Stop> {
-        plan(&open(&input.id, read)?, input.dry_run, read).map(drop)
+        // As a dry run: whoever has to wait for approval learns nothing either that they may not read.
+        plan(&open(&input.id, read)?, true, read).map(drop)
     }
 
     fn run(_: Permit<Self>, input: Applying, draft: &mut Draft<'_>) -> Result<Applied, Stop> {
         let proposal = open(&input.id, draft.read())?;
-        let Plan { definition, renamed, merged, bundle } = plan(&proposal, input.dry_run, draft.read())?;
+        let Plan { definition, renamed, merged, bundle } =
+            plan(&proposal, input.dry_run || draft.is_rehearsal(), draft.read())?;
         let rows = rows_known(&proposal.collection, draft.read())?;
         if !input.dry_run {
             let in_force = draft.read().applied()?;

@@ -1,7 +1,7 @@
 //! Checking policies over the API: what `ok policy check` tells, and whether the company has people enough to approve.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -12,7 +12,7 @@ use crate::gate::explain::fixture;
 use crate::gate::{Permit, Query, Reader, Spec, Target, post};
 use crate::operations::company::COMPANY;
 use crate::policy::brain::is_collection;
-use crate::policy::bundle::problems;
+use crate::policy::bundle::{is_policy, problems};
 use crate::policy::check::{Directory, Options, Person};
 use crate::policy::{Bundle, Finding};
 use crate::types::refusal::{Refusal, Stop};
@@ -108,7 +108,9 @@ impl Query for Check {
             return Err(Refusal::invalid(bad).into());
         }
         let directory = directory(read);
-        let options = Options { directory: directory.as_ref(), most: Some(MOST), ..Options::default() };
+        let known = known(&input.files, read);
+        let options =
+            Options { directory: directory.as_ref(), known: Some(&known), most: Some(MOST), ..Options::default() };
         // Without any of its own, it is about the collections in force.
         let bundle = Bundle { files: input.files };
         let is_whole = bundle.files.keys().any(|path| is_collection(path));
@@ -129,6 +131,14 @@ impl Query for Check {
             uncovered: report.open().iter().take(SHOWN).map(Problem::from).collect(),
         })
     }
+}
+
+/// The actors and teams that are there, of all that stands between quotation marks in the policies.
+fn known(files: &BTreeMap<String, String>, read: &Reader<'_>) -> BTreeSet<String> {
+    let policies = files.iter().filter(|(path, _)| is_policy(path));
+    let quoted: BTreeSet<&str> = policies.flat_map(|(_, text)| text.split('"')).collect();
+    let is_there = |id: &&str| id.parse().is_ok_and(|id| read.knows(&id));
+    quoted.into_iter().filter(is_there).map(str::to_owned).collect()
 }
 
 /// So many people are looked at; where there are more, nobody is counted.

@@ -39,6 +39,8 @@ pub struct Options<'a> {
     pub min_mutation: Option<u8>,
     /// The company's people, for the thresholds of approvals.
     pub directory: Option<&'a Directory>,
+    /// Of the actors and teams that policies name: those who are there.
+    pub known: Option<&'a BTreeSet<String>>,
     /// Whether it is a failure that there are no tests; else it is a warning.
     pub must_test: bool,
     /// Files of the folder that nothing reads.
@@ -139,6 +141,7 @@ fn all(schema: &str, bundle: &Bundle, stage: &dyn Stage, options: &Options<'_>) 
             let text = bundle.files.get(approvals::FILE).map(String::as_str).unwrap_or_default();
             findings.extend(pools::unused(&of_schema(schema), &snapshot, text));
             findings.extend(options.directory.iter().flat_map(|directory| directory.findings(&snapshot, text)));
+            findings.extend(options.known.iter().flat_map(|known| snapshot.strangers(known)));
             let snapshot = Arc::new(snapshot);
             findings.extend(blind::findings(&snapshot, stage, text));
             tested(bundle, snapshot, stage, options, findings)

@@ -27,6 +27,7 @@ mod schema;
 mod shadow;
 mod shape;
 mod snapshot;
+mod strangers;
 mod vocabulary;
 
 pub use behalf::{For, Giver};

@@ -119,6 +119,33 @@ async fn a_proposal_and_a_dry_run_tell_nothing_of_records_that_the_caller_may_no
         // What is really applied has to fit.
         assert_eq!(test.post(&format!("{path}/apply"), &cast.sam, json!({})).await.status, 422, "{op}");
     }
+    // Nor does whoever has to wait for approval: whether it fits or not, it is asked for.
+    const ASKED: &str = "@id(\"asked\") @reason(\"asked\") forbid (principal in Ok::Role::\"steward\", action == Ok::Action::\"schema.apply\", resource) unless { context.approvals.contains(Ok::ApprovalKind::\"admin\") };";
+    assert_eq!(apply(&test, &format!("{SOME}\n{ASKED}")).await.status, 200);
+    for options in [json!(["nowhere"]), json!(["here", "there"])] {
+        let op = json!({ "retype_field": { "name": "place", "type": "choice", "options": options } });
+        let proposed = propose(&cast.sam, op).await.json();
+        let path = format!("/schema/proposals/{}/apply", proposed["id"].as_str().unwrap());
+        assert_eq!(test.post(&path, &cast.sam, json!({})).await.status, 202);
+    }
+    accounted_for(&test);
+}
+
+/// Which field a policy looks at is told to whoever may read the policies.
+#[tokio::test]
+async fn a_proposal_does_not_tell_members_what_policies_look_at() {
+    let (test, cast) = with_policies(typed()).await;
+    parts(&test).await;
+    const LOOKS: &str = "@id(\"looks\") @reason(\"r\") forbid (principal, action == Ok::Action::\"record.read\", resource is Brain::parts) when { resource has place && resource.place == \"vault\" };";
+    assert_eq!(apply(&test, LOOKS).await.status, 200);
+    let body = json!({ "collection": "parts", "ops": [{ "retire_field": { "name": "place" } }], "reason": "r" });
+    let proposed = test.post("/schema/proposals", &cast.mia, body.clone()).await;
+    assert_eq!(proposed.status, 201, "{}", proposed.text());
+    let told = test.post("/schema/proposals", &test.admin, body).await.error();
+    assert!(told.contains("`place` is looked at by the policies `looks`"), "{told}");
+    let path = format!("/schema/proposals/{}/apply", proposed.json()["id"].as_str().unwrap());
+    let refused = test.post(&path, &test.admin, json!({})).await.error();
+    assert!(refused.contains("`place` is looked at by the policies `looks`"), "{refused}");
     accounted_for(&test);
 }
 

@@ -74,8 +74,11 @@ async function read() {
   // A log that is shorter than before is another company's, or an older copy of this one.
   const isOther = data.last_seq < live.lastSeq;
   set({ state: 'live', lastSeq: isOther ? 0 : lastSeq, events: isOther ? [] : [...live.events, ...data.events].slice(-KEPT) });
-  if (wasLost || isOther) void queries.invalidateQueries();
-  else invalidate(first ? happenedSince(data.events, response.headers.get('date'), performance.now()) : data.events);
+  const news = first ? happenedSince(data.events, response.headers.get('date'), Date.now() - performance.timeOrigin) : data.events;
+  // More may have happened than was read.
+  const isCut = first && news.length === LIVE;
+  if (wasLost || isOther || isCut) void queries.invalidateQueries();
+  else invalidate(news);
 }
 
 /** Follows the log while somebody is signed in, may read it, and looks at the page. */

@@ -1,0 +1,36 @@
+//! Actors and teams that policies name and nobody knows: a slip of the pen that validates, and a forbid with one holds for nobody.
+
+use std::collections::BTreeSet;
+
+use cedar_policy_core::ast::{ExprKind, Literal};
+
+use super::parts::{line, place};
+use super::snapshot::Snapshot;
+use crate::policy::Finding;
+use crate::policy::finding::code;
+
+impl Snapshot {
+    /// A finding for each actor or team that a policy names and that is not among those who are there.
+    pub fn strangers(&self, known: &BTreeSet<String>) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for rule in &self.rules {
+            for part in rule.condition.subexpressions() {
+                let ExprKind::Lit(Literal::EntityUID(uid)) = part.expr_kind() else { continue };
+                let what = match uid.entity_type().to_string().as_str() {
+                    "Ok::Actor" => "actor",
+                    "Ok::Team" => "team",
+                    _ => continue,
+                };
+                let id: &str = uid.eid().as_ref();
+                if !known.contains(id) {
+                    let span = place(part, rule);
+                    let (meta, line) = (&rule.meta, line(rule, span));
+                    let id = id.escape_debug();
+                    let message = format!("the policy `{}` names the {what} `{id}`, and there is none", meta.id);
+                    findings.push(Finding::new(code::STRANGER, meta.file.as_str(), line, span, message));
+                }
+            }
+        }
+        findings
+    }
+}
