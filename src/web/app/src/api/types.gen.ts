@@ -4285,7 +4285,7 @@ export type SeenCollection = {
  */
 export type Semantic = {
     /**
-     * The questions that both sides were asked.
+     * The questions that were compared; those that meet no policy that differs are counted, too.
      */
     questions: number;
     /**
@@ -4296,6 +4296,11 @@ export type Semantic = {
      * Operations of which there were more questions than were asked.
      */
     cut: Array<string>;
+    /**
+     * Policies that differ, and hold in no question that was compared: what they change was not seen. A test case in which
+     * one holds is always compared.
+     */
+    unmet: Array<Unmet>;
     /**
      * Every kind of actor that was asked about, with every operation whose policies differ.
      */
@@ -5714,6 +5719,15 @@ export type Traces = Array<Trace>;
  * How far an agent is trusted, from 0 to 4. A policy sees the number.
  */
 export type Trust = 'observe' | 'assist' | 'standard' | 'trusted' | 'autonomous';
+
+/**
+ * A policy that differs, and that no question met.
+ */
+export type Unmet = {
+    policy: string;
+    file: string;
+    line: number;
+};
 
 /**
  * A view that is not saved.
