@@ -59,7 +59,8 @@ pub async fn run(gate: Arc<Gate>, means: impl Into<Means>, stop: CancellationTok
                 wait
             }
         };
-        let pause = (began.elapsed() * CALM).clamp(PAUSE, LONGEST_PAUSE);
+        // What comes after a rest is not kept waiting.
+        let rested = Instant::now() + (began.elapsed() * CALM).clamp(PAUSE, LONGEST_PAUSE);
         let until = Instant::now() + wait;
         tokio::select! {
             () = stop.cancelled() => break,
@@ -69,7 +70,7 @@ pub async fn run(gate: Arc<Gate>, means: impl Into<Means>, stop: CancellationTok
             changed = grown.changed(), if !under_way.is_full() && !failing => if changed.is_err() { break },
             () = sleep_until(until) => {}
         }
-        if stop.run_until_cancelled(sleep(pause)).await.is_none() {
+        if stop.run_until_cancelled(sleep_until(rested)).await.is_none() {
             break;
         }
     }

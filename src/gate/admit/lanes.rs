@@ -32,6 +32,9 @@ const HEAVY: usize = 256 << 10;
 /// How long work may take for whoever asks over HTTP, and for whoever holds the state file.
 const DEADLINE: Duration = Duration::from_secs(60);
 const HOLDERS_DEADLINE: Duration = Duration::from_secs(600);
+/// How long somebody waits for a place among what takes long: as long as what is there before them may take. Whoever has just
+/// been has their turn after them.
+const LONG_PATIENCE: Duration = Duration::from_secs(30);
 /// More than another system's own limit, which ends a question first: what came until then is an answer.
 const ELSEWHERE_DEADLINE: Duration = adapters::LONGEST.saturating_add(Duration::from_secs(25));
 /// Evaluations of policies, or what costs as much.
@@ -83,7 +86,8 @@ impl Gate {
         work: impl FnOnce(&Gate) -> Result<T, Stop> + Send + 'static,
     ) -> Result<T, Stop> {
         let count = u32::try_from(1 + bytes / HEAVY).unwrap_or(u32::MAX);
-        let place = self.lanes.of(lane).take(caller.actor().as_str(), count, PATIENCE).await;
+        let patience = if lane == Lane::Long { LONG_PATIENCE } else { PATIENCE };
+        let place = self.lanes.of(lane).take(caller.actor().as_str(), count, patience).await;
         let place = place.ok_or_else(|| busy("too many long questions at once; try again"))?;
         let (gate, effort) = (Arc::clone(self), Effort::new(FUEL));
         // Whoever hangs up drops this, and with it the work.

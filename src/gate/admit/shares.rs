@@ -75,4 +75,33 @@ mod tests {
         assert!(shares.take("c", 1, SOON).await.is_some());
         drop(second);
     }
+
+    #[tokio::test]
+    async fn whoever_waits_has_their_turn_before_those_who_had_theirs() {
+        const LONG: Duration = Duration::from_secs(60);
+        let shares = Arc::new(Shares::new(4, 3));
+        let (first, second) = (shares.take("a", 2, SOON).await, shares.take("b", 2, SOON).await);
+        let turns = Arc::new(Mutex::new(Vec::new()));
+        let wait = |who: &'static str| {
+            let (shares, turns) = (Arc::clone(&shares), Arc::clone(&turns));
+            tokio::spawn(async move {
+                let place = shares.take(who, 2, LONG).await;
+                turns.lock().unwrap().push(who);
+                drop(place);
+            })
+        };
+        let mut waiting = Vec::new();
+        for who in ["a", "b", "c"] {
+            waiting.push(wait(who));
+            tokio::task::yield_now().await;
+        }
+        // One of those who had their turn ends, and asks again at once.
+        drop(first);
+        tokio::task::yield_now().await;
+        drop(second);
+        for waiting in waiting {
+            waiting.await.unwrap();
+        }
+        assert_eq!(turns.lock().unwrap().first(), Some(&"c"));
+    }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::Moved;
 use super::report::{Denominator, Group, Groups, Impact, Sample};
 use super::{Answer, Decision, Shift};
-use crate::types::impact::{Matrix, grouped};
+use crate::types::impact::{Matrix, Newly, grouped};
 
 /// Rows of each group that are shown.
 const SHOWN: usize = 20;
@@ -64,26 +64,72 @@ pub struct Tally {
 
 #[derive(Clone, Debug, Default)]
 struct Names {
-    by_name: BTreeMap<String, Matrix>,
+    by_name: BTreeMap<String, Counted>,
     untracked: u64,
 }
 
+/// What came out otherwise; and what needs the same kind of approval, which more people or fewer could give.
+#[derive(Clone, Debug, Default)]
+struct Counted {
+    matrix: Matrix,
+    easier: u64,
+    harder: u64,
+}
+
+impl Counted {
+    fn changed(&self) -> u64 {
+        self.matrix.sum() + self.easier + self.harder
+    }
+
+    fn newly(&self) -> Newly {
+        let mut newly = self.matrix.newly();
+        newly.newly_allowed += self.easier;
+        newly.newly_approval += self.harder;
+        newly
+    }
+
+    fn add(&mut self, other: &Counted) {
+        self.matrix.add(&other.matrix);
+        self.easier += other.easier;
+        self.harder += other.harder;
+    }
+}
+
+/// How one decision moved.
+#[derive(Clone, Copy, Debug)]
+enum Move {
+    Decision(Decision, Decision),
+    Easier,
+    Harder,
+}
+
+impl Move {
+    fn counted(self, times: u64) -> Counted {
+        let mut counted = Counted::default();
+        match self {
+            Move::Decision(before, after) => counted.matrix.note_times(before, after, times),
+            Move::Easier => counted.easier = times,
+            Move::Harder => counted.harder = times,
+        }
+        counted
+    }
+}
+
 impl Names {
-    fn note(&mut self, name: &str, outcome: &Outcome, times: u64) {
-        let (before, after) = (outcome.before.decision, outcome.after.decision);
-        if let Some(matrix) = self.by_name.get_mut(name) {
-            matrix.note_times(before, after, times);
+    fn note(&mut self, name: &str, moved: &Counted) {
+        if let Some(known) = self.by_name.get_mut(name) {
+            known.add(moved);
         } else if self.by_name.len() < TRACKED {
-            self.by_name.entry(name.to_owned()).or_default().note_times(before, after, times);
+            self.by_name.insert(name.to_owned(), moved.clone());
         } else {
-            self.untracked += times;
+            self.untracked += moved.changed();
         }
     }
 
     fn merge(&mut self, other: Names) {
         self.untracked += other.untracked;
-        for (name, matrix) in other.by_name {
-            self.by_name.entry(name).or_default().add(&matrix);
+        for (name, moved) in other.by_name {
+            self.by_name.entry(name).or_default().add(&moved);
         }
     }
 
@@ -91,7 +137,7 @@ impl Names {
         let mut rows: Vec<Group> = self
             .by_name
             .into_iter()
-            .map(|(name, matrix)| Group { name, changed: matrix.sum(), newly: matrix.newly(), matrix })
+            .map(|(name, moved)| Group { name, changed: moved.changed(), newly: moved.newly(), matrix: moved.matrix })
             .collect();
         rows.sort_by(|left, right| right.changed.cmp(&left.changed).then_with(|| left.name.cmp(&right.name)));
         let more = rows.len().saturating_sub(SHOWN);
@@ -116,20 +162,25 @@ impl Tally {
         let (before, after) = (outcome.before.decision, outcome.after.decision);
         self.matrix.note_times(before, after, times);
         self.recorded_otherwise += if recorded == before { 0 } else { times };
-        if before == after {
+        let moved = if before == after {
             let others = outcome.before.approvals != outcome.after.approvals;
             self.other_approvals += if others { times } else { 0 };
             let given = |kinds: &BTreeSet<String>| outcome.after.approvals.iter().any(|kind| kinds.contains(kind));
-            if given(&self.moved.easier) {
-                self.easier_approvals += times;
-            } else if given(&self.moved.harder) {
-                self.harder_approvals += times;
+            match (given(&self.moved.easier), given(&self.moved.harder)) {
+                (true, _) => Move::Easier,
+                (false, true) => Move::Harder,
+                (false, false) => return,
             }
-            return;
-        }
-        self.operations.note(operation, outcome, times);
-        self.actors.note(actor, outcome, times);
-        outcome.policies.iter().for_each(|policy| self.policies.note(policy, outcome, times));
+        } else {
+            Move::Decision(before, after)
+        };
+        let policies = if before == after { &outcome.after.because } else { &outcome.policies };
+        let moved = moved.counted(times);
+        self.easier_approvals += moved.easier;
+        self.harder_approvals += moved.harder;
+        self.operations.note(operation, &moved);
+        self.actors.note(actor, &moved);
+        policies.iter().for_each(|policy| self.policies.note(policy, &moved));
     }
 
     /// So many equal decisions that cannot be asked again, and why.

@@ -77,7 +77,8 @@ impl OwnedQuestion {
         let own = Some((&self.action, self.granted.as_slice())).filter(|_| self.refused.is_none());
         let seen = self.sight.as_ref().map(|sight| (sight, [].as_slice()));
         let is_met = |(action, granted)| difference.is_met(&self.question(&slice, action, granted), &self.givers);
-        own.into_iter().chain(seen).fold(false, |met, asked| is_met(asked) || met)
+        // All are asked: what is met is remembered.
+        own.into_iter().chain(seen).filter(|asked| is_met(*asked)).count() > 0
     }
 
     /// The entities with both actions that may be asked about.
