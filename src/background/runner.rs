@@ -30,9 +30,11 @@ const PAUSE: Duration = Duration::from_millis(5);
 const AFTER_FAULT: Duration = Duration::from_secs(5);
 /// How long a step that the server was too busy for waits, unless it says.
 const BUSY: Duration = Duration::from_millis(200);
-/// How much longer than it takes to ask it waits before it asks again: it costs a fifth of a core at most.
+/// How much longer than it takes to ask it rests before it asks again: it costs a fifth of a core at most.
 const CALM: u32 = 4;
-/// The longest such wait: a process that was stopped meanwhile has not worked all that time.
+/// As much rest as it may owe: what comes after a quiet time does not wait for it.
+const OWED: Duration = Duration::from_millis(20);
+/// The longest such rest: a process that was stopped meanwhile has not worked all that time.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// How long what is under way may take when the server stops.
 const STOPPING: Duration = Duration::from_secs(3);
@@ -42,6 +44,7 @@ pub async fn run(gate: Arc<Gate>, means: impl Into<Means>, stop: CancellationTok
     let mut grown = gate.grown();
     let mut under_way = UnderWay::new(gate.clone(), means.into(), AFTER_FAULT);
     let mut failing = false;
+    let mut rested = Instant::now();
     loop {
         grown.mark_unchanged();
         let began = Instant::now();
@@ -59,8 +62,7 @@ pub async fn run(gate: Arc<Gate>, means: impl Into<Means>, stop: CancellationTok
                 wait
             }
         };
-        // What comes after a rest is not kept waiting.
-        let rested = Instant::now() + (began.elapsed() * CALM).clamp(PAUSE, LONGEST_PAUSE);
+        rested = rested.max(began) + (began.elapsed() * CALM).clamp(PAUSE, LONGEST_PAUSE);
         let until = Instant::now() + wait;
         tokio::select! {
             () = stop.cancelled() => break,
@@ -70,7 +72,7 @@ pub async fn run(gate: Arc<Gate>, means: impl Into<Means>, stop: CancellationTok
             changed = grown.changed(), if !under_way.is_full() && !failing => if changed.is_err() { break },
             () = sleep_until(until) => {}
         }
-        if stop.run_until_cancelled(sleep_until(rested)).await.is_none() {
+        if stop.run_until_cancelled(sleep_until(rested - OWED)).await.is_none() {
             break;
         }
     }

@@ -1,5 +1,8 @@
 //! Tools: the operations that an agent may be offered, and the tools from elsewhere.
 
+use std::collections::BTreeMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -18,7 +21,7 @@ use crate::types::work::ToolEffect;
 
 /// Whether there is a tool of this name that a plan may call. What only a run does has a step of its own.
 pub fn is_tool(name: &str, read: &Reader<'_>) -> bool {
-    operations::ALL.iter().any(|entry| entry.spec.name == name && may_be(entry)) && is_there(name, read)
+    operations::ALL.iter().any(|entry| entry.spec.name == name && may_be(entry) && is_here(entry, read))
 }
 
 /// Every tool that there may be, also where this server has not been given it.
@@ -41,8 +44,11 @@ fn may_be(entry: &Entry) -> bool {
 
 /// Whether a tool is there: all operations are; one from elsewhere is where this server has been given it.
 pub(super) fn is_there(name: &str, read: &Reader<'_>) -> bool {
-    let is_outside = |entry: &Entry| entry.spec.name == name && entry.spec.route.effect.is_some();
-    !operations::ALL.iter().any(is_outside) || read.has_tool(name)
+    operations::ALL.iter().filter(|entry| entry.spec.name == name).all(|entry| is_here(entry, read))
+}
+
+fn is_here(entry: &Entry, read: &Reader<'_>) -> bool {
+    entry.spec.route.effect.is_none() || read.has_tool(entry.spec.name)
 }
 
 /// The tools of these that a run could not call, as there are none of these names.
@@ -59,7 +65,7 @@ pub(super) fn meant(written: &str, read: &Reader<'_>) -> Option<&'static Entry> 
 
 /// Whether a model may be offered an operation: a tool, or a question to a person.
 fn is_offered(entry: &Entry, read: &Reader<'_>) -> bool {
-    is_tool(entry.spec.name, read) || entry.spec.name == QUESTION
+    entry.spec.name == QUESTION || may_be(entry) && is_here(entry, read)
 }
 
 /// How a run asks a person, which no definition has to ask for.
@@ -78,10 +84,17 @@ pub(super) fn offered(agent: &ActorId, read: &Reader<'_>) -> Result<Vec<Offered>
         offered.push(Offered {
             name: name.replace('.', "_"),
             description: entry.spec.doc.to_owned(),
-            schema: plain_schema(entry.input_schema().to_value()),
+            schema: schema_of(entry),
         });
     }
     Ok(offered)
+}
+
+/// The schema of a tool's input. Each is made once: an agent with many tools would spend most of a step on them.
+fn schema_of(entry: &'static Entry) -> Value {
+    static MADE: LazyLock<Mutex<BTreeMap<&'static str, Value>>> = LazyLock::new(Mutex::default);
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    made.entry(entry.spec.name).or_insert_with(|| plain_schema(entry.input_schema().to_value())).clone()
 }
 
 /// A schema as providers take it: of an object, and without what only this program understands.
