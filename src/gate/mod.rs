@@ -23,6 +23,6 @@ pub use declare::target::{Target, Thing};
 pub use explain::counterfactual::Change as Alteration;
 pub use explain::inquiry::Inquiry;
 pub use perform::{Gate, Reply, Request, also};
-pub use reader::{EntitiesThen, Reader, delegation_thing};
+pub use reader::{EntitiesThen, Prospects, Reader, delegation_thing};
 pub use write::draft::Draft;
 pub use write::permit::Permit;

@@ -22,6 +22,7 @@ mod work;
 
 pub use delegations::delegation_thing;
 pub use entities::EntitiesThen;
+pub use work::Prospects;
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};

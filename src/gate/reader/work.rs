@@ -10,6 +10,7 @@ use crate::gate::admit::rate;
 use crate::gate::decide::question;
 use crate::gate::declare::target::{Target, Thing};
 use crate::gate::write::steps;
+use crate::policy::Ruling;
 use crate::store::approvals::Approval;
 use crate::store::done::{self, MODEL_CALL, PLANNED};
 use crate::store::runs::{self, Run, Step};
@@ -239,31 +240,26 @@ impl Reader<'_> {
         self.world.tools.contains(name)
     }
 
-    /// Whether the policies could let the caller do this, if only with approval, whatever it would be about.
-    pub fn could(&self, operation: &str) -> bool {
-        question::Asker::new(self.world, self.caller, &Target::Company, self.now).could(operation).is_ok()
-    }
-
-    /// The same in a run of the caller's own, where it is an agent that has none now.
-    pub fn could_at_work(&self, operation: &str) -> bool {
+    /// What the policies could let the caller do.
+    pub fn prospects(&self) -> Prospects<'_> {
+        let of = |caller: &Caller| question::Asker::new(self.world, caller, &Target::Company, self.now);
         let id = self.caller.actor();
         let is_agent = self.card(&id).is_some_and(|card| card.actor.kind == ActorKind::Agent);
-        if self.caller.run.is_some() || !is_agent {
-            return self.could(operation);
-        }
-        let run = RunFacts {
-            run: Id::stored(""),
-            asker: id.clone(),
-            askers: vec![id],
-            depth: 0,
-            steps: 0,
-            calls: 0,
-            cost_cents: 0,
-            labels: BTreeSet::new(),
-            planned: false,
-        };
-        let caller = Caller { run: Some(Arc::new(run)), ..self.caller.clone() };
-        question::Asker::new(self.world, &caller, &Target::Company, self.now).could(operation).is_ok()
+        let at_work = (self.caller.run.is_none() && is_agent).then(|| {
+            let run = RunFacts {
+                run: Id::stored(""),
+                asker: id.clone(),
+                askers: vec![id],
+                depth: 0,
+                steps: 0,
+                calls: 0,
+                cost_cents: 0,
+                labels: BTreeSet::new(),
+                planned: false,
+            };
+            of(&Caller { run: Some(Arc::new(run)), ..self.caller.clone() })
+        });
+        Prospects { now: of(self.caller), at_work }
     }
 
     /// A run as the gate sees it.
@@ -288,5 +284,29 @@ impl ToolsOf {
         let names =
             |asked: &String| asked == tool || asked.strip_suffix('*').is_some_and(|noun| tool.starts_with(noun));
         self.0.as_ref().is_none_or(|tools| tools.iter().any(names))
+    }
+}
+
+/// What the policies could let one caller do: many operations are asked about at once.
+pub struct Prospects<'a> {
+    now: question::Asker<'a>,
+    /// In a run of the caller's own, where it is an agent that has none now.
+    at_work: Option<question::Asker<'a>>,
+}
+
+impl Prospects<'_> {
+    /// Whether an operation could be allowed, if only with approval, whatever it would be about.
+    pub fn could(&self, operation: &str) -> bool {
+        self.now.could(operation).is_ok()
+    }
+
+    /// The same for what only runs do.
+    pub fn could_at_work(&self, operation: &str) -> bool {
+        self.at_work.as_ref().unwrap_or(&self.now).could(operation).is_ok()
+    }
+
+    /// The gate's answer to an operation about the company.
+    pub fn ruling(&self, operation: &str) -> Ruling {
+        self.now.ask(operation, &[])
     }
 }

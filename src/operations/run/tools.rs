@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::gate::{Entry, Permit, Query, Reader, Spec, Target, get};
+use crate::gate::{Entry, Permit, Prospects, Query, Reader, Spec, Target, get};
 use crate::operations::company::COMPANY;
 use crate::operations::{self, Nothing};
 use crate::policy::Ruling;
@@ -74,11 +74,11 @@ pub(super) const QUESTION: &str = "run.ask";
 /// The tools that a model is offered for the caller, an agent in its run: what its definition asks for, no kill switch stops,
 /// and the policies could allow.
 pub(super) fn offered(agent: &ActorId, read: &Reader<'_>) -> Result<Vec<Offered>, Stop> {
-    let (mut offered, asked) = (Vec::new(), read.tools_of(agent)?);
+    let (mut offered, asked, prospects) = (Vec::new(), read.tools_of(agent)?, read.prospects());
     for entry in operations::ALL.iter().filter(|entry| is_offered(entry, read)) {
         let name = entry.spec.name;
         let is_stopped = read.kill(&KillScope::Tool(name.to_owned())).is_some();
-        if is_stopped || !(name == QUESTION || asked.asks_for(name)) || hint(entry, read).is_none() {
+        if is_stopped || !(name == QUESTION || asked.asks_for(name)) || hint(entry, &prospects).is_none() {
             continue;
         }
         offered.push(Offered {
@@ -145,10 +145,10 @@ pub enum Hint {
     Depends,
 }
 
-fn hint(entry: &Entry, read: &Reader<'_>) -> Option<Hint> {
+fn hint(entry: &Entry, prospects: &Prospects<'_>) -> Option<Hint> {
     let could = match entry.spec.route.effect {
-        Some(_) => read.could_at_work(entry.spec.name),
-        None => read.could(entry.spec.name),
+        Some(_) => prospects.could_at_work(entry.spec.name),
+        None => prospects.could(entry.spec.name),
     };
     if !could {
         return None;
@@ -156,7 +156,7 @@ fn hint(entry: &Entry, read: &Reader<'_>) -> Option<Hint> {
     if entry.spec.about != [&COMPANY] {
         return Some(Hint::Depends);
     }
-    match read.ruling(read.caller(), entry.spec.name, &Target::Company) {
+    match prospects.ruling(entry.spec.name) {
         Ruling::Allow { .. } => Some(Hint::Allow),
         Ruling::NeedsApproval { .. } => Some(Hint::Approval),
         Ruling::Deny { .. } => None,
@@ -184,9 +184,10 @@ impl Query for List {
 
     fn run(_: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<Vec<Tool>, Stop> {
         let offered = operations::ALL.iter().filter(|entry| is_tool(entry.spec.name, read));
+        let prospects = read.prospects();
         let tool = |entry: &Entry| {
             Some(Tool {
-                gate: hint(entry, read)?,
+                gate: hint(entry, &prospects)?,
                 effect: entry.tool()?,
                 name: entry.spec.name.to_owned(),
                 description: entry.spec.doc.to_owned(),

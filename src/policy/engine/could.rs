@@ -12,7 +12,7 @@ use cedar_policy_core::extensions::Extensions;
 use super::decide::{Question, is_true};
 use super::parts::{PartKind, clauses};
 use super::ruling::{Because, Effect};
-use super::snapshot::{Rule, Snapshot, covers};
+use super::snapshot::{Rule, Snapshot};
 
 /// The part of the context that a question brings with it.
 const INPUT: &str = "input";
@@ -24,10 +24,9 @@ impl Snapshot {
         let (Ok(entities), Ok(action)) = (question.entities.entities(), self.action(question)) else {
             return Err(Vec::new());
         };
-        let Some(family) = action.family.first() else { return Err(Vec::new()) };
         let evaluator = Evaluator::new(self.request(question), entities, Extensions::all_available());
         let mut permitted = false;
-        for rule in self.rules.iter().filter(|rule| covers(rule.policy.action_constraint(), family.entity())) {
+        for rule in action.index.every().into_iter().filter_map(|position| self.rule(position)) {
             let place = Place { evaluator: &evaluator, env: rule.policy.env() };
             match rule.meta.effect {
                 Effect::Permit => permitted = permitted || can_hold(rule, place),
