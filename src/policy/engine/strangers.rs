@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use cedar_policy_core::ast::{ExprKind, Literal};
+use cedar_policy_core::ast::{EntityUID, ExprKind, Literal};
 
 use super::parts::{line, place};
-use super::snapshot::Snapshot;
+use super::snapshot::{Rule, Snapshot};
 use crate::policy::Finding;
 use crate::policy::finding::code;
 
@@ -23,7 +23,7 @@ impl Snapshot {
                 };
                 let id: &str = uid.eid().as_ref();
                 if !known.contains(id) {
-                    let span = place(part, rule);
+                    let span = stands(uid, rule).unwrap_or_else(|| place(part, rule));
                     let (meta, line) = (&rule.meta, line(rule, span));
                     let id = id.escape_debug();
                     let message = format!("the policy `{}` names the {what} `{id}`, and there is none", meta.id);
@@ -33,4 +33,11 @@ impl Snapshot {
         }
         findings
     }
+}
+
+/// Where an entity is first named: what stands in a scope has no place of its own.
+fn stands(uid: &EntityUID, rule: &Rule) -> Option<(usize, usize)> {
+    let named = uid.to_string();
+    let begin = rule.policy.loc().map_or(0, |loc| loc.start());
+    Some((begin + rule.meta.text.find(&named)?, named.len()))
 }
