@@ -215,7 +215,8 @@ test('a change is tried beside what is in force, and its author takes it back', 
     await page.goto(`/policy/changes/${change.id}`);
     await page.getByRole('button', { name: 'Run the tests' }).click();
     await page.getByText('The tests ran').waitFor();
-    await page.getByRole('button', { name: 'Try beside what is in force' }).click();
+    // Whether it may be tried is asked anew once the tests have run.
+    await page.locator('button:not([aria-disabled])', { hasText: 'Try beside what is in force' }).click();
     await page.getByLabel('Share of decisions, percent').fill('100');
     await page.getByRole('button', { name: 'Start the canary' }).click();
     await page.getByText('100 % of decisions, live').waitFor();
