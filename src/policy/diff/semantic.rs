@@ -250,7 +250,7 @@ impl Search<'_> {
             targets.filter(|target| told(asker, target)).map(|target| (asker.clone(), target)).collect()
         };
         let pairs: Vec<(String, String)> = askers.iter().flat_map(of).collect();
-        let is_own = |(asker, target): &&(String, String)| target.strip_suffix(asker.as_str()).is_some();
+        let is_own = |(asker, target): &&(String, String)| target.ends_with(asker.as_str());
         let (own, others): (Vec<_>, Vec<_>) = pairs.iter().partition(is_own);
         let (mut left, mut whole) = (most, true);
         let groups: Vec<Vec<Around>> =

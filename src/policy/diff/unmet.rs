@@ -41,10 +41,10 @@ impl Differences {
         let unmet = self.all.iter().flat_map(Difference::unmet);
         let unmet =
             unmet.map(|policy| Unmet { policy: policy.id.clone(), file: policy.file.clone(), line: policy.line });
-        // One that was changed may be met as it was, or as it would be.
         let mut unmet: Vec<Unmet> = unmet.collect();
         unmet.sort();
-        unmet.dedup();
+        // One that was changed is named once, also where only one of its versions is among them.
+        unmet.dedup_by(|next, one| next.policy == one.policy);
         unmet
     }
 }
