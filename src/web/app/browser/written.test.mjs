@@ -209,17 +209,27 @@ test('what a filter of the log leaves out of the newest page is found further ba
   });
 });
 
-test('what the server does in crowds is one row of the log, which opens', async () => {
+test('what the server does in crowds is one row of the log, which opens, and stays itself while earlier events are read', async () => {
   await as('ana', async (page) => {
     const { events } = await ask('ana', '/api/events?limit=100');
     const own = events.map((one, at) => ({ ...one, decision: at < 90 ? 'system' : 'allow' }));
+    const earlier = Array.from({ length: 5 }, (_, at) => ({ ...own[0], seq: own[0].seq - 5 + at }));
+    let readOn;
+    const held = new Promise((go) => (readOn = go));
     await page.route(/\/api\/events\?limit=100$/, (route) => route.fulfill({ json: { events: own, last_seq: own.at(-1).seq } }));
+    await page.route(/\/api\/events\?.*limit=1000/, async (route) => {
+      await held;
+      await route.fulfill({ json: { events: earlier, last_seq: own.at(-1).seq } });
+    });
     await page.goto('/log');
-    // Known by its newest event: there are others above, of what the server has done meanwhile, and below, of what it did before.
-    const crowd = page.getByRole('button', { name: new RegExp(`^${own[89].seq} .* \\d+ events of the server`) });
-    await crowd.press('Enter');
+    // Known by its newest event: there may be others above, of what the server has done meanwhile.
+    const crowd = (count) => page.getByRole('button', { name: new RegExp(`^${own[89].seq} .* ${count} events of the server`) });
+    await crowd(90).focus();
+    readOn();
+    await crowd(95).waitFor();
+    await page.keyboard.press('Enter');
     await page.locator(`a[href^="/log/${own[89].seq}"]`).waitFor();
-    await crowd.press('Enter');
+    await page.keyboard.press('Enter');
     await page.locator(`a[href^="/log/${own[89].seq}"]`).waitFor({ state: 'hidden' });
   });
 });

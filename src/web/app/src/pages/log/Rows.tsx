@@ -9,7 +9,7 @@ import { Icon, type IconName } from '../../parts/icons';
 import { fieldsOf, Sentence } from '../../parts/Sentence';
 import { When } from '../../parts/When';
 import type { LogSearch } from '../../router';
-import { rowsOf, toggled, type Group } from './groups';
+import { keysOf, rowsOf, toggled, type Group } from './groups';
 import css from './log.module.css';
 import type { useLog } from './useLog';
 
@@ -54,7 +54,10 @@ export function Rows({ events, seq, search, log }: { events: EventRecord[]; seq?
 function useGroups(events: EventRecord[], { decision, actor, type }: LogSearch) {
   const [opened, setOpened] = useState<ReadonlySet<number>>(new Set());
   const isPlain = decision === 'system' || !!actor || !!type;
-  const list = useMemo(() => (isPlain ? events.map((record) => ({ record })) : rowsOf(events, opened)), [events, opened, isPlain]);
+  const [known, setKnown] = useState<ReadonlySet<number>>(new Set());
+  const list = useMemo(() => (isPlain ? events.map((record) => ({ record })) : rowsOf(events, opened, known)), [events, opened, known, isPlain]);
+  const keys = keysOf(list, known);
+  if (keys !== known) setKnown(keys);
   const toggle = (group: Group) => setOpened((before) => toggled(before, group));
   return { list, toggle };
 }

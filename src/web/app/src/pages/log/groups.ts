@@ -9,21 +9,28 @@ export type Row = { record: EventRecord } | Group;
 const LEAST = 3;
 
 /** The rows of a list of events, the newest first. A group grows at both ends, with what happens and with what is read of
- * earlier: it is open while it has events of one that was opened, and is known by the oldest of those. */
-export function rowsOf(events: EventRecord[], opened: ReadonlySet<number>): Row[] {
+ * earlier: it is open while it has events of one that was opened, and keeps the key by which it was `known` before, so that
+ * whoever stands on it stays there. */
+export function rowsOf(events: EventRecord[], opened: ReadonlySet<number>, known: ReadonlySet<number>): Row[] {
   const rows: Row[] = [];
   for (let at = 0; at < events.length; ) {
     const own = runOf(events, at);
     if (own.length < LEAST) {
       rows.push(...events.slice(at, at + Math.max(1, own.length)).map((record) => ({ record })));
     } else {
-      const known = own.findLast(({ seq }) => opened.has(seq));
-      const isOpen = !!known;
-      rows.push({ key: (known ?? own.at(-1))?.seq ?? 0, events: own, isOpen }, ...(isOpen ? own.map((record) => ({ record })) : []));
+      const isOpen = own.some(({ seq }) => opened.has(seq));
+      const key = own.find(({ seq }) => known.has(seq)) ?? own.at(-1);
+      rows.push({ key: key?.seq ?? 0, events: own, isOpen }, ...(isOpen ? own.map((record) => ({ record })) : []));
     }
     at += Math.max(1, own.length);
   }
   return rows;
+}
+
+/** The keys of the groups among the rows, with those that were known before. */
+export function keysOf(rows: Row[], known: ReadonlySet<number>): ReadonlySet<number> {
+  const fresh = rows.flatMap((row) => ('key' in row && !known.has(row.key) ? [row.key] : []));
+  return fresh.length === 0 ? known : new Set([...known, ...fresh]);
 }
 
 /** What is open after a group was opened or closed. */
