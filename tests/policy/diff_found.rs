@@ -223,6 +223,63 @@ fn a_policy_that_no_question_meets_is_named() {
     assert!(asked_at_most(&with(""), &with(plain), 5_000).unmet.is_empty());
 }
 
+/// A long list takes nobody's place: whom another policy, or another alternative of the same, names is asked about.
+#[test]
+fn a_grant_beside_a_long_list_is_found() {
+    let names: Vec<String> = (0..61).map(|number| format!("Ok::Actor::\"a{number:02}\"")).collect();
+    let list = format!("[{}].contains(principal)", names.join(", "));
+    let policy = |id: &str, operation: &str, condition: &str| {
+        format!(
+            "@id(\"{id}\") permit (principal is Ok::Actor, action == Ok::Action::\"{operation}\", resource) when {{ {condition} }};\n"
+        )
+    };
+    let pair = "principal == Ok::Actor::\"mia\" && resource == Ok::Actor::\"kai\"";
+    for pair in [pair, "principal == Ok::Actor::\"mia\" && resource == Ok::Actor::\"bot\" && !principal.admin"] {
+        let before = with(&policy("list", "actor.trust", &list));
+        let together = format!("({list}) || ({pair})");
+        let beside = [policy("list", "actor.trust", &list), policy("pair", "actor.trust", pair)].concat();
+        for after in [policy("list", "actor.trust", &together), beside] {
+            let found = asked_at_most(&before, &with(&after), 6_000);
+            let is_found = |one: &Pair| one.operation == "actor.trust" && one.change == Shift::Looser;
+            assert!(found.pairs.iter().any(is_found) && found.unmet.is_empty(), "{pair}: {}", found.told);
+        }
+        let none = asked_at_most(&with(""), &before, 6_000);
+        assert!(none.unmet.is_empty(), "{:?}", none.unmet);
+    }
+}
+
+/// Of a policy that holds in some questions, the alternative that decided none is named; one that was there before is not.
+#[test]
+fn an_alternative_that_no_question_meets_is_named() {
+    let never = "context has run && context.run.asker == principal && principal.kind == \"agent\" && context.run.steps == 7";
+    let policy = |condition: &str| {
+        with(&format!(
+            "@id(\"more\") permit (principal is Ok::Actor, action == Ok::Action::\"task.complete\", resource is Ok::Task)\nwhen {{\n  {condition}\n}};"
+        ))
+    };
+    let whole = "principal.admin";
+    let both = policy(&format!("{whole} ||\n  ({never})"));
+    let told = |before: &Bundle, after: &Bundle| {
+        let found = asked_at_most(before, after, 5_000);
+        let unmet = found.unmet.into_iter().map(|one| (one.policy, one.line, one.part)).collect::<Vec<_>>();
+        (unmet, found.told)
+    };
+    let named = vec![("more".to_owned(), 4, Some(never.to_owned()))];
+    for (before, after) in [(&with(""), &both), (&policy(whole), &both), (&both, &policy(whole))] {
+        let (unmet, said) = told(before, after);
+        assert_eq!(unmet, named, "{said}");
+        assert!(said.ends_with("; a part of `more` holds in none of them: what it changes was not seen"), "{said}");
+    }
+    // What it adds is met; what it has as before is not asked about.
+    let third = policy(&format!("{whole} ||\n  ({never}) || resource.status == \"open\""));
+    assert_eq!(told(&both, &third).0, []);
+    // What stands before it lets the policy hold without it.
+    let (unmet, _) = told(&policy(whole), &policy("principal.admin || (principal.admin && resource.status == \"open\")"));
+    assert_eq!(unmet.len(), 1);
+    let (unmet, _) = told(&with(""), &policy("principal.admin && !(context has run && context.run.steps == 1)"));
+    assert_eq!(unmet, []);
+}
+
 #[test]
 fn a_change_of_one_constant_is_found() {
     let mut missed = Vec::new();

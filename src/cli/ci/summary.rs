@@ -61,10 +61,12 @@ fn differences(page: &mut Page, answer: &Value) {
     if answer.get("same") != Some(&Value::Bool(true)) {
         page.line(word(answer, "/semantic/told"));
     }
-    let unmet =
-        |row: &Value| vec![word(row, "/policy").to_owned(), format!("{}:{}", word(row, "/file"), number(row, "/line"))];
+    let unmet = |row: &Value| {
+        let place = format!("{}:{}", word(row, "/file"), number(row, "/line"));
+        vec![word(row, "/policy").to_owned(), word(row, "/part").to_owned(), place]
+    };
     let unmet = rows(answer, "/semantic/unmet").iter().map(unmet).collect();
-    page.table("Policies that held in no question", &["Policy", "Place"], unmet);
+    page.table("Policies that held in no question", &["Policy", "Part", "Place"], unmet);
 }
 
 /// A row a witness.

@@ -24,8 +24,10 @@ pub(super) const MOST: usize = 8;
 /// One company, and what is asked in it.
 pub(super) struct Scene {
     pub fixture: Fixture,
-    /// If not empty: only questions by these or about these.
-    pub only: BTreeSet<String>,
+    /// Actors whom policies name.
+    pub actors: BTreeSet<String>,
+    /// Only questions by these actors or about them.
+    pub is_apart: bool,
     /// Kill switches and the like that are no rows of the fixture.
     pub switches: Vec<String>,
     /// Things that policies name: everybody is asked about them.
@@ -56,22 +58,21 @@ pub(super) fn scenes(
     let absent: Vec<Member> = absent.map(|id| member(id.clone(), Role::Admin, home.clone())).collect();
     base.actors.extend(absent);
     people::populate(&mut base, goals);
+    let actors: BTreeSet<String> = named_actors.iter().map(ToString::to_string).collect();
     let others = roles.iter().map(|role| {
         let mut fixture = base.clone();
         named_actors.iter().for_each(|id| put(&mut fixture, id, *role, home.clone()));
-        let only = named_actors.iter().map(ToString::to_string).collect();
-        (fixture, only)
+        (fixture, true)
     });
-    let all: Vec<(Fixture, BTreeSet<String>)> =
-        std::iter::once((base.clone(), BTreeSet::new())).chain(others).collect();
-    let furnish = |(mut fixture, only): (Fixture, BTreeSet<String>)| {
+    let all: Vec<(Fixture, bool)> = std::iter::once((base.clone(), false)).chain(others).collect();
+    let furnish = |(mut fixture, is_apart): (Fixture, bool)| {
         things::furnish(&mut fixture, named);
         records::furnish(&mut fixture, collections, named, goals, words);
         fixture.rows.retain(|row| resources.iter().any(|kind| list_of(kind) == Some(row.list.as_str())));
         let told = things::name(&mut fixture, named);
         things::aim(&mut fixture, goals, &told, words);
         let rows = resources.iter().map(|kind| (kind.clone(), rows(&fixture, kind))).collect();
-        Scene { switches: switches(&fixture, named), named: told, rows, fixture, only }
+        Scene { switches: switches(&fixture, named), named: told, rows, fixture, actors: actors.clone(), is_apart }
     };
     all.into_iter().map(furnish).collect()
 }
@@ -113,6 +114,11 @@ fn switches(fixture: &Fixture, named: &Named) -> Vec<String> {
 }
 
 impl Scene {
+    /// Whether policies name both: who asks, and what about.
+    pub fn names(&self, asker: &str, target: &str) -> bool {
+        self.actors.contains(asker) && (self.actors.contains(target) || self.named.contains(target))
+    }
+
     /// Who asks.
     pub fn askers(&self) -> Vec<String> {
         let active = self.fixture.actors.iter().filter(|row| !row.offboarded).map(|row| row.id.to_string());

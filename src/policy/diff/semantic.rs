@@ -36,8 +36,8 @@ pub struct Semantic {
     pub identical: usize,
     /// Operations of which there were more questions than were asked.
     pub cut: Vec<String>,
-    /// Policies that differ, and hold in no question that was compared: what they change was not seen. A test case in which
-    /// one holds is always compared.
+    /// Policies that differ, or alternatives in them, that hold in no question that was compared: what they change was not
+    /// seen. A test case in which one holds is always compared.
     pub unmet: Vec<Unmet>,
     /// Every kind of actor that was asked about, with every operation whose policies differ.
     pub pairs: Vec<Pair>,
@@ -116,11 +116,15 @@ impl Semantic {
         };
         let unmet = match self.unmet.as_slice() {
             [] => String::new(),
-            [one] => format!("; `{}` holds in none of them: what it changes was not seen", one.policy),
-            more => format!(
-                "; {} of the policies that differ hold in none of them: what they change was not seen",
-                more.len()
-            ),
+            [one] => {
+                let part = if one.part.is_some() { "a part of " } else { "" };
+                format!("; {part}`{}` holds in none of them: what it changes was not seen", one.policy)
+            }
+            more => {
+                let parts = if more.iter().any(|one| one.part.is_some()) { ", or parts of them," } else { "" };
+                let many = more.len();
+                format!("; {many} of the policies that differ{parts} hold in none of them: what they change was not seen")
+            }
         };
         format!("{found} found in {} questions{cut}{unmet}", grouped(self.questions as u64))
     }
@@ -158,7 +162,7 @@ impl Asking {
         }
         let looks = asked().map(|operation| before.looks(operation).and(after.looks(operation)));
         let named = |one: &Snapshot, other: &Snapshot| {
-            asked().map(|operation| one.named_unlike(other, operation)).reduce(Named::and).unwrap_or_default()
+            asked().flat_map(|operation| one.named_unlike(other, operation)).collect::<Vec<Named>>()
         };
         let (named, left_out) = Named::either(&named(before, after), &named(after, before), MOST_NAMED);
         let knows = if after.action_names().contains(operation) { after } else { before };
@@ -242,7 +246,7 @@ impl Search<'_> {
         let asking = self.asking;
         let switch = asking.resources.contains("Ok::KillSwitch");
         let told = |asker: &str, target: &str| {
-            scene.only.is_empty() || scene.only.contains(asker) || scene.only.contains(target)
+            !scene.is_apart || scene.actors.contains(asker) || scene.actors.contains(target)
         };
         let askers: Vec<String> = scene.askers().into_iter().filter(|asker| asking.is_principal(asker)).collect();
         let of = |asker: &String| -> Vec<(String, String)> {
@@ -250,8 +254,10 @@ impl Search<'_> {
             targets.filter(|target| told(asker, target)).map(|target| (asker.clone(), target)).collect()
         };
         let pairs: Vec<(String, String)> = askers.iter().flat_map(of).collect();
+        let is_named = |(asker, target): &&(String, String)| scene.names(asker, target);
         let is_own = |(asker, target): &&(String, String)| target.ends_with(asker.as_str());
-        let (own, others): (Vec<_>, Vec<_>) = pairs.iter().partition(is_own);
+        let (named, rest): (Vec<_>, Vec<_>) = pairs.iter().partition(is_named);
+        let (own, others): (Vec<_>, Vec<_>) = rest.into_iter().partition(is_own);
         let (mut left, mut whole) = (most, true);
         let groups: Vec<Vec<Around>> =
             asking.arounds(switch, &scene.fixture).into_iter().filter(|group| !group.is_empty()).collect();
@@ -261,10 +267,11 @@ impl Search<'_> {
                 let asked = pairs.len().min(share / (group.len() - number));
                 (left, share) = (left - asked, share - asked);
                 whole &= asked == pairs.len();
-                // Where not all can be asked: about what is one's own first.
-                let first = own.len().min(asked / 2).max(asked.saturating_sub(others.len()));
-                let chosen: Vec<&(String, String)> =
-                    spread(&own, first).chain(spread(&others, asked - first)).collect();
+                // Where not all can be asked: whom the policies name about what they name, then about what is one's own.
+                let first = named.len().min(asked);
+                let second = own.len().min((asked - first) / 2).max((asked - first).saturating_sub(others.len()));
+                let chosen = spread(&named, first).chain(spread(&own, second));
+                let chosen: Vec<&(String, String)> = chosen.chain(spread(&others, asked - first - second)).collect();
                 for some in chosen.chunks(CHUNK) {
                     let cases = some.iter().map(|(asker, target)| self.case(asker, target.clone(), around)).collect();
                     self.ask(&scene.fixture, cases);

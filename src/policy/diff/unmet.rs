@@ -7,12 +7,15 @@ use super::Sides;
 use crate::policy::engine::Difference;
 use crate::policy::testing::OwnedQuestion;
 
-/// A policy that differs, and that no question met.
+/// A policy that differs, and that no question met; or an alternative of one, that none met.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct Unmet {
     pub policy: String,
     pub file: String,
     pub line: usize,
+    /// The alternative, where others of the same policy were met.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
 }
 
 /// The policies that differ, as questions meet them.
@@ -38,13 +41,15 @@ impl Differences {
     }
 
     pub(super) fn unmet(&self) -> Vec<Unmet> {
-        let unmet = self.all.iter().flat_map(Difference::unmet);
-        let unmet =
-            unmet.map(|policy| Unmet { policy: policy.id.clone(), file: policy.file.clone(), line: policy.line });
+        let unmet = self.all.iter().flat_map(Difference::unmet).map(|unmet| {
+            let (part, line) = unmet.branch.unzip();
+            let (policy, file) = (unmet.policy.id.clone(), unmet.policy.file.clone());
+            Unmet { policy, file, line: line.unwrap_or(unmet.policy.line), part }
+        });
         let mut unmet: Vec<Unmet> = unmet.collect();
         unmet.sort();
         // One that was changed is named once, also where only one of its versions is among them.
-        unmet.dedup_by(|next, one| next.policy == one.policy);
+        unmet.dedup_by(|next, one| next.policy == one.policy && next.part == one.part);
         unmet
     }
 }

@@ -11,12 +11,13 @@ use cedar_policy_core::ast::{
 };
 
 use super::approvals::is_context;
+use super::branch::branches;
 use super::history::ATTRIBUTE as DONE;
 use super::input::ATTRIBUTE as INPUT;
 use super::snapshot::{Rule, Snapshot, covers};
 
-/// The most literals of one sort that are told.
-const MOST: usize = 64;
+/// The most literals of one sort that are told of one policy.
+const MOST: usize = 1024;
 /// The input as a whole.
 const WHOLE: &str = "*";
 
@@ -92,12 +93,13 @@ impl Snapshot {
         names.into_iter().filter(unlike).map(str::to_owned).collect()
     }
 
-    /// What the policies of an action name that `other` does not have just so.
-    pub fn named_unlike(&self, other: &Snapshot, action: &str) -> Named {
-        let mut named = Named::default();
-        let parts = self.unlike(other, action).flat_map(|rule| rule.condition.subexpressions());
-        parts.for_each(|part| named.note(part));
-        named
+    /// What the policies of an action name that `other` does not have just so: by policy, first each of its alternatives alone.
+    pub fn named_unlike(&self, other: &Snapshot, action: &str) -> Vec<Named> {
+        let named = |rule: &Rule| {
+            let alternatives: Vec<Named> = branches(rule).iter().map(|branch| Named::of(branch.own())).collect();
+            [alternatives, vec![Named::of(&rule.condition)]].concat()
+        };
+        self.unlike(other, action).flat_map(named).collect()
     }
 
     pub(super) fn permits<'a>(&'a self, action: &str) -> impl Iterator<Item = &'a Rule> {
@@ -196,26 +198,52 @@ impl Snapshot {
     }
 }
 
-/// At the most so many of two sets: what only one of them has comes first.
-fn newest<T: Ord + Clone>(one: &BTreeSet<T>, other: &BTreeSet<T>, most: usize, left_out: &mut bool) -> BTreeSet<T> {
-    let (fresh, rest) = (one.symmetric_difference(other), one.intersection(other));
-    *left_out |= one.union(other).count() > most;
-    fresh.chain(rest).take(most).cloned().collect()
+/// At the most so many of what some policies name, and whether that is less than all: what is `fresh` comes first, and of that
+/// one of each policy after the other, so that none is kept out by the list of another.
+fn chosen<T: Ord + Clone>(sets: &[BTreeSet<T>], fresh: &BTreeSet<T>, most: usize) -> (BTreeSet<T>, bool) {
+    let all: BTreeSet<&T> = sets.iter().flatten().collect();
+    let is_fresh = |one: &&T| fresh.contains(*one);
+    let longest = sets.iter().map(BTreeSet::len).max().unwrap_or_default();
+    let turns = (0..longest).flat_map(|turn| sets.iter().filter_map(move |set| set.iter().filter(is_fresh).nth(turn)));
+    let mut chosen = BTreeSet::new();
+    for one in turns.chain(all.iter().copied()) {
+        if chosen.len() == most {
+            break;
+        }
+        chosen.insert(one.clone());
+    }
+    let is_less = chosen.len() < all.len();
+    (chosen, is_less)
 }
 
 impl Named {
-    /// What two versions name, at the most so much of each kind: what only one of them names comes first. Also whether any was
-    /// left out.
-    pub fn either(one: &Named, other: &Named, most: usize) -> (Named, bool) {
-        let kinds: BTreeSet<&str> = one.entities.iter().chain(&other.entities).map(|(kind, _)| kind.as_str()).collect();
+    fn of(expr: &Expr) -> Named {
+        let mut named = Named::default();
+        expr.subexpressions().for_each(|part| named.note(part));
+        named
+    }
+
+    /// What two versions name, at the most so much of each kind: what only one of them names comes first, and a share of each of
+    /// the policies. Also whether any was left out.
+    pub fn either(one: &[Named], other: &[Named], most: usize) -> (Named, bool) {
+        let [ours, theirs] = [one, other].map(|side| side.iter().cloned().reduce(Named::and).unwrap_or_default());
+        let both: Vec<&Named> = one.iter().chain(other).collect();
         let (mut named, mut left_out) = (Named::default(), false);
+        let kinds: BTreeSet<&String> = ours.entities.iter().chain(&theirs.entities).map(|(kind, _)| kind).collect();
+        let fresh: BTreeSet<_> = ours.entities.symmetric_difference(&theirs.entities).cloned().collect();
         for kind in kinds {
-            let of = |side: &Named| side.entities.iter().filter(|(of, _)| of == kind).cloned().collect();
-            named.entities.extend(newest(&of(one), &of(other), most, &mut left_out));
+            let of_kind = |of: &&Named| of.entities.iter().filter(|(of, _)| of == kind).cloned().collect();
+            let sets: Vec<BTreeSet<_>> = both.iter().map(of_kind).collect();
+            let (chosen, is_less) = chosen(&sets, &fresh, most);
+            named.entities.extend(chosen);
+            left_out |= is_less;
         }
-        named.texts = newest(&one.texts, &other.texts, most, &mut left_out);
-        named.numbers = one.numbers.union(&other.numbers).copied().collect();
-        (named, left_out)
+        let texts: Vec<BTreeSet<String>> = both.iter().map(|of| of.texts.clone()).collect();
+        let fresh = ours.texts.symmetric_difference(&theirs.texts).cloned().collect();
+        let (texts, is_less) = chosen(&texts, &fresh, most);
+        named.texts = texts;
+        named.numbers = ours.numbers.union(&theirs.numbers).copied().collect();
+        (named, left_out || is_less)
     }
 
     fn note(&mut self, part: &Expr) {

@@ -6,28 +6,48 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use cedar_policy_core::evaluator::Evaluator;
+use cedar_policy_core::extensions::Extensions;
+
 use super::behalf::Giver;
-use super::decide::Question;
+use super::branch::{Branch, branches};
+use super::decide::{Question, is_true};
 use super::ruling::PolicyMeta;
 use super::snapshot::{Rule, Snapshot};
+use crate::types::effort;
 
-/// The policies that only one of two snapshots has, and which of them a question has met.
+/// The policies that only one of two snapshots has, and which of them, and of their alternatives, a question has met.
 #[derive(Debug)]
 pub struct Difference {
     rules: Snapshot,
     /// By the place of the policy.
-    met: Vec<AtomicBool>,
+    met: Vec<Met>,
+}
+
+/// What has been seen of one policy.
+#[derive(Debug)]
+struct Met {
+    whole: AtomicBool,
+    /// The alternatives that the other version of the policy does not have just so.
+    branches: Vec<(Branch, AtomicBool)>,
+}
+
+/// A policy that no question has met, or an alternative of one.
+pub struct Unmet<'a> {
+    pub policy: &'a PolicyMeta,
+    /// The text of the alternative, and its line.
+    pub branch: Option<(String, usize)>,
 }
 
 impl Snapshot {
     /// The policies that are not the same, by id and text, in both. The two have the same schema, kinds of approval and collections.
     pub fn difference(&self, other: &Snapshot) -> Difference {
-        Difference::of(self, [missing(self, other), missing(other, self)].concat())
+        Difference::of(self, other, [missing(self, other), missing(other, self)].concat())
     }
 
     /// The policies that the other has not, in questions as this one's schema has them.
     pub fn beyond(&self, other: &Snapshot) -> Difference {
-        Difference::of(self, missing(self, other))
+        Difference::of(self, other, missing(self, other))
     }
 }
 
@@ -38,10 +58,25 @@ fn missing(from: &Snapshot, other: &Snapshot) -> Vec<Rule> {
     from.rules.iter().filter(|rule| !theirs.contains(&(&rule.meta.id, &rule.meta.text))).cloned().collect()
 }
 
+/// The alternatives of a policy that no other version of it has just so.
+fn fresh(rule: &Rule, versions: &[&Rule]) -> Vec<Branch> {
+    let scope = |rule: &Rule| (rule.policy.effect(), rule.policy.principal_constraint().clone(), rule.policy.action_constraint().clone(), rule.policy.resource_constraint().clone());
+    let alike = versions.iter().filter(|other| other.meta.text != rule.meta.text && scope(other) == scope(rule));
+    let theirs: Vec<Branch> = alike.flat_map(|other| branches(other)).collect();
+    let is_known = |branch: &Branch| theirs.iter().any(|other| other.condition.eq_shape(&branch.condition));
+    branches(rule).into_iter().filter(|branch| !is_known(branch)).collect()
+}
+
 impl Difference {
-    fn of(snapshot: &Snapshot, mut rules: Vec<Rule>) -> Difference {
+    fn of(snapshot: &Snapshot, other: &Snapshot, mut rules: Vec<Rule>) -> Difference {
         rules.sort_by(|one, next| one.meta.id.cmp(&next.meta.id));
-        let met = rules.iter().map(|_| AtomicBool::new(false)).collect();
+        let met = rules.iter().map(|rule| {
+            let versions = [snapshot, other].into_iter().flat_map(|side| &side.rules);
+            let versions: Vec<&Rule> = versions.filter(|other| other.meta.id == rule.meta.id).collect();
+            let branches = fresh(rule, &versions).into_iter().map(|branch| (branch, AtomicBool::new(false)));
+            Met { whole: AtomicBool::new(false), branches: branches.collect() }
+        });
+        let met = met.collect();
         Difference { rules: snapshot.with_rules(rules), met }
     }
 
@@ -54,18 +89,43 @@ impl Difference {
 
     fn meets(&self, question: &Question<'_>) -> bool {
         let Ok(met) = self.rules.met(question) else { return true };
-        for position in &met {
-            if let Some(met) = self.met.get(*position as usize) {
-                met.store(true, Ordering::Relaxed);
-            }
+        let rules = met.iter().filter_map(|at| Some((self.rules.rules.get(*at as usize)?, self.met.get(*at as usize)?)));
+        let mut open = Vec::new();
+        for (rule, met) in rules {
+            met.whole.store(true, Ordering::Relaxed);
+            let unmet = met.branches.iter().filter(|(_, met)| !met.load(Ordering::Relaxed));
+            open.extend(unmet.map(|(branch, met)| (rule, branch, met)));
+        }
+        if !open.is_empty() {
+            self.meet(question, &open);
         }
         !met.is_empty()
     }
 
-    /// Those that no question has met yet.
-    pub fn unmet(&self) -> impl Iterator<Item = &PolicyMeta> {
+    /// Notes which alternatives let their policies hold.
+    fn meet(&self, question: &Question<'_>, open: &[(&Rule, &Branch, &AtomicBool)]) {
+        let Ok(entities) = question.entities.entities() else { return };
+        effort::spend(open.len());
+        let evaluator = Evaluator::new(self.rules.request(question), entities, Extensions::all_available());
+        for (rule, branch, met) in open {
+            let holds = evaluator.interpret(&branch.condition, rule.policy.env());
+            if holds.is_ok_and(|value| is_true(&value)) {
+                met.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Those that no question has met yet; of a policy that one has met: the alternatives.
+    pub fn unmet(&self) -> Vec<Unmet<'_>> {
+        let is_unmet = |met: &AtomicBool| !met.load(Ordering::Relaxed);
+        let of = |(rule, met): (&'_ Rule, &'_ Met)| -> Vec<Option<(String, usize)>> {
+            if is_unmet(&met.whole) {
+                return vec![None];
+            }
+            met.branches.iter().filter(|(_, met)| is_unmet(met)).map(|(branch, _)| Some(branch.told(rule))).collect()
+        };
         let rules = self.rules.rules.iter().zip(&self.met);
-        rules.filter(|(_, met)| !met.load(Ordering::Relaxed)).map(|(rule, _)| &*rule.meta)
+        rules.flat_map(|(rule, met)| of((rule, met)).into_iter().map(|branch| Unmet { policy: &rule.meta, branch })).collect()
     }
 
     /// A snapshot with the schema in which they are asked.

@@ -11,7 +11,7 @@ use cedar_policy_core::ast::{BinaryOp, Effect, Expr, ExprKind, Literal, PatternE
 use serde_json::{Value as Json, json};
 
 use self::number::{Number, Wanted, places};
-use super::snapshot::Snapshot;
+use super::snapshot::{Rule, Snapshot};
 
 /// Ways to make one condition true, and goals of one action.
 const MOST: usize = 32;
@@ -71,18 +71,19 @@ impl Snapshot {
     /// taken with each permit, too.
     pub fn goals_unlike(&self, other: &Snapshot, action: &str) -> Vec<Goal> {
         let permits: Vec<Vec<Wish<'_>>> = self.permits(action).flat_map(|rule| ways(&rule.condition, true)).collect();
+        let all: Vec<Vec<Vec<Wish<'_>>>> =
+            self.unlike(other, action).map(|rule| ways_of(rule, &permits)).collect();
+        // One of each policy after the other: none is kept out by another that can hold in many ways.
+        let longest = all.iter().map(Vec::len).max().unwrap_or_default();
+        let places = (0..TURNS).flat_map(|turn| (0..longest).map(move |at| (turn, at)));
+        let ways = places.flat_map(|(turn, at)| all.iter().filter_map(move |of| Some((turn, of.get(at)?))));
         let mut goals: Vec<Goal> = Vec::new();
-        for rule in self.unlike(other, action) {
-            let ways = ways(&rule.condition, true);
-            let permitted = match rule.policy.effect() {
-                Effect::Permit => Vec::new(),
-                Effect::Forbid => together(&permits, &ways),
-            };
-            let ways = [ways, permitted].concat();
-            for goal in (0..TURNS).flat_map(|turn| ways.iter().map(move |way| Goal::of(way, turn))) {
-                if goal != Goal::default() && !goals.contains(&goal) && goals.len() < MOST {
-                    goals.push(goal);
-                }
+        for goal in ways.map(|(turn, way)| Goal::of(way, turn)) {
+            if goals.len() == MOST {
+                break;
+            }
+            if goal != Goal::default() && !goals.contains(&goal) {
+                goals.push(goal);
             }
         }
         goals
@@ -91,6 +92,16 @@ impl Snapshot {
 
 /// A part of a condition, and whether it is to be true.
 type Wish<'a> = (&'a Expr, bool);
+
+/// The ways to let a policy hold, and to let it show.
+fn ways_of<'a>(rule: &'a Rule, permits: &[Vec<Wish<'a>>]) -> Vec<Vec<Wish<'a>>> {
+    let ways = ways(&rule.condition, true);
+    let permitted = match rule.policy.effect() {
+        Effect::Permit => Vec::new(),
+        Effect::Forbid => together(permits, &ways),
+    };
+    [ways, permitted].concat()
+}
 
 /// The ways to make a condition true or false.
 fn ways(expr: &Expr, wanted: bool) -> Vec<Vec<Wish<'_>>> {
@@ -115,8 +126,14 @@ fn together<'a>(one: &[Vec<Wish<'a>>], other: &[Vec<Wish<'a>>]) -> Vec<Vec<Wish<
     pairs.take(MOST).collect()
 }
 
+/// The last alternative first: in a row of them it stands alone.
 fn either<'a>(one: Vec<Vec<Wish<'a>>>, other: Vec<Vec<Wish<'a>>>) -> Vec<Vec<Wish<'a>>> {
-    one.into_iter().chain(other).take(MOST).collect()
+    let (mut one, mut other) = (one.into_iter(), other.into_iter());
+    let turns = std::iter::from_fn(|| match (other.next(), one.next()) {
+        (None, None) => None,
+        (next, and) => Some(next.into_iter().chain(and)),
+    });
+    turns.flatten().take(MOST).collect()
 }
 
 impl Goal {

@@ -6,6 +6,7 @@
 
 mod approvals;
 mod behalf;
+mod branch;
 mod built_in;
 mod compare;
 mod could;

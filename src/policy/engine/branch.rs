@@ -1,0 +1,80 @@
+//! The alternatives of a condition, each by itself: what stands beside an `||`, where everything before it is false.
+//!
+//! Always true: a condition holds if, and only if, one of its branches does; and each can be evaluated wherever Cedar would
+//! evaluate the alternative.
+
+use cedar_policy_core::ast::{Expr, ExprKind, UnaryOp};
+
+use super::parts::{line, place, text};
+use super::snapshot::Rule;
+
+/// So many alternatives of one condition are told apart; what is before the last of them is one together.
+const MOST: usize = 64;
+
+/// One alternative.
+#[derive(Clone, Debug)]
+pub(super) struct Branch {
+    /// The conditions with this alternative in the place of all.
+    pub condition: Expr,
+    /// The alternative alone, and what it is to be.
+    own: Expr,
+    wanted: bool,
+}
+
+/// The alternatives of the conditions of a policy; none where there are no two.
+pub(super) fn branches(rule: &Rule) -> Vec<Branch> {
+    let conditions = rule.policy.non_scope_constraints();
+    let mut left = MOST;
+    conditions.map(|all| within(all, true, &mut left)).unwrap_or_default()
+}
+
+impl Branch {
+    /// The text of the alternative, as one line, and its line in the file.
+    pub fn told(&self, rule: &Rule) -> (String, usize) {
+        let span = place(&self.own, rule);
+        let text = text(rule, span);
+        (if self.wanted { text } else { format!("!({text})") }, line(rule, span))
+    }
+
+    /// The alternative alone.
+    pub fn own(&self) -> &Expr {
+        &self.own
+    }
+
+    fn put(self, into: impl Fn(Expr) -> Expr) -> Branch {
+        Branch { condition: into(self.condition), ..self }
+    }
+}
+
+/// The alternatives within an expression that is to be true, or to be false; the last ones first.
+fn within(expr: &Expr, wanted: bool, left: &mut usize) -> Vec<Branch> {
+    let (is_and, one, other) = match expr.expr_kind() {
+        ExprKind::And { left, right } => (true, &**left, &**right),
+        ExprKind::Or { left, right } => (false, &**left, &**right),
+        ExprKind::UnaryApp { op: UnaryOp::Not, arg } => {
+            return within(arg, !wanted, left).into_iter().map(|branch| branch.put(Expr::not)).collect();
+        }
+        _ => return Vec::new(),
+    };
+    let join = |is_and: bool, one: Expr, other: Expr| if is_and { Expr::and(one, other) } else { Expr::or(one, other) };
+    if is_and == wanted {
+        let second = within(other, wanted, left).into_iter().map(|at| at.put(|at| join(is_and, one.clone(), at)));
+        let second: Vec<Branch> = second.collect();
+        let first = within(one, wanted, left).into_iter().map(|at| at.put(|at| join(is_and, at, other.clone())));
+        second.into_iter().chain(first).collect()
+    } else {
+        let beside = |at: Expr| join(!is_and, Expr::not(one.clone()), at);
+        let second: Vec<Branch> = each(other, wanted, left).into_iter().map(|at| at.put(beside)).collect();
+        second.into_iter().chain(each(one, wanted, left)).collect()
+    }
+}
+
+/// The alternatives of one side of two, which is one if there are none in it, or if there are too many.
+fn each(side: &Expr, wanted: bool, left: &mut usize) -> Vec<Branch> {
+    let all = if *left > 1 { within(side, wanted, left) } else { Vec::new() };
+    if !all.is_empty() || *left == 0 {
+        return all;
+    }
+    *left -= 1;
+    vec![Branch { condition: side.clone(), own: side.clone(), wanted }]
+}
