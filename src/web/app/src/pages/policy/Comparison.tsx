@@ -72,7 +72,7 @@ function Answers({ semantic, terms }: { semantic: Semantic; terms: Term[] }) {
         <div className={css.shift}>
           <div>
             <Tag tone="wait">not seen</Tag>
-            What these change: {semantic.unmet.map(({ policy }) => policy).join(', ')}
+            What these change: {semantic.unmet.map(({ policy, part }) => (part ? `${policy} (${part})` : policy)).join(', ')}
           </div>
           <p>They held in no question that was compared. A test case in which a policy holds is compared, too.</p>
         </div>
