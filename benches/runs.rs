@@ -1,8 +1,9 @@
 //! Agents at work, through the whole gate.
 //!
 //! Durable steps a second of runs of 20 small steps, each recorded before the next is begun, beside bare group commits of as many
-//! rows of the same size; the time from asking an agent to asking its model; runs that wait: what they take in memory, how
-//! long a server with them takes to start, and one of them to go on.
+//! rows of the same size; the time from asking an agent to asking its model; how long a kill switch takes to hold 1,000 runs at
+//! work; runs that wait: what they take in memory, how long a server with them takes to start, and one of them to go on once its
+//! call is approved.
 //!
 //! `cargo bench --bench runs [-- <seconds per line> [<waiting runs>]]`
 #![allow(
@@ -16,6 +17,8 @@
 mod support;
 
 use std::path::Path;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -39,10 +42,16 @@ const PEOPLE: [&str; 2] = ["ana", "lena"];
 const AGENTS: usize = 8;
 /// How often a model is asked for the time that it takes.
 const ASKED: usize = 50;
+/// Runs at work when everything is stopped.
+const AT_WORK: usize = 1_000;
+/// What agents create needs an admin's approval.
+const WARY: &str = "@id(\"wary\") @reason(\"an admin looks at it first\")
+    forbid (principal is Ok::Actor, action == Ok::Action::\"task.create\", resource)
+    when { principal.kind == \"agent\" } unless { context.approvals.contains(Ok::ApprovalKind::\"admin\") };";
 
 fn main() {
     let length = Duration::from_secs_f64(support::argument(5.0));
-    let waiting = std::env::args().skip(1).filter_map(|text| text.parse().ok()).nth(1).unwrap_or(10_000);
+    let waiting = std::env::args().skip(1).filter_map(|text| text.parse().ok()).nth(1).unwrap_or(100_000);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     println!("runs  steps/s  entries a step  bytes a step  bare rows: steps/s  ratio");
     for runs in [1, 8, 64] {
@@ -55,6 +64,7 @@ fn main() {
     took.sort();
     let at = |share: usize| took[(took.len() - 1) * share / 100].as_secs_f64() * 1e3;
     println!("\nasked to asking the model: median {:.1} ms, 95 % {:.1} ms, worst {:.1} ms", at(50), at(95), at(100));
+    runtime.block_on(held(AT_WORK));
     runtime.block_on(waits(waiting));
     support::conditions();
 }
@@ -202,31 +212,93 @@ fn catalog() -> Catalog {
     }
 }
 
-async fn waits(count: usize) {
-    let dir = support::folder();
-    let options = support::options(dir.path());
-    let (company, server) = company(&options, Arc::new(Quick::default())).await;
-    let before = memory();
-    let rests = json!({ "steps": [{ "wait": { "seconds": 86_400 } }] });
-    let asks = json!({ "steps": [{ "ask": { "text": "which?" } }, { "say": "that one" }] });
+/// Asks so many times for the same, 64 at once; the runs.
+async fn ask_all(gate: &Arc<Gate>, count: usize, plan: Option<Value>) -> Vec<String> {
+    let mut runs = Vec::new();
     for chunk in (0..count).collect::<Vec<_>>().chunks(64) {
-        let asked: Vec<_> = chunk
-            .iter()
-            .map(|number| {
-                let (gate, rests, number) = (company.gate.clone(), rests.clone(), *number);
-                tokio::spawn(async move { ask(&gate, number, Some(rests)).await })
-            })
-            .collect();
+        let ask_one = |number: &usize| {
+            let (gate, plan, number) = (gate.clone(), plan.clone(), *number);
+            tokio::spawn(async move { ask(&gate, number, plan).await })
+        };
+        let asked: Vec<_> = chunk.iter().map(ask_one).collect();
         for one in asked {
-            one.await.unwrap();
+            runs.push(one.await.unwrap());
         }
     }
-    let id = ask(&company.gate, 0, Some(asks)).await;
-    let file = connect(&dir.path().join("state.db"), Mode::Read).unwrap();
-    let all_wait = "SELECT count(*) FROM run WHERE wait IS NULL";
-    while file.query_row(all_wait, [], |row| row.get::<_, i64>(0)).unwrap() > 0 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
+    runs
+}
+
+/// Waits until there is nothing that a query counts.
+async fn none(file: &Connection, counted: &str) {
+    while file.query_row(counted, [], |row| row.get::<_, i64>(0)).unwrap() > 0 {
+        tokio::time::sleep(Duration::from_millis(2)).await;
     }
+}
+
+/// A model that never answers, and knows how many calls are under way.
+#[derive(Default)]
+struct Silent(Arc<AtomicUsize>);
+
+/// A call that is under way.
+struct Call(Arc<AtomicUsize>);
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+impl Chat for Silent {
+    fn ask<'a>(&'a self, _: &'a Prompt, _: &'a Hear<'a>) -> Asking<'a> {
+        self.0.fetch_add(1, Relaxed);
+        let call = Call(self.0.clone());
+        Box::pin(async move {
+            let _call = call;
+            std::future::pending().await
+        })
+    }
+}
+
+/// From engaging the switch for all until no model is asked any more and every run is told as held.
+async fn held(count: usize) {
+    let dir = support::folder();
+    let options = Options { models: Arc::new(catalog()), ..support::options(dir.path()) };
+    let silent = Arc::new(Silent::default());
+    let (company, server) = company(&options, silent.clone()).await;
+    let runs = ask_all(&company.gate, count, None).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let asked = silent.0.load(Relaxed);
+    let began = Instant::now();
+    let ana = || Credential::Holder("ana".parse().unwrap());
+    perform(&company.gate, ana(), "kill", json!({ "scope": "global", "reason": "all of it" })).await;
+    let engaged = began.elapsed();
+    while silent.0.load(Relaxed) > 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let stopped = began.elapsed();
+    for id in &runs {
+        let run = perform(&company.gate, ana(), "run.read", json!({ "id": id })).await;
+        assert_eq!(run["status"], "held", "{run}");
+    }
+    let [engaged, stopped, read] = [engaged, stopped, began.elapsed()].map(|time| time.as_secs_f64() * 1e3);
+    println!(
+        "{count} active runs, {asked} of them asking a model: engaged after {engaged:.0} ms, no model asked after {stopped:.0} ms, every run read as held after {read:.0} ms"
+    );
+    drop(server);
+    company.close().await;
+}
+
+async fn waits(count: usize) {
+    let dir = support::folder();
+    let mut options = support::options(dir.path());
+    options.policies.files.insert("wary.cedar".into(), WARY.into());
+    let (company, server) = company(&options, Arc::new(Quick::default())).await;
+    let before = memory();
+    ask_all(&company.gate, count, Some(json!({ "steps": [{ "wait": { "seconds": 86_400 } }] }))).await;
+    let creates = json!({ "call": { "tool": "task.create", "with": { "title": "t" } } });
+    let id = ask(&company.gate, 0, Some(json!({ "steps": [creates, { "say": "done" }] }))).await;
+    let file = connect(&dir.path().join("state.db"), Mode::Read).unwrap();
+    none(&file, "SELECT count(*) FROM run WHERE wait IS NULL AND ended_at IS NULL").await;
     let (more, threads) = (memory().saturating_sub(before), threads());
     drop(server);
     company.close().await;
@@ -234,16 +306,19 @@ async fn waits(count: usize) {
     let company = open(&options).unwrap();
     let _server = serve(&company, Arc::new(Quick::default()));
     let started = began.elapsed();
+    // Whoever asked for the run approves nothing in it.
+    let lena = || Credential::Holder("lena".parse().unwrap());
+    let pending = perform(&company.gate, lena(), "approval.list", json!({ "status": "pending" })).await;
+    let approval = pending[0]["id"].as_str().unwrap().to_owned();
     let began = Instant::now();
-    let ana = Credential::Holder("ana".parse().unwrap());
-    perform(&company.gate, ana, "run.answer", json!({ "id": id, "text": "this" })).await;
+    perform(&company.gate, lena(), "approval.decide", json!({ "id": approval, "decision": "approve" })).await;
     ended(&rows(dir.path()), &id).await;
-    let answered = began.elapsed();
+    let approved = began.elapsed();
     println!(
-        "{count} waiting runs: {:.1} MiB more, {threads} threads; start {:.0} ms; one answered and ended after {:.0} ms",
+        "{count} waiting runs: {:.1} MiB more, {threads} threads; start {:.0} ms; one approved and ended after {:.0} ms",
         more as f64 / 1024.0,
         started.as_secs_f64() * 1e3,
-        answered.as_secs_f64() * 1e3
+        approved.as_secs_f64() * 1e3
     );
     company.close().await;
 }
