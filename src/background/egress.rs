@@ -70,8 +70,8 @@ impl Client {
     }
 }
 
-/// Seconds, or a time.
-fn retry_after(headers: &HeaderMap, now: i64) -> Option<u32> {
+/// For how many seconds from `now`, in Unix time, nothing more is wanted: it is said so, or as a date (RFC 9110, 10.2.3).
+pub(super) fn retry_after(headers: &HeaderMap, now: i64) -> Option<u32> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     let until = || jiff::fmt::rfc2822::parse(text).ok()?.timestamp().as_second().checked_sub(now);
     text.parse().ok().or_else(|| u32::try_from(until()?).ok())

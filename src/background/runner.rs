@@ -1,7 +1,7 @@
 //! Lets runs go on: it asks the gate which ones can, performs the next step of each as its agent, and asks again. It keeps
 //! nothing itself: what a run has done, and what it waits for, is in the log, so a server that dies goes on with the next.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::operations::run::{BegunOutside, Came, Due, DueRun, Next, OneCall, Set
 use crate::types::caller::{Channel, Credential, Presented};
 use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Refusal, Stop};
-use crate::types::work::RunFacts;
+use crate::types::work::{RunFacts, ToolEffect};
 
 /// Runs under way at once.
 const AT_ONCE: usize = 64;
@@ -85,14 +85,16 @@ pub async fn run(gate: Arc<Gate>, means: impl Into<Means>, stop: CancellationTok
     .await;
 }
 
-/// Lets runs go on until none can by itself at this time.
-pub async fn settle(gate: &Arc<Gate>, means: impl Into<Means>) -> Result<(), String> {
+/// Lets runs go on until none can by itself at this time; those that did.
+pub async fn settle(gate: &Arc<Gate>, means: impl Into<Means>) -> Result<BTreeSet<String>, String> {
     let mut under_way = UnderWay::new(gate.clone(), means.into(), Duration::ZERO);
+    let mut moved = BTreeSet::new();
     loop {
         under_way.start().await.map_err(in_words)?;
         if under_way.is_empty() {
-            return Ok(());
+            return Ok(moved);
         }
+        moved.extend(under_way.runs.values().map(|run| run.run.clone()));
         under_way.ended().await?;
     }
 }
@@ -206,9 +208,11 @@ async fn call_tool(gate: &Arc<Gate>, means: &Means, (run, one): (&str, OneCall),
             let doubt = Some("the server or the run was stopped while it was under way".to_owned());
             return begun(&input, effect, doubt).carry_out(gate, &means.tools).await;
         }
-        (_, _, Stage::Dispatched) => {
-            let why = Came::Unknown("it was under way, and may not be called any more".into());
-            return settle_call(gate, run, step, why).await;
+        (_, effect, Stage::Dispatched) => {
+            let why = "it was under way, and may not be called any more".to_owned();
+            // Whether something was read makes no difference to anybody.
+            let came = if effect == Some(ToolEffect::Read) { Came::Failed(why) } else { Came::Unknown(why) };
+            return settle_call(gate, run, step, came).await;
         }
         (Some(input), Some(effect), Stage::Decided) => {
             if settle_with(gate, json!({ "id": run, "step": step, "sends": true })).await? {

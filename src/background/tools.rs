@@ -14,7 +14,7 @@ use super::call::perform;
 use super::mail::Mail;
 use super::models::Chat;
 use crate::gate::Gate;
-use crate::operations::run::{Came, MAIL, Next, Stage};
+use crate::operations::run::{Came, MAIL, Next, OneCall, Stage};
 use crate::types::refusal::{Code, Stop};
 use crate::types::work::ToolEffect;
 
@@ -191,11 +191,15 @@ async fn is_over(gate: &Arc<Gate>, run: &str, step: u32) {
             return;
         }
         match perform::<Next>(gate, "run.next", json!({ "id": run })).await {
-            Ok(Next::Calls { calls, .. })
-                if calls.iter().any(|call| call.facts.step() == step && call.stage == Stage::Dispatched) => {}
+            Ok(Next::Calls { calls, .. }) if calls.iter().any(|call| is_still_made(call, step)) => {}
             Ok(_) => return,
             // Whether it is over cannot be told now.
             Err(_) => {}
         }
     }
+}
+
+/// Whether a call is the one of this step, under way, and may still be made: no kill switch stops its tool.
+fn is_still_made(call: &OneCall, step: u32) -> bool {
+    call.facts.step() == step && call.stage == Stage::Dispatched && call.input.is_some()
 }

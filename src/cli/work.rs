@@ -1,10 +1,11 @@
 //! `ok ask`, `ok answer`, `ok tasks`, `ok runs`, `ok task`, `ok run`: agents at work. Where no server has the company, what a
 //! command sets going goes on within the command.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::client::{self, Opened};
@@ -174,6 +175,8 @@ impl Run for Following {
 /// How long a run is followed that takes no step: longer than a model may take to answer.
 const PATIENCE: Duration = Duration::from_secs(130);
 const PAUSE: Duration = Duration::from_millis(100);
+/// As many characters of a call's input stand in its line.
+const LONGEST_INPUT: usize = 200;
 
 async fn follow(context: &Context, id: String) -> Result<Exit, Failure> {
     follow_from(context, OneShown { id, since: None }).await
@@ -182,7 +185,7 @@ async fn follow(context: &Context, id: String) -> Result<Exit, Failure> {
 /// Lets a run go on, or waits for the server that does, until it waits for somebody or has ended; tells of each step once it
 /// and all before it are over, and at last of how the run stands.
 async fn follow_from(context: &Context, mut which: OneShown) -> Result<Exit, Failure> {
-    go_on(context).await?;
+    let is_served = go_on(context).await?.is_none();
     let first = which.since;
     let mut until = Instant::now() + PATIENCE;
     loop {
@@ -191,7 +194,7 @@ async fn follow_from(context: &Context, mut which: OneShown) -> Result<Exit, Fai
         let moves = match run.run.waiting {
             None => matches!(run.run.status, RunStatus::Queued | RunStatus::Running),
             // These end by themselves where a server has the company.
-            Some(Wait::Run { .. } | Wait::Time { .. }) => context.server.is_some(),
+            Some(Wait::Run { .. } | Wait::Time { .. }) => is_served,
             Some(_) => false,
         };
         if !moves || Instant::now() >= until {
@@ -215,24 +218,29 @@ async fn follow_from(context: &Context, mut which: OneShown) -> Result<Exit, Fai
     }
 }
 
-/// Where no server has the company, runs go on here.
-pub async fn go_on(context: &Context) -> Result<(), Failure> {
-    if context.server.is_some() || !context.state.exists() {
-        return Ok(());
+/// Where no server has the company, runs go on here: those that did. None where a server has it.
+pub async fn go_on(context: &Context) -> Result<Option<BTreeSet<String>>, Failure> {
+    if context.server.is_some() {
+        return Ok(None);
     }
-    let Opened::Ours(company) = client::open(context).await? else { return Ok(()) };
+    if !context.state.exists() {
+        return Ok(Some(BTreeSet::new()));
+    }
+    let Opened::Ours(company) = client::open(context).await? else { return Ok(None) };
     let settled = match models::client(context.models()) {
         Ok(models) => runner::settle(&company.gate, context.means(models)).await.map_err(Failure::new),
         Err(failure) => Err(failure),
     };
     company.close().await;
-    settled
+    settled.map(Some)
 }
 
 const fn exit(run: &WholeRun) -> Exit {
     match run.run.status {
         RunStatus::Failed | RunStatus::TimedOut | RunStatus::Cancelled => Exit::Failed,
         RunStatus::WaitingApproval => Exit::Waits,
+        // Somebody decides whether it may spend more.
+        RunStatus::Held if matches!(run.run.waiting, Some(Wait::Budget { until: None, .. })) => Exit::Waits,
         _ => Exit::Done,
     }
 }
@@ -241,11 +249,15 @@ const fn exit(run: &WholeRun) -> Exit {
 fn told(run: &WholeRun) -> Result<(), Failure> {
     run.trace.iter().try_for_each(|step| show::text(&line(step)))?;
     if let Some(output) = &run.output {
-        show::text(&format!("\n{output}"))?;
+        show::text(&format!("\n{}", indented(output)))?;
     }
     let ShownRun { id, status, cost_cents, error, .. } = &run.run;
     let why = error.as_ref().map(|error| format!(": {}", error.message)).unwrap_or_default();
     show::note(&format!("{id} is {status}{why} ({} steps, {cost_cents} cents)", run.run.steps));
+    if *status == RunStatus::Held && !matches!(run.run.waiting, Some(Wait::Budget { .. })) {
+        show::note("A kill switch holds it: `ok kill --list`.");
+        return Ok(());
+    }
     asks(run);
     for approval in run.trace.iter().filter_map(|step| match &step.waiting {
         Some(Wait::Approval { approval }) if step.status == StepStatus::Waiting => Some(approval),
@@ -265,7 +277,6 @@ fn told(run: &WholeRun) -> Result<(), Failure> {
             show::note(&format!("{reason}; `ok run budget {payer} <cents>` raises that budget."));
         }
         Some(Wait::Run { run }) => show::note(&format!("It waits for {run}.")),
-        None if *status == RunStatus::Held => show::note("A kill switch holds it: `ok kill --list`."),
         Some(Wait::Question { .. } | Wait::Outcome { .. } | Wait::Approval { .. }) | None => {}
     }
     Ok(())
@@ -284,16 +295,33 @@ fn asks(run: &WholeRun) {
 }
 
 fn line(step: &ShownStep) -> String {
-    let ShownStep { seq, kind, name, status, target, reason, output, .. } = step;
+    let ShownStep { seq, kind, name, status, target, input, reason, output, .. } = step;
     let about = if target.is_empty() || target == name { String::new() } else { format!(" {target}") };
+    let name = name.replace(['\n', '\r'], " ");
     let named = if name.is_empty() { String::new() } else { format!(" {name}{about}") };
+    let with = input.as_ref().filter(|input| **input != json!({})).map(|input| format!(" {}", brief(input)));
+    let with = with.unwrap_or_default();
     let stands = if *status == StepStatus::Completed { String::new() } else { format!(" {status}") };
     let said = match (reason, output) {
-        (Some(reason), _) => format!(": {reason}"),
-        (None, Some(Value::String(text))) if !text.is_empty() => format!(": {text}"),
+        (Some(reason), _) => format!(": {}", indented(reason)),
+        (None, Some(Value::String(text))) if !text.is_empty() => format!(": {}", indented(text)),
         _ => String::new(),
     };
-    format!("{seq:>3}  {kind}{named}{stands}{said}")
+    format!("{seq:>3}  {kind}{named}{with}{stands}{said}")
+}
+
+/// What a model or somebody else wrote: no line of it can pass for one that tells of a step.
+fn indented(text: &str) -> String {
+    text.trim_start().replace("\r\n", "\n").replace('\r', "\n").replace('\n', "\n     ")
+}
+
+/// As JSON in one line; of a longer one, how it begins: `--format json` has all of it.
+fn brief(input: &Value) -> String {
+    let text = input.to_string();
+    match text.char_indices().nth(LONGEST_INPUT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
 }
 
 /// List tasks, newest first

@@ -68,7 +68,7 @@ impl Teller {
         let input = self.filled(&Value::Object(scene.with.clone())).map_err(broken)?;
         let answer = match scene.act.as_str() {
             "runs" => {
-                runner::settle(&self.gate, Arc::clone(&self.models)).await.map(|()| Value::Null).map_err(broken)?
+                runner::settle(&self.gate, Arc::clone(&self.models)).await.map(|_| Value::Null).map_err(broken)?
             }
             "commit" => self.commit(scene.who.as_ref(), &input).await?,
             _ => self.perform(scene, input).await.map_err(broken)?,

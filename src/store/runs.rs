@@ -1,6 +1,7 @@
 //! Runs: agents at work, step by step. A run is rows and no stack, so one that waits costs nothing and outlives the server.
 
 pub mod archive;
+mod denials;
 pub mod events;
 mod fold;
 mod notify;

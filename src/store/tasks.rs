@@ -125,10 +125,12 @@ pub fn late(conn: &Connection, now: Time, limit: usize) -> rusqlite::Result<Vec<
     .collect()
 }
 
-/// What closed before a time and is not archived, in the order in which it closed.
+/// What closed before a time, or failed and was not touched since, and is not archived; the oldest first.
 pub fn to_archive(conn: &Connection, before: Time, limit: usize) -> rusqlite::Result<Vec<Task>> {
     conn.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM task WHERE closed_at < ? AND archived_at IS NULL ORDER BY closed_at, id LIMIT ?"
+        "SELECT {COLUMNS} FROM task WHERE archived_at IS NULL \
+         AND (closed_at < ?1 OR (closed_at IS NULL AND status = 'failed' AND updated_at < ?1)) \
+         ORDER BY coalesce(closed_at, updated_at), id LIMIT ?2"
     ))?
     .query_map(rusqlite::params![before.0, limit as i64], read)?
     .collect()

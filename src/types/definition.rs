@@ -10,6 +10,7 @@ use super::actor::Trust;
 use super::id::ActorId;
 use super::time::SECOND;
 use super::visible::{NO_NAME, is_blank, is_name};
+use super::work::MOST_STEPS;
 
 /// The most bytes of a definition.
 pub const MAX_BYTES: usize = 64 * 1024;
@@ -117,8 +118,8 @@ pub struct RunLimits {
     /// Cents in one day, in UTC, for all its runs together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub day_cents: Option<u64>,
-    /// Steps in one run: 1 to 10,000.
-    #[schemars(range(min = 1, max = 10000))]
+    /// Steps in one run: 1 to 1,000, which is the most there are without it.
+    #[schemars(range(min = 1, max = 1000))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<u32>,
     /// The time that one run may take, the waiting not counted; 30m unless given. A number and `s`, `m` or `h`, such as `20m`; at most `24h`.
@@ -206,8 +207,8 @@ impl RunLimits {
         let exact = |cents: Option<u64>| cents.is_none_or(|cents| cents < (1 << 53));
         problems.check(exact(self.run_cents), "spec.limits.run_cents: must be at most 9007199254740991");
         problems.check(exact(self.day_cents), "spec.limits.day_cents: must be at most 9007199254740991");
-        let steps = self.steps.is_none_or(|steps| (1..=10_000).contains(&steps));
-        problems.check(steps, "spec.limits.steps: must be 1 to 10000");
+        let steps = self.steps.is_none_or(|steps| (1..=MOST_STEPS).contains(&steps));
+        problems.check(steps, format!("spec.limits.steps: must be 1 to {MOST_STEPS}"));
         let wall = self.wall.as_deref().is_none_or(|wall| seconds(wall).is_some());
         problems.check(wall, "spec.limits.wall: must be a number and s, m or h, such as 20m; at most 24h");
     }

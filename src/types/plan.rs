@@ -3,7 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::id::ActorId;
 use super::visible::is_blank;
@@ -70,6 +70,17 @@ impl TryFrom<Written> for Step {
         match (given.next(), given.next()) {
             (Some(step), None) => Ok(step),
             _ => Err("a step is exactly one of say, call, ask, delegate, wait, model, fail"),
+        }
+    }
+}
+
+impl Step {
+    /// What it calls a tool with, or asks another agent.
+    pub fn input(&self) -> Option<Value> {
+        match self {
+            Step::Call(call) => Some(Value::Object(call.with.clone())),
+            Step::Delegate(part) => Some(json!({ "agent": part.agent, "text": part.text })),
+            Step::Say(_) | Step::Ask(_) | Step::Wait(_) | Step::Model(_) | Step::Fail(_) => None,
         }
     }
 }

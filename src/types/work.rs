@@ -160,7 +160,7 @@ named! {
         /// The agent gave up.
         Failed = "failed",
         TimedOut = "timed_out",
-        /// It was refused the same thing three times in a row.
+        /// It was refused the same thing three times.
         Denied = "denied",
         /// It took more steps than a run may.
         Steps = "steps",
@@ -271,7 +271,7 @@ pub const LONGEST_ACTIVE: i64 = HOUR / 2;
 pub const MOST_STEPS: u32 = 1_000;
 /// How many runs, one a part of the other, there may be.
 pub const DEEPEST: u32 = 5;
-/// After so many equal denials in a row a run ends.
+/// After so many equal denials a run ends, whatever it did between them.
 pub const MOST_DENIALS: u32 = 3;
 /// Most characters of a question, an answer, a title's goal, or what somebody asks of an agent.
 pub const LONGEST_TEXT: usize = 64 << 10;

@@ -145,7 +145,7 @@ forbid (principal == Ok::Actor::"lea", action == Ok::Action::"run.read", resourc
     );
     assert_eq!(put_into_force(&test, json!(files)).await.status, 200);
     assert_eq!(test.get(&path, &cast.lea).await.json()["title"], Value::Null);
-    assert_eq!(test.post(&path, &cast.mia, json!({ "decision": "approve" })).await.status, 404, "no lead");
+    assert_eq!(test.post(&path, &cast.mia, json!({ "decision": "approve" })).await.status, 403, "no lead");
     let decided = test.post(&path, &cast.lea, json!({ "decision": "approve" })).await;
     assert_eq!(decided.json()["status"], "used", "{}", decided.text());
     go_on(&test).await;
@@ -155,6 +155,25 @@ forbid (principal == Ok::Actor::"lea", action == Ok::Action::"run.read", resourc
 }
 
 /// Does what a server does with one run until it holds it, and no more.
+/// Whoever a run is done for agrees to nothing that it asks for; neither to more money.
+#[tokio::test]
+async fn a_lead_who_asked_for_a_run_does_not_agree_to_what_its_agent_asks_to_spend() {
+    let (test, cast) = company().await;
+    let plan = json!({ "steps": [{ "model": { "text": "so", "cost_cents": 6 } }] });
+    let wish = json!({ "agent": "bot", "text": "think", "budget_cents": 3, "plan": plan });
+    let asked = test.post("/ask", &cast.lea, wish).await;
+    let id = asked.json()["run"].as_str().unwrap_or_else(|| panic!("{}", asked.text())).to_owned();
+    go_on(&test).await;
+    let path = format!("/approvals/{}", requests(&test).await[0].1);
+    assert_eq!(test.get(&path, &test.admin).await.json()["on_behalf_of"], json!(["lea"]));
+    assert_eq!(test.post(&path, &cast.lea, json!({ "decision": "approve" })).await.status, 403);
+    let decided = test.post(&path, &test.admin, json!({ "decision": "approve" })).await;
+    assert_eq!(decided.json()["status"], "used", "{}", decided.text());
+    go_on(&test).await;
+    assert_eq!(status(&test, &id).await, "completed");
+    accounted_for(&test);
+}
+
 async fn held_by_a_server_that_dies(test: &Test, id: &str) {
     let gate = &test.company.gate;
     let ask = async |operation: &str, credential: Credential, input: Value| {
@@ -350,8 +369,10 @@ async fn what_a_run_may_spend_is_set_aside_from_the_delegation_that_it_is_asked_
     let first = begin(Some(10), &[6, 14]).await;
     assert_eq!((status(test, &first).await, stands().await), (json!("held"), [0, 10]));
     let waiting = requests(test).await;
-    let decided =
-        test.post(&format!("/approvals/{}", waiting[0].1), &given.cast.lea, json!({ "decision": "approve" })).await;
+    // It is done for lea, too, who gave the delegation: she agrees to nothing of it.
+    let path = format!("/approvals/{}", waiting[0].1);
+    assert_eq!(test.post(&path, &given.cast.lea, json!({ "decision": "approve" })).await.status, 403);
+    let decided = test.post(&path, &test.admin, json!({ "decision": "approve" })).await;
     assert_eq!(decided.json()["status"], "used", "{}", decided.text());
     assert_eq!(stands().await, [0, 20], "what it may spend more is set aside too");
     // Another one gets what is left now, and nobody can let it spend more.

@@ -252,6 +252,27 @@ async fn a_kill_switch_breaks_a_call_off_unless_that_leaves_nobody_knowing_what_
     accounted_for(&test);
 }
 
+/// A switch for a tool breaks off what may be broken off, too: the run is told, and goes on without it.
+#[tokio::test]
+async fn a_kill_switch_for_a_tool_breaks_a_call_of_it_off() {
+    let (test, cast, hands) = company("").await;
+    hands.go(&[Goes::Lost]);
+    let asked = ask(&test, &cast.mia, json!([call("echo.read", "x"), { "say": "without" }])).await;
+    let id = asked.json()["run"].as_str().unwrap().to_owned();
+    let (gate, means) = (test.company.gate.clone(), test.means());
+    let works = tokio::spawn(async move { runner::settle(&gate, means).await });
+    while hands.called().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    test.post("/kill", &test.admin, json!({ "scope": "tool:echo.read", "reason": "look" })).await;
+    timeout(Duration::from_secs(5), works).await.expect("it was not broken off").unwrap().unwrap();
+    let done = run(&test, &id).await;
+    assert_eq!((&done["status"], &done["output"], hands.called().len()), (&json!("completed"), &json!("without"), 1));
+    let reason = "it was under way, and may not be called any more";
+    assert_eq!((&done["trace"][0]["status"], &done["trace"][0]["reason"]), (&json!("failed"), &json!(reason)));
+    accounted_for(&test);
+}
+
 #[tokio::test]
 async fn policies_look_at_what_a_tool_is_given_and_people_approve_a_call_of_it() {
     let policy = r#"@id("paid-with-approval") @reason("a lead looks at what is paid")

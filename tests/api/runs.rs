@@ -68,6 +68,9 @@ async fn an_agent_works_through_its_plan_and_each_step_is_decided_and_told() {
         ["say  completed", "tool actor.read completed", "tool task.create completed", "model plan completed"]
     );
     assert_eq!(done["trace"][1]["output"]["id"], "mia");
+    let given =
+        [json!(null), json!({ "id": "mia" }), json!({ "title": "call the vendor", "owner": "mia" }), json!(null)];
+    assert_eq!(done["trace"].as_array().unwrap().iter().map(|step| step["input"].clone()).collect::<Vec<_>>(), given);
     // What the agent did, it did itself: mia was told of the task by it.
     let inbox = test.get("/inbox", &cast.mia).await.json();
     let titles: Vec<&str> = inbox.as_array().unwrap().iter().map(|item| item["title"].as_str().unwrap()).collect();
@@ -87,13 +90,12 @@ async fn a_refused_step_is_told_to_the_run_and_three_equal_ones_end_it() {
     let done = run(&test, &id).await;
     assert_eq!(done["status"], "completed");
     assert_eq!(done["trace"][0]["reason"], "policy denied tick: admins only");
-    let id = asked(&test, &cast.mia, json!([refused.clone(), refused.clone(), refused, { "say": "never" }])).await;
-    let failed = run(&test, &id).await;
-    assert_eq!(
-        failed["error"],
-        json!({ "code": "denied", "message": "it was refused the same thing 3 times in a row" })
-    );
-    assert_eq!(steps(&failed).len(), 3);
+    // Whatever it does between: models say something before they try again.
+    let [said, read] = [json!({ "say": "again" }), json!({ "call": { "tool": "me.read" } })];
+    let plan = json!([refused.clone(), said, refused.clone(), read, refused, { "say": "never" }]);
+    let failed = run(&test, &asked(&test, &cast.mia, plan).await).await;
+    assert_eq!(failed["error"], json!({ "code": "denied", "message": "it was refused the same thing 3 times" }));
+    assert_eq!(steps(&failed).len(), 5);
     // What the gate would not let be known is as if it were not there, and the run goes on.
     let id = asked(&test, &cast.mia, json!([{ "call": { "tool": "task.read", "with": { "id": "tsk_none" } } }])).await;
     assert_eq!(run(&test, &id).await["trace"][0]["reason"], "not_found: not found");

@@ -1,7 +1,7 @@
 //! Tasks through the router: who is given one, what is said of it, how it ends.
 
 use ok::gate::state::refold;
-use ok::types::time::{DAY, HOUR};
+use ok::types::time::{DAY, HOUR, SECOND};
 use serde_json::{Value, json};
 
 use super::runs::asked;
@@ -102,6 +102,63 @@ async fn what_has_ended_leaves_the_lists_after_as_long_as_the_company_says() {
     // What is out of the lists stays out, whatever the company says later.
     keep(0).await;
     assert_eq!((listed("").await, listed("?archived=true").await), (1, 2));
+    assert_eq!(refold::compare(&test.file()).unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_task_is_created_with_what_it_is_about() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let refs = json!([
+        { "collection": "url", "thing": "https://example.com/a", "note": "first" },
+        { "collection": "url", "thing": "https://example.com/b" },
+        { "collection": "url", "thing": "https://example.com/a", "note": "once" },
+    ]);
+    let made = test.post("/tasks", &cast.mia, json!({ "title": "look", "refs": refs })).await;
+    assert_eq!((made.status.as_u16(), made.header("etag")), (201, "\"3\""), "{}", made.text());
+    let made = made.json();
+    let path = format!("/tasks/{}", made["id"].as_str().unwrap());
+    assert_eq!(test.get(&path, &cast.mia).await.json(), made);
+    let about: Vec<(&Value, &Value)> =
+        made["refs"].as_array().unwrap().iter().map(|one| (&one["id"], &one["note"])).collect();
+    let [a, b] = [json!("https://example.com/a"), json!("https://example.com/b")];
+    assert_eq!(about, [(&a, &json!("once")), (&b, &json!(""))]);
+    for (wrong, problem) in [
+        (
+            json!([{ "collection": "url", "thing": "ftp://a" }]),
+            "refs[0].thing: must be an address that begins with https:// or http://",
+        ),
+        (
+            json!([{ "collection": "none", "thing": "x" }]),
+            "refs[0].thing: there is no record `x` of `none` that you may see",
+        ),
+        (json!(vec![json!({ "collection": "url", "thing": "https://a.b" }); 101]), "refs: must be at most 100"),
+    ] {
+        let refused = test.post("/tasks", &cast.mia, json!({ "title": "look", "refs": wrong })).await;
+        assert_eq!(refused.error(), format!("422 invalid {problem}"));
+    }
+    assert_eq!(refold::compare(&test.file()).unwrap(), []);
+}
+
+/// What failed and nobody touched since has ended, too; whoever takes it up again finds it in the lists.
+#[tokio::test]
+async fn a_task_that_failed_leaves_the_lists_until_somebody_takes_it_up_again() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let run = asked(&test, &cast.mia, json!([{ "fail": "no luck" }])).await;
+    let task = test.get(&format!("/runs/{run}"), &cast.mia).await.json()["task"].clone();
+    let path = format!("/tasks/{}", task.as_str().unwrap());
+    assert_eq!(test.call("PATCH", "/company", &test.admin, Some(json!({ "retention_days": 1 }))).await.status, 200);
+    let listed = async || test.get("/tasks", &cast.mia).await.json().as_array().unwrap().len();
+    test.clock.advance(DAY);
+    assert_eq!((archived(&test).await, listed().await), (json!([]), 1));
+    test.clock.advance(SECOND);
+    assert_eq!((archived(&test).await, archived(&test).await), (json!([task, run]), json!([])), "once");
+    let shown = test.get(&path, &cast.mia).await.json();
+    assert_eq!((&shown["status"], listed().await), (&json!("failed"), 0));
+    let plan = json!({ "plan": { "steps": [{ "ask": { "text": "what now?" } }] } });
+    assert_eq!(test.post(&format!("{path}/run"), &cast.mia, plan).await.status, 202);
+    assert_eq!(listed().await, 1);
     assert_eq!(refold::compare(&test.file()).unwrap(), []);
 }
 
@@ -244,9 +301,17 @@ async fn traces_show_runs_with_their_steps_since_a_time_or_a_day() {
     assert_eq!(partial("/traces").await, "");
     assert_eq!(partial("/traces?limit=1&since=2026-11-21").await, "");
     assert_eq!(runs("?limit=200").await.len(), 2);
-    for wrong in
-        ["", "now", "2026-13-01", "2026-11-31", "2026-11-20T25:00:00Z", "1700000000", "2026-11-20T09:00", "20261120"]
-    {
+    for wrong in [
+        "",
+        "now",
+        "2026-13-01",
+        "2026-11-31",
+        "2026-11-20T25:00:00Z",
+        "1700000000",
+        "2026-11-20T09:00",
+        "2026-11-20T09:00Z",
+        "20261120",
+    ] {
         let refused = test.get(&format!("/traces?since={wrong}"), &cast.mia).await;
         assert_eq!(refused.status, 422, "{wrong}: {}", refused.text());
         assert!(refused.error().starts_with("422 invalid since: must be"), "{wrong}: {}", refused.text());

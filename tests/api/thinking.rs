@@ -78,7 +78,7 @@ async fn an_agent_does_what_its_model_wants_and_the_model_is_told_what_came_of_i
                 "tool task.create completed",
                 "tool tick denied policy denied tick: admins only",
                 "tool no_such_tool failed there is no tool `no_such_tool`",
-                "tool task.create failed unknown field `titel`, expected one of `due_at`, `goal`, `owner`, `parent`, `priority`, `sla`, \
+                "tool task.create failed unknown field `titel`, expected one of `due_at`, `goal`, `owner`, `parent`, `priority`, `refs`, `sla`, \
                  `title`",
                 "model m completed",
             ]

@@ -1,7 +1,9 @@
 //! Who can do something, as far as the asker may know.
 
+use ok::policy::Bundle;
 use serde_json::{Value, json};
 
+use super::runs::asked;
 use crate::harness::Test;
 
 fn names(rows: &Value) -> Vec<&str> {
@@ -80,4 +82,57 @@ async fn a_question_that_makes_no_sense_is_refused() {
     let hidden = format!("/policy/who-can?op=token.revoke&target={}", issued["id"].as_str().unwrap());
     // What is hidden reads as what is absent.
     assert_eq!(test.get(&hidden, &cast.lea).await.status, 422);
+}
+
+/// What only a step of a run can do, its agent can and nobody else: whatever the policies say of the operation itself.
+#[tokio::test]
+async fn what_only_agents_at_work_do_is_explained_of_the_agent_of_the_run() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let run = asked(&test, &cast.mia, json!([{ "ask": { "text": "which?" } }])).await;
+    for op in ["run.ask", "model.call"] {
+        let rows = test.get(&format!("/policy/who-can?op={op}&target={run}"), &test.admin).await.json();
+        assert_eq!(names(&rows), ["bot"], "{op}");
+        for (actor, decision) in [("bot", "allow"), ("ana", "deny"), ("mia", "deny")] {
+            let question = json!({ "op": op, "target": run, "actor": actor });
+            let explained = test.post("/policy/explain", &test.admin, question).await.json();
+            assert_eq!(explained["decision"], decision, "{op} {actor}: {}", explained["reason"]);
+        }
+    }
+    let ana = json!({ "op": "run.ask", "target": run, "actor": "ana" });
+    let reason = test.post("/policy/explain", &test.admin, ana).await.json()["reason"].clone();
+    assert_eq!(reason, "only the agent of a run can, as a step of it");
+}
+
+/// What an agent may is another thing in a run: of which it is asked decides.
+#[tokio::test]
+async fn a_call_is_explained_as_a_step_of_a_run() {
+    let mut policies = Bundle::built_in();
+    let rule = r#"@id("later") @reason("not after so many steps")
+        forbid (principal is Ok::Actor, action == Ok::Action::"actor.read", resource)
+        when { context has run && context.run.steps >= 2 };"#;
+    policies.files.insert("later.cedar".into(), rule.into());
+    let test = Test::with_policies(policies).await;
+    let cast = test.cast().await;
+    let early = asked(&test, &cast.mia, json!([{ "ask": { "text": "which?" } }])).await;
+    let late =
+        asked(&test, &cast.mia, json!([{ "say": "one" }, { "say": "two" }, { "ask": { "text": "which?" } }])).await;
+    let explained = async |actor: &str, run: &Value| {
+        let question = json!({ "op": "actor.read", "target": "mia", "actor": actor, "run": run });
+        test.post("/policy/explain", &test.admin, question).await
+    };
+    for (run, decision) in [(json!(null), "allow"), (json!(early), "allow"), (json!(late), "deny")] {
+        let answer = explained("bot", &run).await.json();
+        assert_eq!(answer["decision"], decision, "{run}: {answer}");
+    }
+    assert_eq!(explained("bot", &json!(late)).await.json()["because"][0]["id"], "later");
+    for (actor, run) in [("mia", &late), ("bot", &"run_01M0000000000000000000000A".to_owned())] {
+        let refused = explained(actor, &json!(run)).await;
+        let message = format!("422 invalid run: {actor} has no run `{run}`");
+        assert_eq!(refused.error(), message);
+    }
+    let past =
+        json!({ "op": "actor.read", "target": "mia", "actor": "bot", "run": late, "at": test.event().await["seq"] });
+    let refused = test.post("/policy/explain", &test.admin, past).await;
+    assert_eq!(refused.error(), "422 invalid run: a run is asked about as it stands now: give it without `at`");
 }

@@ -137,7 +137,7 @@ fn tools_that_echo_answer_what_they_were_asked_where_they_are_wanted() {
     let plan = r#"{"steps": [{"call": {"tool": "echo.once", "with": {"text": "paid"}}}]}"#;
     std::fs::write(place.path().join("plan.json"), plan).unwrap();
     let ran = place.ana("--dev-echo-tools ask --agent clerk 'Pay' --plan plan.json");
-    assert_eq!(ran.stdout, "  1  tool echo.once: paid\n", "{}", ran.stderr);
+    assert_eq!(ran.stdout, "  1  tool echo.once {\"text\":\"paid\"}: paid\n", "{}", ran.stderr);
     let ran = place.ana("ask --agent clerk 'Pay' --plan plan.json");
     assert!(ran.stderr.contains("there is no tool `echo.once`"), "{}", ran.stderr);
 }

@@ -251,7 +251,8 @@ fn a_grant_beside_a_long_list_is_found() {
 /// Of a policy that holds in some questions, the alternative that decided none is named; one that was there before is not.
 #[test]
 fn an_alternative_that_no_question_meets_is_named() {
-    let never = "context has run && context.run.asker == principal && principal.kind == \"agent\" && context.run.steps == 7";
+    let never =
+        "context has run && context.run.asker == principal && principal.kind == \"agent\" && context.run.steps == 7";
     let policy = |condition: &str| {
         with(&format!(
             "@id(\"more\") permit (principal is Ok::Actor, action == Ok::Action::\"task.complete\", resource is Ok::Task)\nwhen {{\n  {condition}\n}};"
@@ -274,7 +275,8 @@ fn an_alternative_that_no_question_meets_is_named() {
     let third = policy(&format!("{whole} ||\n  ({never}) || resource.status == \"open\""));
     assert_eq!(told(&both, &third).0, []);
     // What stands before it lets the policy hold without it.
-    let (unmet, _) = told(&policy(whole), &policy("principal.admin || (principal.admin && resource.status == \"open\")"));
+    let (unmet, _) =
+        told(&policy(whole), &policy("principal.admin || (principal.admin && resource.status == \"open\")"));
     assert_eq!(unmet.len(), 1);
     let (unmet, _) = told(&with(""), &policy("principal.admin && !(context has run && context.run.steps == 1)"));
     assert_eq!(unmet, []);

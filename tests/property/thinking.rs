@@ -41,7 +41,8 @@ enum Meanwhile {
     Clock(i64),
     /// Its agent is stopped for a while: nothing is asked or called.
     Killed,
-    /// Another version of the policies comes into force, which says the same.
+    /// Other policies come into force, in turn: under those agents may neither create tasks nor do what happens each time, and
+    /// those as before.
     OtherPolicies,
     /// The server dies once it has recorded so many batches more.
     Dies(u32),
@@ -66,6 +67,15 @@ const WARY: &str = r#"@id("urgent-with-approval") @reason("an admin looks at it 
     when { principal.kind == "agent" && context.input has priority && context.input.priority == "urgent" }
     unless { context.approvals.contains(Ok::ApprovalKind::"admin") };"#;
 
+const ANY: &str =
+    "actors:\n  - {id: ana, role: admin}\ncases:\n  - {actor: ana, op: me.read, target: ana, expect: allow}\n";
+const STRICT: &str = r#"@id("not-now") @reason("nothing of that kind now")
+    forbid (
+        principal is Ok::Actor,
+        action in [Ok::Action::"task.create", Ok::Action::"echo.once"],
+        resource
+    ) when { principal.kind == "agent" };"#;
+
 /// A company, the model and the tools that its agents use, and its log.
 struct World {
     test: Test,
@@ -75,6 +85,9 @@ struct World {
     log: Arc<Mortal>,
     /// How often its server has died.
     deaths: usize,
+    /// Whether agents may do nothing that happens each time.
+    is_strict: bool,
+    was_strict: bool,
 }
 
 impl World {
@@ -85,25 +98,39 @@ impl World {
         let log = Arc::new(Mortal::new(dies()));
         let mut policies = Bundle::built_in();
         policies.files.insert("wary.cedar".into(), WARY.into());
+        // The tests of the default policies fail where agents may do less.
+        policies.files.retain(|path, _| !path.starts_with("tests/"));
+        policies.files.insert("tests/any.yaml".into(), ANY.into());
         let setup = Setup::of_file(MODELS, &Usual::default(), &|_| None).unwrap();
         let test = Test::with_tools_and(setup, policies, hands.clone(), log.clone()).await;
         let cast = test.cast().await;
         test.add("aide", "agent", json!({ "team": "team:ops", "owner": "lea" })).await;
-        World { test, cast, script, hands, log, deaths: 0 }
+        World { test, cast, script, hands, log, deaths: 0, is_strict: false, was_strict: false }
     }
 
     /// Lets runs go on until they wait or are over; started again where the server has died.
     async fn go_on(self) -> World {
         let means = Means { models: self.script.clone(), tools: self.hands.clone() };
         let gate = self.test.company.gate.clone();
+        let before = self.done_each_time().await;
         let died = tokio::select! {
             biased;
             () = self.script.dies.notified() => true,
-            settled = runner::settle(&gate, means) => settled.map(|()| false).unwrap(),
+            settled = runner::settle(&gate, means) => settled.map(|_| false).unwrap(),
         };
         drop(gate);
         self.log.dies_after(None);
-        if died { World { test: self.test.reopened().await, deaths: self.deaths + 1, ..self } } else { self }
+        let world =
+            if died { World { test: self.test.reopened().await, deaths: self.deaths + 1, ..self } } else { self };
+        let after = world.done_each_time().await;
+        assert!(!world.is_strict || before == after, "what the policies forbid was done: {before:?} {after:?}");
+        world
+    }
+
+    /// How often a tool was called that does something each time, and how many tasks there are.
+    async fn done_each_time(&self) -> (usize, usize) {
+        let once = self.hands.calls.lock().unwrap().iter().filter(|(tool, _)| tool == "echo.once").count();
+        (once, self.test.get("/tasks?limit=1000", &self.test.admin).await.json().as_array().unwrap().len())
     }
 
     /// Has it happen, and lets runs go on.
@@ -115,14 +142,18 @@ impl World {
             Meanwhile::Dies(batches) => world.log.dies_after(Some(batches)),
             Meanwhile::Killed => {
                 world.kill(false).await;
-                let before = world.done();
+                let before = (world.done(), world.test.last_seq().await);
                 world = world.go_on().await;
-                assert_eq!(world.done(), before, "an agent that is stopped does nothing");
+                let after = (world.done(), world.test.last_seq().await);
+                assert_eq!(after, before, "an agent that is stopped does nothing");
                 world.kill(true).await;
             }
             Meanwhile::OtherPolicies => {
                 let mut files = world.test.get("/policy/export", &world.test.admin).await.json()["files"].clone();
-                files["wary.cedar"] = format!("{WARY}\n// {}\n", world.test.last_seq().await).into();
+                world.is_strict = !world.is_strict;
+                world.was_strict = true;
+                let rest = if world.is_strict { STRICT } else { "" };
+                files["wary.cedar"] = format!("{WARY}\n// {}\n{rest}\n", world.test.last_seq().await).into();
                 let applied = put_into_force(&world.test, files).await;
                 assert_eq!(applied.status, 200, "{}", applied.text());
             }

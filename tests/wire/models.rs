@@ -104,6 +104,10 @@ async fn who_is_busy_is_asked_again_and_who_refuses_is_not() {
         let (answer, got) = ask(*kind, vec![patient]).await;
         let long = "it answered 429, and wants to be left alone for 3600 s";
         assert_eq!((answer, got.len()), (Err(Failed::Refused(long.into())), 1), "{kind}");
+        let dated = Reply::Status(429, "retry-after: Thu, 31 Dec 2099 23:59:59 GMT\r\n", "");
+        let (answer, got) = ask(*kind, vec![dated]).await;
+        let Err(Failed::Refused(why)) = answer else { panic!("{kind}: {answer:?}") };
+        assert!(why.contains("wants to be left alone for") && got.len() == 1, "{kind}: {why}");
         let wrong = Reply::Status(400, "", r#"{"error":{"message":"no such key: sk-right"}}"#);
         let (answer, got) = ask(*kind, vec![wrong]).await;
         let reason = "it answered 400: no such key: [key]";

@@ -17,14 +17,16 @@ use genai::chat::{
 use genai::resolver::{AuthData, Endpoint, ProviderConfig};
 use genai::{Error, ModelIden, ServiceTarget};
 use reqwest::StatusCode;
-use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
 use serde_json::{Map, Value};
 
 use super::Hear;
 use super::setup::Key;
+use crate::background::egress::retry_after;
 use crate::types::chat::{Answer, Message, Offered, Prompt, Wanted};
 use crate::types::models::{Model, ProviderKind};
+use crate::types::time::{Clock as _, SECOND, SystemClock};
 
 const CONNECT: Duration = Duration::from_secs(10);
 /// A text that is shorter is no key, and stands in words by chance.
@@ -297,7 +299,7 @@ impl Target<'_> {
         let said = said.map(|said| format!(": {said}")).unwrap_or_default();
         let why = self.scrubbed(&format!("it answered {}{said}", status.as_u16()));
         let later = matches!(status.as_u16(), 408 | 429) || status.is_server_error();
-        if later { Broke::Busy { why, after: error.headers().and_then(retry_after) } } else { Broke::Refused(why) }
+        if later { Broke::Busy { why, after: error.headers().and_then(patience) } } else { Broke::Refused(why) }
     }
 
     /// What may be shown: not the key, should a provider repeat it, and not too much.
@@ -317,7 +319,8 @@ fn message(body: &Value) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// Seconds; what else it may be is rare, and waited for as usual.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
+/// How long a provider wants to be left alone.
+fn patience(headers: &HeaderMap) -> Option<Duration> {
+    let seconds = retry_after(headers, SystemClock.now().0 / SECOND)?;
+    Some(Duration::from_secs(seconds.into()))
 }

@@ -93,7 +93,8 @@ fn answers(answer: &Value, into: &mut String) {
     let unmet = rows(answer, "/semantic/unmet");
     if !unmet.is_empty() {
         let place = |row: &Value| {
-            let part = row.pointer("/part").and_then(Value::as_str).map(|part| format!(", `{part}`")).unwrap_or_default();
+            let part =
+                row.pointer("/part").and_then(Value::as_str).map(|part| format!(", `{part}`")).unwrap_or_default();
             format!("`{}`{part} ({}:{})", word(row, "/policy"), word(row, "/file"), number(row, "/line"))
         };
         let all: Vec<String> = unmet.iter().map(place).collect();

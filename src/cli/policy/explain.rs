@@ -12,7 +12,6 @@ use super::super::definition::text_of;
 use super::super::exit::{Exit, Failure};
 use super::super::operation::{Operation, query};
 use super::super::{Context, client, show};
-use super::tree;
 use crate::operations::access::Evaluation;
 use crate::operations::policy::explain::{self, Question};
 use crate::operations::policy::moment::Moment;
@@ -44,8 +43,11 @@ pub struct Explain {
     /// The delegation that it would be done under [default: the one that you act under]
     #[arg(long, value_name = "DELEGATION")]
     under: Option<String>,
+    /// The run in a step of which it would be done: one of the actor's [default: the run that it is about, where only agents at work can do it]
+    #[arg(long, value_name = "RUN", conflicts_with = "at")]
+    run: Option<String>,
     /// A file with a question about your own types, as other programs ask it: JSON with subject, action, resource and context
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["op", "input", "actor", "under"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["op", "input", "actor", "under", "run"])]
     evaluation: Option<PathBuf>,
     /// As the company was then: the number of an event, or a time such as 2026-11-20T09:00:00Z
     #[arg(long, value_name = "WHEN")]
@@ -68,14 +70,15 @@ impl Run for Explain {
     const NEEDS: Needs = Needs::FileOrServer;
 
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let is_past = self.at.is_some();
+        let (is_past, tree) = (self.at.is_some(), self.tree);
         let evaluation = self.evaluation.as_deref().map(read).transpose()?;
         let (op, target, input) = (self.op, self.target, self.input.map(|input| input.0));
-        let question = Question { op, target, input, actor: self.actor, under: self.under, at: self.at, evaluation };
+        let Explain { actor, under, run, at, .. } = self;
+        let question = Question { op, target, input, actor, under, run, at, evaluation };
         let answer = query::<explain::Explain>().ask(context, &question).await?.value;
         context.show(&answer, || match answer.get("operations").and_then(Value::as_array) {
             Some(rows) => show::table(&["operation", "decision", "reason"], rows),
-            None if self.tree => show::painted(&tree::drawn(&answer, is_past, show::is_coloured())),
+            None if tree => show::painted(&super::tree::drawn(&answer, is_past, show::is_coloured())),
             None => told(&answer, is_past),
         })
     }

@@ -15,6 +15,7 @@ use crate::types::delegation::{Authority, DEEPEST, DelegationStatus, Terms};
 use crate::types::id::ActorId;
 use crate::types::operations::Operations;
 use crate::types::refusal::{Code, Refusal};
+use crate::types::target::{Fact, Target};
 use crate::types::time::Time;
 
 /// The links of a chain, what the caller was given first. Empty for whoever acts in their own right.
@@ -61,6 +62,18 @@ pub(in crate::gate) fn behalf(world: &World, caller: &Caller) -> Vec<ActorId> {
     // What a run does, it does for whoever asked for it: they do not approve it either.
     let askers = caller.run.iter().flat_map(|run| &run.askers);
     behalf.extend(askers.filter(|asker| caller.actor() != **asker).cloned());
+    behalf
+}
+
+/// All on whose behalf a caller asks for something about a target: also whoever a run is done for, where its agent asks for
+/// something about the run itself. They do not approve it.
+pub(in crate::gate) fn behalf_about(world: &World, caller: &Caller, target: &Target) -> Vec<ActorId> {
+    let mut behalf = behalf(world, caller);
+    let agent = Fact::Actor(caller.actor());
+    let own = target.thing("Run").filter(|run| caller.run.is_none() && run.fact("agent") == Some(&agent));
+    if let Some(Fact::Actors(askers)) = own.and_then(|run| run.fact("askers")) {
+        behalf.extend(askers.iter().filter(|asker| caller.actor() != **asker).cloned());
+    }
     behalf
 }
 

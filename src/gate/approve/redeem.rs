@@ -129,7 +129,7 @@ impl Draft<'_> {
         let call = entry.prepare(approval.whole_input()).map_err(|bad| Refusal::conflict(bad.to_string()))?;
         let target = call.target(&read)?;
         let resource = read.state_of(&target)?;
-        let behalf = chain::behalf(read.world(), &caller);
+        let behalf = chain::behalf_about(read.world(), &caller, &target);
         let (tenant, input) = (&read.world().instance.ulid, &approval.whole_input());
         let asked = ParkedCall { tenant, caller: &caller, behalf: &behalf, entry, input, target: &target, resource };
         if asked.digest()? != approval.digest {

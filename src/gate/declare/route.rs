@@ -184,6 +184,10 @@ impl Route {
     pub fn is_open(&self) -> bool {
         self.auth == Auth::Visitor
     }
+    /// Whether only agents at work reach it, as a step of their run.
+    pub fn is_in_run(&self) -> bool {
+        self.auth == Auth::Run
+    }
     /// The field of the answer that is shown once.
     pub const fn once(&self) -> Option<&'static str> {
         match self.answer {

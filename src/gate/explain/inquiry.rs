@@ -137,7 +137,7 @@ impl<'a> Inquiry<'a> {
     /// Who may give a kind of approval to this call, if it were asked for now.
     pub fn approvers(&self, kind: &str) -> BTreeSet<ActorId> {
         let rule = self.world.policy.approvals().rule(kind);
-        let behalf = chain::behalf(self.world, &self.caller);
+        let behalf = chain::behalf_about(self.world, &self.caller, self.target());
         approvers::approvers(self.world, &rule, (&self.caller.actor(), &behalf), self.now, self.now)
     }
 

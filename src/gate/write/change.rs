@@ -195,7 +195,7 @@ impl Writer {
             (read.state_of(target)?, now.plus_ms(read.approval_life(ruling)?))
         };
         let tenant = self.world.instance.ulid.clone();
-        let behalf = chain::behalf(&self.world, caller);
+        let behalf = chain::behalf_about(&self.world, caller, target);
         let asked = hold::ParkedCall { tenant: &tenant, caller, behalf: &behalf, entry, input, target, resource };
         let kinds = ruling.kinds();
         let broken = self.without_approval(caller, entry, call, kinds, now);

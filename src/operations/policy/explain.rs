@@ -12,7 +12,7 @@ use super::explained::{
 };
 use super::moment::Moment;
 use super::narrowed::narrowed;
-use super::question::{About, answer, caller, entry, sees_policies, target, under};
+use super::question::{About, answer, at_work, caller, entry, in_run, sees_policies, target, under};
 use crate::gate::past::moment::AsOf;
 use crate::gate::{Alteration, Entry, Inquiry, Permit, Query, Reader, Spec, Target, post};
 use crate::operations;
@@ -43,6 +43,9 @@ pub struct Question {
     pub input: Option<Value>,
     /// The delegation that it would be done under; the one that the caller acts under, or none, unless given.
     pub under: Option<String>,
+    /// The run in a step of which it would be done, as it stands now: one of the actor's. Where only agents at work can do it, the
+    /// run that it is about unless given.
+    pub run: Option<String>,
     /// A question about the company's own types, as other programs ask it, instead of all of the above but `actor`.
     pub evaluation: Option<Evaluation>,
     /// The number of an event or a time: the answer of the policies, the directory and the kept entities as they were then; now unless given.
@@ -125,8 +128,9 @@ fn explain(
         Some(_) => return Err(Refusal::conflict(format!("{actor} has left, and may do nothing")).into()),
     }
     if let Some(evaluation) = &input.evaluation {
-        if input.op.is_some() || input.target.is_some() || input.input.is_some() || input.under.is_some() {
-            return Err(Refusal::field("evaluation", "give it without op, target, input and under").into());
+        let others = [input.op.is_some(), input.target.is_some(), input.input.is_some(), input.under.is_some()];
+        if others.contains(&true) || input.run.is_some() {
+            return Err(Refusal::field("evaluation", "give it without op, target, input, under and run").into());
         }
         return Ok(Explanation::Evaluated(Box::new(evaluated(evaluation, read, (then, past))?)));
     }
@@ -135,9 +139,12 @@ fn explain(
         (_, Some(id)) => About::Id(id),
         (None, None) => About::Nothing,
     };
+    if past.is_some() && input.run.is_some() {
+        return Err(Refusal::field("run", "a run is asked about as it stands now: give it without `at`").into());
+    }
     let under = under(actor, input.under.as_deref(), read)?;
     let Some(op) = &input.op else {
-        if !matches!(about, About::Nothing) {
+        if !matches!(about, About::Nothing) || input.run.is_some() {
             return Err(Refusal::field("op", "name the operation that is about it").into());
         }
         return Ok(Explanation::All(every(actor, &under, read, then)?));
@@ -146,8 +153,13 @@ fn explain(
     if let Some(value) = &input.input {
         entry.arguments().check(value).map_err(|what| Refusal::field("input", what))?;
     }
-    let caller = Caller { under, ..caller(actor, entry, read) };
+    let about = match (about, &input.run) {
+        (About::Nothing, Some(run)) if entry.spec.route.is_in_run() => About::Id(run),
+        _ => about,
+    };
+    let caller = in_run(Caller { under, ..caller(actor, entry, read) }, input.run.as_deref(), read)?;
     let target = target(about, entry, &caller, read, then)?;
+    let caller = if past.is_some() { caller } else { at_work(caller, entry, &target, read)? };
     let inquiry = read.inquire(then, caller, entry.spec.name, &target, input.input.clone());
     let mut one = one(actor, entry, &target, &inquiry, input.input.as_ref(), read)?;
     if one.decision == Decision::Allow {
@@ -165,7 +177,7 @@ fn one(
     input: Option<&Value>,
     read: &Reader<'_>,
 ) -> Result<Explained, Stop> {
-    let (_, own, hidden) = answer(inquiry);
+    let (_, own, hidden) = answer(entry, inquiry);
     let withheld = brain::withheld(target, read);
     let explanation = inquiry.explain(&own, &withheld);
     let is_hidden = hidden.is_some();
@@ -310,7 +322,7 @@ fn row(caller: Caller, entry: &'static Entry, read: &Reader<'_>, then: &Reader<'
         Err(other) => return Err(other),
     };
     let inquiry = read.inquire(then, caller, entry.spec.name, &target, None);
-    let (decision, ruling, hidden) = answer(&inquiry);
+    let (decision, ruling, hidden) = answer(entry, &inquiry);
     let reason = hidden.unwrap_or_else(|| ruling.reason().to_owned());
     Ok(BrieflyExplained { operation: entry.spec.name, decision: decision.name(), reason })
 }

@@ -2,6 +2,7 @@
 //! be about.
 
 use std::str::FromStr as _;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -11,11 +12,11 @@ use crate::operations::actor::ACTOR;
 use crate::operations::company::COMPANY;
 use crate::policy::Ruling;
 use crate::types::actor::KillScope;
-use crate::types::caller::{Caller, Who};
+use crate::types::caller::{Caller, Channel, Who};
 use crate::types::id::{ActorId, Id};
 use crate::types::impact::Decision;
 use crate::types::near::nearest;
-use crate::types::refusal::{Refusal, Stop};
+use crate::types::refusal::{Fault, Refusal, Stop};
 
 /// The delegation that somebody's call would be made under: one that the asker may see.
 pub(super) fn under(actor: &ActorId, named: Option<&str>, read: &Reader<'_>) -> Result<Option<Id>, Stop> {
@@ -52,6 +53,26 @@ pub(super) fn entry(name: &str) -> Result<&'static Entry, Refusal> {
 pub(super) fn caller(actor: &ActorId, entry: &Entry, read: &Reader<'_>) -> Caller {
     let who = if entry.spec.route.is_open() { Who::Visitor } else { Who::Holder(actor.clone()) };
     Caller::new(who, read.caller().channel)
+}
+
+/// The same caller in a step of a run of theirs that the asker may see: of the one that is named.
+pub(super) fn in_run(caller: Caller, named: Option<&str>, read: &Reader<'_>) -> Result<Caller, Stop> {
+    let Some(id) = named else { return Ok(caller) };
+    let run = read.run(id)?.filter(|run| run.agent == caller.actor() && read.sees(&read.run_target(run)));
+    match run {
+        Some(run) => Ok(Caller { run: Some(Arc::new(run.facts())), channel: Channel::Run, ..caller }),
+        None => Err(Refusal::field("run", format!("{} has no run `{id}`", caller.actor())).into()),
+    }
+}
+
+/// The same caller in a step of the run that the call is about, where only steps of runs can make it and this run is theirs.
+pub(super) fn at_work(caller: Caller, entry: &Entry, target: &Target, read: &Reader<'_>) -> Result<Caller, Fault> {
+    let about = target.thing("Run").filter(|_| entry.spec.route.is_in_run() && caller.run.is_none());
+    let run = about.map(|about| read.run(&about.id)).transpose()?.flatten();
+    Ok(match run.filter(|run| run.agent == caller.actor()) {
+        Some(run) => Caller { run: Some(Arc::new(run.facts())), channel: Channel::Run, ..caller },
+        None => caller,
+    })
 }
 
 /// What the call would be about in the company as `then` has it; 404 where the asker may not see that now.
@@ -122,19 +143,22 @@ fn kinds(entry: &Entry) -> String {
     kinds.join(" or ")
 }
 
-/// What the gate would answer. Who may not see the target is told that there is none, whatever the policies say of the
-/// operation itself.
-pub(super) fn answer(inquiry: &Inquiry<'_>) -> (Decision, Ruling, Option<String>) {
+/// What the gate would answer. Who may not see the target is told that there is none, and who is not at work that only agents at
+/// work can, whatever the policies say of the operation itself.
+pub(super) fn answer(entry: &Entry, inquiry: &Inquiry<'_>) -> (Decision, Ruling, Option<String>) {
+    let denied = |why: &str| {
+        let ruling = Ruling::Deny { because: Vec::new(), fault: None, why: None };
+        (Decision::Deny, ruling, Some(why.to_owned()))
+    };
+    if entry.spec.route.is_in_run() && inquiry.caller().run.is_none() {
+        return denied("only the agent of a run can, as a step of it");
+    }
     let ruling = inquiry.ruling();
     let decision = ruling.decision();
     if decision == Decision::Deny || inquiry.is_seen_by_caller() {
         return (decision, ruling, None);
     }
-    (
-        Decision::Deny,
-        Ruling::Deny { because: Vec::new(), fault: None, why: None },
-        Some("its target is hidden from them: not found".into()),
-    )
+    denied("its target is hidden from them: not found")
 }
 
 /// Whether the asker may read the policies themselves: their text, and what they read.

@@ -208,7 +208,7 @@ pub(super) fn next_by(run: &Run, now: Time, read: &Reader<'_>) -> Result<Move, S
         return amiss.map_or(Ok(Move::Nothing), |why| fail(Failure::Failed, why));
     }
     if run.denials >= MOST_DENIALS {
-        return fail(Failure::Denied, format!("it was refused the same thing {MOST_DENIALS} times in a row"));
+        return fail(Failure::Denied, format!("it was refused the same thing {MOST_DENIALS} times"));
     }
     let most = most_steps(run, read)?;
     if run.steps > most {
@@ -244,7 +244,7 @@ pub(super) fn next_by(run: &Run, now: Time, read: &Reader<'_>) -> Result<Move, S
 }
 
 /// The plan of a run, if it has one; none where it was erased.
-fn plan_of(run: &Run, read: &Reader<'_>) -> Result<Option<Option<Plan>>, Stop> {
+pub(super) fn plan_of(run: &Run, read: &Reader<'_>) -> Result<Option<Option<Plan>>, Stop> {
     let kept = read.kept(&run.id, "asked")?.and_then(|mut kept| kept.remove("plan"));
     Ok(kept.and_then(|plan| serde_json::from_value(plan).ok()))
 }

@@ -6,11 +6,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::next::plan_of;
+use super::think::{is_answer, wanted};
 use crate::gate::Reader;
+use crate::gate::reader::veil;
 use crate::operations;
 use crate::store::runs::{Run, Step, duration};
+use crate::types::chat::Wanted;
 use crate::types::field::Label;
 use crate::types::id::ActorId;
+use crate::types::plan::Plan;
 use crate::types::refusal::Stop;
 use crate::types::time::Time;
 use crate::types::work::{Failure, RunStatus, StepKind, StepStatus, Wait};
@@ -87,6 +92,9 @@ pub struct ShownStep {
     /// What it was about.
     #[schemars(extend("x-names" = "reference"))]
     pub target: String,
+    /// What a tool was called with, or another agent asked; none where it is erased.
+    #[schemars(extend("x-names" = "json"))]
+    pub input: Option<Value>,
     /// What it waits for, or waited for.
     pub waiting: Option<Wait>,
     /// What it asks of somebody; none where it is erased.
@@ -143,25 +151,29 @@ pub(super) fn whole(run: Run, since: u32, read: &Reader<'_>) -> Result<WholeRun,
         Ok(read.kept(&run.id, part)?.and_then(|kept| Some(kept.get(field)?.as_str()?.to_owned())))
     };
     let (input, output) = (text("asked", "text")?, text("output", "text")?);
-    let trace = read.steps_after(&run.id, since)?.into_iter().map(|step| shown_step(&run.id, step, read));
-    let trace = trace.collect::<Result<Vec<_>, _>>()?;
+    let mut inputs = Inputs::of(&run, read)?;
+    let steps = read.steps_after(&run.id, since)?.into_iter();
+    let trace = steps.map(|step| shown_step(&run.id, inputs.of_step(&step)?, step, read));
+    let trace = trace.collect::<Result<Vec<_>, Stop>>()?;
     let asks = trace.iter().find(|step| step.question.is_some() && step.status == StepStatus::Waiting);
     let question = asks.and_then(|step| step.question.clone());
     Ok(WholeRun { input, output, question, trace, run: shown(run, read) })
 }
 
-fn shown_step(run: &str, step: Step, read: &Reader<'_>) -> Result<ShownStep, Stop> {
+fn shown_step(run: &str, mut input: Option<Value>, step: Step, read: &Reader<'_>) -> Result<ShownStep, Stop> {
     let output = read.kept(run, &step.number.to_string())?;
     let mut output = output.map(|mut kept| kept.remove("output").unwrap_or(Value::Object(kept)));
-    // What the agent was answered, as this reader would have been.
+    // What the agent asked and was answered, as this reader would have been.
     if let Some(entry) = operations::ALL.iter().find(|entry| entry.spec.name == step.name) {
         output.iter_mut().for_each(|answer| entry.veil(answer, read));
+        input.iter_mut().for_each(|input| veil::of_input(entry).apply(input, read));
     }
     let question = match step.kind {
         StepKind::Question | StepKind::Tool => read.kept(run, &format!("{}/question", step.number))?,
         _ => None,
     };
     Ok(ShownStep {
+        input,
         output,
         question: question.and_then(|kept| Some(kept.get("text")?.as_str()?.to_owned())),
         seq: step.number,
@@ -176,4 +188,46 @@ fn shown_step(run: &str, step: Step, read: &Reader<'_>) -> Result<ShownStep, Sto
         started_at: step.started_at,
         duration_ms: step.ended_at.map(|at| at.0.saturating_sub(step.started_at.0)),
     })
+}
+
+/// What the steps of a run call their tools with: it stands in the plan, or in what the model answered before.
+struct Inputs<'a> {
+    run: &'a Run,
+    read: &'a Reader<'a>,
+    plan: Option<Plan>,
+    /// The calls of the answer that was looked at last, and its step.
+    answer: Option<(u32, Vec<Wanted>)>,
+}
+
+impl<'a> Inputs<'a> {
+    fn of(run: &'a Run, read: &'a Reader<'a>) -> Result<Inputs<'a>, Stop> {
+        Ok(Inputs { run, read, plan: plan_of(run, read)?.flatten(), answer: None })
+    }
+
+    fn of_step(&mut self, step: &Step) -> Result<Option<Value>, Stop> {
+        if !matches!(step.kind, StepKind::Tool | StepKind::Delegate) {
+            return Ok(None);
+        }
+        match self.plan.as_ref() {
+            Some(plan) => Ok(step.number.checked_sub(1).and_then(|at| plan.steps.get(at as usize)?.input())),
+            None => self.wanted(step.number),
+        }
+    }
+
+    /// What a model wanted at a step: its answer stands before it, with nothing but its other calls between.
+    fn wanted(&mut self, number: u32) -> Result<Option<Value>, Stop> {
+        if call(&self.answer, number).is_none() {
+            let before = (1..number).rev().map(|at| self.read.step(&self.run.id, at));
+            let answer = before.filter_map(Result::transpose).find(|step| step.as_ref().map_or(true, is_answer));
+            let Some(answer) = answer.transpose()? else { return Ok(None) };
+            self.answer = wanted(self.run, answer.number, self.read)?.map(|calls| (answer.number, calls));
+        }
+        Ok(call(&self.answer, number).map(|call| call.arguments.clone()))
+    }
+}
+
+/// The call that an answer wants at a step.
+fn call(answer: &Option<(u32, Vec<Wanted>)>, number: u32) -> Option<&Wanted> {
+    let (answer, calls) = answer.as_ref()?;
+    calls.get(number.checked_sub(*answer)?.checked_sub(1)? as usize)
 }

@@ -114,7 +114,8 @@ impl Query for List {
 
 fn time_or_day(text: &str) -> Option<Time> {
     let day = || if text.len() == DAY.len() { format!("{text}T00:00:00Z").parse().ok() } else { None };
-    text.parse().ok().or_else(day)
+    let is_whole = text.get(16..17) == Some(":");
+    text.parse().ok().filter(|_| is_whole).or_else(day)
 }
 
 fn trace(run: Run, read: &Reader<'_>) -> Result<Trace, Stop> {

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::refer::{Reference, distinct, problems as refs_problems, refer};
 use super::shown::{WholeTask, whole};
 use super::{find, owner};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
@@ -11,7 +12,7 @@ use crate::operations::actor::ACTOR;
 use crate::operations::company::{COMPANY, Settings};
 use crate::store::content::events::ContentKept;
 use crate::store::tasks::Task;
-use crate::store::tasks::events::TaskCreated;
+use crate::store::tasks::events::{TaskCreated, TaskRefAdded};
 use crate::store::tasks::is_of_ask;
 use crate::types::id::{ActorId, Id, Kind};
 use crate::types::refusal::{Refusal, Stop};
@@ -51,6 +52,11 @@ pub struct NewTask {
     /// The task that it is a part of.
     #[arg(long, value_name = "TASK")]
     pub parent: Option<String>,
+    /// What it is about; at most 100 things.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 100))]
+    #[arg(skip)]
+    pub refs: Vec<Reference>,
     /// Within how many of the company's hours of work it is to be seen to.
     #[command(flatten)]
     pub sla: Option<Sla>,
@@ -70,7 +76,7 @@ impl Change for Create {
         scope: Reach::Full,
         route: post("/tasks").created(),
         about: &[&COMPANY, &ACTOR],
-        events: &[TaskCreated::KIND, ContentKept::KIND],
+        events: &[TaskCreated::KIND, ContentKept::KIND, TaskRefAdded::KIND],
     };
     const SAYS: &'static str = "creates the task «{title}»[ for {owner}]";
     type Input = NewTask;
@@ -82,7 +88,7 @@ impl Change for Create {
     }
 
     fn run(permit: Permit<Self>, input: NewTask, draft: &mut Draft<'_>) -> Result<WholeTask, Stop> {
-        let NewTask { title, goal, owner: wanted, priority, due_at, parent, sla } = input;
+        let NewTask { title, goal, owner: wanted, priority, due_at, parent, refs, sla } = input;
         let mut problems = Vec::new();
         if is_blank(&title) || title.chars().count() > LONGEST_TITLE || title.chars().any(char::is_control) {
             problems.push(format!("title: must have 1 to {LONGEST_TITLE} characters, in one line"));
@@ -103,13 +109,14 @@ impl Change for Create {
         if sla.is_some_and(|sla| sla.respond_h.is_none() && sla.resolve_h.is_none()) {
             problems.push("sla: must have respond_h, resolve_h or both; leave it out for none".into());
         }
+        problems.extend(refs_problems(&refs, draft.read())?);
         if !problems.is_empty() {
             return Err(Refusal::invalid(problems).into());
         }
         wanted.iter().try_for_each(|id| owner("owner", id, draft.read()))?;
         let parent = parent.map(|id| above(&id, draft.read())).transpose()?;
         let deadlines = sla.map(|sla| deadlines(sla, draft.read())).transpose()?;
-        let (id, creator) = (draft.new_id(Kind::Task), permit.actor());
+        let (id, creator, refs) = (draft.new_id(Kind::Task), permit.actor(), distinct(refs));
         let task = Task {
             id: id.to_string(),
             title: title.clone(),
@@ -121,7 +128,7 @@ impl Change for Create {
             parent: parent.as_ref().map(Id::to_string),
             deadlines,
             stalled: false,
-            version: 1,
+            version: 1 + refs.len() as i64,
             created_at: permit.now(),
             updated_at: permit.now(),
             closed_at: None,
@@ -142,7 +149,9 @@ impl Change for Create {
             let kept = Map::from_iter([("goal".to_owned(), Value::from(goal))]);
             draft.record(ContentKept { id, part: "goal".into(), kept })?;
         }
-        Ok(WholeTask { goal: told, ..whole(task, draft.read())? })
+        refs.iter().try_for_each(|one| refer(&task, one.clone(), draft))?;
+        let refs = refs.into_iter().map(|one| one.shown(permit.actor(), permit.now())).collect();
+        Ok(WholeTask { goal: told, refs, ..whole(task, draft.read())? })
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a task is about.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,19 +10,18 @@ use super::{TASK, find, open};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::store::tasks::Task;
 use crate::store::tasks::events::TaskRefAdded;
-use crate::types::id::Id;
+use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
+use crate::types::time::Time;
 use crate::types::visible::is_blank;
 
 /// The most things that a task is about.
 const MOST: usize = 100;
 
-#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
-pub struct NewRef {
-    /// The task.
-    #[arg(value_name = "TASK")]
-    pub id: String,
+/// Something that a task is about.
+#[derive(Clone, Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct Reference {
     /// The collection of the record, or `url`; 1 to 100 characters.
     #[schemars(length(min = 1, max = 100))]
     pub collection: String,
@@ -32,6 +33,16 @@ pub struct NewRef {
     #[serde(default)]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub note: String,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+pub struct NewRef {
+    /// The task.
+    #[arg(value_name = "TASK")]
+    pub id: String,
+    #[serde(flatten)]
+    #[command(flatten)]
+    pub to: Reference,
     /// The version of the task that the change was made from; another one by now is a conflict.
     #[arg(skip)]
     pub version: Option<i64>,
@@ -59,48 +70,84 @@ impl Change for Update {
 
     fn run(permit: Permit<Self>, input: NewRef, draft: &mut Draft<'_>) -> Result<WholeTask, Stop> {
         let task = open(&input.id, input.version, draft.read())?;
-        let long = |text: &str, most: usize| is_blank(text) || text.chars().count() > most;
-        let mut problems = Vec::new();
-        problems.extend(long(&input.collection, 100).then(|| "collection: must have 1 to 100 characters".to_owned()));
-        problems.extend(long(&input.thing, 2048).then(|| "thing: must have 1 to 2048 characters".to_owned()));
-        let is_address = ["https://", "http://"].iter().any(|scheme| input.thing.starts_with(scheme));
-        let is_odd = input.collection == "url" && !is_address;
-        problems.extend(is_odd.then(|| "thing: must be an address that begins with https:// or http://".to_owned()));
-        problems
-            .extend((input.note.chars().count() > 500).then(|| "note: must have at most 500 characters".to_owned()));
-        if problems.is_empty() && !is_there(&input, draft.read())? {
-            let NewRef { collection, thing, .. } = &input;
-            problems.push(format!("thing: there is no record `{thing}` of `{collection}` that you may see"));
-        }
+        let problems = input.to.problems("", draft.read())?;
         if !problems.is_empty() {
             return Err(Refusal::invalid(problems).into());
         }
-        let NewRef { collection, thing, note, .. } = input;
+        let to = input.to;
         let refs = draft.read().task_refs(&task.id)?;
-        let known = refs.iter().any(|one| one.place == collection && one.thing == thing);
+        let known = refs.iter().any(|one| one.place == to.collection && one.thing == to.thing);
         if !known && refs.len() >= MOST {
             return Err(Refusal::conflict(format!("{} is about {MOST} things already", task.id)).into());
         }
-        let (id, owner, creator) = (Id::stored(&task.id), task.owner.clone(), task.creator.clone());
-        let (place, named) = (collection.clone(), thing.clone());
-        draft.record(TaskRefAdded { id, owner, creator, place, thing: named, note: note.clone() })?;
-        let (by, at) = (permit.actor(), permit.now());
+        refer(&task, to.clone(), draft)?;
+        let at = permit.now();
         let mut shown = whole(Task { version: task.version + 1, updated_at: at, ..task }, draft.read())?;
-        shown.refs.retain(|one| one.collection != collection || one.id != thing);
-        shown.refs.push(ShownRef { collection, id: thing, note, by, at });
+        shown.refs.retain(|one| one.collection != to.collection || one.id != to.thing);
+        shown.refs.push(to.shown(permit.actor(), at));
         Ok(shown)
     }
 }
 
-/// Whether a reference leads to something, as far as the caller may know.
-fn is_there(input: &NewRef, read: &Reader<'_>) -> Result<bool, Stop> {
-    if input.collection == "url" {
-        return Ok(true);
+impl Reference {
+    /// What cannot be in it; `place` stands before the names of its fields.
+    fn problems(&self, place: &str, read: &Reader<'_>) -> Result<Vec<String>, Stop> {
+        let long = |text: &str, most: usize| is_blank(text) || text.chars().count() > most;
+        let is_address = ["https://", "http://"].iter().any(|scheme| self.thing.starts_with(scheme));
+        let checked = [
+            (long(&self.collection, 100), "collection: must have 1 to 100 characters"),
+            (long(&self.thing, 2048), "thing: must have 1 to 2048 characters"),
+            (self.collection == "url" && !is_address, "thing: must be an address that begins with https:// or http://"),
+            (self.note.chars().count() > 500, "note: must have at most 500 characters"),
+        ];
+        let wrong = checked.into_iter().filter(|(is_wrong, _)| *is_wrong);
+        let mut problems: Vec<String> = wrong.map(|(_, problem)| format!("{place}{problem}")).collect();
+        if problems.is_empty() && !self.is_there(read)? {
+            let Reference { collection, thing, .. } = self;
+            problems.push(format!("{place}thing: there is no record `{thing}` of `{collection}` that you may see"));
+        }
+        Ok(problems)
     }
-    let Some(of) = read.collection(&input.collection) else { return Ok(false) };
-    if of.spec.source.is_some() {
-        return Ok(read.sees(&read.collection_target(of.name())));
+
+    /// Whether it leads to something, as far as the caller may know.
+    fn is_there(&self, read: &Reader<'_>) -> Result<bool, Stop> {
+        if self.collection == "url" {
+            return Ok(true);
+        }
+        let Some(of) = read.collection(&self.collection) else { return Ok(false) };
+        if of.spec.source.is_some() {
+            return Ok(read.sees(&read.collection_target(of.name())));
+        }
+        let record = read.record(&of, &self.thing)?;
+        Ok(record.is_some_and(|record| read.sees(&read.record_target(&of, &record))))
     }
-    let record = read.record(&of, &input.thing)?;
-    Ok(record.is_some_and(|record| read.sees(&read.record_target(&of, &record))))
+}
+
+/// What cannot be in the references of a new task.
+pub(super) fn problems(refs: &[Reference], read: &Reader<'_>) -> Result<Vec<String>, Stop> {
+    if refs.len() > MOST {
+        return Ok(vec![format!("refs: must be at most {MOST}")]);
+    }
+    let each = refs.iter().enumerate().map(|(at, one)| one.problems(&format!("refs[{at}]."), read));
+    Ok(each.collect::<Result<Vec<_>, _>>()?.concat())
+}
+
+/// Each thing once, with the last note.
+pub(super) fn distinct(refs: Vec<Reference>) -> Vec<Reference> {
+    let each: BTreeMap<(String, String), Reference> =
+        refs.into_iter().map(|one| ((one.collection.clone(), one.thing.clone()), one)).collect();
+    each.into_values().collect()
+}
+
+/// Records what a task is about.
+pub(super) fn refer(task: &Task, to: Reference, draft: &mut Draft<'_>) -> Result<(), Stop> {
+    let (id, owner, creator) = (Id::stored(&task.id), task.owner.clone(), task.creator.clone());
+    let Reference { collection: place, thing, note } = to;
+    Ok(draft.record(TaskRefAdded { id, owner, creator, place, thing, note })?)
+}
+
+impl Reference {
+    pub(super) fn shown(self, by: ActorId, at: Time) -> ShownRef {
+        ShownRef { collection: self.collection, id: self.thing, note: self.note, by, at }
+    }
 }

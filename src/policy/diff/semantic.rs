@@ -123,7 +123,9 @@ impl Semantic {
             more => {
                 let parts = if more.iter().any(|one| one.part.is_some()) { ", or parts of them," } else { "" };
                 let many = more.len();
-                format!("; {many} of the policies that differ{parts} hold in none of them: what they change was not seen")
+                format!(
+                    "; {many} of the policies that differ{parts} hold in none of them: what they change was not seen"
+                )
             }
         };
         format!("{found} found in {} questions{cut}{unmet}", grouped(self.questions as u64))

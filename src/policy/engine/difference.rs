@@ -60,7 +60,14 @@ fn missing(from: &Snapshot, other: &Snapshot) -> Vec<Rule> {
 
 /// The alternatives of a policy that no other version of it has just so.
 fn fresh(rule: &Rule, versions: &[&Rule]) -> Vec<Branch> {
-    let scope = |rule: &Rule| (rule.policy.effect(), rule.policy.principal_constraint().clone(), rule.policy.action_constraint().clone(), rule.policy.resource_constraint().clone());
+    let scope = |rule: &Rule| {
+        (
+            rule.policy.effect(),
+            rule.policy.principal_constraint().clone(),
+            rule.policy.action_constraint().clone(),
+            rule.policy.resource_constraint().clone(),
+        )
+    };
     let alike = versions.iter().filter(|other| other.meta.text != rule.meta.text && scope(other) == scope(rule));
     let theirs: Vec<Branch> = alike.flat_map(|other| branches(other)).collect();
     let is_known = |branch: &Branch| theirs.iter().any(|other| other.condition.eq_shape(&branch.condition));
@@ -89,7 +96,8 @@ impl Difference {
 
     fn meets(&self, question: &Question<'_>) -> bool {
         let Ok(met) = self.rules.met(question) else { return true };
-        let rules = met.iter().filter_map(|at| Some((self.rules.rules.get(*at as usize)?, self.met.get(*at as usize)?)));
+        let rules =
+            met.iter().filter_map(|at| Some((self.rules.rules.get(*at as usize)?, self.met.get(*at as usize)?)));
         let mut open = Vec::new();
         for (rule, met) in rules {
             met.whole.store(true, Ordering::Relaxed);
@@ -125,7 +133,9 @@ impl Difference {
             met.branches.iter().filter(|(_, met)| is_unmet(met)).map(|(branch, _)| Some(branch.told(rule))).collect()
         };
         let rules = self.rules.rules.iter().zip(&self.met);
-        rules.flat_map(|(rule, met)| of((rule, met)).into_iter().map(|branch| Unmet { policy: &rule.meta, branch })).collect()
+        rules
+            .flat_map(|(rule, met)| of((rule, met)).into_iter().map(|branch| Unmet { policy: &rule.meta, branch }))
+            .collect()
     }
 
     /// A snapshot with the schema in which they are asked.

@@ -71,8 +71,7 @@ impl Snapshot {
     /// taken with each permit, too.
     pub fn goals_unlike(&self, other: &Snapshot, action: &str) -> Vec<Goal> {
         let permits: Vec<Vec<Wish<'_>>> = self.permits(action).flat_map(|rule| ways(&rule.condition, true)).collect();
-        let all: Vec<Vec<Vec<Wish<'_>>>> =
-            self.unlike(other, action).map(|rule| ways_of(rule, &permits)).collect();
+        let all: Vec<Vec<Vec<Wish<'_>>>> = self.unlike(other, action).map(|rule| ways_of(rule, &permits)).collect();
         // One of each policy after the other: none is kept out by another that can hold in many ways.
         let longest = all.iter().map(Vec::len).max().unwrap_or_default();
         let places = (0..TURNS).flat_map(|turn| (0..longest).map(move |at| (turn, at)));

@@ -9,7 +9,7 @@ use super::events::{
     RunAnswered, RunBudgetRaised, RunFailed, RunHeld, RunResumed, RunStarted, RunWaiting, StepCompleted, StepDecided,
     StepDenied, StepDispatched, StepFailed, StepUnknown,
 };
-use super::{Run, Step, begun, get, open_parts, step, waits as waits_of, waits_for};
+use super::{Run, Step, begun, denials, get, open_parts, step, waits as waits_of, waits_for};
 use crate::store::done::{self, MODEL_CALL, PLANNED};
 use crate::store::event::Moment;
 use crate::store::memory::Touched;
@@ -103,15 +103,15 @@ impl<'a> Taken<'a> {
     }
 
     /// The step is over: when those before it are, the run goes on from the next one.
-    fn settle(&self, moment: &Moment<'_>, denied: Option<&str>) -> rusqlite::Result<Touched> {
+    fn settle(&self, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
         self.write(moment)?;
         let called = matches!(self.kind, StepKind::Tool | StepKind::Question | StepKind::Delegate);
         let sql = "UPDATE run SET calls = calls + ?2, cost_cents = cost_cents + ?3, tokens_in = tokens_in + ?4, \
-                   tokens_out = tokens_out + ?5, \
-                   denials = CASE WHEN denials >= ?7 THEN denials WHEN ?6 IS NULL THEN 0 \
-                   WHEN denied IS ?6 THEN denials + 1 ELSE 1 END, denied = ?6 WHERE id = ?1 AND ended_at IS NULL";
+                   tokens_out = tokens_out + ?5, denials = max(denials, ?6) WHERE id = ?1 AND ended_at IS NULL";
         let (tokens_in, tokens_out) = self.tokens;
-        let row = params![self.run.as_str(), called, self.cost_cents, tokens_in, tokens_out, denied, MOST_DENIALS];
+        let what = (self.name, self.target, self.reason);
+        let denials = denials::equal(moment.conn, (self.run, self.status), what)?;
+        let row = params![self.run.as_str(), called, self.cost_cents, tokens_in, tokens_out, denials];
         moment.conn.prepare_cached(sql)?.execute(row)?;
         stand(moment, self.run)
     }
@@ -216,7 +216,7 @@ pub(super) fn unknown_step(event: &StepUnknown, moment: &Moment<'_>) -> rusqlite
     let taken = Taken::new(id, *step, *kind, name, target, StepStatus::Unknown)
         .taking(*tokens_in, *tokens_out, *cost_cents)
         .because(reason);
-    taken.settle(moment, None)
+    taken.settle(moment)
 }
 
 pub(super) fn completed_step(event: &StepCompleted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
@@ -228,7 +228,7 @@ pub(super) fn completed_step(event: &StepCompleted, moment: &Moment<'_>) -> rusq
     }
     let taken =
         Taken::new(id, *step, *kind, name, target, StepStatus::Completed).taking(*tokens_in, *tokens_out, *cost_cents);
-    taken.settle(moment, None)
+    taken.settle(moment)
 }
 
 /// A run that has read what has these labels bears them from then on.
@@ -242,28 +242,28 @@ fn mark(moment: &Moment<'_>, run: &str, labels: &BTreeSet<Label>) -> rusqlite::R
 pub(super) fn denied_step(event: &StepDenied, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let StepDenied { id, step, kind, name, target, reason, .. } = event;
     let taken = Taken::new(id, *step, *kind, name, target, StepStatus::Denied).because(reason);
-    taken.settle(moment, Some(&format!("{name} {target}: {reason}")))
+    taken.settle(moment)
 }
 
 pub(super) fn failed_step(event: &StepFailed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let StepFailed { id, step, kind, name, reason, .. } = event;
     let taken = Taken::new(id, *step, *kind, name, "", StepStatus::Failed).because(reason);
-    taken.settle(moment, None)
+    taken.settle(moment)
 }
 
 pub(super) fn answered(event: &RunAnswered, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let RunAnswered { id, step: number, by, happened, .. } = event;
     let Some(happened) = happened else {
         let by = by.as_str();
-        return Taken::new(id, *number, StepKind::Question, by, by, StepStatus::Completed).settle(moment, None);
+        return Taken::new(id, *number, StepKind::Question, by, by, StepStatus::Completed).settle(moment);
     };
     let Some(step) = step(moment.conn, id.as_str(), *number)? else { return Ok(Touched::Nothing) };
     let taken = |status| Taken::new(id, *number, StepKind::Tool, &step.name, &step.target, status);
     match happened {
-        Happened::Yes => taken(StepStatus::Completed).settle(moment, None),
+        Happened::Yes => taken(StepStatus::Completed).settle(moment),
         Happened::No => {
             let reason = format!("{by} says that it did not happen");
-            taken(StepStatus::Failed).because(&reason).settle(moment, None)
+            taken(StepStatus::Failed).because(&reason).settle(moment)
         }
         Happened::Retry => taken_anew(moment, (id, *number)),
     }
@@ -396,5 +396,5 @@ fn part_ended(
         tokens: (whole(tokens_in), whole(tokens_out)),
         cost_cents: whole(cost_cents),
     };
-    taken.settle(moment, None)
+    taken.settle(moment)
 }

@@ -427,7 +427,7 @@ CREATE TABLE run (
   tokens_in    INTEGER NOT NULL,
   tokens_out   INTEGER NOT NULL,
   denied       TEXT,               -- what was denied last
-  denials      INTEGER NOT NULL,   -- how often in a row
+  denials      INTEGER NOT NULL,   -- how often it was refused the same thing, at the most
   failure      TEXT,
   error        TEXT,
   created_at   INTEGER NOT NULL,

@@ -101,7 +101,7 @@ fn created(event: &TaskCreated, moment: &Moment<'_>) -> rusqlite::Result<Touched
 
 fn assigned(event: &TaskAssigned, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let sql = "UPDATE task SET owner = ?, status = iif(status = 'open', 'assigned', status), stalled = 0, \
-               version = version + 1, updated_at = ? WHERE id = ?";
+               archived_at = iif(closed_at IS NULL, NULL, archived_at), version = version + 1, updated_at = ? WHERE id = ?";
     moment.conn.prepare_cached(sql)?.execute(params![event.owner.as_str(), moment.at.0, event.id.as_str()])?;
     Ok(Touched::Nothing)
 }
@@ -144,10 +144,10 @@ fn notify_of_stall(event: &TaskStalled, moment: &Moment<'_>) -> rusqlite::Result
     whom.into_iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Alert, event.id.as_str(), &told))
 }
 
-/// How a task stands from now on. What is closed stays so.
+/// How a task stands from now on, in the lists again if it was archived as failed. What is closed stays so.
 pub(in crate::store) fn became(moment: &Moment<'_>, id: &str, status: TaskStatus) -> rusqlite::Result<Touched> {
     let closed = status.is_closed().then_some(moment.at.0);
-    let sql = "UPDATE task SET status = ?, closed_at = ?, version = version + 1, updated_at = ? \
+    let sql = "UPDATE task SET status = ?, closed_at = ?, archived_at = NULL, version = version + 1, updated_at = ? \
                WHERE id = ? AND closed_at IS NULL AND status <> ?1";
     moment.conn.prepare_cached(sql)?.execute(params![status.name(), closed, moment.at.0, id])?;
     Ok(Touched::Nothing)

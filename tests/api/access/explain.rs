@@ -51,5 +51,5 @@ async fn whoever_may_not_ask_is_told_nothing_and_what_is_wrong_is_named() {
     );
     let both = json!({ "op": "tick", "evaluation": asked });
     let both = test.post("/policy/explain", &test.admin, both).await.error();
-    assert_eq!(both, "422 invalid evaluation: give it without op, target, input and under");
+    assert_eq!(both, "422 invalid evaluation: give it without op, target, input, under and run");
 }

@@ -26,10 +26,10 @@ impl Over {
 }
 
 /// What stands at the end. A run of a plan asks no model.
-pub async fn hold(World { test, script, hands, deaths, .. }: &World, run: &Value, is_planned: bool) {
+pub async fn hold(World { test, script, hands, deaths, was_strict, .. }: &World, run: &Value, is_planned: bool) {
     called_as_recorded(test, run, hands).await;
     spent_as_set_aside(test, run).await;
-    effects_once(test, run).await;
+    effects_once(test, run, *was_strict).await;
     if !is_planned {
         asked_once(run, script, *deaths);
     }
@@ -117,7 +117,7 @@ fn asked_once(run: &Value, script: &Script, deaths: usize) {
 }
 
 /// Each call of an operation was made once, and each part that another agent did makes one too.
-async fn effects_once(test: &Test, run: &Value) {
+async fn effects_once(test: &Test, run: &Value, was_strict: bool) {
     let mut made: Vec<String> = test
         .get("/tasks?limit=1000", &test.admin)
         .await
@@ -130,9 +130,10 @@ async fn effects_once(test: &Test, run: &Value) {
         .collect();
     let completed =
         |name: &str| steps(run).iter().filter(|step| step["name"] == name && step["status"] == "completed").count();
-    // Each part makes one too.
-    let done = completed("task.create") + completed("aide");
-    assert_eq!(made.len(), done, "a call was made twice, or not as told: {made:?}");
+    // Each part makes one too, unless it was refused.
+    let (own, parts) = (completed("task.create"), completed("aide"));
+    let least = if was_strict { own } else { own + parts };
+    assert!((least..=own + parts).contains(&made.len()), "a call was made twice, or not as told: {made:?}");
     made.retain(|title| !title.ends_with('x'));
     made.sort();
     assert!(made.windows(2).all(|two| two[0] != two[1]), "a call was made twice: {made:?}");

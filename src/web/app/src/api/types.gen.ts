@@ -2926,6 +2926,9 @@ export type NewRecords = {
     }>;
 };
 
+/**
+ * Something that a task is about.
+ */
 export type NewRef = {
     /**
      * The task.
@@ -3131,6 +3134,10 @@ export type NewTask = {
      * The task that it is a part of.
      */
     parent?: string | null;
+    /**
+     * What it is about; at most 100 things.
+     */
+    refs?: Array<Reference>;
     /**
      * Within how many of the company's hours of work it is to be seen to.
      */
@@ -3827,6 +3834,11 @@ export type QuestionInput = {
      */
     under?: string | null;
     /**
+     * The run in a step of which it would be done, as it stands now: one of the actor's. Where only agents at work can do it, the
+     * run that it is about unless given.
+     */
+    run?: string | null;
+    /**
      * A question about the company's own types, as other programs ask it, instead of all of the above but `actor`.
      */
     evaluation?: Evaluation | null;
@@ -3909,6 +3921,25 @@ export type Recollection = {
  * Which decisions for other programs are recorded. What is recorded is durable before it is answered.
  */
 export type Recording = 'none' | 'all' | 'refusals';
+
+/**
+ * Something that a task is about.
+ */
+export type Reference = {
+    /**
+     * The collection of the record, or `url`; 1 to 100 characters.
+     */
+    collection: string;
+    /**
+     * The record, which the caller may see, or the address; 1 to 2048 characters. Whether a record that is kept in another
+     * system is there is not asked.
+     */
+    thing: string;
+    /**
+     * Why it matters; at most 500 characters.
+     */
+    note?: string;
+};
 
 /**
  * Who rejected a change, or took their own back.
@@ -4140,7 +4171,7 @@ export type RunLimits = {
      */
     day_cents?: number | null;
     /**
-     * Steps in one run: 1 to 10,000.
+     * Steps in one run: 1 to 1,000, which is the most there are without it.
      */
     steps?: number | null;
     /**
@@ -4297,8 +4328,8 @@ export type Semantic = {
      */
     cut: Array<string>;
     /**
-     * Policies that differ, and hold in no question that was compared: what they change was not seen. A test case in which
-     * one holds is always compared.
+     * Policies that differ, or alternatives in them, that hold in no question that was compared: what they change was not
+     * seen. A test case in which one holds is always compared.
      */
     unmet: Array<Unmet>;
     /**
@@ -5181,6 +5212,10 @@ export type ShownStep = {
      */
     target: string;
     /**
+     * What a tool was called with, or another agent asked; none where it is erased.
+     */
+    input: unknown;
+    /**
      * What it waits for, or waited for.
      */
     waiting: Wait | null;
@@ -5721,12 +5756,16 @@ export type Traces = Array<Trace>;
 export type Trust = 'observe' | 'assist' | 'standard' | 'trusted' | 'autonomous';
 
 /**
- * A policy that differs, and that no question met.
+ * A policy that differs, and that no question met; or an alternative of one, that none met.
  */
 export type Unmet = {
     policy: string;
     file: string;
     line: number;
+    /**
+     * The alternative, where others of the same policy were met.
+     */
+    part?: string | null;
 };
 
 /**
@@ -15128,6 +15167,11 @@ export type PolicyExplainData = {
          */
         under?: string | null;
         /**
+         * The run in a step of which it would be done, as it stands now: one of the actor's. Where only agents at work can do it, the
+         * run that it is about unless given.
+         */
+        run?: string | null;
+        /**
          * A question about the company's own types, as other programs ask it, instead of all of the above but `actor`.
          */
         evaluation?: Evaluation | null;
@@ -17016,6 +17060,10 @@ export type TaskCreateData = {
          */
         parent?: string | null;
         /**
+         * What it is about; at most 100 things.
+         */
+        refs?: Array<Reference>;
+        /**
          * Within how many of the company's hours of work it is to be seen to.
          */
         sla?: Sla | null;
@@ -17393,6 +17441,9 @@ export type TaskCompleteResponses = {
 export type TaskCompleteResponse = TaskCompleteResponses[keyof TaskCompleteResponses];
 
 export type TaskUpdateData = {
+    /**
+     * Something that a task is about.
+     */
     body: {
         /**
          * The collection of the record, or `url`; 1 to 100 characters.

@@ -39,6 +39,8 @@ export function Steps({ run }: { run: WholeRun }) {
   );
 }
 
+const isGiven = (input: unknown) => typeof input === 'object' && input !== null && Object.keys(input).length > 0;
+
 function Step({ step, agent, decided }: { step: ShownStep; agent: string; decided?: EventRecord }) {
   const said = saidIn(step.output);
   return (
@@ -65,6 +67,12 @@ function Step({ step, agent, decided }: { step: ShownStep; agent: string; decide
         )}
         {step.reason && <p className={css.reason}>{step.reason.replace(/^policy denied [a-z_.]+: /, '')}</p>}
         <Why step={step} agent={agent} decided={decided} />
+        {isGiven(step.input) && (
+          <details className={css.output}>
+            <summary>What it was given</summary>
+            <Json value={step.input} />
+          </details>
+        )}
         {said === undefined && step.output !== null && step.output !== undefined && (
           <details className={css.output}>
             <summary>What came of it</summary>

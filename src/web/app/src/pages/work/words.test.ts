@@ -52,6 +52,11 @@ describe('of each step', () => {
     const found = decisions([event(1, 'run_started'), event(2, 'run_waiting', 1), event(3, 'step_completed', 1), event(4, 'content_kept', 2)]);
     expect([...found].map(([step, { seq }]) => [step, seq])).toEqual([[1, 3]]);
   });
+  test('what the server records of what came of it does not count', () => {
+    const came = { ...event(2, 'step_completed', 1), actor: 'ok' };
+    expect([...decisions([event(1, 'step_dispatched', 1), came])].map(([step, { seq }]) => [step, seq])).toEqual([[1, 1]]);
+    expect([...decisions([came])].map(([step, { seq }]) => [step, seq])).toEqual([[1, 2]]);
+  });
   test('what was said is found wherever it stands', () => {
     expect([saidIn('a'), saidIn({ text: 'b' }), saidIn({ answer: 'c' }), saidIn({ id: 1 }), saidIn(null), saidIn(7)]).toEqual(['a', 'b', 'c', undefined, undefined, undefined]);
   });

@@ -61,12 +61,17 @@ export function sooner(a: ShownTask, b: ShownTask): number {
 
 export const isOverdue = (task: ShownTask, now: Date) => !!task.due_at && !isOver(task.status) && new Date(task.due_at) < now;
 
+/** How the log names the server. */
+const SERVER = 'ok';
+
 /** Of each step, the event that tells how it was decided. */
 export function decisions(events: EventRecord[]): Map<number, EventRecord> {
   const of = new Map<number, EventRecord>();
   for (const record of events) {
     const { type, step } = fieldsOf(record);
-    if (typeof step === 'number' && /^(step_|run_waiting)/.test(type)) of.set(step, record);
+    // What the server records of what came of it decides nothing.
+    const isOutcome = record.actor === SERVER && typeof step === 'number' && of.has(step);
+    if (typeof step === 'number' && /^(step_|run_waiting)/.test(type) && !isOutcome) of.set(step, record);
   }
   return of;
 }
