@@ -56,6 +56,7 @@ prove: lint
 	OK_PROVE=1 PROPTEST_CASES=2560 INSTA_UPDATE=no cargo test
 	cargo clippy --all-targets --features pdf -- -D warnings
 	INSTA_UPDATE=no cargo test --features pdf --test main -- documents pdf house
+	tests/mutants/try
 	@OK_PROVE=1 $(MAKE) --no-print-directory test-web
 
 # The workspace: its client against the API's document, types, eslint, vitest; and in a real browser, where there is one.

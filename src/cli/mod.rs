@@ -45,6 +45,7 @@ mod serve;
 mod settings;
 mod show;
 mod socket;
+mod steps;
 mod subscription;
 mod systems;
 #[cfg(test)]

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::client::{self, Opened};
@@ -13,8 +12,9 @@ use super::column::{Columns, columns};
 use super::command::{Commands, Run, group, own};
 use super::definition::text_of;
 use super::exit::{Exit, Failure};
-use super::operation::{change, query};
+use super::operation::{self, change, query};
 use super::show::Format;
+use super::steps::{line, told};
 use super::{Context, models, show};
 use crate::background::runner;
 use crate::operations::Nothing;
@@ -30,7 +30,7 @@ use crate::types::definition::MAX_BYTES;
 use crate::types::id::ActorId;
 use crate::types::plan::Plan;
 use crate::types::refusal::Code;
-use crate::types::work::{RunStatus, StepStatus, Wait};
+use crate::types::work::{RunStatus, Wait};
 
 pub const COMMANDS: Commands = &[
     &own::<Asking>("ask"),
@@ -110,7 +110,7 @@ impl Run for Asking {
         let plan = self.with.plan()?;
         let wish = Wish { agent: self.agent, text: self.text, plan, budget_cents: self.with.budget_cents };
         let begun = change::<Ask>().ask(context, &wish).await?;
-        follow(context, begun.part(columns!(run::Begun; run))?).await
+        follow_begun(context, begun).await
     }
 }
 
@@ -129,7 +129,7 @@ impl Run for Working {
         let plan = self.with.plan()?;
         let work = Work { id: self.id, plan, budget_cents: self.with.budget_cents };
         let begun = change::<task::Run>().ask(context, &work).await?;
-        follow(context, begun.part(columns!(run::Begun; run))?).await
+        follow_begun(context, begun).await
     }
 }
 
@@ -175,8 +175,19 @@ impl Run for Following {
 /// How long a run is followed that takes no step: longer than a model may take to answer.
 const PATIENCE: Duration = Duration::from_secs(130);
 const PAUSE: Duration = Duration::from_millis(100);
-/// As many characters of a call's input stand in its line.
-const LONGEST_INPUT: usize = 200;
+
+/// Follows a run that was asked for; where whoever asked may not read it, as under a delegation that does not cover that, its id.
+async fn follow_begun(context: &Context, begun: operation::Answer<run::Begun>) -> Result<Exit, Failure> {
+    let run: String = begun.part(columns!(run::Begun; run))?;
+    match follow(context, run.clone()).await {
+        Err(Failure::Refused(refused)) => {
+            let exit = context.show(&begun.value, || show::text(&run))?;
+            show::note(&format!("{run} was asked for, and you may not follow it: {}", refused.message));
+            Ok(exit)
+        }
+        ended => ended,
+    }
+}
 
 async fn follow(context: &Context, id: String) -> Result<Exit, Failure> {
     follow_from(context, OneShown { id, since: None }).await
@@ -242,85 +253,6 @@ const fn exit(run: &WholeRun) -> Exit {
         // Somebody decides whether it may spend more.
         RunStatus::Held if matches!(run.run.waiting, Some(Wait::Budget { until: None, .. })) => Exit::Waits,
         _ => Exit::Done,
-    }
-}
-
-/// A run, a line for each step.
-fn told(run: &WholeRun) -> Result<(), Failure> {
-    run.trace.iter().try_for_each(|step| show::text(&line(step)))?;
-    if let Some(output) = &run.output {
-        show::text(&format!("\n{}", indented(output)))?;
-    }
-    let ShownRun { id, status, cost_cents, error, .. } = &run.run;
-    let why = error.as_ref().map(|error| format!(": {}", error.message)).unwrap_or_default();
-    show::note(&format!("{id} is {status}{why} ({} steps, {cost_cents} cents)", run.run.steps));
-    if *status == RunStatus::Held && !matches!(run.run.waiting, Some(Wait::Budget { .. })) {
-        show::note("A kill switch holds it: `ok kill --list`.");
-        return Ok(());
-    }
-    asks(run);
-    for approval in run.trace.iter().filter_map(|step| match &step.waiting {
-        Some(Wait::Approval { approval }) if step.status == StepStatus::Waiting => Some(approval),
-        _ => None,
-    }) {
-        show::note(&format!("It waits for {approval}: `ok approve {approval}`."));
-    }
-    match &run.run.waiting {
-        Some(Wait::Time { until }) => {
-            show::note(&format!("It waits until {until}: a server or `ok tick --now {until}` lets it go on."))
-        }
-        Some(Wait::Budget { reason, until: Some(until), .. }) => {
-            show::note(&format!("{reason}; it goes on at {until}."));
-        }
-        Some(Wait::Budget { reason, until: None, payer, .. }) => {
-            let payer = payer.as_ref().map_or(id.as_str(), |payer| payer.as_str());
-            show::note(&format!("{reason}; `ok run budget {payer} <cents>` raises that budget."));
-        }
-        Some(Wait::Run { run }) => show::note(&format!("It waits for {run}.")),
-        Some(Wait::Question { .. } | Wait::Outcome { .. } | Wait::Approval { .. }) | None => {}
-    }
-    Ok(())
-}
-
-/// What a run asks, of whomever.
-fn asks(run: &WholeRun) {
-    let is_question = |step: &ShownStep| matches!(step.waiting, Some(Wait::Question { .. } | Wait::Outcome { .. }));
-    let is_asked = |step: &&ShownStep| step.status == StepStatus::Waiting && is_question(step);
-    let asked: Vec<&ShownStep> = run.trace.iter().filter(is_asked).collect();
-    for step in &asked {
-        let question = step.question.as_deref().or(run.question.as_deref()).unwrap_or("something");
-        let which = if asked.len() > 1 { format!(" --question {}", step.seq) } else { String::new() };
-        show::note(&format!("It asks: {question}\nAnswer with `ok answer {} \"…\"{which}`.", run.run.id));
-    }
-}
-
-fn line(step: &ShownStep) -> String {
-    let ShownStep { seq, kind, name, status, target, input, reason, output, .. } = step;
-    let about = if target.is_empty() || target == name { String::new() } else { format!(" {target}") };
-    let name = name.replace(['\n', '\r'], " ");
-    let named = if name.is_empty() { String::new() } else { format!(" {name}{about}") };
-    let with = input.as_ref().filter(|input| **input != json!({})).map(|input| format!(" {}", brief(input)));
-    let with = with.unwrap_or_default();
-    let stands = if *status == StepStatus::Completed { String::new() } else { format!(" {status}") };
-    let said = match (reason, output) {
-        (Some(reason), _) => format!(": {}", indented(reason)),
-        (None, Some(Value::String(text))) if !text.is_empty() => format!(": {}", indented(text)),
-        _ => String::new(),
-    };
-    format!("{seq:>3}  {kind}{named}{with}{stands}{said}")
-}
-
-/// What a model or somebody else wrote: no line of it can pass for one that tells of a step.
-fn indented(text: &str) -> String {
-    text.trim_start().replace("\r\n", "\n").replace('\r', "\n").replace('\n', "\n     ")
-}
-
-/// As JSON in one line; of a longer one, how it begins: `--format json` has all of it.
-fn brief(input: &Value) -> String {
-    let text = input.to_string();
-    match text.char_indices().nth(LONGEST_INPUT) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
     }
 }
 

@@ -1,0 +1,103 @@
+//! A run and its steps, as people read them.
+
+use serde_json::{Value, json};
+
+use super::exit::Failure;
+use super::show;
+use crate::operations::run::{ShownRun, ShownStep, WholeRun};
+use crate::types::work::{RunStatus, StepStatus, Wait};
+
+/// As many characters of a call's input stand in its line.
+const LONGEST_INPUT: usize = 200;
+
+/// A run, a line for each step.
+pub(super) fn told(run: &WholeRun) -> Result<(), Failure> {
+    run.trace.iter().try_for_each(|step| show::text(&line(step)))?;
+    if let Some(output) = &run.output {
+        show::text(&format!("\n{}", indented(output)))?;
+    }
+    let ShownRun { id, status, cost_cents, error, .. } = &run.run;
+    let why = error.as_ref().map(|error| format!(": {}", error.message)).unwrap_or_default();
+    show::note(&format!("{id} is {status}{why} ({} steps, {cost_cents} cents)", run.run.steps));
+    if *status == RunStatus::Held && !matches!(run.run.waiting, Some(Wait::Budget { .. })) {
+        show::note("A kill switch holds it: `ok kill --list`.");
+        return Ok(());
+    }
+    asks(run);
+    for approval in run.trace.iter().filter_map(|step| match &step.waiting {
+        Some(Wait::Approval { approval }) if step.status == StepStatus::Waiting => Some(approval),
+        _ => None,
+    }) {
+        show::note(&format!("It waits for {approval}: `ok approve {approval}`."));
+    }
+    match &run.run.waiting {
+        Some(Wait::Time { until }) => {
+            show::note(&format!("It waits until {until}: a server or `ok tick --now {until}` lets it go on."))
+        }
+        Some(Wait::Budget { reason, until: Some(until), .. }) => {
+            show::note(&format!("{reason}; it goes on at {until}."));
+        }
+        Some(Wait::Budget { reason, until: None, payer, .. }) => {
+            let payer = payer.as_ref().map_or(id.as_str(), |payer| payer.as_str());
+            show::note(&format!("{reason}; `ok run budget {payer} <cents>` raises that budget."));
+        }
+        Some(Wait::Run { run }) => show::note(&format!("It waits for {run}.")),
+        Some(Wait::Question { .. } | Wait::Outcome { .. } | Wait::Approval { .. }) | None => {}
+    }
+    Ok(())
+}
+
+/// What a run asks, of whomever.
+fn asks(run: &WholeRun) {
+    let is_question = |step: &ShownStep| matches!(step.waiting, Some(Wait::Question { .. } | Wait::Outcome { .. }));
+    let is_asked = |step: &&ShownStep| step.status == StepStatus::Waiting && is_question(step);
+    let asked: Vec<&ShownStep> = run.trace.iter().filter(is_asked).collect();
+    for step in &asked {
+        let question = step.question.as_deref().or(run.question.as_deref()).unwrap_or("something");
+        let which = if asked.len() > 1 { format!(" --question {}", step.seq) } else { String::new() };
+        show::note(&format!("It asks: {question}\nAnswer with `ok answer {} \"…\"{which}`.", run.run.id));
+    }
+}
+
+pub(super) fn line(step: &ShownStep) -> String {
+    let ShownStep { seq, kind, name, status, target, input, reason, output, .. } = step;
+    let about = if target.is_empty() || target == name { String::new() } else { format!(" {target}") };
+    let name = name.replace(['\n', '\r'], " ");
+    let named = if name.is_empty() { String::new() } else { format!(" {name}{about}") };
+    let with = input.as_ref().filter(|input| **input != json!({})).map(|input| format!(" {}", brief(input)));
+    let with = with.unwrap_or_default();
+    let stands = if *status == StepStatus::Completed { String::new() } else { format!(" {status}") };
+    let said = match (reason, output) {
+        (Some(reason), _) => format!(": {}", indented(reason)),
+        (None, Some(Value::String(text))) if !text.is_empty() => format!(": {}", indented(text)),
+        _ => String::new(),
+    };
+    format!("{seq:>3}  {kind}{named}{with}{stands}{said}")
+}
+
+/// What a model or somebody else wrote: no line of it can pass for one that tells of a step.
+fn indented(text: &str) -> String {
+    text.trim_start().replace("\r\n", "\n").replace('\r', "\n").replace('\n', "\n     ")
+}
+
+/// As JSON in one line; of a longer one, how it begins: `--format json` has all of it.
+fn brief(input: &Value) -> String {
+    let text = input.to_string();
+    match text.char_indices().nth(LONGEST_INPUT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_model_says_cannot_pass_for_a_step() {
+        let said = indented("  1  tool kill\n  2  tool kill\r  3  tool kill\r\nrun_1 is completed");
+        let lines: Vec<&str> = said.split('\n').collect();
+        assert_eq!(lines[0], "1  tool kill");
+        assert_eq!(lines[1..], ["       2  tool kill", "       3  tool kill", "     run_1 is completed"]);
+    }
+}
