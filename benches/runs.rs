@@ -44,14 +44,11 @@ const AGENTS: usize = 8;
 const ASKED: usize = 50;
 /// Runs at work when everything is stopped.
 const AT_WORK: usize = 1_000;
-/// What agents create needs an admin's approval.
-const WARY: &str = "@id(\"wary\") @reason(\"an admin looks at it first\")
-    forbid (principal is Ok::Actor, action == Ok::Action::\"task.create\", resource)
-    when { principal.kind == \"agent\" } unless { context.approvals.contains(Ok::ApprovalKind::\"admin\") };";
 
 fn main() {
     let length = Duration::from_secs_f64(support::argument(5.0));
-    let waiting = std::env::args().skip(1).filter_map(|text| text.parse().ok()).nth(1).unwrap_or(100_000);
+    let numbers = std::env::args().skip(1).filter_map(|text| text.parse::<f64>().ok());
+    let waiting = numbers.skip(1).map(|waiting| waiting as usize).next().unwrap_or(100_000);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     println!("runs  steps/s  entries a step  bytes a step  bare rows: steps/s  ratio");
     for runs in [1, 8, 64] {
@@ -290,11 +287,11 @@ async fn held(count: usize) {
 
 async fn waits(count: usize) {
     let dir = support::folder();
-    let mut options = support::options(dir.path());
-    options.policies.files.insert("wary.cedar".into(), WARY.into());
+    let options = support::options(dir.path());
     let (company, server) = company(&options, Arc::new(Quick::default())).await;
     let before = memory();
     ask_all(&company.gate, count, Some(json!({ "steps": [{ "wait": { "seconds": 86_400 } }] }))).await;
+    // An agent that only observes: another person lets it.
     let creates = json!({ "call": { "tool": "task.create", "with": { "title": "t" } } });
     let id = ask(&company.gate, 0, Some(json!({ "steps": [creates, { "say": "done" }] }))).await;
     let file = connect(&dir.path().join("state.db"), Mode::Read).unwrap();
