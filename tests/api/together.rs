@@ -3,7 +3,7 @@
 use ok::types::models::ProviderKind;
 use serde_json::{Value, json};
 
-use super::runs::{accounted_for, run};
+use super::runs::{self, accounted_for, run};
 use super::thinking::{asked, company, company_with, steps};
 use crate::harness::Test;
 use crate::harness::fake::{Fake, Reply};
@@ -166,5 +166,36 @@ async fn a_run_that_may_take_no_more_steps_waits_for_what_it_has_begun_and_ends(
     let ended = run(&test, &id).await;
     assert_eq!((&ended["status"], fake.got().len()), (&json!("failed"), 1), "{ended}");
     assert_eq!(ended["error"], json!({ "code": "steps", "message": "it may take no more than 3 steps" }));
+    accounted_for(&test);
+}
+
+/// A part of a part and so on has an end, and whoever asked for it is told; all of them go on without it.
+#[tokio::test]
+async fn a_part_of_a_part_is_at_most_five_runs_deep() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let agents = ["one", "two", "three", "four", "five", "six"];
+    for agent in agents {
+        test.add(agent, "agent", json!({ "team": "team:ops", "owner": "lea" })).await;
+    }
+    let part = |within: Value, agent: &&str| {
+        let steps = json!([within, { "say": agent }]);
+        json!({ "delegate": { "agent": agent, "text": "a part", "plan": { "steps": steps } } })
+    };
+    let plan = agents.iter().rev().fold(json!({ "say": "the last" }), part);
+    let id = runs::asked(&test, &cast.mia, json!([plan])).await;
+    let (mut at, mut agents) = (id.clone(), Vec::new());
+    let refused = loop {
+        let run = run(&test, &at).await;
+        assert_eq!(run["status"], "completed", "{run}");
+        agents.push(run["agent"].as_str().unwrap().to_owned());
+        let step = &run["trace"][0];
+        match step["target"].as_str().filter(|target| target.starts_with("run_")) {
+            Some(next) => at = next.to_owned(),
+            None => break format!("{} {}", step["status"].as_str().unwrap(), step["reason"].as_str().unwrap()),
+        }
+    };
+    assert_eq!(agents, ["bot", "one", "two", "three", "four", "five"]);
+    assert!(refused.starts_with("failed") && refused.ends_with(" is 5 runs deep already"), "{refused}");
     accounted_for(&test);
 }
