@@ -131,8 +131,19 @@ async fn a_call_is_explained_as_a_step_of_a_run() {
         let message = format!("422 invalid run: {actor} has no run `{run}`");
         assert_eq!(refused.error(), message);
     }
-    let past =
-        json!({ "op": "actor.read", "target": "mia", "actor": "bot", "run": late, "at": test.event().await["seq"] });
-    let refused = test.post("/policy/explain", &test.admin, past).await;
-    assert_eq!(refused.error(), "422 invalid run: a run is asked about as it stands now: give it without `at`");
+    let at = test.event().await["seq"].clone();
+    for past in [
+        json!({ "op": "actor.read", "target": "mia", "actor": "bot", "run": late, "at": at }),
+        json!({ "op": "run.ask", "target": late, "actor": "bot", "at": at }),
+    ] {
+        let refused = test.post("/policy/explain", &test.admin, past).await;
+        let why = "what an agent does at work is asked about as its run stands now: give it without `at`";
+        assert_eq!(refused.error(), format!("422 invalid at: {why}"));
+    }
+    let under = json!({ "op": "actor.read", "target": "mia", "actor": "bot", "run": late, "under": "dlg_1" });
+    let refused = test.post("/policy/explain", &test.admin, under).await;
+    assert_eq!(
+        refused.error(),
+        "422 invalid under: a step of a run is done under no delegation: give it without `run`"
+    );
 }

@@ -271,6 +271,10 @@ fn an_alternative_that_no_question_meets_is_named() {
         assert_eq!(unmet, named, "{said}");
         assert!(said.ends_with("; a part of `more` holds in none of them: what it changes was not seen"), "{said}");
     }
+    let twice = policy(&format!("{whole} || ({never}) || ({})", never.replace("== 7", "== 8")));
+    let (unmet, said) = told(&policy(whole), &twice);
+    assert_eq!(unmet.len(), 2);
+    assert!(said.ends_with("; 2 parts of `more` hold in none of them: what they change was not seen"), "{said}");
     // What it adds is met; what it has as before is not asked about.
     let third = policy(&format!("{whole} ||\n  ({never}) || resource.status == \"open\""));
     assert_eq!(told(&both, &third).0, []);

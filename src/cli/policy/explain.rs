@@ -12,6 +12,7 @@ use super::super::definition::text_of;
 use super::super::exit::{Exit, Failure};
 use super::super::operation::{Operation, query};
 use super::super::{Context, client, show};
+use super::tree;
 use crate::operations::access::Evaluation;
 use crate::operations::policy::explain::{self, Question};
 use crate::operations::policy::moment::Moment;
@@ -70,7 +71,7 @@ impl Run for Explain {
     const NEEDS: Needs = Needs::FileOrServer;
 
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let (is_past, tree) = (self.at.is_some(), self.tree);
+        let (is_past, is_tree) = (self.at.is_some(), self.tree);
         let evaluation = self.evaluation.as_deref().map(read).transpose()?;
         let (op, target, input) = (self.op, self.target, self.input.map(|input| input.0));
         let Explain { actor, under, run, at, .. } = self;
@@ -78,7 +79,7 @@ impl Run for Explain {
         let answer = query::<explain::Explain>().ask(context, &question).await?.value;
         context.show(&answer, || match answer.get("operations").and_then(Value::as_array) {
             Some(rows) => show::table(&["operation", "decision", "reason"], rows),
-            None if tree => show::painted(&super::tree::drawn(&answer, is_past, show::is_coloured())),
+            None if is_tree => show::painted(&tree::drawn(&answer, is_past, show::is_coloured())),
             None => told(&answer, is_past),
         })
     }

@@ -12,7 +12,7 @@ use super::explained::{
 };
 use super::moment::Moment;
 use super::narrowed::narrowed;
-use super::question::{About, answer, at_work, caller, entry, in_run, sees_policies, target, under};
+use super::question::{About, answer, at_work, caller, entry, own_run, run_about, sees_policies, target, under};
 use crate::gate::past::moment::AsOf;
 use crate::gate::{Alteration, Entry, Inquiry, Permit, Query, Reader, Spec, Target, post};
 use crate::operations;
@@ -139,8 +139,10 @@ fn explain(
         (_, Some(id)) => About::Id(id),
         (None, None) => About::Nothing,
     };
-    if past.is_some() && input.run.is_some() {
-        return Err(Refusal::field("run", "a run is asked about as it stands now: give it without `at`").into());
+    if input.run.is_some() && input.under.is_some() {
+        return Err(
+            Refusal::field("under", "a step of a run is done under no delegation: give it without `run`").into()
+        );
     }
     let under = under(actor, input.under.as_deref(), read)?;
     let Some(op) = &input.op else {
@@ -153,13 +155,23 @@ fn explain(
     if let Some(value) = &input.input {
         entry.arguments().check(value).map_err(|what| Refusal::field("input", what))?;
     }
+    let is_at_work = input.run.is_some() || entry.spec.route.is_in_run();
+    if past.is_some() && is_at_work {
+        let why = "what an agent does at work is asked about as its run stands now: give it without `at`";
+        return Err(Refusal::field("at", why).into());
+    }
     let about = match (about, &input.run) {
         (About::Nothing, Some(run)) if entry.spec.route.is_in_run() => About::Id(run),
         _ => about,
     };
-    let caller = in_run(Caller { under, ..caller(actor, entry, read) }, input.run.as_deref(), read)?;
+    let run = input.run.as_deref().map(|id| own_run(actor, id, read)).transpose()?;
+    let under = if run.is_some() { None } else { under };
+    let caller = at_work(Caller { under, ..caller(actor, entry, read) }, run.as_ref());
     let target = target(about, entry, &caller, read, then)?;
-    let caller = if past.is_some() { caller } else { at_work(caller, entry, &target, read)? };
+    let caller = match run {
+        Some(_) => caller,
+        None => at_work(caller, run_about(entry, &target, read)?.as_ref()),
+    };
     let inquiry = read.inquire(then, caller, entry.spec.name, &target, input.input.clone());
     let mut one = one(actor, entry, &target, &inquiry, input.input.as_ref(), read)?;
     if one.decision == Decision::Allow {

@@ -11,6 +11,7 @@ use crate::operations;
 use crate::operations::actor::ACTOR;
 use crate::operations::company::COMPANY;
 use crate::policy::Ruling;
+use crate::store::runs::Run;
 use crate::types::actor::KillScope;
 use crate::types::caller::{Caller, Channel, Who};
 use crate::types::id::{ActorId, Id};
@@ -55,24 +56,24 @@ pub(super) fn caller(actor: &ActorId, entry: &Entry, read: &Reader<'_>) -> Calle
     Caller::new(who, read.caller().channel)
 }
 
-/// The same caller in a step of a run of theirs that the asker may see: of the one that is named.
-pub(super) fn in_run(caller: Caller, named: Option<&str>, read: &Reader<'_>) -> Result<Caller, Stop> {
-    let Some(id) = named else { return Ok(caller) };
-    let run = read.run(id)?.filter(|run| run.agent == caller.actor() && read.sees(&read.run_target(run)));
-    match run {
-        Some(run) => Ok(Caller { run: Some(Arc::new(run.facts())), channel: Channel::Run, ..caller }),
-        None => Err(Refusal::field("run", format!("{} has no run `{id}`", caller.actor())).into()),
-    }
+/// The run that is named: one of the actor's, that the asker may see.
+pub(super) fn own_run(actor: &ActorId, id: &str, read: &Reader<'_>) -> Result<Run, Stop> {
+    let run = read.run(id)?.filter(|run| run.agent == *actor && read.sees(&read.run_target(run)));
+    run.ok_or_else(|| Refusal::field("run", format!("{actor} has no run `{id}`")).into())
 }
 
-/// The same caller in a step of the run that the call is about, where only steps of runs can make it and this run is theirs.
-pub(super) fn at_work(caller: Caller, entry: &Entry, target: &Target, read: &Reader<'_>) -> Result<Caller, Fault> {
-    let about = target.thing("Run").filter(|_| entry.spec.route.is_in_run() && caller.run.is_none());
-    let run = about.map(|about| read.run(&about.id)).transpose()?.flatten();
-    Ok(match run.filter(|run| run.agent == caller.actor()) {
+/// The run that a call is about, where only steps of runs can make it.
+pub(super) fn run_about(entry: &Entry, target: &Target, read: &Reader<'_>) -> Result<Option<Run>, Fault> {
+    let about = target.thing("Run").filter(|_| entry.spec.route.is_in_run());
+    Ok(about.map(|about| read.run(&about.id)).transpose()?.flatten())
+}
+
+/// The same caller in a step of a run, as it stands now, if it is theirs.
+pub(super) fn at_work(caller: Caller, run: Option<&Run>) -> Caller {
+    match run.filter(|run| run.agent == caller.actor()) {
         Some(run) => Caller { run: Some(Arc::new(run.facts())), channel: Channel::Run, ..caller },
         None => caller,
-    })
+    }
 }
 
 /// What the call would be about in the company as `then` has it; 404 where the asker may not see that now.

@@ -6,12 +6,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::explained::ShownPolicy;
-use super::question::{About, answer, at_work, caller, entry, target};
+use super::question::{About, answer, at_work, caller, entry, run_about, target};
 use crate::gate::{Entry, Permit, Query, Reader, Spec, Target, get};
 use crate::operations::company::COMPANY;
 use crate::policy::Ruling;
 use crate::store::Position;
 use crate::store::actors::{self, Actor, Status};
+use crate::store::runs::Run;
 use crate::types::caller::{Caller, Who};
 use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery};
@@ -72,12 +73,13 @@ impl Query for WhoCan {
         let entry = entry(&input.op)?;
         let target = wanted(&input, entry, read)?;
         let what = format!("policy.who_can {} {}", input.op, target.id());
-        let asked = |actor: Actor| -> Result<Candidate, Fault> {
-            let able = able(&actor, entry, &target, read)?;
-            Ok(Candidate { actor, able })
+        let run = run_about(entry, &target, read)?;
+        let asked = |actor: Actor| {
+            let able = able(&actor, entry, (&target, run.as_ref()), read);
+            Candidate { actor, able }
         };
         let fetch = |from: &Position, limit| -> Result<Vec<Candidate>, Fault> {
-            read.actors_after(from, limit)?.into_iter().map(asked).collect()
+            Ok(read.actors_after(from, limit)?.into_iter().map(asked).collect())
         };
         let position = |candidate: &Candidate| actors::position(&candidate.actor);
         let page = read.page(&input.page, what, fetch, |candidate| candidate.able.is_some(), position)?;
@@ -101,22 +103,22 @@ fn wanted(input: &Wanted, entry: &'static Entry, read: &Reader<'_>) -> Result<Ta
 }
 
 /// None for whoever cannot, and for whoever is not for the asker to know about.
-fn able(actor: &Actor, entry: &Entry, target: &Target, read: &Reader<'_>) -> Result<Option<Able>, Fault> {
+fn able(actor: &Actor, entry: &Entry, (target, run): (&Target, Option<&Run>), read: &Reader<'_>) -> Option<Able> {
     if actor.id.is_team() || actor.status != Status::Active {
-        return Ok(None);
+        return None;
     }
     let whom = Target::Actor(actor.id.clone());
     if !read.sees(&whom) || !read.may("policy.explain", &whom) {
-        return Ok(None);
+        return None;
     }
-    let caller = at_work(caller(&actor.id, entry, read), entry, target, read)?;
+    let caller = at_work(caller(&actor.id, entry, read), run);
     let inquiry = read.inquire(read, caller, entry.spec.name, target, None);
     let (decision, ruling, _) = answer(entry, &inquiry);
     let approvals = match &ruling {
         Ruling::Allow { .. } => Vec::new(),
         Ruling::NeedsApproval { kinds, .. } => kinds.clone(),
-        Ruling::Deny { .. } => return Ok(None),
+        Ruling::Deny { .. } => return None,
     };
     let because = ruling.because().iter().map(|policy| ShownPolicy::named(policy)).collect();
-    Ok(Some(Able { actor: actor.id.clone(), decision: decision.name().into(), approvals, because }))
+    Some(Able { actor: actor.id.clone(), decision: decision.name().into(), approvals, because })
 }

@@ -15,7 +15,7 @@ use crate::store::runs::{Run, Step, duration};
 use crate::types::chat::Wanted;
 use crate::types::field::Label;
 use crate::types::id::ActorId;
-use crate::types::plan::Plan;
+use crate::types::plan::{self, Plan};
 use crate::types::refusal::Stop;
 use crate::types::time::Time;
 use crate::types::work::{Failure, RunStatus, StepKind, StepStatus, Wait};
@@ -151,7 +151,7 @@ pub(super) fn whole(run: Run, since: u32, read: &Reader<'_>) -> Result<WholeRun,
         Ok(read.kept(&run.id, part)?.and_then(|kept| Some(kept.get(field)?.as_str()?.to_owned())))
     };
     let (input, output) = (text("asked", "text")?, text("output", "text")?);
-    let mut inputs = Inputs::of(&run, read)?;
+    let mut inputs = Inputs { run: &run, read, plan: None, answer: None };
     let steps = read.steps_after(&run.id, since)?.into_iter();
     let trace = steps.map(|step| shown_step(&run.id, inputs.of_step(&step)?, step, read));
     let trace = trace.collect::<Result<Vec<_>, Stop>>()?;
@@ -194,24 +194,27 @@ fn shown_step(run: &str, mut input: Option<Value>, step: Step, read: &Reader<'_>
 struct Inputs<'a> {
     run: &'a Run,
     read: &'a Reader<'a>,
-    plan: Option<Plan>,
+    /// Read with the first step that needs it.
+    plan: Option<Option<Plan>>,
     /// The calls of the answer that was looked at last, and its step.
     answer: Option<(u32, Vec<Wanted>)>,
 }
 
-impl<'a> Inputs<'a> {
-    fn of(run: &'a Run, read: &'a Reader<'a>) -> Result<Inputs<'a>, Stop> {
-        Ok(Inputs { run, read, plan: plan_of(run, read)?.flatten(), answer: None })
+impl Inputs<'_> {
+    fn of_step(&mut self, step: &Step) -> Result<Option<Value>, Stop> {
+        match step.kind {
+            StepKind::Tool | StepKind::Delegate if self.run.planned => self.planned(step.number),
+            StepKind::Tool | StepKind::Delegate => self.wanted(step.number),
+            _ => Ok(None),
+        }
     }
 
-    fn of_step(&mut self, step: &Step) -> Result<Option<Value>, Stop> {
-        if !matches!(step.kind, StepKind::Tool | StepKind::Delegate) {
-            return Ok(None);
+    fn planned(&mut self, number: u32) -> Result<Option<Value>, Stop> {
+        if self.plan.is_none() {
+            self.plan = Some(plan_of(self.run, self.read)?.flatten());
         }
-        match self.plan.as_ref() {
-            Some(plan) => Ok(step.number.checked_sub(1).and_then(|at| plan.steps.get(at as usize)?.input())),
-            None => self.wanted(step.number),
-        }
+        let step = self.plan.iter().flatten().find_map(|plan| plan.steps.get(number.checked_sub(1)? as usize));
+        Ok(step.and_then(plan::Step::input))
     }
 
     /// What a model wanted at a step: its answer stands before it, with nothing but its other calls between.

@@ -114,6 +114,7 @@ impl Query for List {
 
 fn time_or_day(text: &str) -> Option<Time> {
     let day = || if text.len() == DAY.len() { format!("{text}T00:00:00Z").parse().ok() } else { None };
+    // RFC 3339 does not leave the seconds out, as times may elsewhere.
     let is_whole = text.get(16..17) == Some(":");
     text.parse().ok().filter(|_| is_whole).or_else(day)
 }

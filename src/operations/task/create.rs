@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::refer::{Reference, distinct, problems as refs_problems, refer};
+use super::refer::{Reference, distinct, refer, wrong_in};
 use super::shown::{WholeTask, whole};
 use super::{find, owner};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
@@ -109,7 +109,7 @@ impl Change for Create {
         if sla.is_some_and(|sla| sla.respond_h.is_none() && sla.resolve_h.is_none()) {
             problems.push("sla: must have respond_h, resolve_h or both; leave it out for none".into());
         }
-        problems.extend(refs_problems(&refs, draft.read())?);
+        problems.extend(wrong_in(&refs, draft.read())?);
         if !problems.is_empty() {
             return Err(Refusal::invalid(problems).into());
         }

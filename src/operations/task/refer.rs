@@ -124,7 +124,7 @@ impl Reference {
 }
 
 /// What cannot be in the references of a new task.
-pub(super) fn problems(refs: &[Reference], read: &Reader<'_>) -> Result<Vec<String>, Stop> {
+pub(super) fn wrong_in(refs: &[Reference], read: &Reader<'_>) -> Result<Vec<String>, Stop> {
     if refs.len() > MOST {
         return Ok(vec![format!("refs: must be at most {MOST}")]);
     }

@@ -114,19 +114,23 @@ impl Semantic {
             1 => "; not all were asked about 1 operation".to_owned(),
             cut => format!("; not all were asked about {cut} operations"),
         };
-        let unmet = match self.unmet.as_slice() {
-            [] => String::new(),
-            [one] => {
-                let part = if one.part.is_some() { "a part of " } else { "" };
-                format!("; {part}`{}` holds in none of them: what it changes was not seen", one.policy)
+        let policies: BTreeSet<&str> = self.unmet.iter().map(|one| one.policy.as_str()).collect();
+        let has_parts = self.unmet.iter().any(|one| one.part.is_some());
+        let unmet = match (policies.first(), policies.len()) {
+            (Some(one), 1) if self.unmet.len() > 1 => {
+                format!("; {} parts of `{one}` hold in none of them: what they change was not seen", self.unmet.len())
             }
-            more => {
-                let parts = if more.iter().any(|one| one.part.is_some()) { ", or parts of them," } else { "" };
-                let many = more.len();
+            (Some(one), 1) => {
+                let part = if has_parts { "a part of " } else { "" };
+                format!("; {part}`{one}` holds in none of them: what it changes was not seen")
+            }
+            (Some(_), many) => {
+                let parts = if has_parts { ", or parts of them," } else { "" };
                 format!(
                     "; {many} of the policies that differ{parts} hold in none of them: what they change was not seen"
                 )
             }
+            (None, _) => String::new(),
         };
         format!("{found} found in {} questions{cut}{unmet}", grouped(self.questions as u64))
     }

@@ -3,7 +3,7 @@
 //! Always true: what does not hold for a question holds no more once approvals are given (`approvals` lints that), so one
 //! evaluation is enough, and only of these.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cedar_policy_core::evaluator::Evaluator;
@@ -77,10 +77,13 @@ fn fresh(rule: &Rule, versions: &[&Rule]) -> Vec<Branch> {
 impl Difference {
     fn of(snapshot: &Snapshot, other: &Snapshot, mut rules: Vec<Rule>) -> Difference {
         rules.sort_by(|one, next| one.meta.id.cmp(&next.meta.id));
+        let mut versions: BTreeMap<&str, Vec<&Rule>> = BTreeMap::new();
+        for rule in [snapshot, other].into_iter().flat_map(|side| &side.rules) {
+            versions.entry(&rule.meta.id).or_default().push(rule);
+        }
         let met = rules.iter().map(|rule| {
-            let versions = [snapshot, other].into_iter().flat_map(|side| &side.rules);
-            let versions: Vec<&Rule> = versions.filter(|other| other.meta.id == rule.meta.id).collect();
-            let branches = fresh(rule, &versions).into_iter().map(|branch| (branch, AtomicBool::new(false)));
+            let versions = versions.get(rule.meta.id.as_str()).map(Vec::as_slice).unwrap_or_default();
+            let branches = fresh(rule, versions).into_iter().map(|branch| (branch, AtomicBool::new(false)));
             Met { whole: AtomicBool::new(false), branches: branches.collect() }
         });
         let met = met.collect();

@@ -426,7 +426,7 @@ CREATE TABLE run (
   labels       TEXT NOT NULL,      -- JSON: of what it has read
   tokens_in    INTEGER NOT NULL,
   tokens_out   INTEGER NOT NULL,
-  denied       TEXT,               -- what was denied last
+  denied       TEXT,               -- not written any more: files of before have it
   denials      INTEGER NOT NULL,   -- how often it was refused the same thing, at the most
   failure      TEXT,
   error        TEXT,
