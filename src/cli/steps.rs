@@ -55,7 +55,7 @@ fn asks(run: &WholeRun) {
     for step in &asked {
         let question = step.question.as_deref().or(run.question.as_deref()).unwrap_or("something");
         let which = if asked.len() > 1 { format!(" --question {}", step.seq) } else { String::new() };
-        show::note(&format!("It asks: {question}\nAnswer with `ok answer {} \"…\"{which}`.", run.run.id));
+        show::note(&format!("It asks: {}\nAnswer with `ok answer {} \"…\"{which}`.", indented(question), run.run.id));
     }
 }
 

@@ -99,9 +99,19 @@ async fn what_only_agents_at_work_do_is_explained_of_the_agent_of_the_run() {
             assert_eq!(explained["decision"], decision, "{op} {actor}: {}", explained["reason"]);
         }
     }
+    // Neither of another run, nor once it is over.
+    let other = asked(&test, &cast.mia, json!([{ "ask": { "text": "which?" } }])).await;
+    let elsewhere = json!({ "op": "run.ask", "target": run, "actor": "bot", "run": other });
+    assert_eq!(test.post("/policy/explain", &test.admin, elsewhere).await.json()["decision"], "deny");
+    test.post(&format!("/runs/{other}/cancel"), &test.admin, json!({})).await;
+    let over = test.get(&format!("/policy/who-can?op=run.ask&target={other}"), &test.admin).await.json();
+    assert_eq!(names(&over), Vec::<&str>::new());
+    let step = json!({ "op": "me.read", "actor": "bot", "run": other });
+    let refused = test.post("/policy/explain", &test.admin, step).await;
+    assert_eq!(refused.error(), format!("422 invalid run: {other} is over: no step of it is left to take"));
     let ana = json!({ "op": "run.ask", "target": run, "actor": "ana" });
     let reason = test.post("/policy/explain", &test.admin, ana).await.json()["reason"].clone();
-    assert_eq!(reason, "only the agent of a run can, as a step of it");
+    assert_eq!(reason, "only the agent of a run can, as a step of it while it is not over");
 }
 
 /// What an agent may is another thing in a run: of which it is asked decides.

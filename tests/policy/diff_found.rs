@@ -286,6 +286,40 @@ fn an_alternative_that_no_question_meets_is_named() {
     assert_eq!(unmet, []);
 }
 
+/// What lifts a forbid is looked for, and named where no question shows it.
+#[test]
+fn an_exception_that_is_added_is_found_or_named() {
+    let company = |exception: &str| {
+        let mut bundle =
+            with("@id(\"all\") permit (principal is Ok::Actor, action == Ok::Action::\"tick\", resource);");
+        let admins = &bundle.files["base/admins.cedar"];
+        let (one, kept) = ("principal in Ok::Role::\"admin\" }", admins.clone());
+        let at = kept.find("@id(\"tick-by-admins\")").unwrap();
+        let changed = kept[at..].replacen(one, &format!("principal in Ok::Role::\"admin\"{exception} }}"), 1);
+        assert!(exception.is_empty() || changed != kept[at..], "{}", &kept[at..]);
+        bundle.files.insert("base/admins.cedar".into(), format!("{}{changed}", &kept[..at]));
+        bundle
+    };
+    let before = company("");
+    for (exception, is_found) in [
+        ("context.channel == \"run\"", true),
+        ("context has run && context.run.depth == 2", true),
+        ("context has run && context.run.calls > 3", true),
+        ("context.now.toTime() > duration(\"22h\")", true),
+        (
+            "principal.kind == \"agent\" && context has run && context.run.asker == principal && context.run.steps == 7",
+            false,
+        ),
+    ] {
+        let after = company(&format!(" || ({exception})"));
+        let found = asked_at_most(&before, &after, 5_000);
+        let seen = found.pairs.iter().any(|pair| pair.operation == "tick" && pair.change == Shift::Looser);
+        let unmet: Vec<_> = found.unmet.iter().map(|one| (one.policy.as_str(), one.part.as_deref())).collect();
+        assert_eq!(seen, is_found, "{exception}: {} {unmet:?}", found.told);
+        assert_eq!(unmet, if is_found { vec![] } else { vec![("tick-by-admins", Some(exception))] }, "{exception}");
+    }
+}
+
 #[test]
 fn a_change_of_one_constant_is_found() {
     let mut missed = Vec::new();

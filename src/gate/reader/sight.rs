@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Oneself is no secret. The server names whom it has to, and somebody without a token knows nobody.
-    fn may_see(&self, id: &ActorId) -> bool {
+    pub(super) fn may_see(&self, id: &ActorId) -> bool {
         match &self.caller.who {
             Who::Server => return true,
             Who::Visitor => return false,

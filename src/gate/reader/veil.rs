@@ -166,6 +166,27 @@ impl Veil {
         }
     }
 
+    /// Takes out of what somebody wrote whom the reader does not see, whether they are there or not: it would tell one from the
+    /// other.
+    pub fn apply_to_written(&self, value: &mut Value, read: &Reader<'_>) {
+        let is_unseen = |text: &str| named(text).is_some_and(|id| read.card(&id).is_none() || !read.may_see(&id));
+        match (self, value) {
+            (Veil::Id | Veil::Maybe, Value::String(text)) if is_unseen(text) => *text = HIDDEN.to_owned(),
+            (Veil::List(each), Value::Array(items)) => {
+                items.iter_mut().for_each(|item| each.apply_to_written(item, read));
+            }
+            (Veil::Map(each), Value::Object(values)) => {
+                values.values_mut().for_each(|value| each.apply_to_written(value, read));
+            }
+            (Veil::Fields(fields), Value::Object(values)) => {
+                for (name, veil) in fields {
+                    values.get_mut(name).into_iter().for_each(|value| veil.apply_to_written(value, read));
+                }
+            }
+            (veil, value) => veil.apply(value, read),
+        }
+    }
+
     /// Takes out of a value whom the reader may not see.
     pub fn apply(&self, value: &mut Value, read: &Reader<'_>) {
         match (self, value) {

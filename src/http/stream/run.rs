@@ -20,6 +20,7 @@ use crate::gate::reader::live::Listening;
 use crate::gate::{Gate, Request};
 use crate::operations::run::{ShownStep, WholeRun};
 use crate::types::caller::Presented;
+use crate::types::refusal::{Code, Stop};
 use crate::types::work::{RunStatus, StepStatus, Wait};
 
 /// The operation that begins such a stream.
@@ -93,7 +94,12 @@ impl Follower {
     async fn look(&mut self) -> Result<(), Over> {
         let caller = self.gate.admit(&self.presented, &self.shown.spec).map_err(|_| Over)?;
         let call = self.shown.prepare(json!({ "id": self.id, "since": self.since })).map_err(|_| Over)?;
-        let reply = self.gate.go_on(Request { caller, call, idem: None }).await.map_err(|_| Over)?;
+        let reply = match self.gate.go_on(Request { caller, call, idem: None }).await {
+            Ok(reply) => reply,
+            // It is looked at again.
+            Err(Stop::Refused(refused)) if refused.code == Code::Unavailable => return Ok(()),
+            Err(_) => return Err(Over),
+        };
         let whole: WholeRun = serde_json::from_slice(&reply.body).map_err(|_| Over)?;
         let WholeRun { run, trace, output, .. } = whole;
         if self.status.is_none() && self.since == 0 {

@@ -165,6 +165,9 @@ fn explain(
         _ => about,
     };
     let run = input.run.as_deref().map(|id| own_run(actor, id, read)).transpose()?;
+    if let Some(over) = run.as_ref().filter(|run| run.status.is_over()) {
+        return Err(Refusal::field("run", format!("{} is over: no step of it is left to take", over.id)).into());
+    }
     let under = if run.is_some() { None } else { under };
     let caller = at_work(Caller { under, ..caller(actor, entry, read) }, run.as_ref());
     let target = target(about, entry, &caller, read, then)?;

@@ -68,9 +68,9 @@ pub(super) fn run_about(entry: &Entry, target: &Target, read: &Reader<'_>) -> Re
     Ok(about.map(|about| read.run(&about.id)).transpose()?.flatten())
 }
 
-/// The same caller in a step of a run, as it stands now, if it is theirs.
+/// The same caller in a step of a run, as it stands now, if it is theirs and not over.
 pub(super) fn at_work(caller: Caller, run: Option<&Run>) -> Caller {
-    match run.filter(|run| run.agent == caller.actor()) {
+    match run.filter(|run| run.agent == caller.actor() && !run.status.is_over()) {
         Some(run) => Caller { run: Some(Arc::new(run.facts())), channel: Channel::Run, ..caller },
         None => caller,
     }
@@ -151,8 +151,10 @@ pub(super) fn answer(entry: &Entry, inquiry: &Inquiry<'_>) -> (Decision, Ruling,
         let ruling = Ruling::Deny { because: Vec::new(), fault: None, why: None };
         (Decision::Deny, ruling, Some(why.to_owned()))
     };
-    if entry.spec.route.is_in_run() && inquiry.caller().run.is_none() {
-        return denied("only the agent of a run can, as a step of it");
+    let about = inquiry.target().thing("Run").map(|run| run.id.as_str());
+    let own = inquiry.caller().run.as_ref().map(|run| run.run.as_str());
+    if entry.spec.route.is_in_run() && (own.is_none() || about.is_some_and(|about| own != Some(about))) {
+        return denied("only the agent of a run can, as a step of it while it is not over");
     }
     let ruling = inquiry.ruling();
     let decision = ruling.decision();

@@ -99,7 +99,8 @@ impl Query for Show {
         name: "run.read",
         doc: "Show one run, step by step: what it did, the outcome of each step, and what it waits for.",
         scope: Reach::READ,
-        route: get("/runs/{id}").by_server(),
+        // Of a thousand steps it is many megabytes.
+        route: get("/runs/{id}").by_server().listed(),
         about: &[&RUN],
         events: &[],
     };

@@ -92,7 +92,8 @@ pub struct ShownStep {
     /// What it was about.
     #[schemars(extend("x-names" = "reference"))]
     pub target: String,
-    /// What a tool was called with, or another agent asked; none where it is erased.
+    /// What a tool was called with, or another agent asked; `hidden` stands for whom the reader does not see, there or not. None
+    /// where it is erased.
     #[schemars(extend("x-names" = "json"))]
     pub input: Option<Value>,
     /// What it waits for, or waited for.
@@ -163,10 +164,10 @@ pub(super) fn whole(run: Run, since: u32, read: &Reader<'_>) -> Result<WholeRun,
 fn shown_step(run: &str, mut input: Option<Value>, step: Step, read: &Reader<'_>) -> Result<ShownStep, Stop> {
     let output = read.kept(run, &step.number.to_string())?;
     let mut output = output.map(|mut kept| kept.remove("output").unwrap_or(Value::Object(kept)));
-    // What the agent asked and was answered, as this reader would have been.
+    // What the agent was answered, as this reader would have been.
     if let Some(entry) = operations::ALL.iter().find(|entry| entry.spec.name == step.name) {
         output.iter_mut().for_each(|answer| entry.veil(answer, read));
-        input.iter_mut().for_each(|input| veil::of_input(entry).apply(input, read));
+        input.iter_mut().for_each(|input| veil::of_input(entry).apply_to_written(input, read));
     }
     let question = match step.kind {
         StepKind::Question | StepKind::Tool => read.kept(run, &format!("{}/question", step.number))?,

@@ -16,6 +16,8 @@ const MOST: usize = 64;
 pub(super) struct Branch {
     /// The conditions with this alternative in the place of all.
     pub condition: Expr,
+    /// The same without what has to be so beside it.
+    alone: Expr,
     /// The alternative alone, and what it is to be.
     own: Expr,
     wanted: bool,
@@ -23,9 +25,19 @@ pub(super) struct Branch {
 
 /// The alternatives of the conditions of a policy; none where there are no two.
 pub(super) fn branches(rule: &Rule) -> Vec<Branch> {
+    ways(rule, true)
+}
+
+/// What else keeps a policy from holding, each alone: of `unless { a || b }`, `b` where `a` is false. The conditions of each are
+/// false where it does.
+pub(super) fn exceptions(rule: &Rule) -> Vec<Branch> {
+    ways(rule, false)
+}
+
+fn ways(rule: &Rule, wanted: bool) -> Vec<Branch> {
     let conditions = rule.policy.non_scope_constraints();
     let mut left = MOST;
-    conditions.map(|all| within(all, true, &mut left)).unwrap_or_default()
+    conditions.map(|all| within(all, wanted, &mut left)).unwrap_or_default()
 }
 
 impl Branch {
@@ -33,7 +45,13 @@ impl Branch {
     pub fn told(&self, rule: &Rule) -> (String, usize) {
         let span = place(&self.own, rule);
         let text = text(rule, span);
-        (if self.wanted { text } else { format!("!({text})") }, line(rule, span))
+        (if self.wanted { text } else { format!("{text} is false") }, line(rule, span))
+    }
+
+    /// Whether it stands within another of the same policy.
+    pub fn is_within(&self, other: &Branch, rule: &Rule) -> bool {
+        let [(begin, length), (from, whole)] = [self, other].map(|branch| place(&branch.own, rule));
+        whole > length && from <= begin && begin + length <= from + whole
     }
 
     /// The alternative alone.
@@ -41,8 +59,18 @@ impl Branch {
         &self.own
     }
 
+    /// Whether another version of the policy has it just so. What keeps a policy from holding is compared without what else has
+    /// to be false: of that, each alternative is one of its own.
+    pub fn is_same(&self, other: &Branch) -> bool {
+        if self.wanted { self.condition.eq_shape(&other.condition) } else { self.alone.eq_shape(&other.alone) }
+    }
+
     fn put(self, into: impl Fn(Expr) -> Expr) -> Branch {
         Branch { condition: into(self.condition), ..self }
+    }
+
+    fn put_whole(self, into: impl Fn(Expr) -> Expr) -> Branch {
+        Branch { condition: into(self.condition), alone: into(self.alone), ..self }
     }
 }
 
@@ -52,7 +80,7 @@ fn within(expr: &Expr, wanted: bool, left: &mut usize) -> Vec<Branch> {
         ExprKind::And { left, right } => (true, &**left, &**right),
         ExprKind::Or { left, right } => (false, &**left, &**right),
         ExprKind::UnaryApp { op: UnaryOp::Not, arg } => {
-            return within(arg, !wanted, left).into_iter().map(|branch| branch.put(Expr::not)).collect();
+            return within(arg, !wanted, left).into_iter().map(|branch| branch.put_whole(Expr::not)).collect();
         }
         _ => return Vec::new(),
     };
@@ -64,7 +92,7 @@ fn within(expr: &Expr, wanted: bool, left: &mut usize) -> Vec<Branch> {
         second.into_iter().chain(first).collect()
     } else {
         let beside = |at: Expr| join(!is_and, Expr::not(one.clone()), at);
-        let second: Vec<Branch> = each(other, wanted, left).into_iter().map(|at| at.put(beside)).collect();
+        let second: Vec<Branch> = each(other, wanted, left).into_iter().map(|at| at.put_whole(beside)).collect();
         second.into_iter().chain(each(one, wanted, left)).collect()
     }
 }
@@ -76,5 +104,5 @@ fn each(side: &Expr, wanted: bool, left: &mut usize) -> Vec<Branch> {
         return all;
     }
     *left -= 1;
-    vec![Branch { condition: side.clone(), own: side.clone(), wanted }]
+    vec![Branch { condition: side.clone(), alone: side.clone(), own: side.clone(), wanted }]
 }

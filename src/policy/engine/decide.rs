@@ -59,6 +59,14 @@ struct Evaluation {
     errors: Vec<(Position, EvaluationError)>,
 }
 
+/// What a question reaches.
+pub(super) struct Reached {
+    /// The policies that hold.
+    pub met: Positions,
+    /// All that were asked: those, and others.
+    pub candidates: Positions,
+}
+
 /// It cannot be told which policies hold.
 pub(super) struct Unknown;
 
@@ -148,22 +156,23 @@ impl Snapshot {
         }
     }
 
-    /// The policies that hold for a question; an error where that cannot be told of each.
-    pub(super) fn met(&self, question: &Question<'_>) -> Result<Positions, Unknown> {
-        let met = || {
+    /// The policies that a question reaches; an error where it cannot be told of each whether it holds.
+    pub(super) fn reached(&self, question: &Question<'_>) -> Result<Reached, Unknown> {
+        let reached = || {
             let entities = question.entities.entities()?;
             let action = self.action(question)?;
             if action.index.is_empty() {
-                return Ok(Evaluation::default());
+                return Ok((Evaluation::default(), Positions::default()));
             }
             let request = self.request_with(question, Some(action), &[]);
             self.fits(question, action, &request)?;
             let candidates = self.gather(question, action, entities)?;
             effort::spend(1 + candidates.len());
-            Ok::<_, String>(self.evaluate(request, entities, &candidates))
+            Ok::<_, String>((self.evaluate(request, entities, &candidates), candidates))
         };
-        let Evaluation { permits, forbids, errors } = met().map_err(|_| Unknown)?;
-        if errors.is_empty() { Ok(permits.into_iter().chain(forbids).collect()) } else { Err(Unknown) }
+        let (Evaluation { permits, forbids, errors }, candidates) = reached().map_err(|_| Unknown)?;
+        let met = permits.into_iter().chain(forbids).collect();
+        if errors.is_empty() { Ok(Reached { met, candidates }) } else { Err(Unknown) }
     }
 
     /// Looked for where the slice says that it stands, and if it does not, everywhere.

@@ -6,12 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use cedar_policy_core::ast::Expr;
 use cedar_policy_core::evaluator::Evaluator;
 use cedar_policy_core::extensions::Extensions;
 
 use super::behalf::Giver;
-use super::branch::{Branch, branches};
-use super::decide::{Question, is_true};
+use super::branch::{Branch, branches, exceptions};
+use super::decide::{Question, Reached, is_true};
+use super::parts::clauses;
 use super::ruling::PolicyMeta;
 use super::snapshot::{Rule, Snapshot};
 use crate::types::effort;
@@ -29,7 +31,26 @@ pub struct Difference {
 struct Met {
     whole: AtomicBool,
     /// The alternatives that the other version of the policy does not have just so.
-    branches: Vec<(Branch, AtomicBool)>,
+    branches: Vec<Noted>,
+    /// What keeps it from holding, and not the other version just so.
+    exceptions: Vec<Noted>,
+}
+
+/// A part of a policy, and whether it has decided a question.
+#[derive(Debug)]
+struct Noted {
+    branch: Branch,
+    is_met: AtomicBool,
+}
+
+impl Noted {
+    fn none(branches: Vec<Branch>) -> Vec<Noted> {
+        branches.into_iter().map(|branch| Noted { branch, is_met: AtomicBool::new(false) }).collect()
+    }
+
+    fn is_open(&self) -> bool {
+        !self.is_met.load(Ordering::Relaxed)
+    }
 }
 
 /// A policy that no question has met, or an alternative of one.
@@ -58,8 +79,8 @@ fn missing(from: &Snapshot, other: &Snapshot) -> Vec<Rule> {
     from.rules.iter().filter(|rule| !theirs.contains(&(&rule.meta.id, &rule.meta.text))).cloned().collect()
 }
 
-/// The alternatives of a policy that no other version of it has just so.
-fn fresh(rule: &Rule, versions: &[&Rule]) -> Vec<Branch> {
+/// The other versions of a policy that differ in nothing but their conditions.
+fn alike<'a>(rule: &Rule, versions: &[&'a Rule]) -> Vec<&'a Rule> {
     let scope = |rule: &Rule| {
         (
             rule.policy.effect(),
@@ -68,10 +89,14 @@ fn fresh(rule: &Rule, versions: &[&Rule]) -> Vec<Branch> {
             rule.policy.resource_constraint().clone(),
         )
     };
-    let alike = versions.iter().filter(|other| other.meta.text != rule.meta.text && scope(other) == scope(rule));
-    let theirs: Vec<Branch> = alike.flat_map(|other| branches(other)).collect();
-    let is_known = |branch: &Branch| theirs.iter().any(|other| other.condition.eq_shape(&branch.condition));
-    branches(rule).into_iter().filter(|branch| !is_known(branch)).collect()
+    versions.iter().copied().filter(|other| other.meta.text != rule.meta.text && scope(other) == scope(rule)).collect()
+}
+
+/// The parts of a policy that none of these has just so.
+fn fresh(parts: fn(&Rule) -> Vec<Branch>, rule: &Rule, versions: &[&Rule]) -> Vec<Noted> {
+    let theirs: Vec<Branch> = versions.iter().flat_map(|other| parts(other)).collect();
+    let is_known = |branch: &Branch| theirs.iter().any(|other| branch.is_same(other));
+    Noted::none(parts(rule).into_iter().filter(|branch| !is_known(branch)).collect())
 }
 
 impl Difference {
@@ -83,8 +108,14 @@ impl Difference {
         }
         let met = rules.iter().map(|rule| {
             let versions = versions.get(rule.meta.id.as_str()).map(Vec::as_slice).unwrap_or_default();
-            let branches = fresh(rule, versions).into_iter().map(|branch| (branch, AtomicBool::new(false)));
-            Met { whole: AtomicBool::new(false), branches: branches.collect() }
+            let versions = alike(rule, versions);
+            // That a new policy does not hold somewhere is nothing new.
+            let has_other = !versions.is_empty();
+            Met {
+                whole: AtomicBool::new(false),
+                branches: fresh(branches, rule, &versions),
+                exceptions: if has_other { fresh(exceptions, rule, &versions) } else { Vec::new() },
+            }
         });
         let met = met.collect();
         Difference { rules: snapshot.with_rules(rules), met }
@@ -98,42 +129,54 @@ impl Difference {
     }
 
     fn meets(&self, question: &Question<'_>) -> bool {
-        let Ok(met) = self.rules.met(question) else { return true };
-        let rules =
-            met.iter().filter_map(|at| Some((self.rules.rules.get(*at as usize)?, self.met.get(*at as usize)?)));
+        let Ok(Reached { met, candidates }) = self.rules.reached(question) else { return true };
         let mut open = Vec::new();
-        for (rule, met) in rules {
-            met.whole.store(true, Ordering::Relaxed);
-            let unmet = met.branches.iter().filter(|(_, met)| !met.load(Ordering::Relaxed));
-            open.extend(unmet.map(|(branch, met)| (rule, branch, met)));
+        for at in candidates {
+            let (Some(rule), Some(seen)) = (self.rules.rules.get(at as usize), self.met.get(at as usize)) else {
+                continue;
+            };
+            let holds = met.contains(&at);
+            if holds {
+                seen.whole.store(true, Ordering::Relaxed);
+            }
+            let parts = if holds { &seen.branches } else { &seen.exceptions };
+            open.extend(parts.iter().filter(|part| part.is_open()).map(|part| (rule, part, holds)));
         }
         if !open.is_empty() {
-            self.meet(question, &open);
+            self.note(question, &open);
         }
         !met.is_empty()
     }
 
-    /// Notes which alternatives let their policies hold.
-    fn meet(&self, question: &Question<'_>, open: &[(&Rule, &Branch, &AtomicBool)]) {
+    /// Notes which parts let their policies hold, or keep them from it.
+    fn note(&self, question: &Question<'_>, open: &[(&Rule, &Noted, bool)]) {
         let Ok(entities) = question.entities.entities() else { return };
         effort::spend(open.len());
         let evaluator = Evaluator::new(self.rules.request(question), entities, Extensions::all_available());
-        for (rule, branch, met) in open {
-            let holds = evaluator.interpret(&branch.condition, rule.policy.env());
-            if holds.is_ok_and(|value| is_true(&value)) {
-                met.store(true, Ordering::Relaxed);
+        for (rule, part, holds) in open {
+            let is_so = |expr: &Expr, wanted: bool| {
+                evaluator.interpret(expr, rule.policy.env()).is_ok_and(|value| is_true(&value) == wanted)
+            };
+            // What does not hold may not be asked about here.
+            let is_asked =
+                *holds || rule.scope_is_indexed || clauses(&rule.policy).iter().all(|(_, one)| is_so(one, true));
+            if is_asked && is_so(&part.branch.condition, *holds) {
+                part.is_met.store(true, Ordering::Relaxed);
             }
         }
     }
 
-    /// Those that no question has met yet; of a policy that one has met: the alternatives.
+    /// Those that no question has met yet; of a policy that one has met: the alternatives and exceptions.
     pub fn unmet(&self) -> Vec<Unmet<'_>> {
         let is_unmet = |met: &AtomicBool| !met.load(Ordering::Relaxed);
         let of = |(rule, met): (&'_ Rule, &'_ Met)| -> Vec<Option<(String, usize)>> {
             if is_unmet(&met.whole) {
                 return vec![None];
             }
-            met.branches.iter().filter(|(_, met)| is_unmet(met)).map(|(branch, _)| Some(branch.told(rule))).collect()
+            let open = || met.branches.iter().chain(&met.exceptions).filter(|part| part.is_open());
+            // Of what stands within another that is told nothing more is said.
+            let is_outer = |part: &&Noted| !open().any(|other| part.branch.is_within(&other.branch, rule));
+            open().filter(is_outer).map(|part| Some(part.branch.told(rule))).collect()
         };
         let rules = self.rules.rules.iter().zip(&self.met);
         rules

@@ -5,7 +5,7 @@
 
 mod number;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cedar_policy_core::ast::{BinaryOp, Effect, Expr, ExprKind, Literal, PatternElem, UnaryOp, Var};
 use serde_json::{Value as Json, json};
@@ -68,10 +68,12 @@ const TEAM_TYPE: &str = "Ok::Team";
 
 impl Snapshot {
     /// For each policy of an action that `other` does not have just so. A forbid shows only where something permits: it is
-    /// taken with each permit, too.
+    /// taken with each permit, too. Of a policy that was changed also what keeps it from holding.
     pub fn goals_unlike(&self, other: &Snapshot, action: &str) -> Vec<Goal> {
         let permits: Vec<Vec<Wish<'_>>> = self.permits(action).flat_map(|rule| ways(&rule.condition, true)).collect();
-        let all: Vec<Vec<Vec<Wish<'_>>>> = self.unlike(other, action).map(|rule| ways_of(rule, &permits)).collect();
+        let theirs: BTreeSet<&str> = other.rules.iter().map(|rule| rule.meta.id.as_str()).collect();
+        let of = |rule| ways_of(rule, theirs.contains(rule.meta.id.as_str()), &permits);
+        let all: Vec<Vec<Vec<Wish<'_>>>> = self.unlike(other, action).map(of).collect();
         // One of each policy after the other: none is kept out by another that can hold in many ways.
         let longest = all.iter().map(Vec::len).max().unwrap_or_default();
         let places = (0..TURNS).flat_map(|turn| (0..longest).map(move |at| (turn, at)));
@@ -92,9 +94,10 @@ impl Snapshot {
 /// A part of a condition, and whether it is to be true.
 type Wish<'a> = (&'a Expr, bool);
 
-/// The ways to let a policy hold, and to let it show.
-fn ways_of<'a>(rule: &'a Rule, permits: &[Vec<Wish<'a>>]) -> Vec<Vec<Wish<'a>>> {
-    let ways = ways(&rule.condition, true);
+/// The ways to let a policy hold, and to let it show; of one that was changed, also those to keep it from holding.
+fn ways_of<'a>(rule: &'a Rule, is_changed: bool, permits: &[Vec<Wish<'a>>]) -> Vec<Vec<Wish<'a>>> {
+    let kept = rule.policy.non_scope_constraints().filter(|_| is_changed).map(|all| ways(all, false));
+    let ways = [ways(&rule.condition, true), kept.unwrap_or_default()].concat();
     let permitted = match rule.policy.effect() {
         Effect::Permit => Vec::new(),
         Effect::Forbid => together(permits, &ways),

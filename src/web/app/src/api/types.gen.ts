@@ -5212,7 +5212,8 @@ export type ShownStep = {
      */
     target: string;
     /**
-     * What a tool was called with, or another agent asked; none where it is erased.
+     * What a tool was called with, or another agent asked; `hidden` stands for whom the reader does not see, there or not. None
+     * where it is erased.
      */
     input: unknown;
     /**
