@@ -1,5 +1,7 @@
 //! `ok approve` and `ok approval`: calls that wait for people.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -9,7 +11,9 @@ use super::exit::{Exit, Failure};
 use super::operation::{change, query};
 use super::show;
 use crate::operations::approval::decide::{Decide, Decision};
-use crate::operations::approval::explain::{Detail, Explain, ExplainedApproval, InTheWay, Similar, WhatHappens};
+use crate::operations::approval::explain::{
+    Changed, Detail, Explain, ExplainedApproval, InTheWay, Similar, WhatHappens,
+};
 use crate::operations::approval::list::{List, Show};
 use crate::operations::approval::shown::{Needed, ShownApproval, ShownDecision};
 use crate::operations::approval::withdraw::Withdraw;
@@ -158,12 +162,20 @@ fn explained(approval: &ExplainedApproval) -> Result<(), Failure> {
     arguments(&approval.args, &approval.withheld)?;
     show::rows(columns!(Detail; what, said), &approval.about)?;
     show::rows(columns!(InTheWay; policy, reason, file, line), &approval.because)?;
-    let differences: Vec<Difference<'_>> =
-        approval.diff.iter().map(|(changed, one)| Difference { changed, was: &one.was, is: &one.is }).collect();
-    show::rows(columns!(Difference<'_>; changed, was, is), &differences)?;
+    differences(&approval.diff)?;
+    if let Some(anew) = &approval.anew {
+        show::text(&format!("\nAsked anew: {} became stale ({})", anew.approval, show::said(&anew.why)))?;
+        differences(&anew.changed)?;
+    }
     show::rows(columns!(Needed; kind, threshold, held, any_of), &approval.who_may_decide)?;
     show::rows(columns!(Similar; approval, decision, actor, summary, at), &approval.similar)?;
     show::one(columns!(WhatHappens; on_approve, on_reject, on_expiry), &approval.what_happens)
+}
+
+fn differences(changed: &BTreeMap<String, Changed>) -> Result<(), Failure> {
+    let differences: Vec<Difference<'_>> =
+        changed.iter().map(|(changed, one)| Difference { changed, was: &one.was, is: &one.is }).collect();
+    show::rows(columns!(Difference<'_>; changed, was, is), &differences)
 }
 
 /// What is otherwise than when it was asked for.

@@ -45,7 +45,9 @@ impl Exit {
             Exit::Failed => "It did not happen: it was refused, or something is broken",
             Exit::Findings => "The command worked, and what it looked at is not as it should be",
             Exit::Untested => "Tests of policies failed, none was run, too little is covered, or a budget is exceeded",
-            Exit::Waits => "People must approve it first",
+            Exit::Waits => {
+                "It waits for people: to approve it, to answer, to raise a budget or to release a kill switch"
+            }
             Exit::Usage => "The command was not understood",
             Exit::Busy => "Another process has the state file; trying again may help",
             Exit::Unread => "Its output was not read to the end, so how it would have ended is not told",

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::exit::Failure;
 use super::show;
 use crate::operations::run::{ShownRun, ShownStep, WholeRun};
+use crate::types::id::ActorId;
 use crate::types::work::{RunStatus, StepStatus, Wait};
 
 /// As many characters of a call's input stand in its line.
@@ -28,7 +29,7 @@ pub(super) fn told(run: &WholeRun) -> Result<(), Failure> {
         Some(Wait::Approval { approval }) if step.status == StepStatus::Waiting => Some(approval),
         _ => None,
     }) {
-        show::note(&format!("It waits for {approval}: `ok approve {approval}`."));
+        show::note(&format!("It waits for {approval}; whoever may approve it: `ok approve {approval}`."));
     }
     match &run.run.waiting {
         Some(Wait::Time { until }) => {
@@ -39,7 +40,7 @@ pub(super) fn told(run: &WholeRun) -> Result<(), Failure> {
         }
         Some(Wait::Budget { reason, until: None, payer, .. }) => {
             let payer = payer.as_ref().map_or(id.as_str(), |payer| payer.as_str());
-            show::note(&format!("{reason}; `ok run budget {payer} <cents>` raises that budget."));
+            show::note(&format!("{reason}; whoever may raise that budget: `ok run budget {payer} <cents>`."));
         }
         Some(Wait::Run { run }) => show::note(&format!("It waits for {run}.")),
         Some(Wait::Question { .. } | Wait::Outcome { .. } | Wait::Approval { .. }) | None => {}
@@ -55,7 +56,10 @@ fn asks(run: &WholeRun) {
     for step in &asked {
         let question = step.question.as_deref().or(run.question.as_deref()).unwrap_or("something");
         let which = if asked.len() > 1 { format!(" --question {}", step.seq) } else { String::new() };
-        show::note(&format!("It asks: {}\nAnswer with `ok answer {} \"…\"{which}`.", indented(question), run.run.id));
+        let to = step.waiting.as_ref().map(Wait::asks).unwrap_or_default();
+        let to = to.iter().map(ActorId::as_str).collect::<Vec<_>>().join(" or ");
+        let question = indented(question);
+        show::note(&format!("It asks {to}: {question}\nThe answer: `ok answer {} \"…\"{which}`.", run.run.id));
     }
 }
 

@@ -249,10 +249,10 @@ pub async fn go_on(context: &Context) -> Result<Option<BTreeSet<String>>, Failur
 const fn exit(run: &WholeRun) -> Exit {
     match run.run.status {
         RunStatus::Failed | RunStatus::TimedOut | RunStatus::Cancelled => Exit::Failed,
-        RunStatus::WaitingApproval => Exit::Waits,
-        // Somebody decides whether it may spend more.
-        RunStatus::Held if matches!(run.run.waiting, Some(Wait::Budget { until: None, .. })) => Exit::Waits,
-        _ => Exit::Done,
+        // A budget of the day or month ends by itself.
+        RunStatus::Held if matches!(run.run.waiting, Some(Wait::Budget { until: Some(_), .. })) => Exit::Done,
+        RunStatus::WaitingApproval | RunStatus::WaitingInput | RunStatus::Held => Exit::Waits,
+        RunStatus::Queued | RunStatus::Running | RunStatus::Completed => Exit::Done,
     }
 }
 

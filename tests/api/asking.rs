@@ -94,6 +94,44 @@ async fn what_was_asked_and_said_can_be_erased_and_the_log_still_verifies() {
     assert_eq!(run(&test, &id).await["error"]["message"], "its plan was erased");
 }
 
+/// Why something came to nothing can repeat what was written: it is erased with it, and stands nowhere else.
+#[tokio::test]
+async fn what_went_wrong_can_be_erased_too() {
+    let (test, cast) = company().await;
+    let since = test.last_seq().await;
+    let call =
+        |expect| json!({ "call": { "tool": "task.create", "with": { "owner": "miss secret" }, "expect": expect } });
+    for (expect, last, told) in [
+        (Value::Null, json!({ "fail": "a secret" }), "a secret"),
+        (json!("allow"), json!({ "say": "x" }), "miss secret"),
+    ] {
+        let id = ask_for(&test, &cast.mia, json!([call(expect), last])).await;
+        let failed = run(&test, &id).await;
+        assert!(failed["trace"][0]["reason"].as_str().unwrap().contains("miss secret"), "{failed}");
+        assert!(failed["error"]["message"].as_str().unwrap().contains(told), "{failed}");
+    }
+    let telling = || -> Vec<i64> {
+        let file = test.file();
+        let about = "SELECT seq FROM log_entry WHERE instr(body, CAST('secret' AS BLOB)) > 0 AND seq > ?";
+        let mut telling = file.prepare(about).unwrap();
+        telling.query_map([since], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+    };
+    let erase = json!({ "events": telling(), "reason": "asked for" });
+    let forgotten = test.post("/context/forget", &test.admin, erase).await;
+    assert_eq!(forgotten.status, 200, "{}", forgotten.text());
+    assert_eq!(telling(), [] as [i64; 0]);
+    for path in ["/runs", "/inbox", "/tasks"] {
+        assert!(!test.get(path, &cast.mia).await.text().contains("secret"), "{path}");
+    }
+    let runs = test.get("/runs", &cast.mia).await.json();
+    for shown in runs.as_array().unwrap() {
+        let whole = run(&test, shown["id"].as_str().unwrap()).await;
+        assert_eq!((&whole["status"], &whole["trace"][0]["status"]), (&json!("failed"), &json!("failed")), "{whole}");
+        assert!(!whole.to_string().contains("secret"), "{whole}");
+    }
+    accounted_for(&test);
+}
+
 fn creates() -> Value {
     json!({ "call": { "tool": "task.create", "with": { "title": "t", "owner": "mia" } } })
 }

@@ -3,6 +3,7 @@ mod access;
 mod actors;
 mod approvals;
 mod asking;
+mod at_work;
 mod audit;
 mod bad_input;
 mod blueprints;

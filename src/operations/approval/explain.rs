@@ -59,6 +59,21 @@ pub struct ExplainedApproval {
     /// ended.
     #[schemars(extend("x-names" = "json"))]
     pub diff: BTreeMap<String, Changed>,
+    /// The request that came to nothing before this one, for which this one was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub anew: Option<Anew>,
+}
+
+/// A request for the same by the same requester, in the same step of a run if it was one, that became stale.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Anew {
+    pub approval: String,
+    /// Why it became stale.
+    #[schemars(extend("x-names" = "text"))]
+    pub why: String,
+    /// What has changed between the two requests, by field: as it was, and as it is.
+    #[schemars(extend("x-names" = "json"))]
+    pub changed: BTreeMap<String, Changed>,
 }
 
 /// Something to know about what a call is about.
@@ -150,6 +165,7 @@ impl Query for Explain {
             who_may_decide: needed(&approval, read),
             what_happens,
             similar: similar(&approval, read)?,
+            anew: anew(&approval, read)?,
             diff,
             id: approval.id,
             reason: approval.reason,
@@ -273,6 +289,21 @@ fn similar(approval: &Approval, read: &Reader<'_>) -> Result<Vec<Similar>, Stop>
         at: other.ended_at,
     };
     Ok(seen.take(SIMILAR).map(shown).collect())
+}
+
+/// What an approval was asked for anew, if that is so and the caller may see it.
+fn anew(approval: &Approval, read: &Reader<'_>) -> Result<Option<Anew>, Stop> {
+    let step = |one: &Approval| one.run.as_ref().map(|run| (run.run.clone(), run.step()));
+    let is_same = |other: &Approval| other.actor == approval.actor && step(other) == step(approval);
+    let before = read.requests_about(&approval.operation, &approval.target)?.into_iter();
+    let is_before = |other: &Approval| other.ended_at.is_some_and(|at| at <= approval.created_at);
+    let before = before.filter(|other| is_same(other) && is_before(other)).max_by_key(|other| other.created_at);
+    let stale = before.filter(|other| other.status == ApprovalStatus::Stale && read.sees(&read.approval_target(other)));
+    Ok(stale.map(|other| Anew {
+        changed: difference(&other.resource, &approval.resource),
+        approval: other.id,
+        why: other.stale.unwrap_or_default(),
+    }))
 }
 
 fn difference(was: &Value, is: &Value) -> BTreeMap<String, Changed> {

@@ -84,6 +84,6 @@ impl Change for Raise {
             return Err(Refusal::field("budget_cents", format!("must be {least} to {most}{why}")).into());
         }
         raise(&run, input.budget_cents, draft)?;
-        Ok(shown(Run { budget_cents: Some(input.budget_cents), ..run }, draft.read()))
+        shown(Run { budget_cents: Some(input.budget_cents), ..run }, draft.read())
     }
 }

@@ -56,7 +56,7 @@ impl Change for Cancel {
         let run = open(&input.id, draft.read())?;
         cancel_with_parts(&run, &why, draft)?;
         let ended_at = Some(permit.now());
-        Ok(shown(Run { status: RunStatus::Cancelled, wait: None, ended_at, ..run }, draft.read()))
+        shown(Run { status: RunStatus::Cancelled, wait: None, ended_at, ..run }, draft.read())
     }
 }
 

@@ -72,7 +72,8 @@ impl Query for List {
             (None, Some(agent)) => read.list_of(list, agent, &page, what, seen)?,
             (None, None) => read.list(list, &page, what, seen)?,
         };
-        Ok(Page { rows: page.rows.into_iter().map(|run| shown(run, read)).collect(), next: page.next })
+        let rows = page.rows.into_iter().map(|run| shown(run, read)).collect::<Result<_, _>>()?;
+        Ok(Page { rows, next: page.next })
     }
 
     fn next(output: &Page<ShownRun>) -> Option<String> {
@@ -143,6 +144,6 @@ impl Query for Follow {
     }
 
     fn run(_: Permit<Self>, input: OneShown, read: &Reader<'_>) -> Result<Begun, Stop> {
-        Ok(Begun { status: shown(find(&input.id, read)?, read).status })
+        Ok(Begun { status: shown(find(&input.id, read)?, read)?.status })
     }
 }

@@ -24,6 +24,7 @@ mod think;
 pub mod tools;
 mod trace;
 mod under_way;
+mod why;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -11,6 +11,7 @@ use super::next::most_steps;
 use super::question::own;
 use super::think::is_answer;
 use super::under_way::UnderWay;
+use super::why;
 use super::{RUN, find};
 use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
 use crate::store::content::events::ContentKept;
@@ -196,20 +197,21 @@ impl Change for Settle {
                     step: input.step,
                     kind: StepKind::Model,
                     name: under_way.name,
-                    reason,
+                    reason: None,
                 })?;
+                why::keep(&Id::stored(&run.id), input.step, reason, draft)?;
                 0
             }
             Heard::Failed(Failed::Unknown(reason)) => {
                 let cost_cents = under_way.cost_cents;
-                draft.record(under_way.unknown(&run, reason))?;
+                under_way.lose(&run, reason, draft)?;
                 cost_cents
             }
             Heard::Failed(Failed::Useless { why, input_tokens, output_tokens }) => {
                 let price = draft.read().models().models.get(&under_way.name).map(|model| model.price);
                 let cost_cents = price.map_or(under_way.cost_cents, |price| price.cents(input_tokens, output_tokens));
                 let (tokens_in, tokens_out) = (input_tokens, output_tokens);
-                draft.record(UnderWay { tokens_in, tokens_out, cost_cents, ..under_way }.unknown(&run, why))?;
+                UnderWay { tokens_in, tokens_out, cost_cents, ..under_way }.lose(&run, why, draft)?;
                 cost_cents
             }
         };

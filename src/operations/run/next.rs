@@ -10,6 +10,7 @@ use super::prompt::asking;
 use super::think::{Thought, think};
 use super::tools::{QUESTION, is_there};
 use super::under_way::UnderWay;
+use super::why;
 use super::{OneRun, RUN, find};
 use crate::gate::{Permit, Query, Reader, Route, Spec, Target};
 use crate::store::actors::Status;
@@ -101,7 +102,9 @@ pub(super) enum Own {
     /// There may be a new budget.
     Resume,
     Complete,
-    Fail(Failure, String),
+    Fail(Failure, Option<String>),
+    /// It fails for what its plan, a model or a tool says.
+    GiveUp(String),
 }
 
 /// One thing to do.
@@ -196,7 +199,7 @@ pub(super) fn next_by(run: &Run, now: Time, read: &Reader<'_>) -> Result<Move, S
     if run.status.is_over() || read.is_held(run) {
         return Ok(Move::Nothing);
     }
-    let fail = |failure, why: String| Ok(Move::Own(Own::Fail(failure, why)));
+    let fail = |failure, why: String| Ok(Move::Own(Own::Fail(failure, Some(why))));
     if !read.card(&run.agent).is_some_and(|card| card.actor.status == Status::Active) {
         return fail(Failure::Offboarded, format!("{} has left", run.agent));
     }
@@ -234,7 +237,7 @@ pub(super) fn next_by(run: &Run, now: Time, read: &Reader<'_>) -> Result<Move, S
         };
     };
     if let Some(why) = unexpected(run, &plan, read)? {
-        return fail(Failure::Failed, why);
+        return Ok(Move::Own(Own::GiveUp(why)));
     }
     match plan.steps.get(run.steps as usize) {
         Some(_) if run.steps >= most => fail(Failure::Steps, format!("it took {most} steps, as many as it may")),
@@ -273,9 +276,10 @@ fn waited(run: &Run, now: Time, read: &Reader<'_>) -> Result<Option<Own>, Stop> 
     Ok(over.map(|step| match step.wait {
         Some(Wait::Time { .. }) => Own::Awake,
         Some(Wait::Outcome { .. }) => {
-            Own::Fail(Failure::UnknownEffect, format!("nobody said whether {} has happened", step.name))
+            let why = format!("nobody said whether {} has happened", step.name);
+            Own::Fail(Failure::UnknownEffect, Some(why))
         }
-        _ => Own::Fail(Failure::TimedOut, "nobody answered in time".into()),
+        _ => Own::Fail(Failure::TimedOut, Some("nobody answered in time".into())),
     }))
 }
 
@@ -286,7 +290,7 @@ fn planned(run: &Run, step: &plan::Step, read: &Reader<'_>) -> Result<Move, Stop
     };
     Ok(match step {
         plan::Step::Say(text) => Move::Own(Own::Say(text.clone())),
-        plan::Step::Fail(reason) => Move::Own(Own::Fail(Failure::Failed, quoted(reason))),
+        plan::Step::Fail(reason) => Move::Own(Own::GiveUp(quoted(reason))),
         plan::Step::Wait(pause) => Move::Own(Own::Pause(read.now().plus_ms(i64::from(pause.seconds) * 1000))),
         plan::Step::Ask(question) => call("run.ask", json!({ "text": question.text, "to": question.to })),
         plan::Step::Delegate(part) => {
@@ -342,7 +346,8 @@ fn unexpected(run: &Run, plan: &Plan, read: &Reader<'_>) -> Result<Option<String
         Some(said) if said == *expected => None,
         Some(said) => Some(another_answer((run.steps, tool), *expected, said)),
         None => {
-            let why = read.step(&run.id, run.steps)?.and_then(|step| step.reason).unwrap_or_default();
+            let step = read.step(&run.id, run.steps)?;
+            let why = step.map(|step| why::of_step(&run.id, &step, read)).transpose()?.flatten().unwrap_or_default();
             Some(format!("{}, and the call failed: {why}", expects((run.steps, tool), *expected)))
         }
     })

@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 use super::next::{Move, next};
 use super::question::own;
 use super::under_way::UnderWay;
+use super::why;
 use super::{RUN, find};
 use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
 use crate::operations;
@@ -187,7 +188,8 @@ impl Change for Settle {
                 draft.record(ContentKept { id, part: step.to_string(), kept: kept(answer) })?;
             }
             Came::Failed(why) => {
-                draft.record(StepFailed { id, agent, asker, step, kind, name, reason: cut(why) })?;
+                draft.record(StepFailed { id: id.clone(), agent, asker, step, kind, name, reason: None })?;
+                why::keep(&id, step, cut(why), draft)?;
             }
             Came::Unknown(why) => {
                 let (to, until) = (who_may_know(&run, draft.read())?, draft.now().plus_ms(PATIENCE));

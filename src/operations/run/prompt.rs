@@ -29,7 +29,7 @@ pub(super) type Asking = (model::Prompt, Prompt);
 
 /// What to ask a model; or why the run cannot go on.
 pub(super) fn asking(run: &Run, thought: &Thought, read: &Reader<'_>) -> Result<Result<Asking, Move>, Stop> {
-    let fail = |why: &str| Ok(Err(Move::Own(Own::Fail(Failure::Failed, why.into()))));
+    let fail = |why: &str| Ok(Err(Move::Own(Own::Fail(Failure::Failed, Some(why.into())))));
     let Some(model) = read.models().models.get(&thought.model) else {
         return fail(&format!("there is no model `{}` any more", thought.model));
     };

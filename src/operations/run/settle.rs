@@ -10,6 +10,7 @@ use super::next::{Move, Own, Stage, Todo, next, next_by};
 use super::prompt::asking;
 use super::think::Thought;
 use super::under_way::UnderWay;
+use super::why;
 use super::{RUN, find};
 use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
 use crate::store::approvals::events::ApprovalStale;
@@ -23,7 +24,7 @@ use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::time::Time;
-use crate::types::work::{StepKind, Wait};
+use crate::types::work::{Failure, StepKind, Wait};
 
 use super::budgets::set_aside;
 use super::cancel::{cancel_with_parts, end_requests};
@@ -37,6 +38,7 @@ pub struct Outcome {
     /// The step that is settled; the run must be at it.
     pub step: u32,
     /// Why an operation could not be performed, where the gate had let it through.
+    #[schemars(extend("x-erasable" = true))]
     pub failed: Option<String>,
     /// A model is about to be asked, as was decided before; its prompt is made.
     #[serde(default)]
@@ -169,10 +171,11 @@ fn record(run: &Run, step: u32, own: Own, draft: &mut Draft<'_>) -> Result<(), S
         Own::Awake => completed(run, StepKind::Wait, draft)?,
         Own::Resume => draft.record(RunResumed { id, agent, asker, step })?,
         Own::Unable { kind, operation, reason } => {
-            draft.record(StepFailed { id, agent, asker, step, kind, name: operation, reason })?;
+            draft.record(StepFailed { id: id.clone(), agent, asker, step, kind, name: operation, reason: None })?;
+            why::keep(&id, step, reason, draft)?;
         }
         Own::Dispatch(under_way) => draft.record(under_way.dispatched(run))?,
-        Own::Lost(under_way, reason) => draft.record(under_way.unknown(run, reason))?,
+        Own::Lost(under_way, reason) => under_way.lose(run, reason, draft)?,
         Own::Complete => {
             let took = duration(run.started_at, draft.now());
             draft.record(RunCompleted {
@@ -186,6 +189,10 @@ fn record(run: &Run, step: u32, own: Own, draft: &mut Draft<'_>) -> Result<(), S
                 cost_cents: run.cost_cents,
                 duration_ms: took,
             })?;
+        }
+        Own::GiveUp(why) => {
+            record(run, step, Own::Fail(Failure::Failed, None), draft)?;
+            why::keep_of_run(&id, why, draft)?;
         }
         Own::Fail(reason, message) => {
             let took = duration(run.started_at, draft.now());

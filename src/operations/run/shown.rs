@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::next::plan_of;
 use super::think::{is_answer, wanted};
+use super::why;
 use crate::gate::Reader;
 use crate::gate::reader::veil;
 use crate::operations;
@@ -119,10 +120,11 @@ pub(super) fn stands(run: &Run, read: &Reader<'_>) -> RunStatus {
 }
 
 /// A run as it stands.
-pub fn shown(run: Run, read: &Reader<'_>) -> ShownRun {
+pub fn shown(run: Run, read: &Reader<'_>) -> Result<ShownRun, Stop> {
     let status = stands(&run, read);
-    let error = run.failure.map(|code| RunError { code, message: run.error.clone().unwrap_or_default() });
-    ShownRun {
+    let why = why::of_run(&run, read)?;
+    let error = run.failure.map(|code| RunError { code, message: why.unwrap_or_default() });
+    Ok(ShownRun {
         status,
         id: run.id,
         task: run.task,
@@ -141,7 +143,7 @@ pub fn shown(run: Run, read: &Reader<'_>) -> ShownRun {
         ended_at: run.ended_at,
         archived_at: run.archived_at,
         duration_ms: duration(run.started_at, run.ended_at.unwrap_or(read.now())),
-    }
+    })
 }
 
 /// A run with its steps after one.
@@ -158,7 +160,7 @@ pub(super) fn whole(run: Run, since: u32, read: &Reader<'_>) -> Result<WholeRun,
     let trace = trace.collect::<Result<Vec<_>, Stop>>()?;
     let asks = trace.iter().find(|step| step.question.is_some() && step.status == StepStatus::Waiting);
     let question = asks.and_then(|step| step.question.clone());
-    Ok(WholeRun { input, output, question, trace, run: shown(run, read) })
+    Ok(WholeRun { input, output, question, trace, run: shown(run, read)? })
 }
 
 fn shown_step(run: &str, mut input: Option<Value>, step: Step, read: &Reader<'_>) -> Result<ShownStep, Stop> {
@@ -173,6 +175,7 @@ fn shown_step(run: &str, mut input: Option<Value>, step: Step, read: &Reader<'_>
         StepKind::Question | StepKind::Tool => read.kept(run, &format!("{}/question", step.number))?,
         _ => None,
     };
+    let reason = why::of_step(run, &step, read)?;
     Ok(ShownStep {
         input,
         output,
@@ -183,7 +186,7 @@ fn shown_step(run: &str, mut input: Option<Value>, step: Step, read: &Reader<'_>
         status: step.status,
         target: step.target,
         waiting: step.wait,
-        reason: step.reason,
+        reason,
         tokens: Tokens { input: step.tokens_in, output: step.tokens_out },
         cost_cents: step.cost_cents,
         started_at: step.started_at,

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::next::{Move, Own, Stage, Todo, stage, unable};
 use super::tools::meant;
 use super::under_way::UnderWay;
+use super::why;
 use crate::gate::Reader;
 use crate::store::runs::{Run, Step};
 use crate::types::chat::Wanted;
@@ -45,7 +46,7 @@ pub(super) fn think(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
     let since = steps.split_off(answered.map_or(0, |at| at + 1));
     let Some(answer) = steps.last().filter(|_| answered.is_some()) else { return asked(run, &since, read) };
     let Some(calls) = wanted(run, answer.number, read)? else {
-        return Ok(Move::Own(Own::Fail(Failure::Failed, "what a model answered was erased".into())));
+        return Ok(Move::Own(Own::Fail(Failure::Failed, Some("what a model answered was erased".into()))));
     };
     if calls.is_empty() && since.is_empty() {
         return Ok(Move::Own(Own::Complete));
@@ -125,17 +126,19 @@ fn asked(run: &Run, tried: &[Step], read: &Reader<'_>) -> Result<Move, Stop> {
     }
     match (chosen.get(at), tried.last()) {
         (Some((model, _)), _) => Ok(Move::Think(Thought { model: (*model).to_owned(), decided: None })),
-        (None, None) => Ok(Move::Own(Own::Fail(Failure::Failed, read.models().nothing()))),
+        (None, None) => Ok(Move::Own(Own::Fail(Failure::Failed, Some(read.models().nothing())))),
         (None, Some(last)) => {
-            let why = last.reason.as_deref().unwrap_or("nobody knows why");
-            Ok(Move::Own(Own::Fail(Failure::Failed, format!("no model answers: {why}"))))
+            let why = why::of_step(&run.id, last, read)?;
+            let why = why.as_deref().unwrap_or("nobody knows why");
+            Ok(Move::Own(Own::GiveUp(format!("no model answers: {why}"))))
         }
     }
 }
 
 /// What came of a call, as a model is told.
 pub(super) fn came(run: &Run, step: &Step, read: &Reader<'_>) -> Result<String, Stop> {
-    let why = plain(step.reason.as_deref().unwrap_or_default());
+    let why = why::of_step(&run.id, step, read)?;
+    let why = plain(why.as_deref().unwrap_or("the reason is erased"));
     match step.status {
         StepStatus::Completed => {}
         StepStatus::Denied => return Ok(format!("error: denied: {why}")),

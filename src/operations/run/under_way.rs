@@ -2,9 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use super::why;
+use crate::gate::Draft;
 use crate::store::runs::events::{StepCompleted, StepDecided, StepDispatched, StepUnknown};
 use crate::store::runs::{Run, Step};
 use crate::types::id::Id;
+use crate::types::refusal::Stop;
 use crate::types::work::StepKind;
 
 /// The call, with what it may take, or has taken.
@@ -68,7 +71,10 @@ impl UnderWay {
         event!(self, run, StepCompleted { labels, calls })
     }
 
-    pub fn unknown(self, run: &Run, reason: String) -> StepUnknown {
-        event!(self, run, StepUnknown { reason })
+    /// Records that it is not known what came of it, and why.
+    pub fn lose(self, run: &Run, why: String, draft: &mut Draft<'_>) -> Result<(), Stop> {
+        let (step, reason) = (self.step, None);
+        draft.record(event!(self, run, StepUnknown { reason }))?;
+        why::keep(&Id::stored(&run.id), step, why, draft)
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::gate::{Directory, FactSpec, Reader, Resource, Staged, Target, Thing};
+use crate::store::tasks::Task;
 use crate::types::refusal::{Fault, Stop};
 use crate::types::target::Fact;
 use crate::types::work::TaskStatus;
@@ -42,5 +43,7 @@ fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
 }
 
 fn state(target: &Target, read: &Reader<'_>) -> Result<Value, Fault> {
-    Ok(json!(read.task(&target.id())?.map(|task| json!({ "version": task.version }))))
+    // Beside the version, what people look at to see what has changed.
+    let told = |task: Task| json!({ "version": task.version, "owner": task.owner, "priority": task.priority, "due_at": task.due_at });
+    Ok(json!(read.task(&target.id())?.map(told)))
 }

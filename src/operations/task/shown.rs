@@ -115,6 +115,6 @@ pub(super) fn whole(task: Task, read: &Reader<'_>) -> Result<WholeTask, Stop> {
     });
     let refs = refs.collect();
     let runs = read.runs_of_task(&task.id)?.into_iter().filter(|run| read.may("run.read", &read.run_target(run)));
-    let runs = runs.map(|run| shown_run(run, read)).collect();
+    let runs = runs.map(|run| shown_run(run, read)).collect::<Result<_, _>>()?;
     Ok(WholeTask { goal, note, result, refs, runs, task: shown(task, read) })
 }

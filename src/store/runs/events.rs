@@ -72,11 +72,13 @@ events! {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(dispatched_step), notify: Notify::Nobody, news: None,
     }
-    /// What came of a step that had begun outside is not known: what was set aside for it counts as spent.
+    /// What came of a step that had begun outside is not known: what was set aside for it counts as spent. Why is kept as
+    /// content, so that it can be erased.
     StepUnknown = "step_unknown" {
         id: Id, agent: ActorId, asker: ActorId, step: u32, kind: StepKind,
         #[schemars(extend("x-names" = "reference"))] name: String,
-        #[schemars(extend("x-names" = "reference"))] target: String, reason: String,
+        #[schemars(extend("x-names" = "reference"))] target: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")] reason: Option<String>,
         tokens_in: u32, tokens_out: u32, cost_cents: u32,
     } about [id, agent, asker] => {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
@@ -104,10 +106,12 @@ events! {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(denied_step), notify: Notify::Nobody, news: None,
     }
-    /// A step could not be taken, and had no effect; the run goes on and knows it.
+    /// A step could not be taken, and had no effect; the run goes on and knows it. Why is kept as content, so that it can be
+    /// erased: what an agent wrote may be part of it.
     StepFailed = "step_failed" {
         id: Id, agent: ActorId, asker: ActorId, step: u32, kind: StepKind,
-        #[schemars(extend("x-names" = "reference"))] name: String, reason: String,
+        #[schemars(extend("x-names" = "reference"))] name: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")] reason: Option<String>,
     } about [id, agent, asker] => {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(failed_step), notify: Notify::Nobody, news: None,
@@ -148,10 +152,12 @@ events! {
         fold: Some(|event, moment| ended(moment, &event.id, RunStatus::Completed, None)),
         notify: Notify::AndShow(notify_of_completion), news: Some(news_of_completion),
     }
-    /// A run failed or timed out.
+    /// A run failed or timed out. What its plan, a model or a tool says of it is kept as content, so that it can be erased.
     RunFailed = "run_failed" {
         id: Id, task: Id, agent: ActorId, asker: ActorId, askers: Vec<ActorId>, tokens_in: i64, tokens_out: i64,
-        cost_cents: i64, duration_ms: i64, reason: Failure, #[schemars(extend("x-names" = "text"))] message: String,
+        cost_cents: i64, duration_ms: i64, reason: Failure,
+        #[serde(default, skip_serializing_if = "Option::is_none")] #[schemars(extend("x-names" = "text"))]
+        message: Option<String>,
     } about [id, task, agent, asker] => {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(failed), notify: Notify::AndShow(notify_of_failure), news: Some(news_of_failure),

@@ -64,8 +64,8 @@ impl<'a> Taken<'a> {
         Taken { tokens: (tokens_in, tokens_out), cost_cents, ..self }
     }
 
-    fn because(self, reason: &'a str) -> Taken<'a> {
-        Taken { reason: Some(reason), ..self }
+    fn because(self, reason: Option<&'a str>) -> Taken<'a> {
+        Taken { reason, ..self }
     }
 
     fn write(&self, moment: &Moment<'_>) -> rusqlite::Result<()> {
@@ -215,7 +215,7 @@ pub(super) fn unknown_step(event: &StepUnknown, moment: &Moment<'_>) -> rusqlite
     let StepUnknown { id, step, kind, name, target, reason, tokens_in, tokens_out, cost_cents, .. } = event;
     let taken = Taken::new(id, *step, *kind, name, target, StepStatus::Unknown)
         .taking(*tokens_in, *tokens_out, *cost_cents)
-        .because(reason);
+        .because(reason.as_deref());
     taken.settle(moment)
 }
 
@@ -241,13 +241,13 @@ fn mark(moment: &Moment<'_>, run: &str, labels: &BTreeSet<Label>) -> rusqlite::R
 
 pub(super) fn denied_step(event: &StepDenied, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let StepDenied { id, step, kind, name, target, reason, .. } = event;
-    let taken = Taken::new(id, *step, *kind, name, target, StepStatus::Denied).because(reason);
+    let taken = Taken::new(id, *step, *kind, name, target, StepStatus::Denied).because(Some(reason));
     taken.settle(moment)
 }
 
 pub(super) fn failed_step(event: &StepFailed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let StepFailed { id, step, kind, name, reason, .. } = event;
-    let taken = Taken::new(id, *step, *kind, name, "", StepStatus::Failed).because(reason);
+    let taken = Taken::new(id, *step, *kind, name, "", StepStatus::Failed).because(reason.as_deref());
     taken.settle(moment)
 }
 
@@ -263,7 +263,7 @@ pub(super) fn answered(event: &RunAnswered, moment: &Moment<'_>) -> rusqlite::Re
         Happened::Yes => taken(StepStatus::Completed).settle(moment),
         Happened::No => {
             let reason = format!("{by} says that it did not happen");
-            taken(StepStatus::Failed).because(&reason).settle(moment)
+            taken(StepStatus::Failed).because(Some(&reason)).settle(moment)
         }
         Happened::Retry => taken_anew(moment, (id, *number)),
     }
@@ -297,7 +297,7 @@ pub(super) fn raised(event: &RunBudgetRaised, moment: &Moment<'_>) -> rusqlite::
 
 pub(super) fn failed(event: &RunFailed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let status = if event.reason == Failure::TimedOut { RunStatus::TimedOut } else { RunStatus::Failed };
-    ended(moment, &event.id, status, Some((event.reason, &event.message)))
+    ended(moment, &event.id, status, Some((event.reason, event.message.as_deref())))
 }
 
 /// The run is over, and its task with it; what it is a part of goes on.
@@ -305,7 +305,7 @@ pub(super) fn ended(
     moment: &Moment<'_>,
     id: &Id,
     status: RunStatus,
-    failure: Option<(Failure, &str)>,
+    failure: Option<(Failure, Option<&str>)>,
 ) -> rusqlite::Result<Touched> {
     // What was set aside, and is not begun, is free again.
     let Some(run) = get(moment.conn, id.as_str())? else { return Ok(Touched::Nothing) };

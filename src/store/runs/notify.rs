@@ -48,7 +48,8 @@ pub(super) fn notify_of_completion(event: &RunCompleted, moment: &Moment<'_>) ->
 
 pub(super) fn notify_of_failure(event: &RunFailed, moment: &Moment<'_>) -> rusqlite::Result<()> {
     inbox::resolve(moment, event.id.as_str())?;
-    let title = format!("a run of {} failed: {}", event.agent, event.message);
+    let why = event.message.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+    let title = format!("a run of {} failed{why}", event.agent);
     inbox::add(moment, &event.asker, ItemKind::Failure, event.id.as_str(), &title)
 }
 

@@ -3,7 +3,7 @@
 use ok::policy::Bundle;
 use serde_json::{Value, json};
 
-use super::{URL, accounted_for, create, due, settle};
+use super::{URL, accounted_for, create, due, hooked, settle};
 use crate::api::runs::asked;
 use crate::harness::Test;
 
@@ -61,4 +61,14 @@ async fn the_end_of_a_run_is_told_outside_once_to_whom_may_see_it() {
     asked(&test, &cast.lea, answer).await;
     assert_eq!(told(&test).await, [] as [Value; 0]);
     accounted_for(&test);
+}
+
+#[tokio::test]
+async fn a_call_of_a_run_that_waits_is_told_with_the_run() {
+    let (test, cast, _, _) = hooked().await;
+    let add = json!({ "id": "new", "kind": "person", "team": "team:ops" });
+    let id = asked(&test, &cast.lea, json!([{ "call": { "tool": "actor.add", "with": add } }])).await;
+    let [message] = due(&test).await.try_into().unwrap();
+    let body: Value = serde_json::from_str(message["body"].as_str().unwrap()).unwrap();
+    assert_eq!((&body["type"], &body["data"]["run_id"]), (&json!("agent.gate.pending"), &json!(id)), "{body}");
 }

@@ -157,6 +157,23 @@ export type AllExplained = {
 };
 
 /**
+ * A request for the same by the same requester, in the same step of a run if it was one, that became stale.
+ */
+export type Anew = {
+    approval: string;
+    /**
+     * Why it became stale.
+     */
+    why: string;
+    /**
+     * What has changed between the two requests, by field: as it was, and as it is.
+     */
+    changed: {
+        [key: string]: Changed;
+    };
+};
+
+/**
  * What one side answers to a question.
  */
 export type Answer = {
@@ -1454,6 +1471,10 @@ export type ExplainedApproval = {
     diff: {
         [key: string]: Changed;
     };
+    /**
+     * The request that came to nothing before this one, for which this one was made.
+     */
+    anew?: Anew | null;
 };
 
 /**

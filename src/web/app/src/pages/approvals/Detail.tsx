@@ -119,10 +119,28 @@ function Whole({ id }: { id: string }) {
   return null;
 }
 
+function Changes({ columns, of }: { columns: [string, string, string]; of: ExplainedApproval['diff'] | undefined }) {
+  const changed = Object.entries(of ?? {});
+  if (changed.length === 0) return null;
+  const told = (value: unknown) => (value === null || value === undefined ? '–' : typeof value === 'object' ? JSON.stringify(value) : String(value));
+  return (
+    <Table columns={columns}>
+      {changed.map(([name, { was, is }]) => (
+        <tr key={name}>
+          <td>{name}</td>
+          <td>{told(was)}</td>
+          <td>
+            <strong>{told(is)}</strong>
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
 /** Exactly what was asked: each argument as it was given, and what it would change where that is known. */
 function Arguments({ approval, diff }: { approval: ShownApproval; diff: ExplainedApproval['diff'] | undefined }) {
   const args = (approval.args ?? {}) as Record<string, unknown>;
-  const changed = Object.entries(diff ?? {});
   return (
     <Card title="What exactly">
       <Facts
@@ -133,19 +151,7 @@ function Arguments({ approval, diff }: { approval: ShownApproval; diff: Explaine
           ...(approval.withheld ?? []).map((name): [string, React.ReactNode] => [name, <em key={name}>not shown to you</em>]),
         ]}
       />
-      {changed.length > 0 && (
-        <Table columns={['would change', 'from', 'to']}>
-          {changed.map(([name, { was, is }]) => (
-            <tr key={name}>
-              <td>{name}</td>
-              <td>{was === null ? '–' : String(was)}</td>
-              <td>
-                <strong>{is === null ? '–' : String(is)}</strong>
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
+      <Changes columns={['changed since then', 'was', 'is']} of={diff} />
     </Card>
   );
 }
@@ -200,6 +206,16 @@ function Explained({ told }: { told: ExplainedApproval }) {
       <Card title="Why it waits">
         <div className={parts.stack}>
           <p>{told.reason}</p>
+          {told.anew && (
+            <p>
+              Asked anew:{' '}
+              <Link to="/approvals/$id" params={{ id: told.anew.approval }}>
+                an earlier request
+              </Link>{' '}
+              became stale (<Said>{told.anew.why}</Said>).
+            </p>
+          )}
+          <Changes columns={['changed between', 'was', 'is']} of={told.anew?.changed} />
           {told.because.map((policy) => (
             <Policy key={policy.policy} policy={{ ...policy, id: policy.policy, effect: 'forbid' }} />
           ))}

@@ -1,0 +1,57 @@
+//! Why a step came to nothing, or a run failed, where that may repeat what an agent wrote or what a model or a tool said: kept as
+//! content, which can be erased.
+
+use serde_json::{Map, Value};
+
+use crate::gate::{Draft, Reader};
+use crate::store::content::events::ContentKept;
+use crate::store::runs::{Run, Step};
+use crate::types::id::Id;
+use crate::types::refusal::Stop;
+use crate::types::work::StepStatus;
+
+const OF_RUN: &str = "failure";
+
+fn part(step: u32) -> String {
+    format!("{step}/reason")
+}
+
+/// Keeps why a step came to nothing.
+pub(super) fn keep(run: &Id, step: u32, why: String, draft: &mut Draft<'_>) -> Result<(), Stop> {
+    keep_as(run, part(step), why, draft)
+}
+
+/// Keeps why a run failed.
+pub(super) fn keep_of_run(run: &Id, why: String, draft: &mut Draft<'_>) -> Result<(), Stop> {
+    keep_as(run, OF_RUN.to_owned(), why, draft)
+}
+
+fn keep_as(run: &Id, part: String, why: String, draft: &mut Draft<'_>) -> Result<(), Stop> {
+    let kept = Map::from_iter([("reason".to_owned(), why.into())]);
+    draft.record(ContentKept { id: run.clone(), part, kept })?;
+    Ok(())
+}
+
+/// Why a step came to nothing; none where it did not, or where that is erased.
+pub(super) fn of_step(run: &str, step: &Step, read: &Reader<'_>) -> Result<Option<String>, Stop> {
+    match (&step.reason, step.status) {
+        (None, StepStatus::Failed | StepStatus::Unknown) => kept(run, &part(step.number), read),
+        (reason, _) => Ok(reason.clone()),
+    }
+}
+
+/// Why a run failed; none where it did not, or where that is erased.
+pub(super) fn of_run(run: &Run, read: &Reader<'_>) -> Result<Option<String>, Stop> {
+    match (&run.error, run.failure) {
+        (None, Some(_)) => kept(&run.id, OF_RUN, read),
+        (error, _) => Ok(error.clone()),
+    }
+}
+
+fn kept(run: &str, part: &str, read: &Reader<'_>) -> Result<Option<String>, Stop> {
+    let why = read.kept(run, part)?.and_then(|mut kept| kept.remove("reason"));
+    Ok(why.and_then(|why| match why {
+        Value::String(why) => Some(why),
+        _ => None,
+    }))
+}

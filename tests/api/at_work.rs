@@ -1,0 +1,178 @@
+//! Agents at work: how many runs go on at once and for whom, what is set aside meanwhile, and what is asked anew.
+
+use ok::policy::Bundle;
+use ok::types::models::ProviderKind;
+use ok::types::time::HOUR;
+use serde_json::{Value, json};
+
+use super::runs::{accounted_for, asked, run, wary};
+use super::thinking::{company, company_with, serve, until};
+use crate::harness::Test;
+use crate::harness::fake::{Fake, Reply};
+
+async fn asks(test: &Test, who: &str, agent: &str, times: usize) -> Vec<String> {
+    let mut runs = Vec::new();
+    for _ in 0..times {
+        // The first asked is the first.
+        test.clock.advance(1);
+        let answer = test.post("/ask", who, json!({ "agent": agent, "text": "think" })).await;
+        assert_eq!(answer.status, 202, "{}", answer.text());
+        runs.push(answer.json()["run"].as_str().unwrap().to_owned());
+    }
+    runs
+}
+
+/// Sixteen of an agent, thirty-two for an asker, sixty-four in all; and whoever has the fewest is next.
+#[tokio::test(flavor = "multi_thread")]
+async fn as_many_runs_go_on_as_agent_asker_and_company_may_have_and_askers_take_turns() {
+    let fake = Fake::new(ProviderKind::Anthropic, vec![Reply::Hang]);
+    let (test, cast) = company(&fake).await;
+    for agent in ["aide", "bee", "cog", "dot", "elk"] {
+        test.add(agent, "agent", json!({ "team": "team:ops", "owner": "lea" })).await;
+    }
+    let ben = test.add("ben", "person", json!({ "team": "team:ops" })).await;
+    let _server = serve(&test);
+    let busy = async |count: usize| {
+        fake.wait_for(count);
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        assert_eq!(fake.got().len(), count);
+    };
+    let mut of_bot = asks(&test, &cast.mia, "bot", 17).await;
+    busy(16).await;
+    asks(&test, &cast.mia, "aide", 16).await;
+    busy(32).await;
+    // She has as many as she may have; others do not, and the agent is free.
+    asks(&test, &cast.mia, "bee", 1).await;
+    busy(32).await;
+    for agent in ["bee", "cog"] {
+        asks(&test, &cast.lea, agent, 16).await;
+    }
+    busy(64).await;
+    let last = asks(&test, &ben, "elk", 1).await.remove(0);
+    busy(64).await;
+    assert_eq!(run(&test, &last).await["status"], "queued");
+    // Hers have waited for longer, and his is the first of his.
+    test.post(&format!("/runs/{}/cancel", of_bot.remove(0)), &cast.mia, json!({})).await;
+    until(&test, &last, |run| run["status"] == "running").await;
+    assert_eq!(run(&test, &of_bot[15]).await["status"], "queued");
+    accounted_for(&test);
+}
+
+/// What is set aside for a call that is under way counts, also for a server that comes after.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_set_aside_counts_before_it_is_spent_and_after_a_restart() {
+    let rule = r#"@id("few-cents") @reason("few cents are enough")
+        forbid (principal is Ok::Actor, action == Ok::Action::"model.call", resource)
+        when { context.hist["model.call"].day_cents + context.input.cost_cents > 40 };"#;
+    let fake = Fake::new(ProviderKind::Anthropic, vec![Reply::Hang]);
+    let (test, cast) = company_with(&fake.config(), &[rule]).await;
+    let server = serve(&test);
+    let id = asks(&test, &cast.mia, "bot", 1).await.remove(0);
+    let under_way = until(&test, &id, |run| run["trace"][0]["status"] == "dispatched").await;
+    let aside = under_way["trace"][0]["cost_cents"].as_i64().unwrap();
+    assert!((1..=40).contains(&aside), "{under_way}");
+    let decides = async |test: &Test, cents: i64| {
+        let input = json!({ "provider": "fake", "model": "m", "cost_cents": cents });
+        let question = json!({ "op": "model.call", "target": id, "actor": "bot", "run": id, "input": input });
+        let explained = test.post("/policy/explain", &test.admin, question).await;
+        explained.json()["decision"].as_str().unwrap_or_else(|| panic!("{}", explained.text())).to_owned()
+    };
+    let answers = async |test: &Test| [decides(test, 40 - aside).await, decides(test, 41 - aside).await];
+    assert_eq!(answers(&test).await, ["allow", "deny"]);
+    drop(server);
+    let test = test.reopened().await;
+    assert_eq!(run(&test, &id).await["trace"][0]["status"], "dispatched");
+    assert_eq!(answers(&test).await, ["allow", "deny"]);
+}
+
+#[tokio::test]
+async fn what_a_run_asked_for_is_asked_anew_when_its_thing_has_changed_and_says_what() {
+    let mut policies = Bundle::built_in();
+    let rule = r#"@id("agents-complete-with-approval") @reason("an admin looks at it first")
+        forbid (principal is Ok::Actor, action == Ok::Action::"task.complete", resource)
+        when { principal.kind == "agent" } unless { context.approvals.contains(Ok::ApprovalKind::"admin") };
+        @id("bot-completes") permit (principal == Ok::Actor::"bot", action in [Ok::Action::"task.complete", Ok::Action::"task.read"], resource);"#;
+    policies.files.insert("wary.cedar".into(), rule.into());
+    let test = Test::with_policies(policies).await;
+    let cast = test.cast().await;
+    let task = test.post("/tasks", &cast.mia, json!({ "title": "t", "owner": "bot" })).await.json()["id"].clone();
+    let call = json!({ "call": { "tool": "task.complete", "with": { "id": task, "outcome": "done" } } });
+    let id = asked(&test, &cast.mia, json!([call])).await;
+    let waits_for = async || {
+        let shown = run(&test, &id).await;
+        shown["waiting"]["approval"].as_str().unwrap_or_else(|| panic!("{shown}")).to_owned()
+    };
+    let explained =
+        async |approval: &str| test.get(&format!("/approvals/{approval}/explain"), &test.admin).await.json();
+    let approve = async |approval: &str| {
+        let decided = test.post(&format!("/approvals/{approval}"), &test.admin, json!({ "decision": "approve" })).await;
+        decided.json()["status"].clone()
+    };
+    let first = waits_for().await;
+    assert_eq!(explained(&first).await["anew"], Value::Null);
+    test.clock.advance(HOUR);
+    let path = format!("/tasks/{}/assign", task.as_str().unwrap());
+    let changed = test.post(&path, &cast.mia, json!({ "to": "mia" })).await;
+    assert_eq!(changed.status, 200, "{}", changed.text());
+    assert_eq!(approve(&first).await, "stale");
+    test.go_on().await;
+    let second = waits_for().await;
+    let anew = explained(&second).await["anew"].clone();
+    let told = |name: &str| anew[name].as_str().unwrap().to_owned();
+    assert_eq!(told("approval"), first);
+    assert!(told("why").ends_with(" has changed since it was asked for"), "{anew}");
+    assert_eq!(anew["changed"]["owner"], json!({ "was": "bot", "is": "mia" }), "{anew}");
+    assert_eq!(approve(&second).await, "used");
+    test.go_on().await;
+    assert_eq!(run(&test, &id).await["status"], "completed");
+    accounted_for(&test);
+}
+
+/// Two switches hold a run, and freeze what it asked for: one released changes nothing.
+#[tokio::test]
+async fn a_run_and_its_request_are_held_until_the_last_switch_is_released() {
+    let (test, cast) = wary().await;
+    let create = json!({ "call": { "tool": "task.create", "with": { "title": "t", "owner": "mia" } } });
+    let id = asked(&test, &cast.mia, json!([create])).await;
+    let approval = run(&test, &id).await["waiting"]["approval"].as_str().unwrap().to_owned();
+    let approve = async || {
+        let decided = test.post(&format!("/approvals/{approval}"), &test.admin, json!({ "decision": "approve" })).await;
+        (decided.status.as_u16(), run(&test, &id).await["status"].as_str().unwrap().to_owned())
+    };
+    for scope in ["actor:bot", "team:ops"] {
+        assert!(test.post("/kill", &test.admin, json!({ "scope": scope })).await.status.is_success());
+    }
+    assert_eq!(approve().await, (409, "held".into()));
+    test.post("/kill", &test.admin, json!({ "scope": "team:ops", "off": true })).await;
+    assert_eq!(approve().await, (409, "held".into()));
+    test.post("/kill", &test.admin, json!({ "scope": "actor:bot", "off": true })).await;
+    assert_eq!(run(&test, &id).await["status"], "waiting_approval");
+    assert_eq!(approve().await.0, 200);
+    test.go_on().await;
+    assert_eq!(run(&test, &id).await["status"], "completed");
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn whom_somebody_may_ask_is_listed_with_those_that_need_approval() {
+    let mut policies = Bundle::built_in();
+    let rule = r#"@id("aide-with-approval") @reason("an admin agrees first")
+        forbid (principal is Ok::Actor, action == Ok::Action::"agent.ask", resource == Ok::Actor::"aide")
+        unless { context.approvals.contains(Ok::ApprovalKind::"admin") };
+        @id("nobody-asks-cog") @reason("not yet")
+        forbid (principal is Ok::Actor, action == Ok::Action::"agent.ask", resource == Ok::Actor::"cog");"#;
+    policies.files.insert("asking.cedar".into(), rule.into());
+    let test = Test::with_policies(policies).await;
+    let cast = test.cast().await;
+    for agent in ["aide", "cog", "gone"] {
+        test.clock.advance(HOUR);
+        test.add(agent, "agent", json!({ "team": "team:ops", "owner": "lea" })).await;
+    }
+    test.post("/actors/gone/offboard", &test.admin, json!({ "reason": "it left" })).await;
+    let listed = test.get("/me/agents", &cast.mia).await.json();
+    let listed = listed.as_array().unwrap().iter();
+    let listed: Vec<_> = listed.map(|agent| (agent["id"].as_str().unwrap(), &agent["needs_approval"])).collect();
+    assert_eq!(listed, [("aide", &json!(true)), ("bot", &json!(false))]);
+    let others = test.get("/me/agents", &cast.max).await.json();
+    assert!(!others.to_string().contains("bot"), "of another team: {others}");
+}
