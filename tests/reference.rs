@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use ok::gate::Entry;
 use ok::gate::declare::operation::{Answer, Effect, Spec};
+use ok::gate::{Entry, FactSpec, Resource, Staged};
 use ok::store::event::EventKind;
 use ok::types::refusal::Code;
 use ok::types::scope::{Reach, Scope};
@@ -22,6 +22,7 @@ const REFERENCES: &[Reference] = &[
     ("docs/reference/operations.md", operations),
     ("docs/reference/events.md", events),
     ("docs/reference/errors.md", errors),
+    ("docs/reference/tests.md", tests),
     ("policies/ok.cedarschema", schema),
     ("src/policy/engine/schema.json", || ok::policy::engine::as_json(&schema()).unwrap()),
     ("src/policy/engine/validated.txt", validated),
@@ -179,6 +180,27 @@ fn events() -> String {
             if kind.content.erasable { "yes" } else { "no" },
         )
         .unwrap();
+    }
+    text
+}
+
+/// The lists that a test file of policies can hold.
+fn tests() -> String {
+    let mut text = format!(
+        "{MADE}\n# Test files of policies\n\nWhat a file in `tests/` can hold beside `now`, `teams`, `actors`, `delegations`, `cases` and `matrix`: \
+         things to ask about, each with an `id`. [The guide](../guides/policies.md#test) says how they are used.\n\n\
+         | List | Type | Fields of a row |\n|---|---|---|\n"
+    );
+    let nouns = ok::operations::ALL.iter().flat_map(|entry| entry.spec.about.iter().copied());
+    let nouns: BTreeMap<&str, &Resource> = nouns.filter_map(|noun| Some((noun.list()?, noun))).collect();
+    for (list, noun) in nouns {
+        let field = |spec: &FactSpec| Some(format!("`{}` ({})", spec.name, spec.in_rows()?));
+        let mut fields: Vec<String> = noun.facts.iter().filter_map(field).collect();
+        if matches!(noun.staged, Staged::Open { .. }) {
+            fields.push("the fields of its collection".to_owned());
+        }
+        let fields = if fields.is_empty() { "–".to_owned() } else { fields.join("; ") };
+        writeln!(text, "| `{list}` | `{}` | {fields} |", noun.name).unwrap();
     }
     text
 }

@@ -205,5 +205,10 @@ fn hired(answer: &Hired) -> Result<(), Failure> {
         let meant = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         show::note(&format!("\nIt asks for the tool `{tool}`, which this server does not have{meant}"));
     }
+    for model in &answer.models_missing {
+        show::note(&format!(
+            "\nIt prefers the model `{model}`, which this server does not have: its runs ask another one"
+        ));
+    }
     Ok(())
 }

@@ -44,6 +44,9 @@ pub struct Hired {
     /// Tools that the definition asks for and this server does not have: its runs cannot call them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools_missing: Vec<String>,
+    /// Models and classes of models that the definition prefers and this server does not have: its runs ask others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models_missing: Vec<String>,
 }
 
 /// Hire an agent.
@@ -121,11 +124,13 @@ impl Candidate {
     pub fn hired(self, known: &Known<'_>) -> Hired {
         let Candidate { definition, mut actor } = self;
         let tools_missing = tools::missing(&definition.spec.tools, known.read);
+        let prefer = definition.spec.model.as_ref().map(|model| model.prefer.as_slice()).unwrap_or_default();
+        let models_missing = known.read.models().missing(prefer);
         let mut trust_asked = definition.spec.trust.filter(|tier| *tier > actor.trust);
         if let Some(tier) = trust_asked.take_if(|tier| may_trust(&actor, *tier, known)) {
             actor.trust = tier;
         }
-        Hired { actor, definition, trust_asked, tools_missing }
+        Hired { actor, definition, trust_asked, tools_missing, models_missing }
     }
 }
 

@@ -172,6 +172,12 @@ impl Catalog {
         chosen
     }
 
+    /// Those of these models and classes that there are not; none where no model is configured at all.
+    pub fn missing(&self, prefer: &[String]) -> Vec<String> {
+        let missing = prefer.iter().filter(|name| !self.models.is_empty() && self.named(name).is_none());
+        missing.cloned().collect()
+    }
+
     /// The model of this id, or the usual one of this class.
     fn named<'a>(&'a self, name: &'a str) -> Option<&'a str> {
         let id = if self.models.contains_key(name) { name } else { self.defaults.get(name)? };

@@ -288,6 +288,22 @@ async fn without_a_model_that_can_be_asked_nothing_begins() {
     assert_eq!(refused.error(), "422 invalid OK_LLM_CONFIG: line 3: what");
 }
 
+#[tokio::test]
+async fn whoever_hires_an_agent_is_told_which_models_it_prefers_in_vain() {
+    let fake = Fake::new(ProviderKind::Ollama, vec![Reply::Say("so")]);
+    let (test, _) = company(&fake).await;
+    let named = |name: &str, prefer: Value| {
+        let (head, spec) = (json!({ "name": name }), json!({ "model": { "prefer": prefer } }));
+        json!({ "definition": { "apiVersion": "ok/v1", "kind": "Agent", "metadata": head, "spec": spec } })
+    };
+    for (name, prefer, missing) in
+        [("one", json!(["nope", "m", "default"]), json!(["nope"])), ("two", json!(["m"]), Value::Null)]
+    {
+        let hired = test.post("/actors/hire", &test.admin, named(name, prefer)).await;
+        assert_eq!(hired.json()["models_missing"], missing, "{}", hired.text());
+    }
+}
+
 /// The same over and over, beside everything else, as a server does.
 pub fn serve(test: &Test) -> tokio_util::sync::DropGuard {
     let stop = tokio_util::sync::CancellationToken::new();

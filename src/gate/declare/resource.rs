@@ -146,7 +146,7 @@ impl Resource {
     }
 
     /// The list of a test file that holds such things.
-    pub(in crate::gate) const fn list(&self) -> Option<&'static str> {
+    pub const fn list(&self) -> Option<&'static str> {
         match self.staged {
             Staged::Rows { list, .. } | Staged::Open { list, .. } => Some(list),
             Staged::Directory | Staged::Made(_) => None,

@@ -146,6 +146,11 @@ impl<'a> Making<'a> {
                 for tool in &hired.tools_missing {
                     self.plan.needs.push(format!("{name} asks for the tool `{tool}`, which this server does not have"));
                 }
+                for model in &hired.models_missing {
+                    self.plan
+                        .needs
+                        .push(format!("{name} prefers the model `{model}`, which this server does not have"));
+                }
                 let events = hired.events()?.into();
                 self.joins(hired.actor, events);
             }

@@ -1862,6 +1862,10 @@ export type Hired = {
      * Tools that the definition asks for and this server does not have: its runs cannot call them.
      */
     tools_missing?: Array<string>;
+    /**
+     * Models and classes of models that the definition prefers and this server does not have: its runs ask others.
+     */
+    models_missing?: Array<string>;
 };
 
 /**
