@@ -228,7 +228,7 @@ async fn ask_all(gate: &Arc<Gate>, count: usize, plan: Option<Value>) -> Vec<Str
 /// Waits until there is nothing that a query counts.
 async fn none(file: &Connection, counted: &str) {
     while file.query_row(counted, [], |row| row.get::<_, i64>(0)).unwrap() > 0 {
-        tokio::time::sleep(Duration::from_millis(2)).await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
     }
 }
 
