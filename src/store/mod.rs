@@ -60,7 +60,9 @@ pub const EVENTS: &[&[event::EventKind]] = &[
 ];
 
 /// The tables' migrations, oldest first.
-pub const SCHEMA: &str = include_str!("schema/001.sql");
+pub const SCHEMAS: [&str; 2] = [include_str!("schema/001.sql"), include_str!("schema/002.sql")];
+/// All of them.
+pub const SCHEMA: &str = concat!(include_str!("schema/001.sql"), include_str!("schema/002.sql"));
 
 /// A position in a list that is ordered newest first, then by id.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -77,9 +77,10 @@ impl Run {
         if self.turn.1 > next { self.turn.1 } else { next }
     }
 
-    /// Whom it is for in the end: who asked for the whole.
+    /// Whom it is for in the end: who asked for the whole. (After them come those on whose behalf they asked, and whoever issued
+    /// their token.)
     pub fn origin(&self) -> &ActorId {
-        self.askers.last().unwrap_or(&self.asker)
+        self.askers.get(self.depth as usize).unwrap_or(&self.asker)
     }
 
     /// What policies see of it at its next step.
@@ -221,26 +222,26 @@ pub fn position(run: &Run) -> Position {
 /// those before it have ended.
 pub fn due(
     conn: &Connection,
-    asker: &ActorId,
+    origin: &ActorId,
     now: Time,
     (after, limit): (Option<&Run>, usize),
 ) -> rusqlite::Result<Vec<Run>> {
     let (at, id) = after.map_or((0, ""), |run| (run.due_at.map_or(0, |due| due.0), run.id.as_str()));
     conn.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM run WHERE asker = ?2 AND due_at IS NOT NULL AND due_at <= ?1 AND (due_at, id) > (?3, ?4) \
+        "SELECT {COLUMNS} FROM run WHERE origin = ?2 AND due_at IS NOT NULL AND due_at <= ?1 AND (due_at, id) > (?3, ?4) \
          AND (status <> 'queued' OR parent IS NOT NULL OR NOT EXISTS (SELECT 1 FROM run AS other WHERE \
          other.task = run.task AND other.ended_at IS NULL AND other.parent IS NULL AND (other.created_at < run.created_at \
          OR (other.created_at = run.created_at AND other.id < run.id)))) ORDER BY due_at, id LIMIT ?5"
     ))?
-    .query_map(params![now.0, asker.as_str(), at, id, limit as i64], read)?
+    .query_map(params![now.0, origin.as_str(), at, id, limit as i64], read)?
     .collect()
 }
 
-/// Those who asked for what goes on by itself, now or later; found by one step in the index for each.
-pub fn askers_due(conn: &Connection) -> rusqlite::Result<Vec<ActorId>> {
-    let sql = "WITH RECURSIVE due (asker) AS (SELECT min(asker) FROM run WHERE due_at IS NOT NULL UNION ALL \
-               SELECT (SELECT min(asker) FROM run WHERE due_at IS NOT NULL AND asker > due.asker) FROM due \
-               WHERE due.asker IS NOT NULL) SELECT asker FROM due WHERE asker IS NOT NULL";
+/// Those who asked for the whole of what goes on by itself, now or later; found by one step in the index for each.
+pub fn origins_due(conn: &Connection) -> rusqlite::Result<Vec<ActorId>> {
+    let sql = "WITH RECURSIVE due (origin) AS (SELECT min(origin) FROM run WHERE due_at IS NOT NULL UNION ALL \
+               SELECT (SELECT min(origin) FROM run WHERE due_at IS NOT NULL AND origin > due.origin) FROM due \
+               WHERE due.origin IS NOT NULL) SELECT origin FROM due WHERE origin IS NOT NULL";
     conn.prepare_cached(sql)?.query_map([], |row| parsed(row, 0))?.collect()
 }
 

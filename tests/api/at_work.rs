@@ -1,6 +1,9 @@
 //! Agents at work: how many runs go on at once and for whom, what is set aside meanwhile, and what is asked anew.
 
+use std::collections::BTreeSet;
+
 use ok::policy::Bundle;
+use ok::types::caller::Credential;
 use ok::types::models::ProviderKind;
 use ok::types::time::HOUR;
 use serde_json::{Value, json};
@@ -22,12 +25,13 @@ async fn asks(test: &Test, who: &str, agent: &str, times: usize) -> Vec<String> 
     runs
 }
 
-/// Sixteen of an agent, thirty-two for an asker, sixty-four in all; and whoever has the fewest is next.
+/// Sixteen of an agent, thirty-two for an asker, sixty-four in all; and the last quarter of an agent's and of all places is for
+/// those who have none of them.
 #[tokio::test(flavor = "multi_thread")]
-async fn as_many_runs_go_on_as_agent_asker_and_company_may_have_and_askers_take_turns() {
+async fn nobody_takes_all_places_of_an_agent_or_of_the_company() {
     let fake = Fake::new(ProviderKind::Anthropic, vec![Reply::Hang]);
     let (test, cast) = company(&fake).await;
-    for agent in ["aide", "bee", "cog", "dot", "elk"] {
+    for agent in ["aide", "bee", "cog", "dot"] {
         test.add(agent, "agent", json!({ "team": "team:ops", "owner": "lea" })).await;
     }
     let ben = test.add("ben", "person", json!({ "team": "team:ops" })).await;
@@ -37,25 +41,48 @@ async fn as_many_runs_go_on_as_agent_asker_and_company_may_have_and_askers_take_
         tokio::time::sleep(std::time::Duration::from_millis(300)).await;
         assert_eq!(fake.got().len(), count);
     };
-    let mut of_bot = asks(&test, &cast.mia, "bot", 17).await;
-    busy(16).await;
-    asks(&test, &cast.mia, "aide", 16).await;
-    busy(32).await;
-    // She has as many as she may have; others do not, and the agent is free.
-    asks(&test, &cast.mia, "bee", 1).await;
-    busy(32).await;
+    let hers = asks(&test, &cast.mia, "bot", 13).await;
+    busy(12).await;
+    asks(&test, &cast.mia, "aide", 12).await;
+    busy(24).await;
+    // As many as she may have, on agents that are free.
     for agent in ["bee", "cog"] {
-        asks(&test, &cast.lea, agent, 16).await;
+        asks(&test, &cast.mia, agent, 10).await;
     }
-    busy(64).await;
-    let last = asks(&test, &ben, "elk", 1).await.remove(0);
-    busy(64).await;
-    assert_eq!(run(&test, &last).await["status"], "queued");
-    // Hers have waited for longer, and his is the first of his.
-    test.post(&format!("/runs/{}/cancel", of_bot.remove(0)), &cast.mia, json!({})).await;
-    until(&test, &last, |run| run["status"] == "running").await;
-    assert_eq!(run(&test, &of_bot[15]).await["status"], "queued");
+    busy(32).await;
+    for agent in ["cog", "dot"] {
+        asks(&test, &cast.lea, agent, 12).await;
+    }
+    busy(48).await;
+    // Of bot and of all, he has none yet.
+    let his = asks(&test, &ben, "bot", 2).await;
+    busy(49).await;
+    let status = async |id: &str| run(&test, id).await["status"].as_str().unwrap().to_owned();
+    assert_eq!([status(&his[0]).await, status(&his[1]).await], ["running", "queued"]);
+    // Whoever has the fewest is next, whoever has waited for longest.
+    for one in &hers[..2] {
+        test.post(&format!("/runs/{one}/cancel"), &cast.mia, json!({})).await;
+    }
+    busy(50).await;
+    assert_eq!([status(&his[1]).await, status(&hers[12]).await], ["running", "queued"]);
     accounted_for(&test);
+}
+
+/// However many agents ask each other, it counts for whoever asked first.
+#[tokio::test]
+async fn a_part_counts_for_whoever_asked_for_the_whole() {
+    let (test, cast) = wary().await;
+    test.add("aide", "agent", json!({ "team": "team:ops", "owner": "lea" })).await;
+    // Whoever issued the token could be asking; who it is for asks.
+    let token = test.post("/tokens", &test.admin, json!({ "for": "mia" })).await.json()["token"].clone();
+    let part = json!({ "agent": "aide", "text": "x", "plan": { "steps": [{ "wait": { "seconds": 60 } }] } });
+    asked(&test, token.as_str().unwrap(), json!([{ "delegate": part }])).await;
+    asked(&test, &cast.lea, json!([{ "wait": { "seconds": 60 } }])).await;
+    test.clock.advance(HOUR);
+    let due = test.local(Credential::Server, "run.dispatch", json!({ "busy": [], "most": 9 })).await;
+    let due = due["runs"].as_array().unwrap().iter();
+    let due: BTreeSet<_> = due.map(|run| [&run["agent"], &run["asker"]].map(|id| id.as_str().unwrap())).collect();
+    assert_eq!(due, BTreeSet::from([["aide", "mia"], ["bot", "lea"]]));
 }
 
 /// What is set aside for a call that is under way counts, also for a server that comes after.

@@ -105,13 +105,13 @@ impl Reader<'_> {
     }
 
     /// Runs for somebody that can go on now, after one of them; those first that could before the others.
-    pub fn runs_due(&self, asker: &ActorId, after: Option<&Run>, limit: usize) -> Result<Vec<Run>, Fault> {
-        Ok(runs::due(self.conn()?, asker, self.now, (after, limit))?)
+    pub fn runs_due(&self, origin: &ActorId, after: Option<&Run>, limit: usize) -> Result<Vec<Run>, Fault> {
+        Ok(runs::due(self.conn()?, origin, self.now, (after, limit))?)
     }
 
     /// Those whose runs go on by themselves, now or later.
-    pub fn askers_due(&self) -> Result<Vec<ActorId>, Fault> {
-        Ok(runs::askers_due(self.conn()?)?)
+    pub fn origins_due(&self) -> Result<Vec<ActorId>, Fault> {
+        Ok(runs::origins_due(self.conn()?)?)
     }
 
     /// For how many milliseconds a run takes no step, because whoever it is for in the end has had as many as they may.

@@ -141,7 +141,7 @@ impl Company {
 }
 
 /// The file's migrations, oldest first.
-pub const SCHEMAS: &[&str] = &[append::SCHEMA, crate::store::SCHEMA];
+pub const SCHEMAS: &[&str] = &[append::SCHEMA, crate::store::SCHEMAS[0], crate::store::SCHEMAS[1]];
 
 /// Opens a company, or makes one.
 pub fn open(options: &Options) -> Result<Company, CannotOpen> {

@@ -1,4 +1,5 @@
-//! Which runs can go on now. Fair between those who asked: who has most under way comes last.
+//! Which runs can go on now. Fair between those who asked for the whole that a run is a part of: who has most under way comes
+//! last, and a part of all places is kept for those who have none.
 
 use std::collections::BTreeMap;
 
@@ -17,6 +18,9 @@ use crate::types::scope::Reach;
 /// Runs of one agent, and for one asker, that are under way at once.
 const MOST_OF_AGENT: usize = 16;
 const MOST_FOR_ASKER: usize = 32;
+/// One of so many places, of an agent's and of all, is for those who have none of them: however long what others have asked for
+/// takes, the next one begins.
+const KEPT: usize = 4;
 /// Runs for one asker that one question looks at, a chunk at a time.
 const LOOKED_AT: usize = 10_000;
 const CHUNK: usize = 100;
@@ -36,6 +40,7 @@ pub struct Free {
 pub struct DueRun {
     pub run: String,
     pub agent: ActorId,
+    /// Who asked for the whole that it is a part of.
     pub asker: ActorId,
 }
 
@@ -70,12 +75,12 @@ impl Query for Dispatch {
 
     fn run(permit: Permit<Self>, input: Free, read: &Reader<'_>) -> Result<Due, Stop> {
         let (mut due, mut rests) = (Vec::new(), None);
-        for asker in read.askers_due()? {
+        for asker in read.origins_due()? {
             let found = first_of(&asker, &input.busy, read)?;
             rests = rests.into_iter().chain(found.rests).min();
             due.extend(found.runs);
         }
-        let runs = UnderWay::of(&input.busy).choose(due, input.most);
+        let runs = UnderWay::of(&input.busy, input.most).choose(due);
         let next = read.next_run_due()?.map(|due| due.0.saturating_sub(permit.now().0));
         let wait_ms = next.into_iter().chain(rests).min();
         let wants = if input.begins { budgets::unasked(read)? } else { Vec::new() };
@@ -112,44 +117,57 @@ fn first_of(asker: &ActorId, busy: &[DueRun], read: &Reader<'_>) -> Result<Found
     Ok(found)
 }
 
-/// How many runs are under way, by agent and by asker.
+/// How many runs are under way: in all, by agent, by asker, and by both.
 struct UnderWay {
+    count: usize,
+    most: usize,
     agents: BTreeMap<ActorId, usize>,
     askers: BTreeMap<ActorId, usize>,
+    pairs: BTreeMap<(ActorId, ActorId), usize>,
 }
 
 impl UnderWay {
-    fn of(busy: &[DueRun]) -> UnderWay {
-        let mut counted = UnderWay { agents: BTreeMap::new(), askers: BTreeMap::new() };
-        busy.iter().for_each(|run| counted.add(&run.agent, &run.asker));
+    /// Those, beside which there is room for some more.
+    fn of(busy: &[DueRun], more: usize) -> UnderWay {
+        let (count, most) = (0, busy.len().saturating_add(more));
+        let (agents, askers, pairs) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let mut counted = UnderWay { count, most, agents, askers, pairs };
+        busy.iter().for_each(|run| counted.add(run));
         counted
     }
 
-    fn add(&mut self, agent: &ActorId, asker: &ActorId) {
+    fn add(&mut self, DueRun { agent, asker, .. }: &DueRun) {
+        self.count += 1;
         *self.agents.entry(agent.clone()).or_default() += 1;
         *self.askers.entry(asker.clone()).or_default() += 1;
+        *self.pairs.entry((agent.clone(), asker.clone())).or_default() += 1;
     }
 
-    fn fits(&self, run: &Run) -> bool {
-        let below = |counted: &BTreeMap<ActorId, usize>, id, most| counted.get(id).is_none_or(|count| *count < most);
-        below(&self.agents, &run.agent, MOST_OF_AGENT) && below(&self.askers, &run.asker, MOST_FOR_ASKER)
+    fn fits(&self, DueRun { agent, asker, .. }: &DueRun) -> bool {
+        let own = |count: Option<&usize>| count.copied().unwrap_or_default();
+        let (for_asker, of_both) = (own(self.askers.get(asker)), own(self.pairs.get(&(agent.clone(), asker.clone()))));
+        let is_room = |count: usize, own: usize, most: usize| count < if own > 0 { most - most / KEPT } else { most };
+        for_asker < MOST_FOR_ASKER
+            && is_room(self.count, for_asker, self.most)
+            && is_room(own(self.agents.get(agent)), of_both, MOST_OF_AGENT)
     }
 
     /// The first of each asker, then the second of each, and so on.
-    fn choose(&mut self, due: Vec<Run>, most: usize) -> Vec<DueRun> {
+    fn choose(&mut self, due: Vec<Run>) -> Vec<DueRun> {
         let mut turns: BTreeMap<ActorId, usize> = self.askers.clone();
         let mut in_turn: Vec<(usize, Run)> = Vec::new();
         for run in due {
-            let turn = turns.entry(run.asker.clone()).or_default();
+            let turn = turns.entry(run.origin().clone()).or_default();
             in_turn.push((*turn, run));
             *turn += 1;
         }
         in_turn.sort_by_key(|(turn, run)| (*turn, run.due_at));
         let mut chosen = Vec::new();
         for (_, run) in in_turn {
-            if chosen.len() < most && self.fits(&run) {
-                self.add(&run.agent, &run.asker);
-                chosen.push(DueRun { run: run.id, agent: run.agent, asker: run.asker });
+            let due = DueRun { asker: run.origin().clone(), run: run.id, agent: run.agent };
+            if self.fits(&due) {
+                self.add(&due);
+                chosen.push(due);
             }
         }
         chosen

@@ -449,7 +449,6 @@ CREATE INDEX run_due ON run (due_at, id) WHERE due_at IS NOT NULL;
 CREATE INDEX run_due_for ON run (asker, due_at, id) WHERE due_at IS NOT NULL;
 CREATE INDEX run_of_parent ON run (parent) WHERE ended_at IS NULL;
 CREATE INDEX run_open ON run (agent, id) WHERE ended_at IS NULL;
-CREATE INDEX run_held ON run (id) WHERE ended_at IS NULL AND status = 'held' AND due_at IS NULL;
 CREATE TABLE step (
   run        TEXT NOT NULL,
   number     INTEGER NOT NULL,
