@@ -259,6 +259,11 @@ impl StepStatus {
 }
 
 impl RunFacts {
+    /// Who asked for the whole that it is a part of.
+    pub fn origin(&self) -> &ActorId {
+        self.askers.get(self.depth as usize).unwrap_or(&self.asker)
+    }
+
     /// The step that is about to be taken.
     pub const fn step(&self) -> u32 {
         self.steps.saturating_add(1)

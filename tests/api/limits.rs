@@ -330,3 +330,19 @@ async fn what_somebody_has_done_takes_as_many_steps_as_they_may_make_changes() {
     assert_eq!(stand().await.0, "completed");
     runs::accounted_for(&test);
 }
+
+/// Steps that keep long answers fill the disk like changes with long inputs.
+#[tokio::test]
+async fn what_steps_keep_of_answers_counts_by_its_bytes() {
+    let limits = "rates:\n  changes:\n    roles: [member]\n    operations: [change]\n    most: 5\n";
+    let test = Test::with_policies(with(limits)).await;
+    let cast = test.cast().await;
+    let new = json!({ "title": "t", "goal": "x".repeat(9 << 10), "owner": "bot" });
+    let task = test.post("/tasks", &cast.mia, new).await.json()["id"].clone();
+    let reads = json!(vec![json!({ "call": { "tool": "task.read", "with": { "id": task } } }); 8]);
+    let id = runs::asked(&test, &cast.mia, reads).await;
+    let shown = runs::run(&test, &id).await;
+    // Each is a step and two times 4 KiB.
+    assert_eq!((&shown["status"], &shown["steps"]), (&json!("running"), &json!(2)), "{shown}");
+    assert_eq!(shown["trace"][1]["status"], "completed", "{shown}");
+}

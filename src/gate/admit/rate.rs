@@ -124,6 +124,14 @@ pub(in crate::gate) fn took(world: &World, asker: &ActorId, steps: u32, now: Tim
     }
 }
 
+/// Counts what a run keeps of an answer, like the bytes of a change.
+pub(in crate::gate) fn kept(world: &World, asker: &ActorId, bytes: usize, now: Time) {
+    let more = u32::try_from(bytes / BYTES).unwrap_or(u32::MAX);
+    if more > 0 {
+        took(world, asker, more, now);
+    }
+}
+
 /// The limits that count all changes of somebody.
 fn paces<'a>(world: &'a World, asker: &ActorId) -> impl Iterator<Item = (&'a String, &'a Rate)> {
     let card = world.card(asker);

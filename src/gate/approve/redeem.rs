@@ -86,7 +86,8 @@ impl Draft<'_> {
         };
         let mut events = nested.into_outcome().events;
         let step = Step { caller: &caller, spec: &entry.spec, target: &target };
-        let taken = step.completed(events.iter().map(|drafted| &drafted.event), &done.body, read.labels());
+        let seen = events.iter().map(|drafted| &drafted.event);
+        let taken = step.completed(seen, &done.body, read.labels(), (read.world(), read.now()));
         events.extend(taken.into_iter().map(|event| Drafted { event, behalf: None }));
         self.take_over(events, &Arc::new(Behalf { caller: caller.clone(), gate }));
         let answer = idempotency::without(&done.body, entry.spec.route.once())?;

@@ -124,6 +124,11 @@ impl Reader<'_> {
         rate::took(self.world, run.origin(), steps, self.now);
     }
 
+    /// Counts what a run keeps of an answer that was given outside, for whoever it is for in the end.
+    pub fn count_kept(&self, run: &Run, bytes: usize) {
+        rate::kept(self.world, run.origin(), bytes, self.now);
+    }
+
     /// Runs that wait for somebody to raise a budget; at most 10,000.
     pub fn runs_held_by_budgets(&self) -> Result<Vec<Run>, Fault> {
         let mut held = runs::held_by_budgets(self.conn()?)?;

@@ -102,7 +102,7 @@ impl Writer {
             return Err(self.deny(&caller, entry, (target, Some(input)), ruling, None, now)?);
         }
         let step = Step { caller: &caller, spec: &entry.spec, target };
-        let taken = step.completed(events.iter(), &reply.body, labels.clone());
+        let taken = step.completed(events.iter(), &reply.body, labels.clone(), (&self.world, now));
         let gate = note(&self.world, entry, &caller, (target, input), &[], ruling);
         let drafted = events.iter().cloned().chain(taken).map(|event| Drafted { event, behalf: None }).collect();
         let decision = self.record(drafted, &Record::allowed(&caller, gate, None, now), None)?;
@@ -304,7 +304,8 @@ impl Writer {
             }
         };
         let step = Step { caller, spec, target };
-        let taken = step.completed(drafted.events.iter().map(|drafted| &drafted.event), &done.body, labels);
+        let events = drafted.events.iter().map(|drafted| &drafted.event);
+        let taken = step.completed(events, &done.body, labels, (&self.world, now));
         let uses = uses.into_iter().chain(taken);
         drafted.events.extend(uses.map(|event| Drafted { event, behalf: None }));
         let kept = idempotency::done(record.idem, spec, &done.body)?;

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use rusqlite::Connection;
 use serde_json::{Map, Value};
 
+use crate::gate::admit::rate;
 use crate::gate::decide::world::World;
 use crate::gate::declare::operation::Spec;
 use crate::gate::declare::target::Target;
@@ -28,6 +29,7 @@ use crate::types::field::Label;
 use crate::types::id::{ActorId, Id};
 use crate::types::quoted::quoted;
 use crate::types::refusal::{Fault, Refusal, Stop};
+use crate::types::time::Time;
 use crate::types::work::{RunStatus, StepStatus, Wait};
 
 /// The most bytes of an answer that a run keeps of a step. Of a longer one, it keeps how long it was.
@@ -59,11 +61,13 @@ pub(in crate::gate) struct Step<'a> {
 
 impl Step<'_> {
     /// It was done, with this answer, which holds what has these labels, unless it has made the run wait or gone on by itself.
+    /// What is kept of the answer counts for whoever asked for the whole.
     pub fn completed<'e>(
         &self,
         mut events: impl Iterator<Item = &'e Event>,
         answer: &[u8],
         labels: BTreeSet<Label>,
+        (world, now): (&World, Time),
     ) -> Vec<Event> {
         let Some(run) = &self.caller.run else { return Vec::new() };
         let settled = |event: &Event| {
@@ -91,6 +95,7 @@ impl Step<'_> {
             calls: None,
         };
         let kept = ContentKept { id: run.run.clone(), part: run.step().to_string(), kept: output(answer) };
+        rate::kept(world, run.origin(), if answer.len() > MOST_KEPT { 0 } else { answer.len() }, now);
         vec![completed.into(), kept.into()]
     }
 

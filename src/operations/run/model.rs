@@ -186,7 +186,9 @@ impl Change for Settle {
                 let left = most_steps(&run, draft.read())?.saturating_sub(input.step).max(1);
                 let made = calls.len().min(left as usize);
                 draft.record(UnderWay { tokens_in, tokens_out, cost_cents, ..under_way }.completed(&run, made))?;
-                keep(&Id::stored(&run.id), input.step, text, Some(json!(calls)), draft)?;
+                let calls = json!(calls);
+                draft.read().count_kept(&run, text.len() + calls.to_string().len());
+                keep(&Id::stored(&run.id), input.step, text, Some(calls), draft)?;
                 cost_cents
             }
             Heard::Failed(Failed::Refused(reason)) => {

@@ -185,7 +185,9 @@ impl Change for Settle {
                     labels,
                     calls: None,
                 })?;
-                draft.record(ContentKept { id, part: step.to_string(), kept: kept(answer) })?;
+                let kept = kept(answer);
+                draft.read().count_kept(&run, kept.get("output").map_or(0, |output| output.to_string().len()));
+                draft.record(ContentKept { id, part: step.to_string(), kept })?;
             }
             Came::Failed(why) => {
                 draft.record(StepFailed { id: id.clone(), agent, asker, step, kind, name, reason: None })?;
