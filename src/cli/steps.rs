@@ -12,17 +12,35 @@ use crate::types::work::{RunStatus, StepStatus, Wait};
 const LONGEST_INPUT: usize = 200;
 
 /// A run, a line for each step.
-pub(super) fn told(run: &WholeRun) -> Result<(), Failure> {
+pub(super) fn shown(run: &WholeRun) -> Result<(), Failure> {
+    told(run, &[], false)
+}
+
+/// A run, a line for each step; and what it waits for, which may be what a part of it waits for. `is_served`: whether a server
+/// lets it go on.
+pub(super) fn told(run: &WholeRun, parts: &[WholeRun], is_served: bool) -> Result<(), Failure> {
     run.trace.iter().try_for_each(|step| show::text(&line(step)))?;
     if let Some(output) = &run.output {
         show::text(&format!("\n{}", indented(output)))?;
     }
     let ShownRun { id, status, cost_cents, error, .. } = &run.run;
-    let why = error.as_ref().map(|error| format!(": {}", error.message)).unwrap_or_default();
-    show::note(&format!("{id} is {status}{why} ({} steps, {cost_cents} cents)", run.run.steps));
+    let why = error.as_ref().filter(|error| !error.message.is_empty());
+    let why = why.map(|error| format!(": {}", error.message)).unwrap_or_default();
+    let steps = if run.run.steps == 1 { "1 step".to_owned() } else { format!("{} steps", run.run.steps) };
+    show::note(&format!("{id} is {status}{why} ({steps}, {cost_cents} cents)"));
+    waits(run, is_served);
+    for part in parts {
+        show::note(&format!("{} is {}", part.run.id, part.run.status));
+        waits(part, is_served);
+    }
+    Ok(())
+}
+
+/// What a run waits for.
+fn waits(run: &WholeRun, is_served: bool) {
+    let ShownRun { id, status, .. } = &run.run;
     if *status == RunStatus::Held && !matches!(run.run.waiting, Some(Wait::Budget { .. })) {
-        show::note("A kill switch holds it: `ok kill --list`.");
-        return Ok(());
+        return show::note("A kill switch holds it: `ok kill --list`.");
     }
     asks(run);
     for approval in run.trace.iter().filter_map(|step| match &step.waiting {
@@ -32,6 +50,7 @@ pub(super) fn told(run: &WholeRun) -> Result<(), Failure> {
         show::note(&format!("It waits for {approval}; whoever may approve it: `ok approve {approval}`."));
     }
     match &run.run.waiting {
+        Some(Wait::Time { until }) if is_served => show::note(&format!("It goes on at {until}.")),
         Some(Wait::Time { until }) => {
             show::note(&format!("It waits until {until}: a server or `ok tick --now {until}` lets it go on."))
         }
@@ -41,11 +60,13 @@ pub(super) fn told(run: &WholeRun) -> Result<(), Failure> {
         Some(Wait::Budget { reason, until: None, payer, .. }) => {
             let payer = payer.as_ref().map_or(id.as_str(), |payer| payer.as_str());
             show::note(&format!("{reason}; whoever may raise that budget: `ok run budget {payer} <cents>`."));
+            if let Some(request) = &run.request {
+                show::note(&format!("Its agent asks for more; whoever may approve that: `ok approve {request}`."));
+            }
         }
         Some(Wait::Run { run }) => show::note(&format!("It waits for {run}.")),
         Some(Wait::Question { .. } | Wait::Outcome { .. } | Wait::Approval { .. }) | None => {}
     }
-    Ok(())
 }
 
 /// What a run asks, of whomever.

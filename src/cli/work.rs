@@ -14,7 +14,7 @@ use super::definition::text_of;
 use super::exit::{Exit, Failure};
 use super::operation::{self, change, query};
 use super::show::Format;
-use super::steps::{line, told};
+use super::steps::{line, shown, told};
 use super::{Context, models, show};
 use crate::background::runner;
 use crate::operations::Nothing;
@@ -30,6 +30,7 @@ use crate::types::definition::MAX_BYTES;
 use crate::types::id::ActorId;
 use crate::types::plan::Plan;
 use crate::types::refusal::Code;
+use crate::types::time::{Clock as _, SystemClock};
 use crate::types::work::{RunStatus, Wait};
 
 pub const COMMANDS: Commands = &[
@@ -57,7 +58,7 @@ pub const COMMANDS: Commands = &[
         "run",
         "Show, follow and cancel runs, and raise their budgets",
         &[
-            &query::<Show>().command("show").help("Show one run, step by step").told(told),
+            &query::<Show>().command("show").help("Show one run, step by step").told(shown),
             &own::<Following>("follow"),
             &change::<Cancel>().command("cancel").help("Cancel a run and its parts").fields(RUN),
             &change::<Raise>()
@@ -174,6 +175,7 @@ impl Run for Following {
 
 /// How long a run is followed that takes no step: longer than a model may take to answer.
 const PATIENCE: Duration = Duration::from_secs(130);
+const PATIENCE_MS: i64 = 130_000;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Follows a run that was asked for; where whoever asked may not read it, as under a delegation that does not cover that, its id.
@@ -202,15 +204,18 @@ async fn follow_from(context: &Context, mut which: OneShown) -> Result<Exit, Fai
     loop {
         let shown = query::<Show>().ask(context, &which).await?;
         let run: WholeRun = serde_json::from_value(shown.value)?;
-        let moves = match run.run.waiting {
-            None => matches!(run.run.status, RunStatus::Queued | RunStatus::Running),
+        let parts = parts(context, &run).await?;
+        let last = parts.last().unwrap_or(&run);
+        let moves = match last.run.waiting {
+            None => matches!(last.run.status, RunStatus::Queued | RunStatus::Running),
             // These end by themselves where a server has the company.
-            Some(Wait::Run { .. } | Wait::Time { .. }) => is_served,
+            Some(Wait::Run { .. }) => is_served,
+            Some(Wait::Time { until }) => is_served && until.0 <= SystemClock.now().plus_ms(PATIENCE_MS).0,
             Some(_) => false,
         };
         if !moves || Instant::now() >= until {
             if context.format == Format::Human {
-                told(&run)?;
+                told(&run, &parts, is_served)?;
             } else {
                 let whole = query::<Show>().ask(context, &OneShown { since: first, ..which }).await?;
                 context.show(&whole.value, || Ok(()))?;
@@ -227,6 +232,20 @@ async fn follow_from(context: &Context, mut which: OneShown) -> Result<Exit, Fai
         }
         sleep(PAUSE).await;
     }
+}
+
+/// The part that a run waits for, the part that this one waits for, and so on, as far as the caller may read them.
+async fn parts(context: &Context, run: &WholeRun) -> Result<Vec<WholeRun>, Failure> {
+    let mut parts: Vec<WholeRun> = Vec::new();
+    while let Some(Wait::Run { run: id }) = &parts.last().unwrap_or(run).run.waiting {
+        let which = OneShown { id: id.to_string(), since: None };
+        match query::<Show>().ask(context, &which).await {
+            Ok(shown) => parts.push(serde_json::from_value(shown.value)?),
+            Err(Failure::Refused(_)) => break,
+            Err(failed) => return Err(failed),
+        }
+    }
+    Ok(parts)
 }
 
 /// Where no server has the company, runs go on here: those that did. None where a server has it.
@@ -249,10 +268,12 @@ pub async fn go_on(context: &Context) -> Result<Option<BTreeSet<String>>, Failur
 const fn exit(run: &WholeRun) -> Exit {
     match run.run.status {
         RunStatus::Failed | RunStatus::TimedOut | RunStatus::Cancelled => Exit::Failed,
-        // A budget of the day or month ends by itself.
-        RunStatus::Held if matches!(run.run.waiting, Some(Wait::Budget { until: Some(_), .. })) => Exit::Done,
-        RunStatus::WaitingApproval | RunStatus::WaitingInput | RunStatus::Held => Exit::Waits,
-        RunStatus::Queued | RunStatus::Running | RunStatus::Completed => Exit::Done,
+        RunStatus::Completed => Exit::Done,
+        RunStatus::Queued
+        | RunStatus::Running
+        | RunStatus::WaitingApproval
+        | RunStatus::WaitingInput
+        | RunStatus::Held => Exit::Waits,
     }
 }
 

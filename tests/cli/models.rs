@@ -141,3 +141,29 @@ fn tools_that_echo_answer_what_they_were_asked_where_they_are_wanted() {
     let ran = place.ana("ask --agent clerk 'Pay' --plan plan.json");
     assert!(ran.stderr.contains("there is no tool `echo.once`"), "{}", ran.stderr);
 }
+
+#[test]
+fn what_a_run_waits_for_is_told_also_of_its_parts_and_the_command_ends_with_4() {
+    let place = Place::with_company();
+    place.ana("actor add-team team:ops --lead ana");
+    place.ana("actor add-human ben --role member");
+    for agent in ["clerk", "aide"] {
+        place.ana(&format!("actor add-agent {agent} --team team:ops --owner ben --trust standard"));
+    }
+    let ask = |plan: &str, more: &str| {
+        std::fs::write(place.path().join("plan.yaml"), plan).unwrap();
+        place.ana(&format!("ask --agent clerk 'Pay' --plan plan.yaml {more}"))
+    };
+    let part = "steps: [{delegate: {agent: aide, text: x, plan: {steps: [{ask: {text: 'which one?', to: ana}}]}}}]";
+    let ran = ask(part, "");
+    assert_eq!(ran.code, 4, "{ran}");
+    assert!(ran.stderr.contains(" is waiting_input\nIt asks ana: which one?\nThe answer: `ok answer run_"), "{ran}");
+    let ran = ask("steps: [{model: {text: so, cost_cents: 5}}]", "--budget-cents 2");
+    assert_eq!(ran.code, 4, "{ran}");
+    assert!(ran.stderr.contains("Its agent asks for more; whoever may approve that: `ok approve apr_"), "{ran}");
+    let ran = ask("steps: [{wait: {seconds: 3600}}]", "");
+    assert!(ran.code == 4 && ran.stderr.contains("a server or `ok tick --now "), "{ran}");
+    place.ana("kill actor:clerk");
+    let ran = ask("steps: [{say: hello}]", "");
+    assert!(ran.code == 4 && ran.stderr.contains("A kill switch holds it"), "{ran}");
+}

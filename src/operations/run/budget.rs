@@ -14,6 +14,7 @@ use crate::types::delegation::MOST_CENTS;
 use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
+use crate::types::work::{RunStatus, Wait};
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Raised {
@@ -84,6 +85,9 @@ impl Change for Raise {
             return Err(Refusal::field("budget_cents", format!("must be {least} to {most}{why}")).into());
         }
         raise(&run, input.budget_cents, draft)?;
-        shown(Run { budget_cents: Some(input.budget_cents), ..run }, draft.read())
+        let run = Run { budget_cents: Some(input.budget_cents), ..run };
+        let goes_on = run.wait.as_ref().is_some_and(Wait::is_for_a_runs_budget);
+        let run = if goes_on { Run { status: RunStatus::Running, wait: None, ..run } } else { run };
+        shown(run, draft.read())
     }
 }

@@ -6,13 +6,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::budget::Raise;
 use super::next::plan_of;
 use super::think::{is_answer, wanted};
 use super::why;
-use crate::gate::Reader;
 use crate::gate::reader::veil;
+use crate::gate::{Change as _, Reader};
 use crate::operations;
 use crate::store::runs::{Run, Step, duration};
+use crate::types::approval::ApprovalStatus;
 use crate::types::chat::Wanted;
 use crate::types::field::Label;
 use crate::types::id::ActorId;
@@ -77,6 +79,8 @@ pub struct WholeRun {
     pub output: Option<String>,
     /// What is asked of somebody, while it waits for the answer; of several questions the first.
     pub question: Option<String>,
+    /// The open request for more money, while it waits for that.
+    pub request: Option<String>,
     pub trace: Vec<ShownStep>,
 }
 
@@ -160,7 +164,17 @@ pub(super) fn whole(run: Run, since: u32, read: &Reader<'_>) -> Result<WholeRun,
     let trace = trace.collect::<Result<Vec<_>, Stop>>()?;
     let asks = trace.iter().find(|step| step.question.is_some() && step.status == StepStatus::Waiting);
     let question = asks.and_then(|step| step.question.clone());
-    Ok(WholeRun { input, output, question, trace, run: shown(run, read)? })
+    let request = request(&run, read)?;
+    Ok(WholeRun { input, output, question, request, trace, run: shown(run, read)? })
+}
+
+/// What asks people for more money for a run that is held until its budget is raised, or that of what it is a part of.
+fn request(run: &Run, read: &Reader<'_>) -> Result<Option<String>, Stop> {
+    let Some(Wait::Budget { until: None, payer, .. }) = &run.wait else { return Ok(None) };
+    let payer = payer.as_ref().map_or(run.id.as_str(), |payer| payer.as_str());
+    let asked = read.requests_about(Raise::SPEC.name, payer)?.into_iter();
+    let mut open = asked.filter(|request| request.status == ApprovalStatus::Pending);
+    Ok(open.find(|request| read.sees(&read.approval_target(request))).map(|request| request.id))
 }
 
 fn shown_step(run: &str, mut input: Option<Value>, step: Step, read: &Reader<'_>) -> Result<ShownStep, Stop> {
