@@ -239,7 +239,15 @@ pub(super) fn arounds(looks: &Looks, named: &Named, inputs: &[Value], switch: bo
             cost_cents: 0,
             labels: labels.clone(),
         };
-        all.extend(asked.map(|asker| Around { run: Some(step(asker, &none)), ..plain.clone() }));
+        let whole: Vec<Step> = asked.map(|asker| step(asker, &none)).collect();
+        // A part: an agent asks, and somebody else for the whole.
+        let agent = "aid".parse().ok();
+        let part = |whole: &Step| {
+            let asker: ActorId = agent.clone()?;
+            Some(Step { askers: vec![asker.clone(), whole.asker.clone()], asker, depth: 1, ..whole.clone() })
+        };
+        let parts: Vec<Step> = whole.iter().filter_map(part).collect();
+        all.extend(whole.into_iter().chain(parts).map(|run| Around { run: Some(run), ..plain.clone() }));
         let marked: Vec<BTreeSet<Label>> =
             Label::ALL.iter().map(|label| [*label].into()).chain([Label::ALL.iter().copied().collect()]).collect();
         let ana = "ana".parse().ok();

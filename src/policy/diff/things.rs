@@ -102,6 +102,12 @@ fn work(fixture: &mut Fixture, everybody: &[ActorId]) {
             fixture.rows.push(run("to", other).with("asked", [who]).with("status", "waiting_input"));
         }
         fixture.rows.push(Row::new("runs", format!("run_by.{who}")).with("agent", who).with("asker", other));
+        // A part of what somebody asked for, which asks them and another.
+        if let [agent, asker, ..] = agents.as_slice() {
+            let part = Row::new("runs", format!("run_part.{who}")).with("agent", agent).with("asker", asker);
+            let part = part.with("askers", [asker.as_str(), who.as_str()]).with("asked", [who.as_str(), other]);
+            fixture.rows.push(part.with("status", "waiting_input"));
+        }
     }
 }
 

@@ -1,0 +1,90 @@
+//! What a comparison names where no question showed it: policies, alternatives, exceptions.
+
+use ok::policy::Bundle;
+use ok::policy::diff::Shift;
+
+use super::diff_found::with;
+use super::diff_laws::asked_at_most;
+
+#[test]
+fn a_policy_that_no_question_meets_is_named() {
+    let policy = "@id(\"more\") permit (principal is Ok::Actor, action == Ok::Action::\"task.complete\", resource is Ok::Task) when { context has run && context.run.asker == principal && principal.kind == \"agent\" && context.run.steps == 7 };";
+    for (before, after) in [(with(""), with(policy)), (with(policy), with(""))] {
+        let found = asked_at_most(&before, &after, 5_000);
+        assert_eq!(found.unmet.iter().map(|unmet| unmet.policy.as_str()).collect::<Vec<_>>(), ["more"]);
+        assert!(found.told.ends_with("; `more` holds in none of them: what it changes was not seen"), "{}", found.told);
+    }
+    let plain =
+        "@id(\"more\") permit (principal is Ok::Actor, action == Ok::Action::\"task.complete\", resource is Ok::Task);";
+    assert!(asked_at_most(&with(""), &with(plain), 5_000).unmet.is_empty());
+}
+
+#[test]
+fn an_alternative_that_no_question_meets_is_named() {
+    let never =
+        "context has run && context.run.asker == principal && principal.kind == \"agent\" && context.run.steps == 7";
+    let policy = |condition: &str| {
+        with(&format!(
+            "@id(\"more\") permit (principal is Ok::Actor, action == Ok::Action::\"task.complete\", resource is Ok::Task)\nwhen {{\n  {condition}\n}};"
+        ))
+    };
+    let whole = "principal.admin";
+    let both = policy(&format!("{whole} ||\n  ({never})"));
+    let told = |before: &Bundle, after: &Bundle| {
+        let found = asked_at_most(before, after, 5_000);
+        let unmet = found.unmet.into_iter().map(|one| (one.policy, one.line, one.part)).collect::<Vec<_>>();
+        (unmet, found.told)
+    };
+    let named = vec![("more".to_owned(), 4, Some(never.to_owned()))];
+    for (before, after) in [(&with(""), &both), (&policy(whole), &both), (&both, &policy(whole))] {
+        let (unmet, said) = told(before, after);
+        assert_eq!(unmet, named, "{said}");
+        assert!(said.ends_with("; a part of `more` holds in none of them: what it changes was not seen"), "{said}");
+    }
+    let twice = policy(&format!("{whole} || ({never}) || ({})", never.replace("== 7", "== 8")));
+    let (unmet, said) = told(&policy(whole), &twice);
+    assert_eq!(unmet.len(), 2);
+    assert!(said.ends_with("; 2 parts of `more` hold in none of them: what they change was not seen"), "{said}");
+    // What it adds is met; what it has as before is not asked about.
+    let third = policy(&format!("{whole} ||\n  ({never}) || resource.status == \"open\""));
+    assert_eq!(told(&both, &third).0, []);
+    // What stands before it lets the policy hold without it.
+    let (unmet, _) =
+        told(&policy(whole), &policy("principal.admin || (principal.admin && resource.status == \"open\")"));
+    assert_eq!(unmet.len(), 1);
+    let (unmet, _) = told(&with(""), &policy("principal.admin && !(context has run && context.run.steps == 1)"));
+    assert_eq!(unmet, []);
+}
+
+#[test]
+fn an_exception_that_is_added_is_found_or_named() {
+    let company = |exception: &str| {
+        let mut bundle =
+            with("@id(\"all\") permit (principal is Ok::Actor, action == Ok::Action::\"tick\", resource);");
+        let admins = &bundle.files["base/admins.cedar"];
+        let (one, kept) = ("principal in Ok::Role::\"admin\" }", admins.clone());
+        let at = kept.find("@id(\"tick-by-admins\")").unwrap();
+        let changed = kept[at..].replacen(one, &format!("principal in Ok::Role::\"admin\"{exception} }}"), 1);
+        assert!(exception.is_empty() || changed != kept[at..], "{}", &kept[at..]);
+        bundle.files.insert("base/admins.cedar".into(), format!("{}{changed}", &kept[..at]));
+        bundle
+    };
+    let before = company("");
+    for (exception, is_found) in [
+        ("context.channel == \"run\"", true),
+        ("context has run && context.run.depth == 2", true),
+        ("context has run && context.run.calls > 3", true),
+        ("context.now.toTime() > duration(\"22h\")", true),
+        (
+            "principal.kind == \"agent\" && context has run && context.run.asker == principal && context.run.steps == 7",
+            false,
+        ),
+    ] {
+        let after = company(&format!(" || ({exception})"));
+        let found = asked_at_most(&before, &after, 5_000);
+        let seen = found.pairs.iter().any(|pair| pair.operation == "tick" && pair.change == Shift::Looser);
+        let unmet: Vec<_> = found.unmet.iter().map(|one| (one.policy.as_str(), one.part.as_deref())).collect();
+        assert_eq!(seen, is_found, "{exception}: {} {unmet:?}", found.told);
+        assert_eq!(unmet, if is_found { vec![] } else { vec![("tick-by-admins", Some(exception))] }, "{exception}");
+    }
+}
