@@ -203,7 +203,7 @@ fn hired(answer: &Hired) -> Result<(), Failure> {
     for tool in &answer.tools_missing {
         let near = nearest(tool, operations::ALL.iter().map(|entry| entry.spec.name).filter(|name| name != tool));
         let meant = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        show::note(&format!("\nIt asks for the tool `{tool}`, which this server does not have{meant}"));
+        show::note(&format!("\nIt asks for the tool `{tool}`, which no run can call here{meant}"));
     }
     for model in &answer.models_missing {
         show::note(&format!(

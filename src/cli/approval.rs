@@ -77,6 +77,9 @@ fn decided(approval: &ShownApproval) -> Result<(), Failure> {
     arguments(&approval.args, &approval.withheld)?;
     show::text(&format!("{} {}", approval.id, approval.status))?;
     approval.stale.iter().try_for_each(|why| show::text(&show::said(why)))?;
+    if approval.stale.is_some() {
+        show::note("Whoever asked may ask anew: `ok approvals` lists what waits.");
+    }
     let Some(Value::Object(result)) = &approval.result else {
         return approval.result.iter().try_for_each(|result| show::text(&show::said(result)));
     };

@@ -15,6 +15,7 @@ use crate::policy::yaml::{self, YamlError};
 use crate::types::blueprint::Blueprint;
 use crate::types::collection::Collection;
 use crate::types::definition::{AgentDefinition, MAX_BYTES};
+use crate::types::json;
 use crate::types::plan::Plan;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
@@ -62,15 +63,24 @@ pub fn read<T: DeserializeOwned>(written: &Value) -> Result<T, String> {
     match written {
         Value::String(text) => {
             bounded(text)?;
-            yaml::read_at_once(text).map_err(|error| wrong(&error))
+            let told = |error| wrong(&error);
+            // Programs write JSON, with more brackets than people write YAML; what is wrong with it is told with its line.
+            yaml::read_at_once(text).or_else(|error| {
+                let json = json::read::<Value>(text.as_bytes()).ok();
+                json.and_then(|json| of_json(&json).ok()).ok_or_else(|| told(error))
+            })
         }
         other => {
             bounded(&other.to_string())?;
-            // In block style: how many brackets may be open is for those who write YAML.
-            let text = serde_yaml::to_string(other).map_err(|error| error.to_string())?;
-            yaml::read_at_once(&text).map_err(|error| error.message)
+            of_json(other)
         }
     }
+}
+
+/// In block style: how many brackets may be open is for those who write YAML.
+fn of_json<T: DeserializeOwned>(json: &Value) -> Result<T, String> {
+    let text = serde_yaml::to_string(json).map_err(|error| error.to_string())?;
+    yaml::read_at_once(&text).map_err(|error| error.message)
 }
 
 fn bounded(text: &str) -> Result<(), String> {

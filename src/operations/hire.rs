@@ -41,7 +41,7 @@ pub struct Hired {
     /// How far the definition asks to be trusted, where that was not for whoever hires it to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trust_asked: Option<Trust>,
-    /// Tools that the definition asks for and this server does not have: its runs cannot call them.
+    /// Tools that the definition asks for and no run can call here: the server does not have them, or they are for people.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools_missing: Vec<String>,
     /// Models and classes of models that the definition prefers and this server does not have: its runs ask others.

@@ -144,7 +144,7 @@ impl<'a> Making<'a> {
                     ));
                 }
                 for tool in &hired.tools_missing {
-                    self.plan.needs.push(format!("{name} asks for the tool `{tool}`, which this server does not have"));
+                    self.plan.needs.push(format!("{name} asks for the tool `{tool}`, which no run can call here"));
                 }
                 for model in &hired.models_missing {
                     self.plan

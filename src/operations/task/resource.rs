@@ -44,6 +44,8 @@ fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
 
 fn state(target: &Target, read: &Reader<'_>) -> Result<Value, Fault> {
     // Beside the version, what people look at to see what has changed.
-    let told = |task: Task| json!({ "version": task.version, "owner": task.owner, "priority": task.priority, "due_at": task.due_at });
-    Ok(json!(read.task(&target.id())?.map(told)))
+    let Some(Task { version, owner, priority, due_at, .. }) = read.task(&target.id())? else { return Ok(Value::Null) };
+    let refs: Vec<String> =
+        read.task_refs(&target.id())?.into_iter().map(|one| format!("{} {}", one.place, one.thing)).collect();
+    Ok(json!({ "version": version, "owner": owner, "priority": priority, "due_at": due_at, "refs": refs }))
 }
