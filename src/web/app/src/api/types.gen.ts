@@ -1859,7 +1859,7 @@ export type Hired = {
      */
     trust_asked?: Trust | null;
     /**
-     * Tools that the definition asks for and this server does not have: its runs cannot call them.
+     * Tools that the definition asks for and no run can call here: the server does not have them, or they are for people.
      */
     tools_missing?: Array<string>;
     /**
@@ -6468,6 +6468,10 @@ export type WholeRun = {
      * What is asked of somebody, while it waits for the answer; of several questions the first.
      */
     question: string | null;
+    /**
+     * The open request for more money, while it waits for that.
+     */
+    request: string | null;
     trace: Array<ShownStep>;
 };
 
