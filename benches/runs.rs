@@ -1,8 +1,8 @@
 //! Agents at work, through the whole gate.
 //!
 //! Durable steps a second of runs of 20 small steps, each recorded before the next is begun, beside bare group commits of as many
-//! rows of the same size; the time from asking an agent to asking its model; how long a kill switch takes to hold 1,000 runs at
-//! work; runs that wait: what they take in memory, how long a server with them takes to start, and one of them to go on once its
+//! rows of the same size; the time from asking an agent to asking its model, and from a model's saying something to a follower's
+//! hearing it; how long a kill switch takes to hold 1,000 runs at work; runs that wait: what they take in memory, how long a server with them takes to start, and one of them to go on once its
 //! call is approved.
 //!
 //! `cargo bench --bench runs [-- <seconds per line> [<waiting runs>]]`
@@ -33,7 +33,11 @@ use ok::types::models::{Capability, Catalog, Model, Price, Provider, ProviderKin
 use rusqlite::{Connection, OptionalExtension as _};
 use serde_json::{Value, json};
 use support::commits::{bare, load};
+use support::load::serve as serve_http;
 use support::perform;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 const STEPS: usize = 20;
@@ -42,6 +46,8 @@ const PEOPLE: [&str; 2] = ["ana", "lena"];
 const AGENTS: usize = 8;
 /// How often a model is asked for the time that it takes.
 const ASKED: usize = 50;
+/// What a model says piece by piece.
+const PIECES: usize = 200;
 /// Runs at work when everything is stopped.
 const AT_WORK: usize = 1_000;
 
@@ -61,6 +67,10 @@ fn main() {
     took.sort();
     let at = |share: usize| took[(took.len() - 1) * share / 100].as_secs_f64() * 1e3;
     println!("\nasked to asking the model: median {:.1} ms, 95 % {:.1} ms, worst {:.1} ms", at(50), at(95), at(100));
+    let mut took = streamed(&runtime);
+    took.sort();
+    let at = |share: usize| took[(took.len() - 1) * share / 100].as_secs_f64() * 1e3;
+    println!("said to heard over HTTP, {} pieces: median {:.2} ms, 95 % {:.2} ms", took.len(), at(50), at(95));
     runtime.block_on(held(AT_WORK));
     runtime.block_on(waits(waiting));
     support::conditions();
@@ -186,6 +196,53 @@ async fn first_bytes() -> Vec<Duration> {
     }
     drop(server);
     company.close().await;
+    took
+}
+
+/// A model that says when it says something.
+struct Talker(Instant);
+
+impl Chat for Talker {
+    fn ask<'a>(&'a self, _: &'a Prompt, hear: &'a Hear<'a>) -> Asking<'a> {
+        Box::pin(async move {
+            for _ in 0..PIECES {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                hear(&format!(" {}", self.0.elapsed().as_micros()));
+            }
+            Ok(Answer { text: "so".into(), calls: Vec::new(), input_tokens: 1, output_tokens: 1 })
+        })
+    }
+}
+
+/// How long each piece of an answer takes from the model to somebody who follows the run.
+fn streamed(runtime: &Runtime) -> Vec<Duration> {
+    let (dir, began, stop) = (support::folder(), Instant::now(), CancellationToken::new());
+    let options = Options { models: Arc::new(catalog()), ..support::options(dir.path()) };
+    let (company, server) = runtime.block_on(company(&options, Arc::new(Talker(began))));
+    let at = serve_http(runtime, &company, &stop);
+    let took = runtime.block_on(async {
+        let ana = Credential::Holder(PEOPLE[0].parse().unwrap());
+        let token = perform(&company.gate, ana, "token.issue", json!({})).await["token"].as_str().unwrap().to_owned();
+        let id = ask(&company.gate, 0, None).await;
+        let mut stream = TcpStream::connect(at).await.unwrap();
+        let head = format!("GET /api/runs/{id}/stream HTTP/1.1\r\nhost: ok\r\nauthorization: Bearer {token}\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let (mut took, mut some) = (Vec::new(), vec![0; 64 << 10]);
+        loop {
+            let read = stream.read(&mut some).await.unwrap();
+            let (now, heard) = (began.elapsed(), String::from_utf8_lossy(&some[..read]).into_owned());
+            let said = heard.split("\"text\":\"").skip(1).filter_map(|rest| rest.split('"').next());
+            let said = said.flat_map(str::split_whitespace).filter_map(|micros| micros.parse().ok());
+            took.extend(said.map(|micros| now.saturating_sub(Duration::from_micros(micros))));
+            if read == 0 || heard.contains("run.completed") {
+                break took;
+            }
+        }
+    });
+    assert!(took.len() > PIECES / 2, "{took:?}");
+    stop.cancel();
+    drop(server);
+    runtime.block_on(company.close());
     took
 }
 

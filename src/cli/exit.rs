@@ -45,7 +45,7 @@ impl Exit {
             Exit::Failed => "It did not happen: it was refused, or something is broken",
             Exit::Findings => "The command worked, and what it looked at is not as it should be",
             Exit::Untested => "Tests of policies failed, none was run, too little is covered, or a budget is exceeded",
-            Exit::Waits => "It is not done: people must approve it first; or a run waits for them, or for a time",
+            Exit::Waits => "It is not done: people must approve it first, or a run that was followed has not ended",
             Exit::Usage => "The command was not understood",
             Exit::Busy => "Another process has the state file; trying again may help",
             Exit::Unread => "Its output was not read to the end, so how it would have ended is not told",

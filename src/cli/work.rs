@@ -31,7 +31,7 @@ use crate::types::id::ActorId;
 use crate::types::plan::Plan;
 use crate::types::refusal::Code;
 use crate::types::time::{Clock as _, SystemClock};
-use crate::types::work::{RunStatus, Wait};
+use crate::types::work::{RunStatus, StepStatus, Wait};
 
 pub const COMMANDS: Commands = &[
     &own::<Asking>("ask"),
@@ -201,17 +201,16 @@ async fn follow_from(context: &Context, mut which: OneShown) -> Result<Exit, Fai
     let is_served = go_on(context).await?.is_none();
     let first = which.since;
     let mut until = Instant::now() + PATIENCE;
+    let mut taken = 0;
     loop {
-        let shown = query::<Show>().ask(context, &which).await?;
-        let run: WholeRun = serde_json::from_value(shown.value)?;
-        let parts = parts(context, &run).await?;
-        let last = parts.last().unwrap_or(&run);
-        let moves = match last.run.waiting {
-            None => matches!(last.run.status, RunStatus::Queued | RunStatus::Running),
-            // These end by themselves where a server has the company.
-            Some(Wait::Run { .. }) => is_served,
-            Some(Wait::Time { until }) => is_served && until.0 <= SystemClock.now().plus_ms(PATIENCE_MS).0,
-            Some(_) => false,
+        let run = read(context, &which).await?;
+        let parts = ends(context, &run).await?;
+        let moves = match (&run.run.waiting, parts.as_slice()) {
+            (Some(Wait::Run { .. }), []) => is_served,
+            (Some(Wait::Run { .. }), parts) => {
+                parts.iter().any(|part| part.run.status.is_over() || moves(part, is_served))
+            }
+            _ => moves(&run, is_served),
         };
         if !moves || Instant::now() >= until {
             if context.format == Format::Human {
@@ -228,24 +227,57 @@ async fn follow_from(context: &Context, mut which: OneShown) -> Result<Exit, Fai
                 over.iter().try_for_each(|step| show::text(&line(step)))?;
             }
             which.since = Some(last.seq);
-            until = Instant::now() + PATIENCE;
+        }
+        let steps: u64 = parts.iter().chain([&run]).map(|run| u64::from(run.run.steps)).sum();
+        if steps != taken {
+            (taken, until) = (steps, Instant::now() + PATIENCE);
         }
         sleep(PAUSE).await;
     }
 }
 
-/// The part that a run waits for, the part that this one waits for, and so on, as far as the caller may read them.
-async fn parts(context: &Context, run: &WholeRun) -> Result<Vec<WholeRun>, Failure> {
-    let mut parts: Vec<WholeRun> = Vec::new();
-    while let Some(Wait::Run { run: id }) = &parts.last().unwrap_or(run).run.waiting {
-        let which = OneShown { id: id.to_string(), since: None };
-        match query::<Show>().ask(context, &which).await {
-            Ok(shown) => parts.push(serde_json::from_value(shown.value)?),
-            Err(Failure::Refused(_)) => break,
-            Err(failed) => return Err(failed),
+async fn read(context: &Context, which: &OneShown) -> Result<WholeRun, Failure> {
+    Ok(serde_json::from_value(query::<Show>().ask(context, which).await?.value)?)
+}
+
+/// Whether a run goes on without anybody's doing anything.
+fn moves(run: &WholeRun, is_served: bool) -> bool {
+    match run.run.waiting {
+        None => matches!(run.run.status, RunStatus::Queued | RunStatus::Running),
+        // These end by themselves where a server has the company.
+        Some(Wait::Run { .. }) => is_served,
+        Some(Wait::Time { until }) => is_served && until.0 <= SystemClock.now().plus_ms(PATIENCE_MS).0,
+        Some(_) => false,
+    }
+}
+
+/// Of each part that a run waits for, the part of it that waits for no other one, with the steps that it is at; as far as the
+/// caller may read them.
+async fn ends(context: &Context, run: &WholeRun) -> Result<Vec<WholeRun>, Failure> {
+    let is_waiting = |step: &&ShownStep| step.status == StepStatus::Waiting;
+    let waits = run.trace.iter().filter(is_waiting).filter_map(|step| match &step.waiting {
+        Some(Wait::Run { run }) => Some(run.to_string()),
+        _ => None,
+    });
+    let mut ends = Vec::new();
+    for mut id in waits {
+        loop {
+            // What it did before says nothing of what it waits for.
+            let whole = match read(context, &OneShown { id: id.clone(), since: Some(u32::MAX) }).await {
+                Ok(part) => part,
+                Err(Failure::Refused(_)) => break,
+                Err(failed) => return Err(failed),
+            };
+            match &whole.run.waiting {
+                Some(Wait::Run { run }) => id = run.to_string(),
+                _ => {
+                    ends.push(read(context, &OneShown { id, since: Some(whole.run.steps) }).await?);
+                    break;
+                }
+            }
         }
     }
-    Ok(parts)
+    Ok(ends)
 }
 
 /// Where no server has the company, runs go on here: those that did. None where a server has it.

@@ -63,12 +63,11 @@ pub fn read<T: DeserializeOwned>(written: &Value) -> Result<T, String> {
     match written {
         Value::String(text) => {
             bounded(text)?;
-            let told = |error| wrong(&error);
-            // Programs write JSON, with more brackets than people write YAML; what is wrong with it is told with its line.
-            yaml::read_at_once(text).or_else(|error| {
-                let json = json::read::<Value>(text.as_bytes()).ok();
-                json.and_then(|json| of_json(&json).ok()).ok_or_else(|| told(error))
-            })
+            // Programs write JSON with more brackets than people write YAML.
+            match json::read::<Value>(text.as_bytes()) {
+                Ok(json) if yaml::is_too_much(text) => of_json(&json),
+                _ => yaml::read_at_once(text).map_err(|error| wrong(&error)),
+            }
         }
         other => {
             bounded(&other.to_string())?;

@@ -38,6 +38,11 @@ pub fn read_at_once<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     read_within(MAX_WORK / 8, text)
 }
 
+/// Whether a text has too many brackets, or something else that keeps it from being read at once, before anything is read of it.
+pub fn is_too_much(text: &str) -> bool {
+    measure(MAX_WORK / 8, text).is_err()
+}
+
 fn read_within<T: DeserializeOwned>(work: usize, text: &str) -> Result<T, YamlError> {
     if text.len() > MAX_BYTES {
         return Err(YamlError::at(1, format!("the file holds more than {MAX_BYTES} bytes")));

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::list::{self, List};
-use super::{Position, json, json_or_null, parsed, parsed_or_null};
+use super::{Position, json, json_or_null, parsed, parsed_or_null, to_json};
 use crate::types::field::Label;
 use crate::types::id::{ActorId, Id};
 use crate::types::time::{DAY, Time};
@@ -222,18 +222,19 @@ pub fn position(run: &Run) -> Position {
 /// those before it have ended.
 pub fn due(
     conn: &Connection,
-    origin: &ActorId,
+    (origin, but): (&ActorId, &[ActorId]),
     now: Time,
     (after, limit): (Option<&Run>, usize),
 ) -> rusqlite::Result<Vec<Run>> {
     let (at, id) = after.map_or((0, ""), |run| (run.due_at.map_or(0, |due| due.0), run.id.as_str()));
     conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM run WHERE origin = ?2 AND due_at IS NOT NULL AND due_at <= ?1 AND (due_at, id) > (?3, ?4) \
+         AND agent NOT IN (SELECT value FROM json_each(?6)) \
          AND (status <> 'queued' OR parent IS NOT NULL OR NOT EXISTS (SELECT 1 FROM run AS other WHERE \
          other.task = run.task AND other.ended_at IS NULL AND other.parent IS NULL AND (other.created_at < run.created_at \
          OR (other.created_at = run.created_at AND other.id < run.id)))) ORDER BY due_at, id LIMIT ?5"
     ))?
-    .query_map(params![now.0, origin.as_str(), at, id, limit as i64], read)?
+    .query_map(params![now.0, origin.as_str(), at, id, limit as i64, to_json(&but)?], read)?
     .collect()
 }
 

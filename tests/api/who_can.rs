@@ -111,7 +111,7 @@ async fn what_only_agents_at_work_do_is_explained_of_the_agent_of_the_run() {
     assert_eq!(refused.error(), format!("422 invalid run: {other} is over: no step of it is left to take"));
     let ana = json!({ "op": "run.ask", "target": run, "actor": "ana" });
     let reason = test.post("/policy/explain", &test.admin, ana).await.json()["reason"].clone();
-    assert_eq!(reason, "only the agent of a run can, as a step of it while it is not over");
+    assert_eq!(reason, "only the agent of a run can do this, as a step of the run, until the run ends");
 }
 
 /// What an agent may is another thing in a run: of which it is asked decides.

@@ -48,6 +48,24 @@ fn a_file_of_a_newer_version_is_left_alone() {
 }
 
 #[test]
+fn a_file_of_the_version_before_is_brought_up_to_date_with_the_runs_in_it() {
+    let place = Place::with_company();
+    place.ana("actor add-human ben --role member");
+    place.ana("actor add-agent bot --owner ben --trust standard");
+    std::fs::write(place.path().join("plan.yaml"), "steps: [{wait: {seconds: 60}}, {say: hello}]\n").unwrap();
+    assert_eq!(place.ana("ask --agent bot hello --plan plan.yaml").code, 4);
+    let back = "DROP INDEX run_due_of; DROP INDEX run_held; ALTER TABLE run DROP COLUMN origin;
+        CREATE INDEX run_due_for ON run (asker, due_at, id) WHERE due_at IS NOT NULL; PRAGMA user_version = 2;";
+    rusqlite::Connection::open(place.state()).unwrap().execute_batch(back).unwrap();
+    let later = ok::types::time::Clock::now(&ok::types::time::SystemClock).plus_ms(ok::types::time::HOUR);
+    let ticked = place.ana(&format!("tick --now {later}"));
+    assert_eq!(ticked.code, 0, "{ticked}");
+    let runs = place.ana("runs");
+    assert!(runs.stdout.contains("completed"), "{runs}");
+    assert_eq!(place.ana("audit verify").code, 0);
+}
+
+#[test]
 fn a_truncated_file_is_damaged() {
     let place = Place::with_company();
     let bytes = std::fs::read(place.state()).unwrap();

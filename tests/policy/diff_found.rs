@@ -209,7 +209,6 @@ fn one_more_name_on_a_long_list_is_found() {
     assert!(missed.is_empty(), "{missed:#?}");
 }
 
-/// What was not seen is said: no question that was compared is one for which the policy holds.
 /// A long list takes nobody's place: whom another policy, or another alternative of the same, names is asked about.
 #[test]
 fn a_grant_beside_a_long_list_is_found() {
@@ -235,7 +234,6 @@ fn a_grant_beside_a_long_list_is_found() {
     }
 }
 
-/// Of a policy that holds in some questions, the alternative that decided none is named; one that was there before is not.
 /// In a part of a run an agent asks, and others asked before it.
 #[test]
 fn who_asked_for_the_whole_is_told_from_who_asks() {
@@ -281,7 +279,6 @@ fn who_asked_for_the_whole_is_told_from_who_asks() {
     }
 }
 
-/// What lifts a forbid is looked for, and named where no question shows it.
 #[test]
 fn a_change_of_one_constant_is_found() {
     let mut missed = Vec::new();

@@ -6,19 +6,21 @@ use ok::policy::diff::Shift;
 use super::diff_found::with;
 use super::diff_laws::asked_at_most;
 
+/// What was not seen is said: no question that was compared is one for which the policy holds.
 #[test]
 fn a_policy_that_no_question_meets_is_named() {
     let policy = "@id(\"more\") permit (principal is Ok::Actor, action == Ok::Action::\"task.complete\", resource is Ok::Task) when { context has run && context.run.asker == principal && principal.kind == \"agent\" && context.run.steps == 7 };";
     for (before, after) in [(with(""), with(policy)), (with(policy), with(""))] {
         let found = asked_at_most(&before, &after, 5_000);
         assert_eq!(found.unmet.iter().map(|unmet| unmet.policy.as_str()).collect::<Vec<_>>(), ["more"]);
-        assert!(found.told.ends_with("; `more` holds in none of them: what it changes was not seen"), "{}", found.told);
+        assert!(found.told.ends_with("; `more` decided none of them: what it changes was not seen"), "{}", found.told);
     }
     let plain =
         "@id(\"more\") permit (principal is Ok::Actor, action == Ok::Action::\"task.complete\", resource is Ok::Task);";
     assert!(asked_at_most(&with(""), &with(plain), 5_000).unmet.is_empty());
 }
 
+/// Of a policy that holds in some questions, the alternative that decided none is named; one that was there before is not.
 #[test]
 fn an_alternative_that_no_question_meets_is_named() {
     let never =
@@ -39,12 +41,12 @@ fn an_alternative_that_no_question_meets_is_named() {
     for (before, after) in [(&with(""), &both), (&policy(whole), &both), (&both, &policy(whole))] {
         let (unmet, said) = told(before, after);
         assert_eq!(unmet, named, "{said}");
-        assert!(said.ends_with("; a part of `more` holds in none of them: what it changes was not seen"), "{said}");
+        assert!(said.ends_with("; a part of `more` decided none of them: what it changes was not seen"), "{said}");
     }
     let twice = policy(&format!("{whole} || ({never}) || ({})", never.replace("== 7", "== 8")));
     let (unmet, said) = told(&policy(whole), &twice);
     assert_eq!(unmet.len(), 2);
-    assert!(said.ends_with("; 2 parts of `more` hold in none of them: what they change was not seen"), "{said}");
+    assert!(said.ends_with("; 2 parts of `more` decided none of them: what they change was not seen"), "{said}");
     // What it adds is met; what it has as before is not asked about.
     let third = policy(&format!("{whole} ||\n  ({never}) || resource.status == \"open\""));
     assert_eq!(told(&both, &third).0, []);
@@ -56,6 +58,7 @@ fn an_alternative_that_no_question_meets_is_named() {
     assert_eq!(unmet, []);
 }
 
+/// What lifts a forbid is looked for, and named where no question shows it.
 #[test]
 fn an_exception_that_is_added_is_found_or_named() {
     let company = |exception: &str| {

@@ -161,6 +161,13 @@ fn coverage_names_the_parts_that_were_not_seen() {
     let told = "a.cedar:3: no test of `ticks` has seen `principal in Ok::Role::\"admin\"` false [part_not_covered]";
     assert_eq!(open, [told]);
     assert_eq!(report.tests().next().unwrap().message, "the coverage is 50 %, and 51 % are asked for");
+    // What another file covers that cannot be read is not told as a gap.
+    let bad = "cases:\n  - {actor: max, op: tick, expects: deny}\n";
+    let bundle = Bundle::new([("a.cedar", policy.as_str()), ("tests/a.yaml", &cases), ("tests/b.yaml", bad)]);
+    let report = fixture::check(&ok::operations::ALL, &bundle, &options);
+    assert_eq!(report.open(), []);
+    let told = report.tests().last().unwrap().message.clone();
+    assert_eq!(told, "the coverage is 50 % by the tests that could be read, and 51 % are asked for");
 }
 
 /// Cedar reads them as the denial of their opposite.

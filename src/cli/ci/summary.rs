@@ -66,7 +66,7 @@ fn differences(page: &mut Page, answer: &Value) {
         vec![word(row, "/policy").to_owned(), word(row, "/part").to_owned(), place]
     };
     let unmet = rows(answer, "/semantic/unmet").iter().map(unmet).collect();
-    page.table("Policies that held in no question", &["Policy", "Part", "Place"], unmet);
+    page.table("Policies, or parts of them, that decided no question", &["Policy", "Part", "Place"], unmet);
 }
 
 /// A row a witness.

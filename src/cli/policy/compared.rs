@@ -100,7 +100,7 @@ fn answers(answer: &Value, into: &mut String) {
         let all: Vec<String> = unmet.iter().map(place).collect();
         let _ = writeln!(
             into,
-            "held in no question: {}; a test case in which a policy holds is compared, too",
+            "decided no question: {}; write a test case that shows what it does: that is compared, too",
             all.join(", ")
         );
     }

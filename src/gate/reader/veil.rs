@@ -17,6 +17,7 @@ use crate::gate::declare::arguments::{choices, is_null, is_only_null};
 use crate::gate::declare::operation::Entry;
 use crate::gate::reader::Reader;
 use crate::store::event::EventKind;
+use crate::types::actor::KillScope;
 use crate::types::id::ActorId;
 use crate::types::known::Known;
 use crate::types::quoted;
@@ -169,7 +170,9 @@ impl Veil {
     /// Takes out of what somebody wrote whom the reader does not see, whether they are there or not: it would tell one from the
     /// other.
     pub fn apply_to_written(&self, value: &mut Value, read: &Reader<'_>) {
-        let is_unseen = |text: &str| named(text).is_some_and(|id| read.card(&id).is_none() || !read.may_see(&id));
+        let scope = |text: &str| text.parse::<KillScope>().is_ok_and(|scope| scope == KillScope::Global);
+        let is_unseen =
+            |text: &str| named(text).is_some_and(|id| !scope(text) && (read.card(&id).is_none() || !read.may_see(&id)));
         match (self, value) {
             (Veil::Id | Veil::Maybe, Value::String(text)) if is_unseen(text) => *text = HIDDEN.to_owned(),
             (Veil::List(each), Value::Array(items)) => {

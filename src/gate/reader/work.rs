@@ -104,9 +104,16 @@ impl Reader<'_> {
         Ok(runs::count_open(self.conn()?)?)
     }
 
-    /// Runs for somebody that can go on now, after one of them; those first that could before the others.
-    pub fn runs_due(&self, origin: &ActorId, after: Option<&Run>, limit: usize) -> Result<Vec<Run>, Fault> {
-        Ok(runs::due(self.conn()?, origin, self.now, (after, limit))?)
+    /// Runs for somebody that can go on now, of other agents than these, after one of them; those first that could before the
+    /// others.
+    pub fn runs_due(
+        &self,
+        origin: &ActorId,
+        but: &[ActorId],
+        after: Option<&Run>,
+        limit: usize,
+    ) -> Result<Vec<Run>, Fault> {
+        Ok(runs::due(self.conn()?, (origin, but), self.now, (after, limit))?)
     }
 
     /// Those whose runs go on by themselves, now or later.

@@ -59,12 +59,12 @@ pub struct ExplainedApproval {
     /// ended.
     #[schemars(extend("x-names" = "json"))]
     pub diff: BTreeMap<String, Changed>,
-    /// The request that came to nothing before this one, for which this one was made.
+    /// Of a step of a run that was asked about before: that request, for which this one was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub anew: Option<Anew>,
 }
 
-/// A request for the same by the same requester, in the same step of a run if it was one, that became stale.
+/// The request of the same step of the same run that became stale.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Anew {
     pub approval: String,
@@ -147,10 +147,14 @@ impl Query for Explain {
         let ruling = call.ruling(&approval, status, read);
         let is_open = matches!(status, ApprovalStatus::Pending | ApprovalStatus::Approved);
         let diff = if is_open { difference(&approval.resource, &call.state(read)?) } else { BTreeMap::new() };
+        let has_changed = !diff.is_empty();
+        // How it was and is, is for whoever may read it.
+        let is_seen = call.target.as_ref().is_some_and(|target| read.sees(target));
+        let seen = |diff| if is_seen { diff } else { BTreeMap::new() };
         let decides = read.deciders(&approval).contains(&read.caller().actor());
         let (args, withheld) = arguments(&approval, read);
         let summary = summary(&approval, &args, read);
-        let what_happens = WhatHappens::of((&approval, &summary), status, (ruling.as_ref(), !diff.is_empty()), read);
+        let what_happens = WhatHappens::of((&approval, &summary), status, (ruling.as_ref(), has_changed), read);
         let with_text = decides || read.may("policy.read", &Target::Company);
         Ok(ExplainedApproval {
             status,
@@ -165,8 +169,8 @@ impl Query for Explain {
             who_may_decide: needed(&approval, read),
             what_happens,
             similar: similar(&approval, read)?,
-            anew: anew(&approval, read)?,
-            diff,
+            anew: anew(&approval, read)?.map(|anew| Anew { changed: seen(anew.changed), ..anew }),
+            diff: seen(diff),
             id: approval.id,
             reason: approval.reason,
         })
@@ -294,6 +298,9 @@ fn similar(approval: &Approval, read: &Reader<'_>) -> Result<Vec<Similar>, Stop>
 /// What an approval was asked for anew, if that is so and the caller may see it.
 fn anew(approval: &Approval, read: &Reader<'_>) -> Result<Option<Anew>, Stop> {
     let step = |one: &Approval| one.run.as_ref().map(|run| (run.run.clone(), run.step()));
+    if approval.run.is_none() {
+        return Ok(None);
+    }
     let is_same = |other: &Approval| other.actor == approval.actor && step(other) == step(approval);
     let before = read.requests_about(&approval.operation, &approval.target)?.into_iter();
     let is_before = |other: &Approval| other.ended_at.is_some_and(|at| at <= approval.created_at);

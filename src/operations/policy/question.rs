@@ -154,7 +154,7 @@ pub(super) fn answer(entry: &Entry, inquiry: &Inquiry<'_>) -> (Decision, Ruling,
     let about = inquiry.target().thing("Run").map(|run| run.id.as_str());
     let own = inquiry.caller().run.as_ref().map(|run| run.run.as_str());
     if entry.spec.route.is_in_run() && (own.is_none() || about.is_some_and(|about| own != Some(about))) {
-        return denied("only the agent of a run can, as a step of it while it is not over");
+        return denied("only the agent of a run can do this, as a step of the run, until the run ends");
     }
     let ruling = inquiry.ruling();
     let decision = ruling.decision();

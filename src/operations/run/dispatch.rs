@@ -75,12 +75,13 @@ impl Query for Dispatch {
 
     fn run(permit: Permit<Self>, input: Free, read: &Reader<'_>) -> Result<Due, Stop> {
         let (mut due, mut rests) = (Vec::new(), None);
+        let mut under_way = UnderWay::of(&input.busy, input.most);
         for asker in read.origins_due()? {
-            let found = first_of(&asker, &input.busy, read)?;
+            let found = first_of(&asker, &input.busy, &under_way, read)?;
             rests = rests.into_iter().chain(found.rests).min();
             due.extend(found.runs);
         }
-        let runs = UnderWay::of(&input.busy, input.most).choose(due);
+        let runs = under_way.choose(due);
         let next = read.next_run_due()?.map(|due| due.0.saturating_sub(permit.now().0));
         let wait_ms = next.into_iter().chain(rests).min();
         let wants = if input.begins { budgets::unasked(read)? } else { Vec::new() };
@@ -96,12 +97,16 @@ struct Found {
     rests: Option<i64>,
 }
 
-/// Those of an asker that can go on, the first that are not all held, at rest or under way: so nobody's runs are hidden behind
-/// another's, however many there are.
-fn first_of(asker: &ActorId, busy: &[DueRun], read: &Reader<'_>) -> Result<Found, Stop> {
+/// Those of an asker that can go on and for which there is a place, the first that are not all held, at rest or under way: so
+/// nobody's runs are hidden behind another's, however many there are.
+fn first_of(asker: &ActorId, busy: &[DueRun], places: &UnderWay, read: &Reader<'_>) -> Result<Found, Stop> {
     let (mut found, mut last) = (Found::default(), None);
+    if !places.has_any_for(asker) {
+        return Ok(found);
+    }
+    let full = places.full_for(asker);
     for _ in 0..LOOKED_AT / CHUNK {
-        let chunk = read.runs_due(asker, last.as_ref(), CHUNK)?;
+        let chunk = read.runs_due(asker, &full, last.as_ref(), CHUNK)?;
         for run in chunk.iter().filter(|run| !read.is_held(run)) {
             match read.rests(run) {
                 Some(rest) => found.rests = Some(found.rests.map_or(rest, |other: i64| other.min(rest))),
@@ -115,6 +120,11 @@ fn first_of(asker: &ActorId, busy: &[DueRun], read: &Reader<'_>) -> Result<Found
         last = chunk.into_iter().next_back();
     }
     Ok(found)
+}
+
+/// Whether there is room beside so many runs, of which so many are one's own.
+const fn is_room(count: usize, own: usize, most: usize) -> bool {
+    count < if own > 0 { most - most / KEPT } else { most }
 }
 
 /// How many runs are under way: in all, by agent, by asker, and by both.
@@ -143,13 +153,21 @@ impl UnderWay {
         *self.pairs.entry((agent.clone(), asker.clone())).or_default() += 1;
     }
 
-    fn fits(&self, DueRun { agent, asker, .. }: &DueRun) -> bool {
-        let own = |count: Option<&usize>| count.copied().unwrap_or_default();
-        let (for_asker, of_both) = (own(self.askers.get(asker)), own(self.pairs.get(&(agent.clone(), asker.clone()))));
-        let is_room = |count: usize, own: usize, most: usize| count < if own > 0 { most - most / KEPT } else { most };
-        for_asker < MOST_FOR_ASKER
-            && is_room(self.count, for_asker, self.most)
-            && is_room(own(self.agents.get(agent)), of_both, MOST_OF_AGENT)
+    /// Whether there is a place for another run of an asker, whoever's it is.
+    fn has_any_for(&self, asker: &ActorId) -> bool {
+        let own = self.askers.get(asker).copied().unwrap_or_default();
+        own < MOST_FOR_ASKER && is_room(self.count, own, self.most)
+    }
+
+    /// Whether an agent has a place for another run of an asker.
+    fn has_for(&self, agent: &ActorId, asker: &ActorId) -> bool {
+        let own = self.pairs.get(&(agent.clone(), asker.clone())).copied().unwrap_or_default();
+        is_room(self.agents.get(agent).copied().unwrap_or_default(), own, MOST_OF_AGENT)
+    }
+
+    /// The agents that have none.
+    fn full_for(&self, asker: &ActorId) -> Vec<ActorId> {
+        self.agents.keys().filter(|agent| !self.has_for(agent, asker)).cloned().collect()
     }
 
     /// The first of each asker, then the second of each, and so on.
@@ -165,7 +183,7 @@ impl UnderWay {
         let mut chosen = Vec::new();
         for (_, run) in in_turn {
             let due = DueRun { asker: run.origin().clone(), run: run.id, agent: run.agent };
-            if self.fits(&due) {
+            if self.has_any_for(&due.asker) && self.has_for(&due.agent, &due.asker) {
                 self.add(&due);
                 chosen.push(due);
             }

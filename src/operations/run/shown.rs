@@ -13,6 +13,7 @@ use super::why;
 use crate::gate::reader::veil;
 use crate::gate::{Change as _, Reader};
 use crate::operations;
+use crate::store::approvals::Approval;
 use crate::store::runs::{Run, Step, duration};
 use crate::types::approval::ApprovalStatus;
 use crate::types::chat::Wanted;
@@ -173,7 +174,8 @@ fn request(run: &Run, read: &Reader<'_>) -> Result<Option<String>, Stop> {
     let Some(Wait::Budget { until: None, payer, .. }) = &run.wait else { return Ok(None) };
     let payer = payer.as_ref().map_or(run.id.as_str(), |payer| payer.as_str());
     let asked = read.requests_about(Raise::SPEC.name, payer)?.into_iter();
-    let mut open = asked.filter(|request| request.status == ApprovalStatus::Pending);
+    let is_open = |request: &Approval| request.status == ApprovalStatus::Pending && request.expires_at > read.now();
+    let mut open = asked.filter(is_open);
     Ok(open.find(|request| read.sees(&read.approval_target(request))).map(|request| request.id))
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::gate::{Directory, FactSpec, Reader, Resource, Staged, Target, Thing};
+use crate::gate::{Brief, Directory, FactSpec, Reader, Resource, Staged, Target, Thing};
 use crate::store::tasks::Task;
 use crate::types::refusal::{Fault, Stop};
 use crate::types::target::Fact;
@@ -22,7 +22,7 @@ pub static TASK: Resource = Resource {
     ],
     staged: Staged::Rows { list: "tasks", complete: |thing, company| with_leads(thing, "owner", company) },
     title: Some(|target, read| Ok(read.task(&target.id())?.map(|task| task.title))),
-    brief: Resource::says_nothing,
+    brief,
     find,
     state,
 };
@@ -42,10 +42,17 @@ fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
     Ok(found.map(|task| read.task_target(&task)))
 }
 
+/// As it is now.
+fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
+    let Some(Task { owner, status, priority, due_at, .. }) = read.task(&target.id())? else { return Ok(Brief::new()) };
+    let mut brief = vec![("status", status.to_string()), ("priority", priority.to_string())];
+    brief.extend(owner.map(|owner| ("owner", owner.to_string())));
+    brief.extend(due_at.map(|due_at| ("due", due_at.to_string())));
+    let refs = read.task_refs(&target.id())?.into_iter();
+    brief.extend(refs.map(|one| ("about", format!("{} {}", one.place, one.thing))));
+    Ok(brief)
+}
+
 fn state(target: &Target, read: &Reader<'_>) -> Result<Value, Fault> {
-    // Beside the version, what people look at to see what has changed.
-    let Some(Task { version, owner, priority, due_at, .. }) = read.task(&target.id())? else { return Ok(Value::Null) };
-    let refs: Vec<String> =
-        read.task_refs(&target.id())?.into_iter().map(|one| format!("{} {}", one.place, one.thing)).collect();
-    Ok(json!({ "version": version, "owner": owner, "priority": priority, "due_at": due_at, "refs": refs }))
+    Ok(json!(read.task(&target.id())?.map(|task| json!({ "version": task.version }))))
 }

@@ -100,9 +100,9 @@ impl Report {
         self.run.invalid.iter().chain(&self.run.failed).chain(&self.too_little)
     }
 
-    /// What the tests leave open.
+    /// What the tests leave open. Of what a file covers that could not be read, nothing is told.
     pub fn open(&self) -> Vec<Finding> {
-        let gaps = self.coverage.iter().flat_map(Coverage::gaps);
+        let gaps = self.coverage.iter().filter(|_| self.run.unread == 0).flat_map(Coverage::gaps);
         gaps.chain(self.mutation.iter().flat_map(|mutation| mutation.survived.iter().cloned())).collect()
     }
 }
@@ -198,7 +198,8 @@ fn tested(
     }
     let percent = coverage.as_ref().map_or(100, Coverage::percent);
     if let Some(least) = options.min_coverage.filter(|least| percent < *least) {
-        let message = format!("the coverage is {percent} %, and {least} % are asked for");
+        let but = if run.unread > 0 { " by the tests that could be read" } else { "" };
+        let message = format!("the coverage is {percent} %{but}, and {least} % are asked for");
         too_little.push(Finding::new(code::COVERAGE, file, 1, (0, 0), message));
     }
     let percent = mutation.as_ref().map_or(100, Mutation::percent);

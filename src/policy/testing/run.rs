@@ -25,6 +25,8 @@ pub struct Run {
     pub cases: Vec<Tried>,
     /// Whether there are test files at all.
     pub files: usize,
+    /// Those of which no case was asked, because something in them could not be understood.
+    pub unread: usize,
 }
 
 /// A case by its file and name, asked or not.
@@ -65,6 +67,7 @@ pub fn run(bundle: &Bundle, snapshot: &Arc<Snapshot>, stage: &dyn Stage, most: u
             Ok(parsed) => parsed,
             Err(finding) => {
                 run.invalid.push(finding);
+                run.unread += 1;
                 continue;
             }
         };

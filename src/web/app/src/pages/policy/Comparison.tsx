@@ -74,7 +74,7 @@ function Answers({ semantic, terms }: { semantic: Semantic; terms: Term[] }) {
             <Tag tone="wait">not seen</Tag>
             What these change: {semantic.unmet.map(({ policy, part }) => (part ? `${policy} (${part})` : policy)).join(', ')}
           </div>
-          <p>They held in no question that was compared. A test case in which a policy holds is compared, too.</p>
+          <p>They decided no question that was compared. A test case that shows what they do is compared, too.</p>
         </div>
       )}
       {terms.map((term) => (
