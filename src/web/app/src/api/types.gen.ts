@@ -157,7 +157,7 @@ export type AllExplained = {
 };
 
 /**
- * A request for the same by the same requester, in the same step of a run if it was one, that became stale.
+ * The request of the same step of the same run that became stale.
  */
 export type Anew = {
     approval: string;
@@ -1472,7 +1472,7 @@ export type ExplainedApproval = {
         [key: string]: Changed;
     };
     /**
-     * The request that came to nothing before this one, for which this one was made.
+     * Of a step of a run that was asked about before: that request, for which this one was made.
      */
     anew?: Anew | null;
 };
