@@ -77,12 +77,16 @@ async fn an_agent_does_what_its_model_wants_and_the_model_is_told_what_came_of_i
                 "tool actor.read completed",
                 "tool task.create completed",
                 "tool tick denied policy denied tick: admins only",
-                "tool no_such_tool failed there is no tool `no_such_tool`",
+                "tool unknown failed there is no tool `no_such_tool`",
                 "tool task.create failed unknown field `titel`, expected one of `due_at`, `goal`, `owner`, `parent`, `priority`, `refs`, `sla`, \
                  `title`",
                 "model m completed",
             ]
         );
+        // What it made up stands in what can be erased alone.
+        let both = "SELECT count(*) FROM log_entry WHERE instr(body, CAST('no_such_tool' AS BLOB)) > 0 \
+                    AND instr(body, CAST('step_failed' AS BLOB)) > 0";
+        assert_eq!(test.file().query_row(both, [], |row| row.get::<_, i64>(0)).unwrap(), 0);
         // 12 tokens read and 7 written, twice: less than a cent together, rounded up.
         assert_eq!((&done["tokens"], &done["cost_cents"]), (&json!({ "input": 24, "output": 14 }), &json!(1)));
         let got = fake.got();

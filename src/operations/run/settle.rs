@@ -13,6 +13,7 @@ use super::under_way::UnderWay;
 use super::why;
 use super::{RUN, find};
 use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
+use crate::operations;
 use crate::store::approvals::events::ApprovalStale;
 use crate::store::content::events::ContentKept;
 use crate::store::runs::events::{
@@ -29,6 +30,8 @@ use crate::types::work::{Failure, StepKind, Wait};
 use super::budgets::set_aside;
 use super::cancel::{cancel_with_parts, end_requests};
 
+/// What a step is called that was to call a tool that there is not.
+const UNKNOWN: &str = "unknown";
 /// The most characters of why a step failed.
 const REASON: usize = 1_000;
 
@@ -118,7 +121,12 @@ fn of_call(run: &Run, todo: Todo, why: Option<String>, sends: bool, read: &Reade
     let Todo { number, operation, input, stage } = todo;
     Ok(match (stage, input.err().or(why)) {
         (Stage::Dispatched, _) => None,
-        (_, Some(reason)) => Some(Own::Unable { kind: StepKind::Tool, operation, reason }),
+        (_, Some(reason)) => {
+            // What is no operation's name is a model's own words, which can be erased with the reason.
+            let is_known = operations::ALL.iter().any(|entry| entry.spec.name == operation);
+            let operation = if is_known { operation } else { UNKNOWN.to_owned() };
+            Some(Own::Unable { kind: StepKind::Tool, operation, reason })
+        }
         (Stage::Decided, None) if sends => read.step(&run.id, number)?.map(|step| Own::Dispatch(UnderWay::of(&step))),
         (Stage::Decided | Stage::Fresh, None) => None,
     })
