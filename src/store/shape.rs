@@ -7,10 +7,10 @@ use rusqlite::Connection;
 
 use super::brain::table;
 
-/// What is otherwise than in a fresh file; empty where nothing is. `schemas` are the migrations, oldest first.
+/// What is otherwise than in a fresh file of the same version; empty where nothing is. `schemas` are the migrations, oldest first.
 pub fn strange(conn: &Connection, schemas: &[&str]) -> rusqlite::Result<Vec<String>> {
     let fresh = Connection::open_in_memory()?;
-    schemas.iter().try_for_each(|sql| fresh.execute_batch(sql))?;
+    schemas.iter().take(version(conn)?).try_for_each(|sql| fresh.execute_batch(sql))?;
     // A file that is not ours has no collections, and that is told below.
     for collection in super::brain::collections(conn).unwrap_or_default() {
         table::made_by(&collection).iter().try_for_each(|sql| fresh.execute_batch(sql))?;
@@ -28,11 +28,24 @@ pub fn strange(conn: &Connection, schemas: &[&str]) -> rusqlite::Result<Vec<Stri
     Ok(strange)
 }
 
+/// How many migrations a file has seen.
+pub fn version(conn: &Connection) -> rusqlite::Result<usize> {
+    conn.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).map(|version| version.unsigned_abs() as usize)
+}
+
+/// The comments of a table say nothing of what it holds.
+fn without_comments(sql: &str) -> String {
+    sql.lines().map(|line| line.split("--").next().unwrap_or_default().trim_end()).collect::<Vec<_>>().join("\n")
+}
+
 type Parts = BTreeMap<(String, String), Option<String>>;
 
 /// Everything in a schema by kind and name, with its text. What `ANALYZE` leaves behind only guides queries.
 fn parts(conn: &Connection) -> rusqlite::Result<Parts> {
     conn.prepare("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_stat%' ESCAPE '\\'")?
-        .query_map([], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?
+        .query_map([], |row| {
+            let sql: Option<String> = row.get(2)?;
+            Ok(((row.get(0)?, row.get(1)?), sql.as_deref().map(without_comments)))
+        })?
         .collect()
 }
