@@ -245,6 +245,13 @@ fn who_asked_for_the_whole_is_told_from_who_asks() {
             "context has run && principal has owner && !context.run.askers.contains(principal.owner)",
             "context has run && principal has owner && context.run.asker != principal.owner",
         ),
+        (
+            "forbid",
+            "task.create",
+            "",
+            "context has run && principal has owner && context.run.calls >= 5 && context.run.asker != principal.owner",
+            "context has run && principal has owner && context.run.calls >= 5 && !context.run.askers.contains(principal.owner)",
+        ),
         ("permit", "run.answer", "is Ok::Run", "resource.askers.contains(principal)", "resource.asker == principal"),
         ("permit", "run.answer", "is Ok::Run", "resource.asked == [principal]", "resource.asked.contains(principal)"),
         (

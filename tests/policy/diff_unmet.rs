@@ -9,7 +9,7 @@ use super::diff_laws::asked_at_most;
 /// What was not seen is said: no question that was compared is one for which the policy holds.
 #[test]
 fn a_policy_that_no_question_meets_is_named() {
-    let policy = "@id(\"more\") permit (principal is Ok::Actor, action == Ok::Action::\"task.complete\", resource is Ok::Task) when { context has run && context.run.asker == principal && principal.kind == \"agent\" && context.run.steps == 7 };";
+    let policy = "@id(\"more\") permit (principal is Ok::Actor, action == Ok::Action::\"task.complete\", resource is Ok::Task) when { context has run && context.run.asker == principal && principal.kind == \"agent\" && principal.trust == 4 && context.run.steps == 7 };";
     for (before, after) in [(with(""), with(policy)), (with(policy), with(""))] {
         let found = asked_at_most(&before, &after, 5_000);
         assert_eq!(found.unmet.iter().map(|unmet| unmet.policy.as_str()).collect::<Vec<_>>(), ["more"]);
@@ -23,8 +23,7 @@ fn a_policy_that_no_question_meets_is_named() {
 /// Of a policy that holds in some questions, the alternative that decided none is named; one that was there before is not.
 #[test]
 fn an_alternative_that_no_question_meets_is_named() {
-    let never =
-        "context has run && context.run.asker == principal && principal.kind == \"agent\" && context.run.steps == 7";
+    let never = "context has run && context.run.asker == principal && principal.kind == \"agent\" && principal.trust == 4 && context.run.steps == 7";
     let policy = |condition: &str| {
         with(&format!(
             "@id(\"more\") permit (principal is Ok::Actor, action == Ok::Action::\"task.complete\", resource is Ok::Task)\nwhen {{\n  {condition}\n}};"
@@ -79,7 +78,7 @@ fn an_exception_that_is_added_is_found_or_named() {
         ("context has run && context.run.calls > 3", true),
         ("context.now.toTime() > duration(\"22h\")", true),
         (
-            "principal.kind == \"agent\" && context has run && context.run.asker == principal && context.run.steps == 7",
+            "principal.kind == \"agent\" && principal.trust == 4 && context has run && context.run.asker == principal && context.run.steps == 7",
             false,
         ),
     ] {

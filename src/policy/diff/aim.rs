@@ -44,6 +44,14 @@ pub(super) fn aimed(goal: &Goal, fixture: &Fixture) -> Option<Around> {
     (!is_plain).then_some(around)
 }
 
+/// The same in a part of a run, which an agent asks for in what somebody else asked for; none outside of runs.
+pub(super) fn in_part(around: &Around) -> Option<Around> {
+    let run = around.run.clone().filter(|run| run.askers.is_empty())?;
+    let (asker, whole): (ActorId, ActorId) = ("aid".parse().ok()?, "max".parse().ok()?);
+    let run = Step { askers: vec![asker.clone(), whole], asker, depth: run.depth.max(1), ..run };
+    Some(Around { run: Some(run), ..around.clone() })
+}
+
 fn texts(value: &Value) -> impl Iterator<Item = &str> {
     value.as_array().into_iter().flatten().chain([value]).filter_map(Value::as_str)
 }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::aim::aimed;
+use super::aim::{aimed, in_part};
 use super::cast::{MOST as MOST_NAMED, Scene, arounds, scenes};
 use super::unmet::{Differences, Unmet};
 use super::witness::{Witness, kind_of};
@@ -364,6 +364,7 @@ impl Asking {
         let others = plain.split_off(1.min(plain.len()));
         let mut seen = BTreeSet::new();
         let aimed = self.goals.iter().filter_map(|goal| aimed(goal, fixture));
+        let aimed = aimed.flat_map(|around| [in_part(&around), Some(around)]).flatten();
         let aimed = aimed.filter(|around| seen.insert(format!("{around:?}")));
         [plain, aimed.collect(), others]
     }
