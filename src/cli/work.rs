@@ -175,7 +175,6 @@ impl Run for Following {
 
 /// How long a run is followed that takes no step: longer than a model may take to answer.
 const PATIENCE: Duration = Duration::from_secs(130);
-const PATIENCE_MS: i64 = 130_000;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Follows a run that was asked for; where whoever asked may not read it, as under a delegation that does not cover that, its id.
@@ -246,7 +245,10 @@ fn moves(run: &WholeRun, is_served: bool) -> bool {
         None => matches!(run.run.status, RunStatus::Queued | RunStatus::Running),
         // These end by themselves where a server has the company.
         Some(Wait::Run { .. }) => is_served,
-        Some(Wait::Time { until }) => is_served && until.0 <= SystemClock.now().plus_ms(PATIENCE_MS).0,
+        Some(Wait::Time { until }) => {
+            let left = until.0.saturating_sub(SystemClock.now().0);
+            is_served && left <= i64::try_from(PATIENCE.as_millis()).unwrap_or(i64::MAX)
+        }
         Some(_) => false,
     }
 }

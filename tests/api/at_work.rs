@@ -25,13 +25,12 @@ async fn asks(test: &Test, who: &str, agent: &str, times: usize) -> Vec<String> 
     runs
 }
 
-/// Sixteen of an agent, thirty-two for an asker, sixty-four in all; and the last quarter of an agent's and of all places is for
-/// those who have none of them.
+/// Of an agent's sixteen places and the company's sixty-four, nobody has more than half of those that others leave free.
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_takes_all_places_of_an_agent_or_of_the_company() {
     let fake = Fake::new(ProviderKind::Anthropic, vec![Reply::Hang]);
     let (test, cast) = company(&fake).await;
-    for agent in ["aide", "bee", "cog", "dot"] {
+    for agent in ["aide", "bee", "cog", "dot", "elk"] {
         test.add(agent, "agent", json!({ "team": "team:ops", "owner": "lea" })).await;
     }
     let ben = test.add("ben", "person", json!({ "team": "team:ops" })).await;
@@ -43,29 +42,27 @@ async fn nobody_takes_all_places_of_an_agent_or_of_the_company() {
     };
     // Far more than are looked at at once: none of them hides what she asks of others.
     let hers = asks(&test, &cast.mia, "bot", 130).await;
-    busy(12).await;
-    asks(&test, &cast.mia, "aide", 12).await;
-    busy(24).await;
-    // As many as she may have, on agents that are free.
-    for agent in ["bee", "cog"] {
-        asks(&test, &cast.mia, agent, 10).await;
+    busy(8).await;
+    for (agent, count) in [("aide", 16), ("bee", 24), ("cog", 32), ("dot", 32)] {
+        asks(&test, &cast.mia, agent, 9).await;
+        busy(count).await;
     }
-    busy(32).await;
-    for agent in ["cog", "dot"] {
-        asks(&test, &cast.lea, agent, 12).await;
+    // Half of cog's other eight, and half of all others.
+    for (agent, count) in [("cog", 36), ("dot", 44), ("elk", 48)] {
+        asks(&test, &cast.lea, agent, 9).await;
+        busy(count).await;
     }
-    busy(48).await;
-    // Of bot and of all, he has none yet.
-    let his = asks(&test, &ben, "bot", 2).await;
-    busy(49).await;
+    // Whoever has one of bot's places under way gets another.
+    let his = asks(&test, &ben, "bot", 5).await;
+    busy(52).await;
     let status = async |id: &str| run(&test, id).await["status"].as_str().unwrap().to_owned();
-    assert_eq!([status(&his[0]).await, status(&his[1]).await], ["running", "queued"]);
+    assert_eq!([status(&his[3]).await, status(&his[4]).await], ["running", "queued"]);
     // Whoever has the fewest is next, whoever has waited for longest.
     for one in &hers[..2] {
         test.post(&format!("/runs/{one}/cancel"), &cast.mia, json!({})).await;
     }
-    busy(50).await;
-    assert_eq!([status(&his[1]).await, status(&hers[12]).await], ["running", "queued"]);
+    fake.wait_for(53);
+    until(&test, &his[4], |run| run["status"] == "running").await;
     accounted_for(&test);
 }
 

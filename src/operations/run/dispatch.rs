@@ -1,5 +1,5 @@
 //! Which runs can go on now. Fair between those who asked for the whole that a run is a part of: who has most under way comes
-//! last, and a part of all places is kept for those who have none.
+//! last, and nobody has more than half of the places that others leave free.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,8 @@ use crate::types::id::ActorId;
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
 
-/// Runs of one agent, and for one asker, that are under way at once.
+/// Runs of one agent that are under way at once.
 const MOST_OF_AGENT: usize = 16;
-const MOST_FOR_ASKER: usize = 32;
-/// One of so many places, of an agent's and of all, is for those who have none of them: however long what others have asked for
-/// takes, the next one begins.
-const KEPT: usize = 4;
 /// Runs for one asker that one question looks at, a chunk at a time.
 const LOOKED_AT: usize = 10_000;
 const CHUNK: usize = 100;
@@ -122,9 +118,11 @@ fn first_of(asker: &ActorId, busy: &[DueRun], places: &UnderWay, read: &Reader<'
     Ok(found)
 }
 
-/// Whether there is room beside so many runs, of which so many are one's own.
-const fn is_room(count: usize, own: usize, most: usize) -> bool {
-    count < if own > 0 { most - most / KEPT } else { most }
+/// Whether there is a place beside so many runs, of which so many are one's own: half of those that others leave free, and one
+/// while there is any. So whoever comes later finds some free, however long the runs of others take.
+fn is_room(count: usize, own: usize, most: usize) -> bool {
+    let left = most.saturating_sub(count.saturating_sub(own));
+    count < most && own < (left / 2).max(1)
 }
 
 /// How many runs are under way: in all, by agent, by asker, and by both.
@@ -156,7 +154,7 @@ impl UnderWay {
     /// Whether there is a place for another run of an asker, whoever's it is.
     fn has_any_for(&self, asker: &ActorId) -> bool {
         let own = self.askers.get(asker).copied().unwrap_or_default();
-        own < MOST_FOR_ASKER && is_room(self.count, own, self.most)
+        is_room(self.count, own, self.most)
     }
 
     /// Whether an agent has a place for another run of an asker.

@@ -44,11 +44,11 @@ pub(super) fn aimed(goal: &Goal, fixture: &Fixture) -> Option<Around> {
     (!is_plain).then_some(around)
 }
 
-/// The same in a part of a run, which an agent asks for in what somebody else asked for; none outside of runs.
+/// The same in a part of the run: an agent asks for it, in what its asker asked for. None outside of runs.
 pub(super) fn in_part(around: &Around) -> Option<Around> {
     let run = around.run.clone().filter(|run| run.askers.is_empty())?;
-    let (asker, whole): (ActorId, ActorId) = ("aid".parse().ok()?, "max".parse().ok()?);
-    let run = Step { askers: vec![asker.clone(), whole], asker, depth: run.depth.max(1), ..run };
+    let asker: ActorId = "aid".parse().ok()?;
+    let run = Step { askers: vec![asker.clone(), run.asker], asker, depth: run.depth.max(1), ..run };
     Some(Around { run: Some(run), ..around.clone() })
 }
 

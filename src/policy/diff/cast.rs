@@ -5,6 +5,7 @@ use std::str::FromStr as _;
 
 use serde_json::Value;
 
+use super::aim::in_part;
 use super::things::AIMED;
 use super::{people, records, things};
 use crate::policy::brain::{Collections, collection_of};
@@ -239,15 +240,9 @@ pub(super) fn arounds(looks: &Looks, named: &Named, inputs: &[Value], switch: bo
             cost_cents: 0,
             labels: labels.clone(),
         };
-        let whole: Vec<Step> = asked.map(|asker| step(asker, &none)).collect();
-        // A part: an agent asks, and somebody else for the whole.
-        let agent = "aid".parse().ok();
-        let part = |whole: &Step| {
-            let asker: ActorId = agent.clone()?;
-            Some(Step { askers: vec![asker.clone(), whole.asker.clone()], asker, depth: 1, ..whole.clone() })
-        };
-        let parts: Vec<Step> = whole.iter().filter_map(part).collect();
-        all.extend(whole.into_iter().chain(parts).map(|run| Around { run: Some(run), ..plain.clone() }));
+        let whole: Vec<Around> = asked.map(|asker| Around { run: Some(step(asker, &none)), ..plain.clone() }).collect();
+        let parts: Vec<Around> = whole.iter().filter_map(in_part).collect();
+        all.extend(whole.into_iter().chain(parts));
         let marked: Vec<BTreeSet<Label>> =
             Label::ALL.iter().map(|label| [*label].into()).chain([Label::ALL.iter().copied().collect()]).collect();
         let ana = "ana".parse().ok();

@@ -364,7 +364,11 @@ impl Asking {
         let others = plain.split_off(1.min(plain.len()));
         let mut seen = BTreeSet::new();
         let aimed = self.goals.iter().filter_map(|goal| aimed(goal, fixture));
-        let aimed = aimed.flat_map(|around| [in_part(&around), Some(around)]).flatten();
+        let aimed = aimed.flat_map(|around| {
+            let part = in_part(&around);
+            [Some(around), part]
+        });
+        let aimed = aimed.flatten();
         let aimed = aimed.filter(|around| seen.insert(format!("{around:?}")));
         [plain, aimed.collect(), others]
     }
