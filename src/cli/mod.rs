@@ -25,6 +25,7 @@ mod entity;
 mod event;
 mod exit;
 mod file;
+mod follow;
 mod help;
 mod inbox;
 mod init;

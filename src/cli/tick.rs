@@ -5,7 +5,7 @@ use super::column::columns;
 use super::command::{Commands, Run, own};
 use super::exit::{Exit, Failure};
 use super::operation::change;
-use super::{show, work};
+use super::{follow, show};
 use crate::operations::tick::{Tick, Ticked, When};
 
 pub const COMMANDS: Commands = &[&own::<Ticking>("tick")];
@@ -20,7 +20,7 @@ struct Ticking {
 impl Run for Ticking {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let answer = change::<Tick>().ask(context, &self.when).await?;
-        for run in work::go_on(context).await?.unwrap_or_default() {
+        for run in follow::go_on(context).await?.unwrap_or_default() {
             show::note(&format!("{run} went on: `ok run show {run}`"));
         }
         answer.fields(context, columns!(Ticked; now, expired, reminded, escalated, stalled, archived, removed, more))
