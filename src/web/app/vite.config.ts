@@ -1,8 +1,8 @@
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
-import react from '@vitejs/plugin-react';
 import { build, defineConfig, type Plugin, type Rolldown } from 'vite';
+import { preact } from './preact.config.ts';
 
 /** Writes `<file>.br` beside every text file that the server hands out as it is. */
 function precompress(): Plugin {
@@ -19,6 +19,62 @@ function precompress(): Plugin {
         const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: text.length };
         writeFileSync(`${path}.br`, brotliCompressSync(text, { params }));
       }
+    },
+  };
+}
+
+/** What a page may load before it is shown, in bytes of script, packed. */
+const FIRST_LOAD = 170_000;
+
+/** Fails where a page loads more script than it may before it is shown. */
+function weigh(): Plugin {
+  return {
+    name: 'weigh',
+    apply: 'build',
+    writeBundle: {
+      order: 'post',
+      sequential: true,
+      handler({ dir = '' }, bundle) {
+        const withImports = (name: string, found = new Set<string>()): Set<string> => {
+          const chunk = bundle[name];
+          if (chunk?.type !== 'chunk' || found.has(name)) return found;
+          found.add(name);
+          chunk.imports.forEach((one) => withImports(one, found));
+          return found;
+        };
+        const chunks = Object.values(bundle).filter((one) => one.type === 'chunk');
+        const program = chunks.find(({ isEntry }) => isEntry);
+        const router = [...this.getModuleIds()].find((id) => id.endsWith('/src/router.tsx'));
+        if (!program || !router) throw new Error('the program has no router');
+        const first = Object.keys(bundle).filter((name) => /first-[^/]*\.js$/.test(name));
+        const packed = (name: string) => statSync(join(dir, `${name}.br`)).size;
+        const pages = (this.getModuleInfo(router)?.dynamicallyImportedIds ?? []).map((id) => {
+          const chunk = chunks.find(({ facadeModuleId, moduleIds }) => facadeModuleId === id || moduleIds.includes(id));
+          if (!chunk) throw new Error(`${id} is in no file`);
+          const files = withImports(chunk.fileName, withImports(program.fileName));
+          return { page: id.replace(/.*\/pages\//, ''), bytes: [...first, ...files].map(packed).reduce((sum, one) => sum + one, 0) };
+        });
+        const [heaviest] = pages.sort((a, b) => b.bytes - a.bytes);
+        if (!heaviest) throw new Error('the router knows no page');
+        this.info(`the heaviest page is ${heaviest.page}: ${heaviest.bytes} bytes of script, packed`);
+        const heavy = pages.filter(({ bytes }) => bytes > FIRST_LOAD).map(({ page, bytes }) => `${page} ${bytes}`);
+        if (heavy.length > 0) throw new Error(`pages load more than ${FIRST_LOAD} bytes of script before they are shown: ${heavy.join(', ')}`);
+      },
+    },
+  };
+}
+
+/** Fails where a component of Mantine is used whose styles `mantine.css` does not import. */
+function styled(): Plugin {
+  return {
+    name: 'styled',
+    apply: 'build',
+    generateBundle(_, bundle) {
+      const modules = Object.values(bundle).flatMap((one) => (one.type === 'chunk' ? one.moduleIds : []));
+      const used = modules.flatMap((id) => /@mantine\/core\/esm\/.*\/(\w+)\.module\.mjs$/.exec(id)?.[1] ?? []);
+      const imported = readFileSync('src/mantine.css', 'utf8');
+      const missing = used.filter((name) => !imported.includes(`/${name}.css'`));
+      if (missing.length > 0) throw new Error(`src/mantine.css does not import the styles of ${missing.join(', ')}`);
     },
   };
 }
@@ -57,7 +113,8 @@ const server = process.env.OK_SERVER ?? 'http://127.0.0.1:8080';
 const proxied = { target: server, changeOrigin: true, headers: { origin: server } };
 
 export default defineConfig({
-  plugins: [react(), runFirst(), precompress()],
+  plugins: [runFirst(), styled(), precompress(), weigh()],
+  resolve: { alias: preact },
   // The server puts a fresh nonce in the place of this word each time it hands out the page.
   html: { cspNonce: 'OK_NONCE' },
   build: {
@@ -69,6 +126,10 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     cssCodeSplit: false,
     rolldownOptions: {
+      onLog: (level, log, tell) => {
+        // Nothing is drawn by the server here, so what is for the client alone says nothing; packing takes what it takes.
+        if (log.code !== 'MODULE_LEVEL_DIRECTIVE' && log.code !== 'PLUGIN_TIMINGS') tell(level, log);
+      },
       output: {
         // A group is called by all that share it, which says nothing.
         chunkFileNames: ({ name }) => `assets/${name.replace(/~.*/, '')}-[hash].js`,

@@ -14,7 +14,8 @@ const PAGES = {
   log: ['/log', 'main a[href^="/log/"]', 'ana'],
   approvals: ['/approvals', 'main a[href^="/approvals/apr_"]', 'sam'],
   tasks: ['/tasks', 'main a[href^="/tasks/tsk_"]', 'ana'],
-  policy: ['/policy?file=production.cedar', '.cm-line', 'ana'],
+  policy: ['/policy?file=production.cedar', '[aria-label="text of production.cedar"]', 'ana'],
+  editor: ['/policy?file=production.cedar', '.cm-line', 'ana'],
   people: ['/people', 'main a[href^="/people/"]', 'ana'],
 };
 

@@ -6,14 +6,14 @@ import { Avatar } from '../parts/Actor';
 import { Go } from '../parts/Go';
 import { Icon, Mark } from '../parts/icons';
 import { Kbd } from '../parts/Page';
-import { idle } from './idle';
+import { whenIdle } from './idle';
 import { mod, PAGES } from './pages';
 import css from './shell.module.css';
 import { useCompany, useKills, useMe, usePending } from './useMe';
 import { useMine } from '../pages/work/useWork';
 import { Said } from '../parts/Said';
 
-const WhoMenu = lazy(() => idle().then(() => import('./WhoMenu')));
+const WhoMenu = lazy(() => whenIdle(() => import('./WhoMenu')));
 
 export function Nav({ close }: { close?: () => void }) {
   const { pathname } = useLocation();
@@ -64,7 +64,7 @@ export function Nav({ close }: { close?: () => void }) {
 
 function Pulse() {
   const { state, lastSeq } = useLive();
-  const words = { starting: 'connecting…', live: `live, event ${lastSeq.toLocaleString()}`, lost: 'no connection', refused: 'the log is not yours to read' };
+  const words = { starting: 'connecting…', live: `live, event ${lastSeq}`, lost: 'no connection', refused: 'the log is not yours to read' };
   return (
     <div className={css.pulse} data-state={state} role="status">
       <i />

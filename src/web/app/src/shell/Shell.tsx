@@ -12,7 +12,7 @@ import { Icon, Mark } from '../parts/icons';
 import { Failed, Loading } from '../parts/states';
 import { When } from '../parts/When';
 import { currentSession, onSession } from '../session';
-import { idle } from './idle';
+import { whenIdle } from './idle';
 import { Nav } from './Nav';
 import css from './shell.module.css';
 import { glassOptions, meOptions, useCompany, useKills, useMe } from './useMe';
@@ -20,7 +20,7 @@ import { Said } from '../parts/Said';
 
 const SignIn = lazy(() => import('./SignIn'));
 /** A page is as good without the palette: that a server is gone is told otherwise. */
-const Extras = lazy(() => idle().then(() => import('./Extras')).catch(() => ({ default: () => <></> })));
+const Extras = lazy(() => whenIdle(() => import('./Extras')));
 
 export function Shell() {
   const session = useSyncExternalStore(onSession, currentSession);

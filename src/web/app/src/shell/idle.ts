@@ -1,6 +1,33 @@
-let last: Promise<unknown> = Promise.resolve();
+/** A page stands for so long before what it can do without for now is loaded. */
+const STANDS_MS = 1_500;
+const BEGINS = ['pointermove', 'pointerdown', 'keydown'];
 
 const pause = () => new Promise<unknown>((resolve) => ('requestIdleCallback' in window ? requestIdleCallback(resolve, { timeout: 2_000 }) : setTimeout(resolve, 200)));
 
-/** Once what somebody waits for has been drawn, one after the other: a key that is pressed meanwhile waits for one of them at most. */
-export const idle = () => (last = last.then(pause));
+/** Once the page has stood for a while; at once when somebody begins to use it. */
+const settled = () =>
+  new Promise<unknown>((resolve) => {
+    setTimeout(resolve, STANDS_MS);
+    for (const event of BEGINS) window.addEventListener(event, resolve, { once: true, capture: true, passive: true });
+  });
+
+let last: Promise<unknown> | undefined;
+
+/** How long until what could not be loaded is asked for again: the server may be gone for a while. */
+const AGAIN_MS = 5_000;
+
+async function persistently<T>(load: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await load();
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    }
+  }
+}
+
+/** Loads once what somebody waits for has been drawn, one after the other: a key that is pressed meanwhile waits for one of them at most. */
+export function whenIdle<T>(load: () => Promise<T>): Promise<T> {
+  last = (last ?? settled()).then(pause);
+  return last.then(() => persistently(load));
+}

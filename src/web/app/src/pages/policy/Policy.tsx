@@ -2,22 +2,27 @@ import { Button } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
+import { lazy, Suspense, useMemo, useState } from 'react';
 import { policyCheck, policyExportOptions, type Checked, type Exported, type Problem2 as Problem } from '../../api';
 import { readSchema } from '../../cedar/schema';
 import { useCan, useGuarded } from '../../parts/guard';
 import { Icon } from '../../parts/icons';
 import { Page } from '../../parts/Page';
+import { Cedar } from '../../parts/PolicyText';
 import { Failed, Shown } from '../../parts/states';
 import { Tag } from '../../parts/Verdict';
+import { whenIdle } from '../../shell/idle';
 import { applied, discard, useDraft, write, type Draft } from './draft';
 import { byFolder, Files } from './Files';
-import Editor from './Editor';
 import css from './policy.module.css';
 import parts from '../../parts/parts.module.css';
 import { Propose } from './Propose';
 import { Tabs } from './Tabs';
 
+/** The file is there to be read before the editor is, which is as large as all else together. */
+const Editor = lazy(() => whenIdle(() => import('./Editor')));
+/** As many lines as fill the tallest screen, until the editor takes over. */
+const READ = 100;
 
 export function Policy() {
   const exported = useGuarded('policy.export', { ...policyExportOptions(), staleTime: 30_000 });
@@ -98,11 +103,24 @@ function Work({ exported, draft }: { exported: Exported; draft: Draft }) {
         {files[file] === undefined ? (
           <p style={{ padding: 'var(--s-5)' }}>The draft deletes this file.</p>
         ) : (
-          <Editor file={file} text={files[file]} schema={schema} problems={here} line={search.line} readOnly={false} change={(text) => write(exported.version, file, text, exported.files[file])} />
+          <Suspense fallback={<Reading file={file} text={files[file]} line={search.line} />}>
+            <Editor file={file} text={files[file]} schema={schema} problems={here} line={search.line} readOnly={false} change={(text) => write(exported.version, file, text, exported.files[file])} />
+          </Suspense>
         )}
         <Problems problems={isListing ? [...problems, ...gaps] : problems} go={go} />
         {checked.error ? <Failed error={checked.error} /> : can?.decision === 'deny' ? <p className={css.status}>Not checked: {can.reason}.</p> : <Status checked={checked.data} isChecking={checked.isFetching} gaps={gaps.length} isListing={isListing} list={() => setListing(!isListing)} />}
       </section>
+    </div>
+  );
+}
+
+/** A file until it can be edited: from the line that was asked for. */
+function Reading({ file, text, line = 1 }: { file: string; text: string; line?: number }) {
+  const first = Math.max(1, line - 3);
+  const lines = text.split('\n').slice(first - 1, first - 1 + READ);
+  return (
+    <div className={css.reading} aria-busy="true">
+      <Cedar text={lines.join('\n')} first={first} label={`text of ${file}`} />
     </div>
   );
 }
