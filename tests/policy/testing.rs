@@ -101,6 +101,41 @@ fn a_file_that_cannot_be_read_is_told_with_its_line() {
     }
 }
 
+/// Whoever moves a suite here sees all that is wrong with a file at once, the first of it in full.
+#[test]
+fn every_mistake_of_a_file_is_told_at_its_line() {
+    let told = |text: &str| {
+        let report = fixture::check(&ok::operations::ALL, &Bundle::new([("tests/a.yaml", text)]), &Options::default());
+        let told = report.findings.iter().chain(report.tests()).filter(|finding| finding.code == "test_invalid");
+        told.map(|finding| format!("{}: {}", finding.line, finding.message)).collect::<Vec<_>>()
+    };
+    let unread = told(concat!(
+        "cases:\n",
+        "  - {actor: max, op: tick, expects: deny}\n",
+        "  - {actor: max, op: tick, expect: deny}\n",
+        "  - {actor: max, op: tick, expect: maybe}\n",
+        "matrix:\n",
+        "  - {actors: [max], ops: tick, expect: {deny: rest}}\n",
+    ));
+    assert_eq!(unread.len(), 3, "{unread:#?}");
+    assert!(unread[0].starts_with("2: cases[0]: unknown field `expects`"), "{unread:#?}");
+    assert!(unread[1].starts_with("4: unknown variant `maybe`"), "{unread:#?}");
+    assert!(unread[2].starts_with("6: invalid type: string \"tick\""), "{unread:#?}");
+    let unmeant = told(concat!(
+        "actors:\n  - {id: max}\n",
+        "tokenz:\n  - {id: t}\n",
+        "cases:\n",
+        "  - {actor: max, op: tick, expect: deny, approvals: [admin]}\n",
+        "matrix:\n",
+        "  - {actors: [max], ops: [tick], expect: {deny: [mix]}}\n",
+    ));
+    assert_eq!(
+        unmeant.iter().map(|one| one.split(':').next().unwrap()).collect::<Vec<_>>(),
+        ["4", "6", "8"],
+        "{unmeant:#?}"
+    );
+}
+
 #[test]
 fn bombs_are_refused() {
     let laughs: String = (1..12).fold("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".into(), |text, level| {

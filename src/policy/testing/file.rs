@@ -1,12 +1,13 @@
 //! One test file: who is there, and what is asked.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 
-use serde::de::{Error as _, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use super::matrix::Matrix;
 use super::own::{self, Evaluation, Records};
 use super::rows::{Delegation, Member, Row, Step, Strict, Team};
 use super::run::Expected;
@@ -22,6 +23,8 @@ use crate::types::time::Time;
 
 /// The most cases that one file may come to.
 const MAX_CASES: usize = 20_000;
+/// As many mistakes of one file are told.
+const MAX_TOLD: usize = 50;
 
 /// What a file holds.
 #[derive(Default)]
@@ -155,48 +158,6 @@ struct Line {
     hist: History,
 }
 
-/// Every one of these actors with every one of these operations.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Matrix {
-    actors: Vec<String>,
-    ops: Vec<String>,
-    target: Option<String>,
-    expect: BTreeMap<Decision, Which>,
-    #[serde(default)]
-    granted: Vec<String>,
-    #[serde(default)]
-    broken: bool,
-    #[serde(default)]
-    kill: Vec<KillScope>,
-    #[serde(default)]
-    release: bool,
-    #[serde(default)]
-    scopes: Scopes,
-    channel: Option<Way>,
-    now: Option<Time>,
-    under: Option<String>,
-    input: Option<Value>,
-    issuer: Option<ActorId>,
-    run: Option<Step>,
-    #[serde(default)]
-    hist: History,
-}
-
-/// Which fields of a matrix have an answer: `rest`, or names of actors, of operations, or both as `actor op`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-enum Which {
-    These(Vec<String>),
-    Rest(Rest),
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Rest {
-    Rest,
-}
-
 /// One question and the expected answer.
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -240,9 +201,12 @@ pub struct TestFile {
 const NOW: Time = Time(1_767_225_600_000);
 
 /// Reads a test file, or says what is wrong with it. `check` knows the lists that it may hold.
-pub fn parse(file: &str, text: &str, check: &dyn Fn(&Row) -> Result<(), String>) -> Result<TestFile, Finding> {
-    read(text, check)
-        .map_err(|error| Finding::new(code::TEST_INVALID, file, error.line, line_span(text, error.line), error.message))
+pub fn parse(file: &str, text: &str, check: &dyn Fn(&Row) -> Result<(), String>) -> Result<TestFile, Vec<Finding>> {
+    let told = |error: YamlError| {
+        let span = line_span(text, error.line);
+        Finding::new(code::TEST_INVALID, file, error.line, span, error.message)
+    };
+    read(text, check).map_err(|wrong| wrong.into_iter().take(MAX_TOLD).map(told).collect())
 }
 
 /// Where a line of a text stands.
@@ -260,40 +224,86 @@ pub(super) fn line_spans(text: &str) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-fn read(text: &str, check: &dyn Fn(&Row) -> Result<(), String>) -> Result<TestFile, YamlError> {
+/// Reads it whole, or gives all that is wrong with it.
+fn read(text: &str, check: &dyn Fn(&Row) -> Result<(), String>) -> Result<TestFile, Vec<YamlError>> {
     let Fields { now, teams, actors, delegations, records, cases, matrix, evaluations, rows } =
-        match yaml::read::<Option<Fields>>(text)? {
-            Some(fields) => fields,
-            None => return Err(YamlError::at(1, "the file is empty")),
+        match yaml::read::<Option<Fields>>(text) {
+            Ok(Some(fields)) => fields,
+            Ok(None) => return Err(vec![YamlError::at(1, "the file is empty")]),
+            Err(first) => return Err(unread(text, first)),
         };
-    let lines = yaml::item_lines(text, "cases", cases.len());
-    let mut asked = lines.into_iter().zip(cases).map(|(line, case)| case.read(line)).collect::<Result<Vec<_>, _>>()?;
-    let lines = yaml::item_lines(text, "matrix", matrix.len());
-    for (line, matrix) in lines.into_iter().zip(matrix) {
-        let size = matrix.actors.len().saturating_mul(matrix.ops.len());
-        if asked.len().saturating_add(size) > MAX_CASES {
-            return Err(YamlError::at(line, format!("the file comes to more than {MAX_CASES} cases")));
+    let mut wrong = Vec::new();
+    let mut asked = each(text, "cases", cases, Line::read, &mut wrong);
+    let size = matrix.iter().map(Matrix::size).fold(asked.len() + evaluations.len(), usize::saturating_add);
+    if size > MAX_CASES {
+        let lists = [("evaluations", evaluations.len()), ("matrix", matrix.len()), ("cases", asked.len())];
+        let list = lists.iter().find(|(_, count)| *count > 0).map_or("cases", |(list, _)| list);
+        let line = yaml::line_of(text, &[list]);
+        return Err(vec![YamlError::at(line, format!("the file comes to more than {MAX_CASES} cases"))]);
+    }
+    asked.extend(each(text, "matrix", matrix, Matrix::read, &mut wrong).into_iter().flatten());
+    let evaluations = each(text, "evaluations", evaluations, own::Line::read, &mut wrong);
+    let records = Records::new(records).map_err(|twice| YamlError::at(yaml::line_of(text, &["records"]), twice));
+    let fixture = Fixture { now: now.unwrap_or(NOW), teams, actors, delegations, rows };
+    let unlike = fixture.rows.iter().filter_map(|row| Some((row.list.as_str(), row.id.as_str(), check(row).err()?)));
+    wrong.extend(
+        unlike.chain(fixture.problem()).map(|(list, id, problem)| YamlError::at(row_line(text, list, id), problem)),
+    );
+    match records {
+        Ok(records) if wrong.is_empty() => Ok(TestFile { fixture, cases: asked, records, evaluations }),
+        records => {
+            wrong.extend(records.err());
+            wrong.sort_by_key(|error| error.line);
+            Err(wrong)
         }
-        asked.extend(matrix.read(line)?);
     }
-    let records = Records::new(records).map_err(|twice| YamlError::at(yaml::line_of(text, &["records"]), twice))?;
-    if asked.len().saturating_add(evaluations.len()) > MAX_CASES {
-        let line = yaml::line_of(text, &["evaluations"]);
-        return Err(YamlError::at(line, format!("the file comes to more than {MAX_CASES} cases")));
+}
+
+/// The items of a list as they are read, but for those with which something is wrong.
+fn each<T, U>(
+    text: &str,
+    list: &str,
+    items: Vec<T>,
+    read: impl Fn(T, usize) -> Result<U, YamlError>,
+    wrong: &mut Vec<YamlError>,
+) -> Vec<U> {
+    let lines = yaml::item_lines(text, list, items.len());
+    let items = lines.into_iter().zip(items).map(|(line, item)| read(item, line));
+    items.filter_map(|item| item.map_err(|error| wrong.push(error)).ok()).collect()
+}
+
+/// What keeps a file from being read, and with which other questions it would not be read either.
+fn unread(text: &str, first: YamlError) -> Vec<YamlError> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Loose {
+        cases: Vec<Value>,
+        matrix: Vec<Value>,
+        evaluations: Vec<Value>,
     }
-    let lines = yaml::item_lines(text, "evaluations", evaluations.len());
-    let evaluations = lines.into_iter().zip(evaluations).map(|(line, one)| one.read(line)).collect::<Result<_, _>>()?;
-    let now = now.unwrap_or(NOW);
-    let fixture = Fixture { now, teams, actors, delegations, rows };
-    let unlike = fixture.rows.iter().find_map(|row| Some((row.list.as_str(), row.id.as_str(), check(row).err()?)));
-    unlike.or_else(|| fixture.problem()).map_or(Ok(()), |(list, id, problem)| {
-        let head = yaml::line_of(text, &[list]);
-        let word = |c: char| c.is_ascii_alphanumeric() || ":._-".contains(c);
-        let names = |line: &str| line.split(|c| !word(c)).any(|word| word == id);
-        let at = text.lines().skip(head).position(names).map_or(head, |at| head + at + 1);
-        Err(YamlError::at(at, problem))
-    })?;
-    Ok(TestFile { fixture, cases: asked, records, evaluations })
+    let Ok(Loose { cases, matrix, evaluations }) = yaml::read(text) else { return vec![first] };
+    let mut wrong = Vec::new();
+    each(text, "cases", cases, loosely::<Line>, &mut wrong);
+    each(text, "matrix", matrix, loosely::<Matrix>, &mut wrong);
+    each(text, "evaluations", evaluations, loosely::<own::Line>, &mut wrong);
+    // The first is told with its place in the line.
+    let at = wrong.iter().rposition(|error| error.line <= first.line && first.message.ends_with(&error.message));
+    at.map(|at| wrong.remove(at));
+    wrong.push(first);
+    wrong.sort_by_key(|error| error.line);
+    wrong
+}
+
+fn loosely<T: DeserializeOwned>(item: Value, line: usize) -> Result<(), YamlError> {
+    serde_json::from_value::<T>(item).map(drop).map_err(|error| YamlError::at(line, error.to_string()))
+}
+
+/// The line of a row, which names its id.
+fn row_line(text: &str, list: &str, id: &str) -> usize {
+    let head = yaml::line_of(text, &[list]);
+    let word = |c: char| c.is_ascii_alphanumeric() || ":._-".contains(c);
+    let names = |line: &str| line.split(|c| !word(c)).any(|word| word == id);
+    text.lines().skip(head).position(names).map_or(head, |at| head + at + 1)
 }
 
 impl Line {
@@ -306,85 +316,5 @@ impl Line {
         let around = Around { granted, broken, kill, release, scopes, channel, now, under, input, issuer, run, hist };
         let set = |list: Vec<String>| list.into_iter().collect();
         Ok(Case { line, actor, op, target, around, expect, because: because.map(set), approvals: approvals.map(set) })
-    }
-}
-
-impl Matrix {
-    fn read(self, line: usize) -> Result<Vec<Case>, YamlError> {
-        let wrong = |message: String| Err(YamlError::at(line, message));
-        if let Some(both) = self.actors.iter().find(|actor| self.ops.contains(*actor)) {
-            return wrong(format!("`{both}` is an actor and an operation of this matrix: write `{both} <operation>`"));
-        }
-        let mut used = BTreeSet::new();
-        let mut cases = Vec::new();
-        for (actor, op) in self.actors.iter().flat_map(|actor| self.ops.iter().map(move |op| (actor, op))) {
-            let expect = match self.answers(actor, op, &mut used).as_slice() {
-                [one] => *one,
-                [] => {
-                    return wrong(format!(
-                        "no answer is expected for `{actor} {op}`; `deny: rest` covers what is left"
-                    ));
-                }
-                _ => return wrong(format!("more than one answer is expected for `{actor} {op}`")),
-            };
-            cases.push(self.case(line, actor, op, expect));
-        }
-        match self.names().find(|name| !used.contains(*name)) {
-            Some(name) => wrong(format!("`{name}` is no actor, no operation and no `actor operation` of this matrix")),
-            None => Ok(cases),
-        }
-    }
-
-    fn names(&self) -> impl Iterator<Item = &String> {
-        self.expect.values().flat_map(|which| match which {
-            Which::These(names) => names.as_slice(),
-            Which::Rest(_) => &[],
-        })
-    }
-
-    /// The answers that the lists give for one field; `rest` counts where no list names it.
-    fn answers(&self, actor: &str, op: &str, used: &mut BTreeSet<String>) -> Vec<Decision> {
-        let both = format!("{actor} {op}");
-        let mut found = BTreeSet::new();
-        for (expect, which) in &self.expect {
-            if let Which::These(names) = which {
-                for name in names.iter().filter(|name| *name == actor || *name == op || **name == both) {
-                    used.insert(name.clone());
-                    found.insert(*expect);
-                }
-            }
-        }
-        if found.is_empty() {
-            found.extend(
-                self.expect.iter().filter(|(_, which)| matches!(which, Which::Rest(_))).map(|(expect, _)| *expect),
-            );
-        }
-        found.into_iter().collect()
-    }
-
-    fn case(&self, line: usize, actor: &str, op: &str, expect: Decision) -> Case {
-        Case {
-            line,
-            actor: actor.to_owned(),
-            op: op.to_owned(),
-            target: self.target.clone(),
-            around: Around {
-                granted: self.granted.clone(),
-                broken: self.broken,
-                kill: self.kill.clone(),
-                release: self.release,
-                scopes: self.scopes.clone(),
-                channel: self.channel,
-                now: self.now,
-                under: self.under.clone(),
-                input: self.input.clone(),
-                issuer: self.issuer.clone(),
-                run: self.run.clone(),
-                hist: self.hist.clone(),
-            },
-            expect,
-            because: None,
-            approvals: None,
-        }
     }
 }

@@ -4,6 +4,7 @@
 //! the gate, with the code that serves; so a test sees what a caller would see.
 
 mod file;
+mod matrix;
 mod own;
 mod rows;
 mod run;

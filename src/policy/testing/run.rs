@@ -65,8 +65,8 @@ pub fn run(bundle: &Bundle, snapshot: &Arc<Snapshot>, stage: &dyn Stage, most: u
         effort::spend(1_000 + text.len());
         let parsed = match parse(file, text, &|row| stage.row(row)) {
             Ok(parsed) => parsed,
-            Err(finding) => {
-                run.invalid.push(finding);
+            Err(wrong) => {
+                run.invalid.extend(wrong);
                 run.unread += 1;
                 continue;
             }
