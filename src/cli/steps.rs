@@ -23,9 +23,9 @@ pub(super) fn told(run: &WholeRun, parts: &[WholeRun], is_served: bool) -> Resul
     if let Some(output) = &run.output {
         show::text(&format!("\n{}", indented(output)))?;
     }
-    let ShownRun { id, status, cost_cents, error, .. } = &run.run;
-    let why = error.as_ref().filter(|error| !error.message.is_empty());
-    let why = why.map(|error| format!(": {}", error.message)).unwrap_or_default();
+    let ShownRun { id, status, cost_cents, error, reason, .. } = &run.run;
+    let why = error.as_ref().map(|error| &error.message).or(reason.as_ref()).filter(|why| !why.is_empty());
+    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
     let steps = if run.run.steps == 1 { "1 step".to_owned() } else { format!("{} steps", run.run.steps) };
     show::note(&format!("{id} is {status}{why} ({steps}, {cost_cents} cents)"));
     waits(run, is_served);

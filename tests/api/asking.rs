@@ -110,6 +110,9 @@ async fn what_went_wrong_can_be_erased_too() {
         assert!(failed["trace"][0]["reason"].as_str().unwrap().contains("miss secret"), "{failed}");
         assert!(failed["error"]["message"].as_str().unwrap().contains(told), "{failed}");
     }
+    let asks = ask_for(&test, &cast.mia, json!([{ "ask": { "text": "?" } }])).await;
+    let cancelled = test.post(&format!("/runs/{asks}/cancel"), &cast.mia, json!({ "reason": "my secret" })).await;
+    assert_eq!(cancelled.json()["reason"], "my secret", "{}", cancelled.text());
     let telling = || -> Vec<i64> {
         let file = test.file();
         let about = "SELECT seq FROM log_entry WHERE instr(body, CAST('secret' AS BLOB)) > 0 AND seq > ?";
@@ -126,7 +129,8 @@ async fn what_went_wrong_can_be_erased_too() {
     let runs = test.get("/runs", &cast.mia).await.json();
     for shown in runs.as_array().unwrap() {
         let whole = run(&test, shown["id"].as_str().unwrap()).await;
-        assert_eq!((&whole["status"], &whole["trace"][0]["status"]), (&json!("failed"), &json!("failed")), "{whole}");
+        let expected = if whole["id"] == asks.as_str() { ["cancelled", "failed"] } else { ["failed", "failed"] };
+        assert_eq!([&whole["status"], &whole["trace"][0]["status"]], expected, "{whole}");
         assert!(!whole.to_string().contains("secret"), "{whole}");
     }
     accounted_for(&test);

@@ -358,9 +358,11 @@ async fn who_asked_cancels_with_all_parts_and_nothing_goes_on() {
     let id = asked(&test, &cast.mia, json!([{ "delegate": part }, { "say": "never" }])).await;
     let part = run(&test, &id).await["waiting"]["run"].as_str().unwrap().to_owned();
     let cancelled = test.post(&format!("/runs/{id}/cancel"), &cast.mia, json!({ "reason": "no need" })).await;
-    assert_eq!(cancelled.json()["status"], "cancelled", "{}", cancelled.text());
+    let told = cancelled.json();
+    assert_eq!((&told["status"], &told["reason"]), (&json!("cancelled"), &json!("no need")), "{}", cancelled.text());
     go_on(&test).await;
     assert_eq!(run(&test, &part).await["status"], "cancelled");
+    assert_eq!(run(&test, &id).await["reason"], "no need");
     assert_eq!(run(&test, &id).await["output"], Value::Null);
     let again = test.post(&format!("/runs/{id}/cancel"), &cast.mia, json!({})).await;
     assert_eq!(again.error(), format!("409 conflict {id} is cancelled"));

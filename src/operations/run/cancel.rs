@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::shown::{ShownRun, shown};
-use super::{RUN, find, open};
+use super::{RUN, find, open, why};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations::actor::reason;
 use crate::store::approvals::events::ApprovalStale;
+use crate::store::content::events::ContentKept;
 use crate::store::runs::Run;
 use crate::store::runs::events::RunCancelled;
 use crate::types::id::Id;
@@ -22,7 +23,7 @@ pub struct Cancellation {
     #[arg(value_name = "RUN")]
     pub id: String,
     /// Why; at most 1000 characters.
-    #[schemars(length(max = 1000))]
+    #[schemars(length(max = 1000), extend("x-erasable" = true))]
     #[serde(default)]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub reason: String,
@@ -38,7 +39,7 @@ impl Change for Cancel {
         scope: Reach::Full,
         route: post("/runs/{id}/cancel").stops(),
         about: &[&RUN],
-        events: &[RunCancelled::KIND, ApprovalStale::KIND],
+        events: &[RunCancelled::KIND, ApprovalStale::KIND, ContentKept::KIND],
     };
     const SAYS: &'static str = "cancels {id}";
     type Input = Cancellation;
@@ -49,14 +50,17 @@ impl Change for Cancel {
     }
 
     fn run(permit: Permit<Self>, input: Cancellation, draft: &mut Draft<'_>) -> Result<ShownRun, Stop> {
-        let why = if input.reason.is_empty() { String::new() } else { quoted(&input.reason) };
-        if !input.reason.is_empty() {
-            reason(&input.reason)?;
-        }
+        let said = Some(input.reason).filter(|why| !why.is_empty());
+        said.as_deref().map_or(Ok(()), reason)?;
+        let why = said.map(|why| quoted(&why));
         let run = open(&input.id, draft.read())?;
-        cancel_with_parts(&run, &why, draft)?;
+        cancel_with_parts(&run, None, draft)?;
+        if let Some(why) = &why {
+            why::keep_of_run(&Id::stored(&run.id), why.clone(), draft)?;
+        }
         let ended_at = Some(permit.now());
-        shown(Run { status: RunStatus::Cancelled, wait: None, ended_at, ..run }, draft.read())
+        let cancelled = shown(Run { status: RunStatus::Cancelled, wait: None, ended_at, ..run }, draft.read())?;
+        Ok(ShownRun { reason: why, ..cancelled })
     }
 }
 
@@ -71,17 +75,17 @@ pub fn end_requests(run: &Run, draft: &mut Draft<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Cancels a run and what works for it, unless it has ended. It comes before its parts, so that it does not go on because one has ended.
-pub fn cancel_with_parts(run: &Run, reason: &str, draft: &mut Draft<'_>) -> Result<(), Stop> {
+/// Cancels a run and what works for it, unless it has ended; `reason` is the server's own. The run comes before its parts, so that it does not go on because one has ended.
+pub fn cancel_with_parts(run: &Run, reason: Option<&str>, draft: &mut Draft<'_>) -> Result<(), Stop> {
     if run.status.is_over() {
         return Ok(());
     }
     let (id, task) = (Id::stored(&run.id), Id::stored(&run.task));
     let (agent, asker) = (run.agent.clone(), run.asker.clone());
-    draft.record(RunCancelled { id, task, agent, asker, reason: reason.to_owned() })?;
+    draft.record(RunCancelled { id, task, agent, asker, reason: reason.map(str::to_owned) })?;
     end_requests(run, draft)?;
     for part in draft.read().open_parts(&run.id)? {
-        cancel_with_parts(&part, "the run that it is a part of was cancelled", draft)?;
+        cancel_with_parts(&part, Some("the run that it is a part of was cancelled"), draft)?;
     }
     Ok(())
 }

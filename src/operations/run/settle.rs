@@ -221,7 +221,7 @@ fn record(run: &Run, step: u32, own: Own, draft: &mut Draft<'_>) -> Result<(), S
             })?;
             end_requests(run, draft)?;
             for part in draft.read().open_parts(&run.id)? {
-                cancel_with_parts(&part, "the run that it is a part of has failed", draft)?;
+                cancel_with_parts(&part, Some("the run that it is a part of has failed"), draft)?;
             }
         }
     }

@@ -47,6 +47,9 @@ pub struct ShownRun {
     pub budget_cents: Option<i64>,
     /// Why it failed.
     pub error: Option<RunError>,
+    /// Why somebody cancelled it; none where they did not say, or where that is erased.
+    #[schemars(extend("x-names" = "text"))]
+    pub reason: Option<String>,
     pub created_at: Time,
     pub started_at: Option<Time>,
     pub ended_at: Option<Time>,
@@ -128,7 +131,10 @@ pub(super) fn stands(run: &Run, read: &Reader<'_>) -> RunStatus {
 pub fn shown(run: Run, read: &Reader<'_>) -> Result<ShownRun, Stop> {
     let status = stands(&run, read);
     let why = why::of_run(&run, read)?;
-    let error = run.failure.map(|code| RunError { code, message: why.unwrap_or_default() });
+    let (error, reason) = match run.failure {
+        Some(code) => (Some(RunError { code, message: why.unwrap_or_default() }), None),
+        None => (None, why),
+    };
     Ok(ShownRun {
         status,
         id: run.id,
@@ -143,6 +149,7 @@ pub fn shown(run: Run, read: &Reader<'_>) -> Result<ShownRun, Stop> {
         labels: run.labels,
         budget_cents: run.budget_cents,
         error,
+        reason,
         created_at: run.created_at,
         started_at: run.started_at,
         ended_at: run.ended_at,

@@ -1,4 +1,4 @@
-//! Why a step came to nothing, or a run failed, where that may repeat what an agent wrote or what a model or a tool said: kept as
+//! Why a step came to nothing, or a run failed or was cancelled, where that may repeat what an agent wrote or what a model or a tool said: kept as
 //! content, which can be erased.
 
 use serde_json::{Map, Value};
@@ -8,7 +8,7 @@ use crate::store::content::events::ContentKept;
 use crate::store::runs::{Run, Step};
 use crate::types::id::Id;
 use crate::types::refusal::Stop;
-use crate::types::work::StepStatus;
+use crate::types::work::{RunStatus, StepStatus};
 
 const OF_RUN: &str = "failure";
 
@@ -21,7 +21,7 @@ pub(super) fn keep(run: &Id, step: u32, why: String, draft: &mut Draft<'_>) -> R
     keep_as(run, part(step), why, draft)
 }
 
-/// Keeps why a run failed.
+/// Keeps why a run failed, or was cancelled.
 pub(super) fn keep_of_run(run: &Id, why: String, draft: &mut Draft<'_>) -> Result<(), Stop> {
     keep_as(run, OF_RUN.to_owned(), why, draft)
 }
@@ -40,10 +40,10 @@ pub(super) fn of_step(run: &str, step: &Step, read: &Reader<'_>) -> Result<Optio
     }
 }
 
-/// Why a run failed; none where it did not, or where that is erased.
+/// Why a run failed, or why somebody cancelled it; none where they did not say, or where that is erased.
 pub(super) fn of_run(run: &Run, read: &Reader<'_>) -> Result<Option<String>, Stop> {
-    match (&run.error, run.failure) {
-        (None, Some(_)) => kept(&run.id, OF_RUN, read),
+    match (&run.error, run.status) {
+        (None, RunStatus::Failed | RunStatus::TimedOut | RunStatus::Cancelled) => kept(&run.id, OF_RUN, read),
         (error, _) => Ok(error.clone()),
     }
 }

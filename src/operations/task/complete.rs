@@ -72,7 +72,7 @@ impl Change for Complete {
         let (owner, creator) = (task.owner.clone(), task.creator.clone());
         draft.record(TaskCompleted { id: id.clone(), owner, creator, outcome })?;
         for run in draft.read().runs_of_task(&task.id)?.into_iter().filter(|run| run.parent.is_none()) {
-            cancel_with_parts(&run, "its task was closed", draft)?;
+            cancel_with_parts(&run, Some("its task was closed"), draft)?;
         }
         let result = (!input.result.is_empty()).then(|| input.result.clone());
         if !input.result.is_empty() {

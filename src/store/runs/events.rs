@@ -162,9 +162,11 @@ events! {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(failed), notify: Notify::AndShow(notify_of_failure), news: Some(news_of_failure),
     }
-    /// A run was cancelled.
+    /// A run was cancelled. Why somebody did so is kept as content, so that it can be erased.
     RunCancelled = "run_cancelled" {
-        id: Id, task: Id, agent: ActorId, asker: ActorId, #[schemars(extend("x-names" = "text"))] reason: String,
+        id: Id, task: Id, agent: ActorId, asker: ActorId,
+        #[serde(default, skip_serializing_if = "Option::is_none")] #[schemars(extend("x-names" = "text"))]
+        reason: Option<String>,
     } about [id, task, agent, asker] => {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(|event, moment| ended(moment, &event.id, RunStatus::Cancelled, None)),

@@ -5191,6 +5191,10 @@ export type ShownRun = {
      * Why it failed.
      */
     error: RunError | null;
+    /**
+     * Why somebody cancelled it; none where they did not say, or where that is erased.
+     */
+    reason: string | null;
     created_at: string;
     started_at: string | null;
     ended_at: string | null;
@@ -6445,6 +6449,10 @@ export type WholeRun = {
      * Why it failed.
      */
     error: RunError | null;
+    /**
+     * Why somebody cancelled it; none where they did not say, or where that is erased.
+     */
+    reason: string | null;
     created_at: string;
     started_at: string | null;
     ended_at: string | null;

@@ -85,6 +85,15 @@ function Ended({ run }: { run: WholeRun }) {
       </Card>
     );
   }
+  if (run.reason) {
+    return (
+      <Card title="It was cancelled">
+        <p className={css.said}>
+          <Said>{run.reason}</Said>
+        </p>
+      </Card>
+    );
+  }
   if (run.status !== 'completed' || !run.output) return null;
   return (
     <Card title="What came of it" aside={<Copy text={run.output} what="the answer" />}>
