@@ -141,6 +141,35 @@ test('two tabs decide one approval: the second is told', async () => {
   });
 });
 
+test('keys are taken as they are typed, however quick and however slow the machine', { timeout: 60_000 }, async () => {
+  await as('ana', async (page) => {
+    const slow = await page.context().newCDPSession(page);
+    await page.goto('/policy?file=production.cedar');
+    // Somebody goes for the text before the editor is there.
+    await page.getByRole('region', { name: 'text of production.cedar' }).or(page.locator('.cm-content')).first().click();
+    await page.locator('.cm-editor.cm-focused').waitFor();
+    await slow.send('Emulation.setCPUThrottlingRate', { rate: 4 });
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('// as quick as can be', { delay: 3 });
+    await page.keyboard.type(', and slower', { delay: 120 });
+    await page.getByText('as quick as can be, and slower').waitFor();
+    await page.waitForFunction(() => Object.values(JSON.parse(sessionStorage.getItem('ok.draft')).files)[0].endsWith('// as quick as can be, and slower'));
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await page.goto('/settings');
+    const number = page.getByLabel('Approvals wait for');
+    await number.click();
+    for (const keys of ['123', '45']) {
+      await page.keyboard.press('Control+a');
+      await page.keyboard.type(keys, { delay: 3 });
+    }
+    await page.keyboard.press('Home');
+    await page.keyboard.type('1');
+    await page.keyboard.type('2');
+    assert.equal(await number.inputValue(), '1245 hours');
+    await slow.send('Emulation.setCPUThrottlingRate', { rate: 1 });
+  });
+});
+
 test('a policy is broken and mended as one types', async () => {
   await as('ana', async (page) => {
     await page.goto('/policy?file=production.cedar');

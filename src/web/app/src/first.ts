@@ -17,6 +17,11 @@ const asked = token ? askAhead(token, window.location).catch(() => undefined) : 
 new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }).format();
 const parsed = new Promise((resolve) => document.addEventListener('DOMContentLoaded', resolve, { once: true }));
 
+/** How long until a server that is gone is asked again. */
+const AGAIN_MS = 2_000;
+
+const isThere = () => fetch('/ok.svg', { cache: 'no-store' }).then((answer) => answer.ok).catch(() => false);
+
 const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** What measures itself as it is drawn wants its styles; without them it is drawn all the same. */
@@ -27,5 +32,15 @@ void (async () => {
   const sheets = document.querySelectorAll<HTMLLinkElement>('link[rel=stylesheet][href^="/assets/"]');
   await Promise.race([Promise.all([...sheets].map(styled)), after(STYLES_MS)]);
   const main = document.querySelector<HTMLLinkElement>('link#main');
-  if (main) await import(/* @vite-ignore */ main.href);
+  if (!main) return;
+  try {
+    await import(/* @vite-ignore */ main.href);
+  } catch {
+    // A browser asks for a program that it could not load once only.
+    const told = document.createElement('p');
+    told.textContent = 'The workspace could not be loaded. It is tried again as soon as the server answers.';
+    document.getElementById('root')?.replaceChildren(told);
+    while (!(await isThere())) await after(AGAIN_MS);
+    window.location.reload();
+  }
 })();

@@ -13,21 +13,19 @@ const settled = () =>
 
 let last: Promise<unknown> | undefined;
 
-/** How long until what could not be loaded is asked for again: the server may be gone for a while. */
+/** How long until a server that is gone is asked again. */
 const AGAIN_MS = 5_000;
 
-async function persistently<T>(load: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await load();
-    } catch {
-      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
-    }
+/** A browser asks once for a part of the program, and for good: so it is asked for when the server is there. */
+async function answers(): Promise<void> {
+  while (!(await fetch('/ok.svg', { cache: 'no-store' }).then((answer) => answer.ok).catch(() => false))) {
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
   }
 }
 
-/** Loads once what somebody waits for has been drawn, one after the other: a key that is pressed meanwhile waits for one of them at most. */
+/** Loads once what somebody waits for has been drawn, one after the other: a key that is pressed meanwhile waits for one of them at most.
+ *  Without what cannot be loaded the page stays as it is. */
 export function whenIdle<T>(load: () => Promise<T>): Promise<T> {
   last = (last ?? settled()).then(pause);
-  return last.then(() => persistently(load));
+  return last.then(answers).then(load).catch(() => new Promise<never>(() => undefined));
 }

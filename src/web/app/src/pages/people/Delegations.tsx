@@ -90,7 +90,7 @@ function Graph({ list }: { list: ShownDelegation[] }) {
           );
         })}
         {graph.nodes.map(({ id, x, y }) => (
-          <Link key={id} to="/people/$id" params={{ id }} {...{ tabindex: -1 }}>
+          <Link key={id} to="/people/$id" params={{ id }} tabIndex={-1}>
             <rect x={x} y={y} width={W} height={H} rx={10} />
             <text x={x + 14} y={y + 21}>
               {short(nameOf(byId.get(id), id))}

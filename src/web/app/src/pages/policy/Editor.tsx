@@ -3,7 +3,7 @@ import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { bracketMatching } from '@codemirror/language';
 import { lintGutter, setDiagnostics, type Diagnostic } from '@codemirror/lint';
 import { highlightSelectionMatches, searchKeymap } from '@codemirror/search';
-import { EditorState } from '@codemirror/state';
+import { Annotation, EditorState } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from '@codemirror/view';
 import { useEffect, useRef } from 'react';
 import type { Problem2 as Problem } from '../../api';
@@ -12,7 +12,10 @@ import { fromBytes } from '../../cedar/offsets';
 import type { Schema } from '../../cedar/schema';
 import { nonce } from '../../nonce';
 
-type Props = { file: string; text: string; schema: Schema; problems: Problem[]; line?: number; readOnly: boolean; change: (text: string) => void };
+type Props = { file: string; text: string; schema: Schema; problems: Problem[]; line?: number; readOnly: boolean; focus?: boolean; change: (text: string) => void };
+
+/** A text that came from elsewhere is not told to where it came from. */
+const given = Annotation.define<boolean>();
 
 const SEVERITIES = { error: 'error', warning: 'warning', note: 'hint' } as const;
 
@@ -27,7 +30,7 @@ export function diagnostics(text: string, problems: Problem[]): Diagnostic[] {
 }
 
 /** CodeMirror with one file. Another file, or a text that came from elsewhere, begins a new one. */
-export default function Editor({ file, text, schema, problems, line, readOnly, change }: Props) {
+export default function Editor({ file, text, schema, problems, line, readOnly, focus = false, change }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
   const tell = useRef(change);
@@ -38,6 +41,8 @@ export default function Editor({ file, text, schema, problems, line, readOnly, c
   useEffect(() => {
     first.current = text;
   }, [text]);
+  // What was typed and told, and has not come back yet: it is no text from elsewhere, however late it comes.
+  const told = useRef<string[]>([]);
 
   useEffect(() => {
     if (!place.current) return;
@@ -62,12 +67,16 @@ export default function Editor({ file, text, schema, problems, line, readOnly, c
           EditorState.readOnly.of(readOnly),
           languageOf(file, schema),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) tell.current(update.state.doc.toString());
+            if (!update.docChanged || update.transactions.some((one) => one.annotation(given))) return;
+            const typed = update.state.doc.toString();
+            told.current.push(typed);
+            tell.current(typed);
           }),
         ],
       }),
     });
     view.current = editor;
+    told.current = [];
     return () => {
       editor.destroy();
       view.current = null;
@@ -75,9 +84,15 @@ export default function Editor({ file, text, schema, problems, line, readOnly, c
   }, [file, schema, readOnly]);
 
   useEffect(() => {
+    if (focus) view.current?.focus();
+  }, [focus]);
+
+  useEffect(() => {
     const editor = view.current;
-    if (!editor || editor.state.doc.toString() === text) return;
-    editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: text } });
+    const own = told.current.indexOf(text);
+    if (own >= 0) told.current.splice(0, own + 1);
+    if (!editor || own >= 0 || editor.state.doc.toString() === text) return;
+    editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: text }, annotations: given.of(true) });
   }, [text]);
 
   useEffect(() => {

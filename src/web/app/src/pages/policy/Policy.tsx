@@ -82,6 +82,8 @@ function Work({ exported, draft }: { exported: Exported; draft: Draft }) {
   const gaps = useMemo(() => uncovered(checked.data, file), [checked.data, file]);
   const here = useMemo(() => [...problems.filter((problem) => problem.file === file), ...gaps], [problems, gaps, file]);
   const [isListing, setListing] = useState(false);
+  // Somebody may go for the text before the editor is there.
+  const [isWanted, setWanted] = useState(false);
   return (
     <div className={css.work}>
       <Files names={names} file={file} draft={draft} problems={problems} go={go} base={exported.version} />
@@ -103,8 +105,8 @@ function Work({ exported, draft }: { exported: Exported; draft: Draft }) {
         {files[file] === undefined ? (
           <p style={{ padding: 'var(--s-5)' }}>The draft deletes this file.</p>
         ) : (
-          <Suspense fallback={<Reading file={file} text={files[file]} line={search.line} />}>
-            <Editor file={file} text={files[file]} schema={schema} problems={here} line={search.line} readOnly={false} change={(text) => write(exported.version, file, text, exported.files[file])} />
+          <Suspense fallback={<Reading file={file} text={files[file]} line={search.line} wants={() => setWanted(true)} />}>
+            <Editor file={file} text={files[file]} schema={schema} problems={here} line={search.line} readOnly={false} focus={isWanted} change={(text) => write(exported.version, file, text, exported.files[file])} />
           </Suspense>
         )}
         <Problems problems={isListing ? [...problems, ...gaps] : problems} go={go} />
@@ -115,11 +117,11 @@ function Work({ exported, draft }: { exported: Exported; draft: Draft }) {
 }
 
 /** A file until it can be edited: from the line that was asked for. */
-function Reading({ file, text, line = 1 }: { file: string; text: string; line?: number }) {
+function Reading({ file, text, line = 1, wants }: { file: string; text: string; line?: number; wants: () => void }) {
   const first = Math.max(1, line - 3);
   const lines = text.split('\n').slice(first - 1, first - 1 + READ);
   return (
-    <div className={css.reading} aria-busy="true">
+    <div className={css.reading} aria-busy="true" onPointerDown={wants}>
       <Cedar text={lines.join('\n')} first={first} label={`text of ${file}`} />
     </div>
   );
