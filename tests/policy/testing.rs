@@ -121,6 +121,9 @@ fn every_mistake_of_a_file_is_told_at_its_line() {
     assert!(unread[0].starts_with("2: cases[0]: unknown field `expects`"), "{unread:#?}");
     assert!(unread[1].starts_with("4: unknown variant `maybe`"), "{unread:#?}");
     assert!(unread[2].starts_with("6: invalid type: string \"tick\""), "{unread:#?}");
+    let case = "  - {actor: max, op: tick, expect: deny, approvals: [admin]}\n";
+    let many = told(&format!("cases:\n{}", case.repeat(60)));
+    assert_eq!((many.len(), many[50].as_str()), (51, "52: and 10 more mistakes"));
     let unmeant = told(concat!(
         "actors:\n  - {id: max}\n",
         "tokenz:\n  - {id: t}\n",

@@ -206,7 +206,11 @@ pub fn parse(file: &str, text: &str, check: &dyn Fn(&Row) -> Result<(), String>)
         let span = line_span(text, error.line);
         Finding::new(code::TEST_INVALID, file, error.line, span, error.message)
     };
-    read(text, check).map_err(|wrong| wrong.into_iter().take(MAX_TOLD).map(told).collect())
+    read(text, check).map_err(|mut wrong| {
+        let more = wrong.split_off(wrong.len().min(MAX_TOLD));
+        let next = more.first().map(|error| YamlError::at(error.line, format!("and {} more mistakes", more.len())));
+        wrong.into_iter().chain(next).map(told).collect()
+    })
 }
 
 /// Where a line of a text stands.
