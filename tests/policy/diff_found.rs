@@ -4,7 +4,6 @@ use ok::policy::Bundle;
 use ok::policy::diff::{Pair, Shift};
 
 use super::diff_laws::{alone, asked_at_most};
-use crate::harness::prove::some_of;
 
 /// The default policies with a collection and one policy more.
 pub(super) fn with(policy: &str) -> Bundle {
@@ -19,7 +18,7 @@ pub(super) fn with(policy: &str) -> Bundle {
 /// A policy that looks at several things at once differs only where all of them are so.
 #[test]
 fn a_change_is_found_where_only_several_things_together_show_it() {
-    let rules = vec![
+    for (effect, operation, about, condition) in [
         ("forbid", "task.create", "", "context has run && context.run.calls >= 40"),
         ("forbid", "task.create", "", "principal.trust < 2 && context has run && context.run.calls >= 10"),
         ("forbid", "task.create", "", "context has run && context.run.cost_cents + context.run.calls > 500"),
@@ -56,8 +55,7 @@ fn a_change_is_found_where_only_several_things_together_show_it() {
             "is Brain::invoices",
             "resource has due && resource has total && resource.due < datetime(\"2020-05-05\") && resource.total.greaterThanOrEqual(decimal(\"7.5\"))",
         ),
-    ];
-    for (effect, operation, about, condition) in some_of(rules, 2) {
+    ] {
         let who = if effect == "permit" { "principal == Ok::Actor::\"bot\"" } else { "principal is Ok::Actor" };
         let policy = format!(
             "@id(\"more\") @reason(\"r\") {effect} ({who}, action == Ok::Action::\"{operation}\", resource {about}) when {{ {condition} }};"
@@ -162,7 +160,7 @@ fn a_rule_about_other_people_or_one_thing_is_found() {
     ];
     let before = with("");
     let mut missed = Vec::new();
-    for round in some_of(rounds(&rules), 3) {
+    for round in rounds(&rules) {
         let policy = |(number, (operation, about, condition)): (usize, &Rule)| {
             format!(
                 "@id(\"more-{number}\") permit (principal is Ok::Actor, action == Ok::Action::\"{operation}\", resource is {about}) when {{ {condition} }};\n"
@@ -239,7 +237,7 @@ fn a_grant_beside_a_long_list_is_found() {
 /// In a part of a run an agent asks, and others asked before it.
 #[test]
 fn who_asked_for_the_whole_is_told_from_who_asks() {
-    let changes = vec![
+    for (effect, operation, target, before, after) in [
         (
             "forbid",
             "task.create",
@@ -277,8 +275,7 @@ fn who_asked_for_the_whole_is_told_from_who_asks() {
             "context has run && context.run.asker has team && principal has team && context.run.asker.team == principal.team",
             "context has run && principal has team && context.run.asker in principal.team",
         ),
-    ];
-    for (effect, operation, target, before, after) in some_of(changes, 2) {
+    ] {
         let of = |condition: &str| {
             let policy =
                 format!("{effect} (principal is Ok::Actor, action == Ok::Action::\"{operation}\", resource {target})");
@@ -293,65 +290,53 @@ fn who_asked_for_the_whole_is_told_from_who_asks() {
 fn a_change_of_one_constant_is_found() {
     let mut missed = Vec::new();
     let hist = "context.hist[\"model.call\"]";
-    for (operation, about, before, after) in some_of(
-        vec![
-            (
-                "task.create",
-                "",
-                "context.now.toTime() >= duration(\"18h\")",
-                "context.now.toTime() >= duration(\"19h\")",
-            ),
-            (
-                "task.create",
-                "",
-                "context.now.durationSince(datetime(\"2026-01-01\")) > duration(\"30d\")",
-                "context.now.durationSince(datetime(\"2026-01-01\")) > duration(\"31d\")",
-            ),
-            (
-                "task.create",
-                "",
-                "context has delegation && context.delegation.depth > 2",
-                "context has delegation && context.delegation.depth > 1",
-            ),
-            (
-                "model.call",
-                "",
-                &format!("{hist}.day * 3 + {hist}.hour_cents > 60"),
-                &format!("{hist}.day * 3 + {hist}.hour_cents > 61"),
-            ),
-            (
-                "model.call",
-                "",
-                &format!("{hist}.month_cents + context.input.cost_cents > 500"),
-                &format!("{hist}.day_cents + context.input.cost_cents > 500"),
-            ),
-            (
-                "model.call",
-                "",
-                &format!("10 * {hist}.hour - {hist}.day > 50"),
-                &format!("11 * {hist}.hour - {hist}.day > 50"),
-            ),
-            (
-                "model.call",
-                "",
-                &format!(
-                    "context has run && context.run.steps > 20 && {hist}.hour > 7 && context.input.cost_cents >= 3"
-                ),
-                &format!(
-                    "context has run && context.run.steps > 20 && {hist}.hour > 8 && context.input.cost_cents >= 3"
-                ),
-            ),
-            ("record.read", "is Brain::invoices", "resource.version > 3", "resource.version > 4"),
-            (
-                "record.read",
-                "is Brain::invoices",
-                "resource has due && context.now.durationSince(resource.due) > duration(\"30d\")",
-                "resource has due && context.now.durationSince(resource.due) > duration(\"60d\")",
-            ),
-            ("task.assign", "", "resource.status == \"running\"", "resource.status == \"waiting\""),
-        ],
-        2,
-    ) {
+    for (operation, about, before, after) in [
+        ("task.create", "", "context.now.toTime() >= duration(\"18h\")", "context.now.toTime() >= duration(\"19h\")"),
+        (
+            "task.create",
+            "",
+            "context.now.durationSince(datetime(\"2026-01-01\")) > duration(\"30d\")",
+            "context.now.durationSince(datetime(\"2026-01-01\")) > duration(\"31d\")",
+        ),
+        (
+            "task.create",
+            "",
+            "context has delegation && context.delegation.depth > 2",
+            "context has delegation && context.delegation.depth > 1",
+        ),
+        (
+            "model.call",
+            "",
+            &format!("{hist}.day * 3 + {hist}.hour_cents > 60"),
+            &format!("{hist}.day * 3 + {hist}.hour_cents > 61"),
+        ),
+        (
+            "model.call",
+            "",
+            &format!("{hist}.month_cents + context.input.cost_cents > 500"),
+            &format!("{hist}.day_cents + context.input.cost_cents > 500"),
+        ),
+        (
+            "model.call",
+            "",
+            &format!("10 * {hist}.hour - {hist}.day > 50"),
+            &format!("11 * {hist}.hour - {hist}.day > 50"),
+        ),
+        (
+            "model.call",
+            "",
+            &format!("context has run && context.run.steps > 20 && {hist}.hour > 7 && context.input.cost_cents >= 3"),
+            &format!("context has run && context.run.steps > 20 && {hist}.hour > 8 && context.input.cost_cents >= 3"),
+        ),
+        ("record.read", "is Brain::invoices", "resource.version > 3", "resource.version > 4"),
+        (
+            "record.read",
+            "is Brain::invoices",
+            "resource has due && context.now.durationSince(resource.due) > duration(\"30d\")",
+            "resource has due && context.now.durationSince(resource.due) > duration(\"60d\")",
+        ),
+        ("task.assign", "", "resource.status == \"running\"", "resource.status == \"waiting\""),
+    ] {
         let policy = |condition: &str| {
             let scope = format!("principal is Ok::Actor, action == Ok::Action::\"{operation}\", resource {about}");
             format!("@id(\"more\") @reason(\"r\") forbid ({scope}) when {{ {condition} }};")

@@ -75,7 +75,8 @@ pub fn end_requests(run: &Run, draft: &mut Draft<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Cancels a run and what works for it, unless it has ended; `reason` is the server's own. The run comes before its parts, so that it does not go on because one has ended.
+/// Cancels a run and what works for it, unless it has ended. The run comes before its parts, so that it does not go on because one
+/// has ended. `reason` is the server's own: what somebody says is kept apart ([`why`]).
 pub fn cancel_with_parts(run: &Run, reason: Option<&str>, draft: &mut Draft<'_>) -> Result<(), Stop> {
     if run.status.is_over() {
         return Ok(());

@@ -1,5 +1,5 @@
-//! Why a step came to nothing, or a run failed or was cancelled, where that may repeat what an agent wrote or what a model or a tool said: kept as
-//! content, which can be erased.
+//! Why a step came to nothing, or a run failed or was cancelled, where that may repeat what somebody wrote or what a model or a
+//! tool said: kept as content, which can be erased.
 
 use serde_json::{Map, Value};
 

@@ -363,12 +363,11 @@ impl Asking {
         let mut plain = arounds(&self.looks, &self.named, &self.inputs, switch);
         let others = plain.split_off(1.min(plain.len()));
         let mut seen = BTreeSet::new();
-        let aimed = self.goals.iter().filter_map(|goal| aimed(goal, fixture));
-        let aimed = aimed.flat_map(|around| {
+        let with_part = |around| {
             let part = in_part(&around);
-            [Some(around), part]
-        });
-        let aimed = aimed.flatten();
+            [Some(around), part].into_iter().flatten()
+        };
+        let aimed = self.goals.iter().filter_map(|goal| aimed(goal, fixture)).flat_map(with_part);
         let aimed = aimed.filter(|around| seen.insert(format!("{around:?}")));
         [plain, aimed.collect(), others]
     }

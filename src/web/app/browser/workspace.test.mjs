@@ -171,6 +171,29 @@ test('keys are taken as they are typed, however quick and however slow the machi
   });
 });
 
+test('what could not be loaded while the server was gone comes when it is back', { timeout: 60_000 }, async () => {
+  await as('ana', async (page, { context, faults }) => {
+    // A browser on its own: the server stays for the other tests.
+    await page.goto('/policy?file=production.cedar');
+    await page.getByRole('region', { name: 'text of production.cedar' }).waitFor();
+    await context.setOffline(true);
+    await page.mouse.move(300, 300);
+    await page.waitForTimeout(1_000);
+    assert.equal(await page.locator('.cm-content').count(), 0, 'the editor came without a server');
+    await context.setOffline(false);
+    await page.locator('.cm-content').waitFor({ timeout: 15_000 });
+    await page.keyboard.press('Control+k');
+    await page.getByPlaceholder('Go to, find, do…').waitFor();
+    let isGone = true;
+    for (const place of [/assets\/index-/, /ok\.svg/]) await page.route(place, (route) => (isGone ? route.abort() : route.continue()));
+    await page.goto('/people');
+    await page.getByText('The workspace could not be loaded').waitFor();
+    isGone = false;
+    await page.getByText('Max Okafor').first().waitFor({ timeout: 15_000 });
+    faults.length = 0;
+  });
+});
+
 test('a policy is broken and mended as one types', async () => {
   await as('ana', async (page) => {
     await page.goto('/policy?file=production.cedar');

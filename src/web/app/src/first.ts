@@ -4,6 +4,7 @@
 
 import { askAhead } from './ahead';
 import { begin, currentToken } from './session';
+import { serverIsThere } from './there';
 
 /** The program does not wait longer than this for a server that takes its time. */
 const PATIENCE_MS = 150;
@@ -17,11 +18,6 @@ const asked = token ? askAhead(token, window.location).catch(() => undefined) : 
 new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }).format();
 const parsed = new Promise((resolve) => document.addEventListener('DOMContentLoaded', resolve, { once: true }));
 
-/** How long until a server that is gone is asked again. */
-const AGAIN_MS = 2_000;
-
-const isThere = () => fetch('/ok.svg', { cache: 'no-store' }).then((answer) => answer.ok).catch(() => false);
-
 const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** What measures itself as it is drawn wants its styles; without them it is drawn all the same. */
@@ -33,14 +29,12 @@ void (async () => {
   await Promise.race([Promise.all([...sheets].map(styled)), after(STYLES_MS)]);
   const main = document.querySelector<HTMLLinkElement>('link#main');
   if (!main) return;
-  try {
-    await import(/* @vite-ignore */ main.href);
-  } catch {
-    // A browser asks for a program that it could not load once only.
+  await import(/* @vite-ignore */ main.href).catch(async (why: unknown) => {
     const told = document.createElement('p');
-    told.textContent = 'The workspace could not be loaded. It is tried again as soon as the server answers.';
+    told.textContent = 'The workspace could not be loaded. It comes when the server answers, or when you reload the page.';
     document.getElementById('root')?.replaceChildren(told);
-    while (!(await isThere())) await after(AGAIN_MS);
-    window.location.reload();
-  }
+    // What fails while the server is there would fail again.
+    if ((await serverIsThere()).wasGone) window.location.reload();
+    throw why;
+  });
 })();

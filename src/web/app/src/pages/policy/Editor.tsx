@@ -41,8 +41,6 @@ export default function Editor({ file, text, schema, problems, line, readOnly, f
   useEffect(() => {
     first.current = text;
   }, [text]);
-  // What was typed and told, and has not come back yet: it is no text from elsewhere, however late it comes.
-  const told = useRef<string[]>([]);
 
   useEffect(() => {
     if (!place.current) return;
@@ -67,16 +65,13 @@ export default function Editor({ file, text, schema, problems, line, readOnly, f
           EditorState.readOnly.of(readOnly),
           languageOf(file, schema),
           EditorView.updateListener.of((update) => {
-            if (!update.docChanged || update.transactions.some((one) => one.annotation(given))) return;
-            const typed = update.state.doc.toString();
-            told.current.push(typed);
-            tell.current(typed);
+            const isTyped = update.docChanged && !update.transactions.some((one) => one.annotation(given));
+            if (isTyped) tell.current(update.state.doc.toString());
           }),
         ],
       }),
     });
     view.current = editor;
-    told.current = [];
     return () => {
       editor.destroy();
       view.current = null;
@@ -89,9 +84,7 @@ export default function Editor({ file, text, schema, problems, line, readOnly, f
 
   useEffect(() => {
     const editor = view.current;
-    const own = told.current.indexOf(text);
-    if (own >= 0) told.current.splice(0, own + 1);
-    if (!editor || own >= 0 || editor.state.doc.toString() === text) return;
+    if (!editor || editor.state.doc.toString() === text) return;
     editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: text }, annotations: given.of(true) });
   }, [text]);
 

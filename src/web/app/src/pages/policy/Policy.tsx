@@ -119,10 +119,12 @@ function Work({ exported, draft }: { exported: Exported; draft: Draft }) {
 /** A file until it can be edited: from the line that was asked for. */
 function Reading({ file, text, line = 1, wants }: { file: string; text: string; line?: number; wants: () => void }) {
   const first = Math.max(1, line - 3);
-  const lines = text.split('\n').slice(first - 1, first - 1 + READ);
+  const all = text.split('\n');
+  const lines = all.slice(first - 1, first - 1 + READ);
   return (
     <div className={css.reading} aria-busy="true" onPointerDown={wants}>
       <Cedar text={lines.join('\n')} first={first} label={`text of ${file}`} />
+      {lines.length < all.length && <p className={css.status}>The editor shows all {all.length} lines; it is being loaded.</p>}
     </div>
   );
 }
