@@ -114,7 +114,7 @@ pub const EGRESS_PORTS: Setting = Setting {
     variable: "OK_EGRESS_PORTS",
     flag: None,
     default: "443",
-    doc: "The ports that webhooks may be at, separated by commas",
+    doc: "The ports that webhooks may be at, and pages that agents read, separated by commas",
 };
 pub const DISK_LOW_WATER: Setting = Setting {
     variable: "OK_DISK_LOW_WATER",
@@ -156,6 +156,12 @@ pub const MAIL_FROM: Setting = Setting {
     flag: None,
     default: "none",
     doc: "The address that agents' mail is from; `OK_SMTP_URL` requires it",
+};
+pub const WEB_READ: Setting = Setting {
+    variable: "OK_WEB_READ",
+    flag: None,
+    default: "off",
+    doc: "Agents whose definitions ask for `web.read` may be offered it: pages of public hosts, over https, at the ports of `OK_EGRESS_PORTS`",
 };
 pub const LOG: Setting = Setting {
     variable: "OK_LOG",
@@ -206,6 +212,7 @@ pub const ALL: &[Setting] = &[
     SYSTEMS_CONFIG,
     SMTP_URL,
     MAIL_FROM,
+    WEB_READ,
     LOG,
     NO_COLOR,
     COLUMNS,

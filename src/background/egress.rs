@@ -1,21 +1,26 @@
 //! The one way out over the network. It goes to public addresses alone: an address that stands in a URL is judged before,
 //! and what a name leads to when it is looked up, with no second look-up in between. It follows no redirect, takes no proxy
-//! from the environment and reads no answer beyond its head.
+//! from the environment, and reads of an answer its head alone, or a megabyte where a page is asked for.
 
 use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use reqwest::Response;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, LOCATION, RETRY_AFTER};
 use reqwest::redirect::Policy;
 
 use crate::types::egress::Egress;
 
-/// For one request, from the look-up to the answer's head.
+/// For one request, from the look-up to the end of what is read of the answer.
 const WHOLE: Duration = Duration::from_secs(20);
 const CONNECT: Duration = Duration::from_secs(10);
+/// The most bytes of a page.
+const MOST_BYTES: usize = 1 << 20;
+/// What is preferred of a page that comes in several forms.
+const AS_TEXT: &str = "text/markdown, text/html;q=0.9, text/plain;q=0.9, application/json;q=0.8, */*;q=0.1";
 
 /// A client that can go nowhere else.
 pub struct Client {
@@ -31,6 +36,22 @@ pub struct Answered {
     pub error: Option<String>,
     /// Seconds for which the other side wants nothing.
     pub retry_after: Option<u32>,
+}
+
+/// A page.
+pub struct Got {
+    pub url: String,
+    /// What its media type is said to be.
+    pub kind: String,
+    pub bytes: Vec<u8>,
+}
+
+/// Why there is no page.
+pub enum Missed {
+    /// It was refused, there or here: asked again, it would be again.
+    Refused(String),
+    /// There is no answer, or one that says that it cannot be given now.
+    Silent(String),
 }
 
 impl Client {
@@ -64,10 +85,44 @@ impl Client {
                 let error = status.is_redirection().then(|| "it redirects, which is never followed".to_owned());
                 Answered { status: Some(status.as_u16()), error, retry_after: retry_after(answer.headers(), now) }
             }
-            Err(error) if error.is_timeout() => failed("no answer within 20 seconds".into()),
             Err(error) => failed(because(&error)),
         }
     }
+
+    /// Reads a page: `at` is its address from the host on.
+    pub async fn get(&self, at: &str) -> Result<Got, Missed> {
+        let url = self.egress.page(at).map_err(|why| Missed::Refused(format!("the address {why}")))?;
+        let asked = self.http.get(url.clone()).header(ACCEPT, AS_TEXT);
+        let answer = asked.send().await.map_err(|error| Missed::Silent(because(&error)))?;
+        let (status, named) =
+            (answer.status(), |name| answer.headers().get(name).and_then(|value| value.to_str().ok()));
+        if status.is_redirection() {
+            let leads = named(LOCATION).and_then(|to| url.join(to).ok());
+            let leads = leads.map_or_else(String::new, |to| format!(" to {to}"));
+            return Err(Missed::Refused(format!(
+                "it redirects{leads}, which is not followed: that is a page of its own"
+            )));
+        }
+        match status {
+            _ if status.is_server_error() => return Err(Missed::Silent(format!("it answers {status}"))),
+            _ if !status.is_success() => return Err(Missed::Refused(format!("it answers {status}"))),
+            _ => {}
+        }
+        let kind = named(CONTENT_TYPE).unwrap_or("text/plain").to_owned();
+        Ok(Got { url: url.into(), kind, bytes: body(answer).await? })
+    }
+}
+
+/// The body of an answer, if it is not too long.
+async fn body(mut answer: Response) -> Result<Vec<u8>, Missed> {
+    let mut bytes = Vec::new();
+    while let Some(piece) = answer.chunk().await.map_err(|error| Missed::Silent(because(&error)))? {
+        if bytes.len() + piece.len() > MOST_BYTES {
+            return Err(Missed::Refused(format!("it answers more than {MOST_BYTES} bytes")));
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(bytes)
 }
 
 /// For how many seconds from `now`, in Unix time, nothing more is wanted: it is said so, or as a date (RFC 9110, 10.2.3).
@@ -79,6 +134,9 @@ pub(super) fn retry_after(headers: &HeaderMap, now: i64) -> Option<u32> {
 
 /// The cause, without the address.
 fn because(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return format!("no answer within {} seconds", WHOLE.as_secs());
+    }
     let mut cause = error.source();
     while let Some(next) = cause.and_then(Error::source) {
         cause = Some(next);

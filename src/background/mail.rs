@@ -102,12 +102,17 @@ impl Mail {
 
     /// Sends a message; `key` is the same for the same call.
     pub(super) async fn send(&self, message: &Message, key: &str) -> Came {
-        let id = format!("<{}@{}>", known_by(key), self.from.domain());
+        let id = self.id(key);
         match self.deliver(message, &id).await {
             Ok(()) => Came::Done(json!({ "message_id": id, "to": message.to.as_str() })),
             Err(Stopped::Before(why)) => Came::Failed(why),
-            Err(Stopped::Within(why)) => Came::Unknown(format!("{why} (its Message-ID is {id})")),
+            Err(Stopped::Within(why)) => Came::Unknown(why),
         }
+    }
+
+    /// The `Message-ID` of the message that a call sends.
+    pub(super) fn id(&self, key: &str) -> String {
+        format!("<{}@{}>", known_by(key), self.from.domain())
     }
 
     async fn deliver(&self, message: &Message, id: &str) -> Result<(), Stopped> {

@@ -9,3 +9,4 @@ pub mod runner;
 mod thinking;
 pub mod tick;
 pub mod tools;
+pub mod web;

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use serde::de::IgnoredAny;
 use serde_json::json;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::call::perform;
 use super::models::Chat;
 use crate::gate::Gate;
 use crate::operations::run::{Heard, Next};
-use crate::types::chat::Prompt;
+use crate::types::chat::{Failed, Prompt};
 use crate::types::refusal::{Code, Stop};
 
 /// How often it is looked whether the answer is still wanted, at most.
@@ -30,8 +30,11 @@ pub(super) async fn think(
 ) -> Result<(), Stop> {
     let saying = gate.live().say(run, step);
     let hear = |text: &str| saying.more(text);
+    let late = |_| Err(Failed::Unknown("the run has been at work for as long as it may".into()));
+    let asked =
+        async { timeout(Duration::from_millis(prompt.most_ms), models.ask(prompt, &hear)).await.unwrap_or_else(late) };
     let heard = tokio::select! {
-        answer = models.ask(prompt, &hear) => answer.map_or_else(Heard::Failed, Heard::Answer),
+        answer = asked => answer.map_or_else(Heard::Failed, Heard::Answer),
         () = is_over(gate, run, step) => return Ok(()),
     };
     let outcome = json!({ "id": run, "step": step, "heard": heard });

@@ -6,15 +6,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use super::call::perform;
 use super::mail::Mail;
 use super::models::Chat;
+use super::web::Web;
 use crate::gate::Gate;
-use crate::operations::run::{Came, MAIL, Next, OneCall, Stage};
+use crate::operations::run::{Came, MAIL, Next, OneCall, Stage, WEB};
 use crate::types::refusal::{Code, Stop};
 use crate::types::work::ToolEffect;
 
@@ -57,6 +58,8 @@ pub trait Tools: Send + Sync {
     fn call<'a>(&'a self, asked: &'a ToolCall) -> Answer<'a, Came>;
     /// What came of a call. Only tools whose effect is `reconcilable` are asked.
     fn look<'a>(&'a self, asked: &'a ToolCall) -> Answer<'a, Looked>;
+    /// By what people find outside whether a call was made; none where there is nothing.
+    fn trace(&self, asked: &ToolCall) -> Option<String>;
 }
 
 /// Those whom runs need outside: who answers prompts, and who carries out calls.
@@ -78,23 +81,29 @@ impl From<Arc<dyn Chat>> for Means {
     }
 }
 
-/// The tools that this server has: those of `--dev-echo-tools`, which answer what they were asked and do nothing, and mail
-/// where there is a server for it.
+/// The tools that this server has: those of `--dev-echo-tools`, which answer what they were asked and do nothing; mail, where
+/// there is a server for it; and pages of the web, where they may be read.
 #[derive(Default)]
 pub struct Elsewhere {
     pub mail: Option<Mail>,
+    pub web: Option<Web>,
 }
 
 impl Tools for Elsewhere {
     fn call<'a>(&'a self, asked: &'a ToolCall) -> Answer<'a, Came> {
         Box::pin(async {
-            match (asked.tool == MAIL, &self.mail) {
-                (false, _) => echo(&asked.arguments).await,
-                (true, Some(mail)) => match serde_json::from_value(asked.arguments.clone()) {
-                    Ok(message) => mail.send(&message, &asked.key).await,
-                    Err(error) => Came::Failed(error.to_string()),
+            match asked.tool.as_str() {
+                MAIL => match (&self.mail, given(asked)) {
+                    (Some(mail), Ok(message)) => mail.send(&message, &asked.key).await,
+                    (None, _) => Came::Failed("this server sends no mail".into()),
+                    (_, Err(failed)) => failed,
                 },
-                (true, None) => Came::Failed("this server sends no mail".into()),
+                WEB => match (&self.web, given(asked)) {
+                    (Some(web), Ok(page)) => web.read(&page).await,
+                    (None, _) => Came::Failed("this server reads no pages of the web".into()),
+                    (_, Err(failed)) => failed,
+                },
+                _ => echo(&asked.arguments).await,
             }
         })
     }
@@ -102,6 +111,17 @@ impl Tools for Elsewhere {
     fn look<'a>(&'a self, _: &'a ToolCall) -> Answer<'a, Looked> {
         Box::pin(async { Looked::NotDone })
     }
+
+    fn trace(&self, asked: &ToolCall) -> Option<String> {
+        self.mail
+            .as_ref()
+            .filter(|_| asked.tool == MAIL)
+            .map(|mail| format!("its Message-ID is {}", mail.id(&asked.key)))
+    }
+}
+
+fn given<T: DeserializeOwned>(asked: &ToolCall) -> Result<T, Came> {
+    T::deserialize(&asked.arguments).map_err(|error| Came::Failed(error.to_string()))
 }
 
 async fn echo(arguments: &Value) -> Came {
@@ -158,7 +178,8 @@ impl Begun<'_> {
                 sleep(PAUSE).await;
             }
         }
-        let why = doubt.unwrap_or_default();
+        let trace = tools.trace(&self.asked).map(|trace| format!(" ({trace})")).unwrap_or_default();
+        let why = doubt.unwrap_or_default() + &trace;
         // Whether something was read makes no difference to anybody.
         if self.effect == ToolEffect::Read { Came::Failed(why) } else { Came::Unknown(why) }
     }

@@ -93,7 +93,7 @@ pub fn options(context: &Context) -> Result<Options, Failure> {
         compiled: Vec::new(),
         dev_auth: context.dev_auth,
         tools: Arc::new(context.tools()),
-        loopback: context.loopback || context.dev_auth,
+        loopback: context.loopback(),
         secrets: context.secrets.clone(),
         ports: context.ports.clone(),
         models: Arc::clone(&context.models().catalog),

@@ -137,7 +137,7 @@ pub(super) async fn go_on(context: &Context) -> Result<Option<BTreeSet<String>>,
     }
     let Opened::Ours(company) = client::open(context).await? else { return Ok(None) };
     let settled = match models::client(context.models()) {
-        Ok(models) => runner::settle(&company.gate, context.means(models)).await.map_err(Failure::new),
+        Ok(models) => runner::settle(&company.gate, context.means(models)?).await.map_err(Failure::new),
         Err(failure) => Err(failure),
     };
     company.close().await;

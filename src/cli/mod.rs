@@ -70,8 +70,10 @@ use crate::background::mail::Mail;
 use crate::background::models::Models;
 use crate::background::models::Setup;
 use crate::background::tools::{Elsewhere, Means};
+use crate::background::web::Web;
 use crate::config;
-use crate::operations::run::{ECHOES, MAIL};
+use crate::operations::run::{ECHOES, MAIL, WEB};
+use crate::types::egress::Egress;
 use command::{Command, Commands, Needs};
 use exit::{Exit, Failure};
 use show::Format;
@@ -212,6 +214,8 @@ pub struct Context {
     systems: Option<PathBuf>,
     /// The server that agents' mail is given to.
     mail: Option<Mail>,
+    /// Whether agents may read pages of the web.
+    web: bool,
     /// The models that agents may ask; read when they are needed.
     models: OnceLock<Setup>,
 }
@@ -220,12 +224,20 @@ impl Context {
     /// The tools from elsewhere that agents may be offered.
     fn tools(&self) -> BTreeSet<String> {
         let echoes = self.dev_echo.then_some(ECHOES).into_iter().flatten();
-        echoes.chain(self.mail.is_some().then_some(MAIL)).map(str::to_owned).collect()
+        let own = [self.mail.is_some().then_some(MAIL), self.web.then_some(WEB)];
+        echoes.chain(own.into_iter().flatten()).map(str::to_owned).collect()
+    }
+
+    /// Whether what leads to this machine may be gone to.
+    fn loopback(&self) -> bool {
+        self.loopback || self.dev_auth
     }
 
     /// Whoever runs need outside.
-    fn means(&self, models: Arc<Models>) -> Means {
-        Means { models, tools: Arc::new(Elsewhere { mail: self.mail.clone() }) }
+    fn means(&self, models: Arc<Models>) -> Result<Means, Failure> {
+        let egress = Egress { loopback: self.loopback(), ports: self.ports.clone() };
+        let web = self.web.then(|| Web::new(egress)).transpose().map_err(Failure::new)?;
+        Ok(Means { models, tools: Arc::new(Elsewhere { mail: self.mail.clone(), web }) })
     }
 
     fn models(&self) -> &Setup {
@@ -270,6 +282,7 @@ impl Global {
             server: None,
             systems: config::SYSTEMS_CONFIG.path(),
             mail: settings::mail()?,
+            web: settings::is_on(&config::WEB_READ, false)?,
             models: OnceLock::new(),
         })
     }

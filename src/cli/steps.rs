@@ -54,6 +54,9 @@ fn waits(run: &WholeRun, is_served: bool) {
         Some(Wait::Time { until }) => {
             show::note(&format!("It waits until {until}: a server or `ok tick --now {until}` lets it go on."))
         }
+        Some(Wait::Budget { reason, beside: Some(_), .. }) => {
+            show::note(&format!("{reason}; it goes on once enough of that is free again."));
+        }
         Some(Wait::Budget { reason, until: Some(until), .. }) => {
             show::note(&format!("{reason}; it goes on at {until}."));
         }
@@ -64,6 +67,7 @@ fn waits(run: &WholeRun, is_served: bool) {
                 show::note(&format!("Its agent asks for more; whoever may approve that: `ok approve {request}`."));
             }
         }
+        Some(Wait::Model { reason }) => show::note(&format!("{reason}; it goes on once a server can ask one.")),
         Some(Wait::Run { run }) => show::note(&format!("It waits for {run}.")),
         Some(Wait::Question { .. } | Wait::Outcome { .. } | Wait::Approval { .. }) | None => {}
     }

@@ -77,9 +77,14 @@ pub fn of(conn: &Connection, actor: &ActorId) -> rusqlite::Result<Of> {
 
 /// Counts what an agent spends: for itself, for each team that it is in by then, and, under the system's id, for the company.
 pub fn spend(conn: &Connection, agent: &ActorId, operation: &str, at: Time, cents: i64) -> rusqlite::Result<()> {
-    let teams = super::actors::teams_above(conn, agent)?;
-    let payers = teams.iter().chain([agent]);
-    payers.chain([&ActorId::system()]).try_for_each(|payer| add(conn, payer, operation, at, (0, cents)))
+    payers(conn, agent)?.iter().try_for_each(|payer| add(conn, payer, operation, at, (0, cents)))
+}
+
+/// Whose budgets an agent spends: its own, those of the teams that it is in, and the company's, under the system's id.
+pub fn payers(conn: &Connection, agent: &ActorId) -> rusqlite::Result<Vec<ActorId>> {
+    let mut payers: Vec<ActorId> = super::actors::teams_above(conn, agent)?.into_iter().collect();
+    payers.extend([agent.clone(), ActorId::system()]);
+    Ok(payers)
 }
 
 /// What everybody has done who has done anything since the beginning of a month.

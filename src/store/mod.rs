@@ -60,9 +60,11 @@ pub const EVENTS: &[&[event::EventKind]] = &[
 ];
 
 /// The tables' migrations, oldest first.
-pub const SCHEMAS: [&str; 2] = [include_str!("schema/001.sql"), include_str!("schema/002.sql")];
+pub const SCHEMAS: [&str; 3] =
+    [include_str!("schema/001.sql"), include_str!("schema/002.sql"), include_str!("schema/003.sql")];
 /// All of them.
-pub const SCHEMA: &str = concat!(include_str!("schema/001.sql"), include_str!("schema/002.sql"));
+pub const SCHEMA: &str =
+    concat!(include_str!("schema/001.sql"), include_str!("schema/002.sql"), include_str!("schema/003.sql"));
 
 /// A position in a list that is ordered newest first, then by id.
 #[derive(Clone, Debug, PartialEq, Eq)]

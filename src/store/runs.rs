@@ -1,12 +1,14 @@
 //! Runs: agents at work, step by step. A run is rows and no stack, so one that waits costs nothing and outlives the server.
 
 pub mod archive;
+mod budgets;
 mod denials;
 pub mod events;
 mod fold;
 mod notify;
 
-pub(in crate::store) use fold::look_again;
+pub(in crate::store) use budgets::look_again;
+pub use budgets::{any_held_by_budget, held_by_budgets, set_aside};
 
 use std::collections::BTreeSet;
 
@@ -108,7 +110,7 @@ impl Step {
         match self.wait {
             Some(Wait::Time { until } | Wait::Outcome { until, .. }) => Some(until),
             Some(Wait::Question { .. }) => Some(self.started_at.plus_ms(PATIENCE)),
-            Some(Wait::Approval { .. } | Wait::Run { .. } | Wait::Budget { .. }) | None => None,
+            Some(Wait::Approval { .. } | Wait::Run { .. } | Wait::Model { .. } | Wait::Budget { .. }) | None => None,
         }
     }
 }
@@ -244,22 +246,6 @@ pub fn origins_due(conn: &Connection) -> rusqlite::Result<Vec<ActorId>> {
                SELECT (SELECT min(origin) FROM run WHERE due_at IS NOT NULL AND origin > due.origin) FROM due \
                WHERE due.origin IS NOT NULL) SELECT origin FROM due WHERE origin IS NOT NULL";
     conn.prepare_cached(sql)?.query_map([], |row| parsed(row, 0))?.collect()
-}
-
-/// Whether any run is held until somebody raises a budget.
-pub fn any_held_by_budget(conn: &Connection) -> rusqlite::Result<bool> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM run WHERE ended_at IS NULL AND status = 'held' AND due_at IS NULL)";
-    conn.prepare_cached(sql)?.query_row([], |row| row.get(0))
-}
-
-/// Runs that are held until somebody raises a budget.
-pub fn held_by_budgets(conn: &Connection) -> rusqlite::Result<Vec<Run>> {
-    conn.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM run WHERE ended_at IS NULL AND status = 'held' AND due_at IS NULL AND wait IS NOT NULL \
-         ORDER BY id LIMIT 10000"
-    ))?
-    .query_map([], read)?
-    .collect()
 }
 
 /// Runs whose waiting ends by itself by a time, those that end first first, after one of them.

@@ -15,6 +15,8 @@ pub struct Prompt {
     pub tools: Vec<Offered>,
     /// The most tokens that it may answer with.
     pub most_output: u32,
+    /// For how many milliseconds it is waited for, with all that is asked again.
+    pub most_ms: u64,
     pub temperature: Option<f64>,
 }
 

@@ -34,6 +34,13 @@ impl Egress {
         Ok(url)
     }
 
+    /// The address of a page, from its host on: over https, or plain http where that stays on this machine and is wanted.
+    pub fn page(&self, at: &str) -> Result<Url, String> {
+        let url = self.destination(&format!("https://{at}"))?;
+        let is_here = self.loopback && url.host().is_some_and(|host| leads_here(&host));
+        if is_here { self.destination(&format!("http://{at}")) } else { Ok(url) }
+    }
+
     /// What is wrong with an address that was read already.
     pub fn check(&self, url: &Url) -> Result<(), String> {
         let Some(host) = url.host() else { return Err("must be an https address".into()) };

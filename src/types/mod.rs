@@ -47,5 +47,6 @@ pub mod time;
 pub mod token;
 pub mod view;
 pub mod visible;
+pub mod web;
 pub mod webhook;
 pub mod work;

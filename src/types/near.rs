@@ -20,9 +20,9 @@ pub fn far(written: &str, name: &str) -> Option<usize> {
     (far <= most || own.eq_ignore_ascii_case(last)).then_some(far)
 }
 
-/// A name without its namespace.
+/// A name without its namespace and its quotes.
 fn last(name: &str) -> &str {
-    name.rsplit("::").next().unwrap_or(name)
+    name.rsplit("::").next().unwrap_or(name).trim_matches('"')
 }
 
 #[cfg(test)]
@@ -39,6 +39,7 @@ mod tests {
         for written in ["Ok::Invoice", "Ok::Person", "Acme::Thing", "x"] {
             assert_eq!(near(written), None, "{written}");
         }
+        assert_eq!(nearest("Ok::Action::\"zebra\"", ["Ok::Action::\"web.*\""]), None);
         assert_eq!(nearest(&"é".repeat(500_000), ["é".repeat(499_999).as_str()]), None);
     }
 }

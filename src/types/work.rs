@@ -185,9 +185,14 @@ pub enum Wait {
     Run { run: Id },
     /// A time is to come.
     Time { until: Time },
+    /// A model is to be there again: those who run the server see to that.
+    Model {
+        /// Why none can be asked.
+        reason: String,
+    },
     /// It may not spend more.
     Budget {
-        /// Which budget is spent, and how much of it.
+        /// Which budget does not allow it, how much of it is spent, and how much is set aside for calls under way.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reason: String,
         /// The run whose budget it is, where that is not the run's own: what it is a part of.
@@ -199,7 +204,18 @@ pub enum Wait {
         /// What the step costs, at most, that it does not allow.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost_cents: Option<u32>,
+        /// Where there is enough once calls under way have ended for which more is set aside than they will cost: it goes on then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        beside: Option<Beside>,
     },
+}
+
+/// Which calls under way a run waits for, because of what is set aside for them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Beside {
+    /// Whose budget it is: an agent's, a team's, or, under the system's id, the company's.
+    pub of: ActorId,
+    pub since: Time,
 }
 
 impl Wait {
@@ -207,7 +223,9 @@ impl Wait {
     pub fn asks(&self) -> &[ActorId] {
         match self {
             Wait::Question { to } | Wait::Outcome { to, .. } => to,
-            Wait::Approval { .. } | Wait::Run { .. } | Wait::Time { .. } | Wait::Budget { .. } => &[],
+            Wait::Approval { .. } | Wait::Run { .. } | Wait::Time { .. } | Wait::Model { .. } | Wait::Budget { .. } => {
+                &[]
+            }
         }
     }
 

@@ -1,16 +1,11 @@
-//! Budgets beside a run's own: what an agent may spend in a day, a company in a month, and how long a run may be at work.
+//! Budgets beside a run's own: what an agent may spend in a day, a company in a month.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use ok::background::models::{Asking, Chat, Hear};
-use ok::background::runner;
 use ok::gate::Request;
 use ok::operations::run::{Next, OneCall};
 use ok::policy::Bundle;
 use ok::types::caller::{Channel, Credential, Presented};
-use ok::types::chat::{self, Prompt, Wanted};
 use ok::types::models::ProviderKind;
 use ok::types::time::{DAY, HOUR};
 use serde_json::{Value, json};
@@ -19,11 +14,11 @@ use super::brain::put_into_force;
 use super::delegations::{Given, all};
 use super::runs::{accounted_for, company, go_on, run};
 use super::thinking;
+use crate::harness::Test;
 use crate::harness::fake::{Fake, Reply};
-use crate::harness::{Test, TestClock};
 
 /// Hires `clerk` with these limits.
-async fn hired(test: &Test, limits: &str) {
+pub async fn hired(test: &Test, limits: &str) {
     let definition =
         format!("apiVersion: ok/v1\nkind: Agent\nmetadata: {{name: clerk}}\nspec:\n  owner: ana\n  limits: {limits}\n");
     let hired = test.post("/actors/hire", &test.admin, json!({ "definition": definition })).await;
@@ -267,56 +262,6 @@ async fn an_answer_that_is_no_use_costs_what_its_provider_says() {
     let took = |step: &Value| (step["status"].clone(), step["tokens"].clone(), step["cost_cents"].clone());
     assert_eq!(took(&done["trace"][0]), (json!("unknown"), json!({ "input": 12, "output": 7 }), json!(1)));
     assert_eq!((&done["output"], &done["cost_cents"]), (&json!("whole"), &json!(2)));
-    accounted_for(&test);
-}
-
-/// A model that takes half an hour over each answer, and hears of it when the server dies.
-struct Slow {
-    clock: Arc<TestClock>,
-    dies: AtomicBool,
-}
-
-impl Chat for Slow {
-    fn ask<'a>(&'a self, _: &'a Prompt, _: &'a Hear<'a>) -> Asking<'a> {
-        Box::pin(async {
-            self.clock.advance(31 * 60_000);
-            if self.dies.swap(false, Ordering::SeqCst) {
-                std::future::pending::<()>().await;
-            }
-            let wanted = |tool: &str| Wanted {
-                id: "call".into(),
-                tool: tool.into(),
-                arguments: json!({}),
-                signatures: Vec::new(),
-            };
-            Ok(chat::Answer { text: String::new(), calls: vec![wanted("me_read")], input_tokens: 1, output_tokens: 1 })
-        })
-    }
-}
-
-#[tokio::test]
-async fn a_run_that_was_at_work_for_too_long_ends_and_neither_waiting_nor_a_stopped_server_is_work() {
-    let fake = Fake::new(ProviderKind::Anthropic, vec![Reply::Call(&[("run_ask", r#"{"text":"which?"}"#)])]);
-    let (test, cast) = thinking::company(&fake).await;
-    let id = thinking::asked(&test, &cast, json!({})).await;
-    assert_eq!(run(&test, &id).await["status"], "waiting_input");
-    test.clock.advance(3 * DAY);
-    test.post(&format!("/runs/{id}/answer"), &cast.mia, json!({ "text": "the first" })).await;
-    // The server dies under the first call, and is away for days; then each answer takes half an hour.
-    let slow = Arc::new(Slow { clock: test.clock.clone(), dies: AtomicBool::new(true) });
-    let gone = tokio::time::timeout(Duration::from_secs(1), runner::settle(&test.company.gate, slow.clone())).await;
-    assert!(gone.is_err(), "nothing was under way");
-    let test = test.reopened().await;
-    test.clock.advance(3 * DAY);
-    runner::settle(&test.company.gate, slow).await.unwrap();
-    let ended = run(&test, &id).await;
-    assert_eq!(
-        (&ended["status"], &ended["error"]["message"]),
-        (&json!("timed_out"), &json!("it was at work for too long"))
-    );
-    let stand: Vec<&str> =
-        ended["trace"].as_array().unwrap().iter().map(|step| step["status"].as_str().unwrap()).collect();
-    assert_eq!(stand[2..], ["unknown", "completed", "completed"], "one answer more, which took too long: {ended}");
     accounted_for(&test);
 }
 

@@ -346,3 +346,28 @@ async fn what_steps_keep_of_answers_counts_by_its_bytes() {
     assert_eq!((&shown["status"], &shown["steps"]), (&json!("running"), &json!(2)), "{shown}");
     assert_eq!(shown["trace"][1]["status"], "completed", "{shown}");
 }
+
+#[tokio::test]
+async fn nobody_fills_the_inbox_of_another_with_questions_of_agents() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let question = json!({ "ask": { "text": "which?", "to": "lea" } });
+    let wish = || json!({ "agent": "bot", "text": "do", "plan": { "steps": [question, { "say": "so" }] } });
+    let ask = async |who: &str| {
+        let asked = test.post("/ask", who, wish()).await;
+        assert_eq!(asked.status, 202, "{}", asked.text());
+        test.go_on().await;
+        test.get(&format!("/runs/{}", asked.json()["run"].as_str().unwrap()), who).await.json()
+    };
+    for _ in 0..25 {
+        assert_eq!(ask(&cast.mia).await["status"], "waiting_input");
+    }
+    let one_more = ask(&cast.mia).await;
+    let told = "conflict: lea has 25 open questions of runs that mia asked for, the most there may be";
+    assert_eq!(
+        (&one_more["status"], &one_more["trace"][0]["reason"]),
+        (&json!("completed"), &json!(told)),
+        "{one_more}"
+    );
+    assert_eq!(ask(&test.admin).await["status"], "waiting_input", "others may ask");
+}

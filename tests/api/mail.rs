@@ -25,7 +25,7 @@ async fn company(policy: &str) -> (Test, Cast, Mailbox) {
     }
     let mailbox = Mailbox::new();
     let mail = Some(read(&format!("smtp://{}", mailbox.address)).unwrap());
-    let test = Test::with_tools(Setup::default(), policies, Arc::new(Elsewhere { mail })).await;
+    let test = Test::with_tools(Setup::default(), policies, Arc::new(Elsewhere { mail, web: None })).await;
     let cast = test.cast().await;
     (test, cast, mailbox)
 }
@@ -88,6 +88,9 @@ async fn what_was_not_taken_has_failed_and_what_nobody_knows_is_asked() {
     let question = waits["question"].as_str().unwrap();
     assert!(question.starts_with("Has mail.send done it?") && question.contains("(its Message-ID is <"), "{waits}");
     assert!(question.contains("It was called with subject `"), "which one it was: {waits}");
+    let known =
+        mailbox.taken()[0].lines().find_map(|line| Some(line.strip_prefix("Message-ID: ")?.to_owned())).unwrap();
+    assert!(question.contains(&known), "{known}: {waits}");
     assert_eq!(mailbox.taken().len(), 1, "it is not sent again by itself");
     let answered = test.post(&format!("/runs/{id}/answer"), &cast.mia, json!({ "text": "yes" })).await;
     assert_eq!(answered.status, 200, "{}", answered.text());

@@ -83,6 +83,10 @@ impl Tools for Hands {
         let done = self.done.lock().unwrap().get(&asked.key).cloned();
         Box::pin(async { done.map_or(Looked::NotDone, Looked::Done) })
     }
+
+    fn trace(&self, _: &ToolCall) -> Option<String> {
+        None
+    }
 }
 
 async fn company(policy: &str) -> (Test, Cast, Arc<Hands>) {

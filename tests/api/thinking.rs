@@ -10,7 +10,7 @@ use super::runs::{accounted_for, run};
 use crate::harness::fake::{Fake, Reply};
 use crate::harness::{Cast, Test};
 
-fn setup(config: &str) -> Setup {
+pub fn setup(config: &str) -> Setup {
     let key = |name: &str| (name == "FAKE_KEY").then(|| Zeroizing::new("sk-right".to_owned()));
     Setup::of_file(config, &Usual::default(), &key).unwrap()
 }

@@ -10,6 +10,7 @@ use ok::types::models::ProviderKind;
 use super::{company, request};
 use crate::harness::fake::{Fake, Reply};
 use crate::harness::mailbox::Mailbox;
+use crate::harness::pages::{Pages, page};
 use crate::harness::prove::proves;
 
 /// Steps that each do something that can be counted.
@@ -72,8 +73,14 @@ fn a_server_that_is_killed_while_a_model_talks_asks_again_and_counts_what_may_ha
     fake.wait_for(2);
     server.signal("-KILL");
     server.ended();
-    let server = place.serve_with(&variables);
     let path = format!("/runs/{}", asked["run"].as_str().unwrap());
+    // Somebody has forgotten the key: the run rests until it is there.
+    let server = place.serve_with(&variables[..1]);
+    let (_, rests) = request(server.address(), &token, "GET", &path, "get", "").unwrap();
+    let waiting = json!({ "kind": "model", "reason": "no model can be asked: there is no key for fake" });
+    assert_eq!((&rests["status"], &rests["waiting"]), (&json!("running"), &waiting), "{rests}");
+    server.stop();
+    let server = place.serve_with(&variables);
     let until = Instant::now() + Duration::from_secs(60);
     let done = loop {
         let (_, shown) = request(server.address(), &token, "GET", &path, "get", "").unwrap();
@@ -144,6 +151,42 @@ fn a_server_that_is_killed_while_a_tool_is_called_calls_it_again_only_where_that
     let answered = place.ana(&format!("answer {} yes", runs[0]));
     assert_eq!(answered.code, 0, "{}", answered.stderr);
     settled(server.address(), &runs[0], &|shown| shown["status"] == "completed");
+    server.stop();
+    assert_eq!(place.ok("audit verify").code, 0);
+}
+
+/// A page that is being read when the server dies is asked for again, and read once as far as the run knows.
+#[test]
+fn a_server_that_is_killed_while_an_agent_reads_a_page_over_http_reads_it_again() {
+    let (place, token) = company();
+    place.ana("actor add-team team:ops --lead ana");
+    place.ana("actor add-human ben --role member");
+    place.ana("actor add-agent clerk --team team:ops --owner ben --trust standard");
+    let pages = Pages::new(|_, nth| if nth == 0 { None } else { page("text/plain", "It is open.") });
+    let variables = [("OK_WEB_READ", "1"), ("OK_DEV_AUTH", "1")];
+    let server = place.serve_with(&variables);
+    let read =
+        json!({ "call": { "tool": "web.read", "with": { "host": pages.address.to_string(), "path": "/hours" } } });
+    let ask = json!({ "agent": "clerk", "text": "do", "plan": { "steps": [read, { "say": "read" }] } }).to_string();
+    let (status, asked) = request(server.address(), &token, "POST", "/ask", "ask", &ask).unwrap();
+    assert_eq!(status, 202, "{asked}");
+    pages.wait_for(1);
+    server.signal("-KILL");
+    server.ended();
+    let server = place.serve_with(&variables);
+    let path = format!("/runs/{}", asked["run"].as_str().unwrap());
+    let until = Instant::now() + Duration::from_secs(60);
+    let done = loop {
+        let (_, shown) = request(server.address(), &token, "GET", &path, "get", "").unwrap();
+        if shown["status"] == "completed" {
+            break shown;
+        }
+        assert!(Instant::now() < until, "{shown}");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!((done["trace"].as_array().unwrap().len(), &done["labels"]), (2, &json!(["untrusted"])), "{done}");
+    assert_eq!(done["trace"][0]["output"]["text"], "It is open.");
+    assert_eq!(pages.asked(), ["/hours"; 2]);
     server.stop();
     assert_eq!(place.ok("audit verify").code, 0);
 }

@@ -6,6 +6,7 @@ pub mod contract;
 pub mod fake;
 pub mod journal;
 pub mod mailbox;
+pub mod pages;
 pub mod postgres;
 pub mod prove;
 mod refold;

@@ -10,7 +10,7 @@ use ok::background::runner;
 use ok::background::tools::{Means, Tools};
 use ok::gate::state::open::{Company, Options, open};
 use ok::log::journal::{InFile, Journal};
-use ok::operations::run::{ECHOES, MAIL};
+use ok::operations::run::{ECHOES, MAIL, WEB};
 use ok::policy::Bundle;
 use serde_json::{Value, json};
 
@@ -83,7 +83,7 @@ pub(super) fn opened(
     (dir, clock, seed): (&Path, &Arc<TestClock>, u64),
 ) -> Company {
     let made = options(dir.join("state.db"), Arc::clone(clock), seed);
-    let outside = hands.as_ref().map(|_| ECHOES.into_iter().chain([MAIL])).into_iter().flatten();
+    let outside = hands.as_ref().map(|_| ECHOES.into_iter().chain([MAIL, WEB])).into_iter().flatten();
     let tools = Arc::new(outside.map(str::to_owned).collect());
     let (policies, models, journal) = (policies.clone(), Arc::clone(&models.catalog), Arc::clone(journal));
     open(&Options { policies, models, tools, journal, systems: Arc::clone(systems), ..made }).unwrap()

@@ -29,6 +29,7 @@ fn prompt() -> Prompt {
         ],
         tools: vec![Offered { name: "look".into(), description: "looks".into(), schema: json!({ "type": "object" }) }],
         most_output: 500,
+        most_ms: 60_000,
         temperature: Some(0.5),
     }
 }

@@ -192,6 +192,12 @@ impl Reader<'_> {
         self.world.is_held(&run.agent, &run.askers)
     }
 
+    /// Why a run that thinks with models rests until this server can ask one; none where it can.
+    pub fn lacks_models(&self, run: &Run) -> Result<Option<String>, Fault> {
+        let lacks = !run.planned && !run.status.is_over() && self.models_of(&run.agent)?.is_empty();
+        Ok(lacks.then(|| self.models().nothing()))
+    }
+
     /// The runs that wait for somebody's answer.
     pub fn runs_asking(&self, actor: &ActorId) -> Result<Vec<Run>, Fault> {
         let asking = inbox::questions(self.conn()?, actor)?;
@@ -218,6 +224,17 @@ impl Reader<'_> {
             spent = spent.plus_cents(&counts.at(self.now()));
         }
         Ok(spent)
+    }
+
+    /// How much of what has been spent by a payer is only set aside, for calls under way.
+    pub fn set_aside_by(&self, payer: &ActorId, planned: bool) -> Result<i64, Fault> {
+        let pays = |agent: &ActorId| {
+            *payer == ActorId::system()
+                || payer == agent
+                || self.card(agent).is_some_and(|card| card.teams().contains(payer))
+        };
+        let under_way = runs::set_aside(self.conn()?)?.into_iter();
+        Ok(under_way.filter(|(agent, plans, _)| (planned || !plans) && pays(agent)).map(|(.., cents)| cents).sum())
     }
 
     /// How long a run has been at work: what it waited for is not counted.

@@ -23,7 +23,7 @@ use crate::types::refusal::{Refusal, Stop};
 pub use decide::{Accept, Reject, Retract, Verdict};
 #[cfg(feature = "pdf")]
 pub use document::pdf::limited as pdf;
-pub use document::{DocumentText, NewDocument, Passage, Read, Upload};
+pub use document::{DocumentText, NewDocument, Passage, Read, Upload, text_of};
 pub use list::{List, Quarantine, Show, Which};
 pub use propose::{NewKnowledge, Propose};
 pub use recall::{Recall, Recalled, Recollection, Sought};

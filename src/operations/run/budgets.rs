@@ -26,6 +26,8 @@ pub(super) struct Budget {
     spent: i64,
     /// How `told` goes on after «cents»: ` of the company this month`.
     whose: String,
+    /// Whom it is of that has a new one by itself: an agent, a team, or, under the system's id, the company.
+    of: Option<ActorId>,
     /// When there is a new one; none where somebody has to raise it.
     pub until: Option<Time>,
     /// Whose budget people are asked to raise: of a part that of the whole, which raises the part's too.
@@ -54,10 +56,32 @@ impl Budget {
         (budget_cents > has).then_some(Wanted { agent, raised: Raised { id, budget_cents } })
     }
 
-    /// Why it does not.
-    pub fn told(&self, cost: u32) -> String {
-        let Budget { cents, spent, whose, .. } = self;
-        format!("{spent} of {cents} cents{whose} are spent, and the next step takes {cost}")
+    /// How much of what is spent is only set aside for calls under way, and may come free again.
+    pub fn set_aside(&self, run: &Run, read: &Reader<'_>) -> Result<i64, Stop> {
+        let Some(of) = &self.of else { return Ok(0) };
+        // What was set aside yesterday is none of what is spent today.
+        Ok(read.set_aside_by(of, run.planned)?.min(self.spent))
+    }
+
+    /// Whose it is, where it may allow a step of this cost once what is set aside is free again.
+    pub fn may_suffice(&self, cost: u32, set_aside: i64) -> Option<ActorId> {
+        let fits = self.spent.saturating_sub(set_aside).saturating_add(cost.into()) <= self.cents;
+        self.of.clone().filter(|_| fits)
+    }
+
+    /// Why it does not allow a step of this cost.
+    pub fn told(&self, cost: u32, set_aside: i64) -> String {
+        let Budget { cents, whose, .. } = self;
+        let spent = self.spent.saturating_sub(set_aside);
+        let aside = match set_aside {
+            0 => String::new(),
+            more => format!(", {more} more are set aside for calls under way"),
+        };
+        let over = match &self.payer {
+            Some(_) if self.most < MOST_CENTS && self.wants(cost).is_none() => "; its delegation has no more left",
+            _ => "",
+        };
+        format!("{spent} of {cents} cents{whose} are spent{aside}, and the next step takes {cost}{over}")
     }
 }
 
@@ -68,19 +92,21 @@ pub(super) fn of(run: &Run, read: &Reader<'_>) -> Result<Vec<Budget>, Stop> {
     let mut budgets = Vec::new();
     if let Some(cents) = run.budget_cents {
         let (payer, most) = payer(run, read)?;
-        budgets.push(Budget { cents, spent: run.cost_cents, whose: String::new(), until: None, payer, most });
+        budgets.push(Budget { cents, spent: run.cost_cents, whose: String::new(), of: None, until: None, payer, most });
     }
     wholes(run, read, &mut budgets)?;
     if let Some(cents) = read.agent_limits(&run.agent)?.and_then(|limits| limits.day_cents) {
         let spent = read.spent_by(&run.agent, run.planned)?.day_cents.into();
         let whose = format!(" of {} today", run.agent);
-        budgets.push(Budget { cents: whole(cents), spent, whose, until: Some(tomorrow), payer: None, most: 0 });
+        let of = Some(run.agent.clone());
+        budgets.push(Budget { cents: whole(cents), spent, whose, of, until: Some(tomorrow), payer: None, most: 0 });
     }
     budgets.extend(teams(run, next_month, read)?);
     if let Some(cents) = Settings::stored(&read.company()?)?.budget_cents_month {
         let spent = read.spent_by(&ActorId::system(), run.planned)?.month_cents.into();
         let whose = " of the company this month".to_owned();
-        budgets.push(Budget { cents: whole(cents), spent, whose, until: Some(next_month), payer: None, most: 0 });
+        let of = Some(ActorId::system());
+        budgets.push(Budget { cents: whole(cents), spent, whose, of, until: Some(next_month), payer: None, most: 0 });
     }
     Ok(budgets)
 }
@@ -122,7 +148,8 @@ fn teams(run: &Run, next_month: Time, read: &Reader<'_>) -> Result<Vec<Budget>, 
         if card.teams().contains(team) {
             let spent = read.spent_by(team, run.planned)?.month_cents.into();
             let (cents, whose) = (limits.month_cents, format!(" of {team} this month"));
-            budgets.push(Budget { cents, spent, whose, until: Some(next_month), payer: None, most: 0 });
+            let of = Some(team.clone());
+            budgets.push(Budget { cents, spent, whose, of, until: Some(next_month), payer: None, most: 0 });
         }
     }
     Ok(budgets)
@@ -150,7 +177,7 @@ fn wholes(run: &Run, read: &Reader<'_>, budgets: &mut Vec<Budget>) -> Result<(),
             let spent = spent_with_parts(&whole, read)?;
             let whose = format!(" of {}, of which it is a part,", whole.id);
             let (payer, most) = payer(&whole, read)?;
-            budgets.push(Budget { cents, spent, whose, until: None, payer, most });
+            budgets.push(Budget { cents, spent, whose, of: None, until: None, payer, most });
         }
         part = whole;
     }

@@ -24,6 +24,7 @@ mod think;
 pub mod tools;
 mod trace;
 mod under_way;
+mod web;
 mod why;
 
 use schemars::JsonSchema;
@@ -51,6 +52,7 @@ pub use settle::Settled;
 pub(super) use settle::end_waits;
 pub(super) use shown::shown;
 pub use shown::{ShownRun, ShownStep, WholeRun};
+pub use web::{WEB, WebPage};
 
 pub const ALL: &[Entry] = &[
     Entry::change::<ask::Ask>(),
@@ -75,6 +77,7 @@ pub const ALL: &[Entry] = &[
     Entry::change::<outside::Outside<outside::EchoReconcilable>>(),
     Entry::change::<outside::Outside<outside::EchoOnce>>(),
     Entry::change::<outside::Outside<mail::SendMail>>(),
+    Entry::change::<outside::Outside<web::ReadWeb>>(),
     Entry::change::<settle::Settle>(),
 ];
 

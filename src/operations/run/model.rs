@@ -87,9 +87,10 @@ impl Change for Call {
         let cost = input.cost_cents;
         let budgets = budgets::of(&run, draft.read())?;
         if let Some(budget) = budgets.iter().find(|budget| budget.is_exceeded_by(cost)) {
-            let (reason, until, wants) = (budget.told(cost), budget.until, budget.wants(cost));
-            let payer = budget.payer().filter(|payer| *payer != id);
-            draft.record(RunHeld { id, agent, asker, reason, until, payer, cost_cents: Some(cost) })?;
+            let set_aside = budget.set_aside(&run, draft.read())?;
+            let (reason, until, wants) = (budget.told(cost, set_aside), budget.until, budget.wants(cost));
+            let (payer, beside) = (budget.payer().filter(|payer| *payer != id), budget.may_suffice(cost, set_aside));
+            draft.record(RunHeld { id, agent, asker, reason, until, payer, cost_cents: Some(cost), beside })?;
             return Ok(Spoken { answered: false, dispatched: false, wants });
         }
         let Prompt { provider, model, text, input_tokens: tokens_in, output_tokens: tokens_out, cost_cents } = input;

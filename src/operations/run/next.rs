@@ -23,7 +23,7 @@ use crate::types::plan::{self, Expected, Plan};
 use crate::types::quoted::quoted;
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
-use crate::types::time::Time;
+use crate::types::time::{SECOND, Time};
 use crate::types::work::{Failure, LONGEST_ACTIVE, MOST_DENIALS, MOST_STEPS, RunFacts, StepKind, StepStatus, Wait};
 
 /// What is to be done with a run.
@@ -230,18 +230,16 @@ pub(super) fn next_by(run: &Run, now: Time, read: &Reader<'_>) -> Result<Move, S
             Move::Calls(_) => fail(Failure::Steps, format!("it may take no more than {most} steps")),
             Move::Nothing => Ok(Move::Nothing),
             _ if run.steps >= most => fail(Failure::Steps, format!("it took {most} steps, as many as it may")),
-            Move::Think(_) if took_too_long(run, read)? => {
-                fail(Failure::TimedOut, "it was at work for too long".into())
-            }
             step => Ok(step),
-        };
+        }
+        .and_then(|step| in_time(step, run, read));
     };
     if let Some(why) = unexpected(run, &plan, read)? {
         return Ok(Move::Own(Own::GiveUp(why)));
     }
     match plan.steps.get(run.steps as usize) {
         Some(_) if run.steps >= most => fail(Failure::Steps, format!("it took {most} steps, as many as it may")),
-        Some(step) => planned(run, step, read),
+        Some(step) => in_time(planned(run, step, read)?, run, read),
         None => Ok(Move::Own(Own::Complete)),
     }
 }
@@ -258,10 +256,25 @@ pub(super) fn most_steps(run: &Run, read: &Reader<'_>) -> Result<u32, Stop> {
     Ok(limits.and_then(|limits| limits.steps).unwrap_or(MOST_STEPS).min(MOST_STEPS))
 }
 
-/// Whether a run has been at work for as long as it may. Only models take time.
-fn took_too_long(run: &Run, read: &Reader<'_>) -> Result<bool, Stop> {
+/// A step, unless it begins something after the run was at work for as long as it may. What has begun is seen to its end.
+fn in_time(step: Move, run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
+    let begins = match &step {
+        Move::Think(_) => true,
+        Move::Calls(todo) => todo.iter().all(|todo| todo.stage == Stage::Fresh),
+        Move::Own(_) | Move::Nothing => false,
+    };
+    // It was at work for no longer than since it has begun.
+    let is_young = run.started_at.is_none_or(|begun| read.now().0.saturating_sub(begun.0) < SECOND);
+    if begins && !is_young && time_left(run, read)? <= 0 {
+        return Ok(Move::Own(Own::Fail(Failure::TimedOut, Some("it was at work for too long".into()))));
+    }
+    Ok(step)
+}
+
+/// For how many milliseconds a run may still be at work: models and tools take time.
+pub(super) fn time_left(run: &Run, read: &Reader<'_>) -> Result<i64, Stop> {
     let most = read.agent_limits(&run.agent)?.and_then(|limits| limits.wall_ms()).unwrap_or(LONGEST_ACTIVE);
-    Ok(read.active_ms(&run.id)? >= most)
+    Ok(most.saturating_sub(read.active_ms(&run.id)?))
 }
 
 /// A run that waits goes on by itself only when its time has come.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::budgets;
 use super::model;
-use super::next::{Move, Own};
+use super::next::{Move, Own, time_left};
 use super::think::{Thought, came, is_answer, wanted};
 use super::tools;
 use crate::gate::Reader;
@@ -51,6 +51,7 @@ pub(super) fn asking(run: &Run, thought: &Thought, read: &Reader<'_>) -> Result<
         messages,
         tools,
         most_output: model.max_output,
+        most_ms: u64::try_from(time_left(run, read)?).unwrap_or_default(),
         temperature: spec.model.and_then(|model| model.temperature),
     };
     fit(&mut prompt, model);

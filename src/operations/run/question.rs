@@ -58,6 +58,7 @@ impl Change for Question {
             return Err(Refusal::field("text", format!("must have 1 to {LONGEST_TEXT} bytes")).into());
         }
         let to = asked(input.to, &own, draft.read())?;
+        has_room(&to, &own, draft.read())?;
         let (id, step) = (own.run.clone(), own.step());
         let kept = Map::from_iter([("text".to_owned(), Value::from(input.text))]);
         draft.record(ContentKept { id: id.clone(), part: format!("{step}/question"), kept })?;
@@ -73,6 +74,19 @@ impl Change for Question {
         })?;
         Ok(Waits { to })
     }
+}
+
+/// Open questions to one person in runs that one other asked for: nobody fills the inbox of another.
+const MOST_OF_ONE: usize = 25;
+
+fn has_room(to: &ActorId, own: &RunFacts, read: &Reader<'_>) -> Result<(), Stop> {
+    let origin = own.origin();
+    let open = read.runs_asking(to)?.into_iter().filter(|run| run.origin() == origin).count();
+    if origin == to || open < MOST_OF_ONE {
+        return Ok(());
+    }
+    let whose = format!("{to} has {open} open questions of runs that {origin} asked for");
+    Err(Refusal::conflict(format!("{whose}, the most there may be")).into())
 }
 
 /// The run that the caller is a step of.

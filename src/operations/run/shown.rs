@@ -135,14 +135,15 @@ pub fn shown(run: Run, read: &Reader<'_>) -> Result<ShownRun, Stop> {
         Some(code) => (Some(RunError { code, message: why.unwrap_or_default() }), None),
         None => (None, why),
     };
+    let without = read.lacks_models(&run)?.map(|reason| Wait::Model { reason });
     Ok(ShownRun {
         status,
+        waiting: run.wait.or(without),
         id: run.id,
         task: run.task,
         agent: run.agent,
         asker: run.asker,
         parent: run.parent,
-        waiting: run.wait,
         steps: run.steps,
         tokens: Tokens { input: run.tokens_in, output: run.tokens_out },
         cost_cents: run.cost_cents,

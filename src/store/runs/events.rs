@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::archive::archived;
+use super::budgets::{held, raised};
 use super::fold::{
-    answered, completed_step, decided_step, denied_step, dispatched_step, ended, failed, failed_step, held, raised,
-    resumed, started, unknown_step, waiting,
+    answered, completed_step, decided_step, denied_step, dispatched_step, ended, failed, failed_step, resumed, started,
+    unknown_step, waiting,
 };
 use super::notify::{
     news_of_completion, news_of_failure, notify_of_completion, notify_of_failure, notify_of_hold, notify_of_less,
@@ -125,12 +126,14 @@ events! {
         fold: Some(answered),
         notify: Notify::AndShow(|event, moment| notify_of_less(&event.id, event.step, moment)), news: None,
     }
-    /// A run is held by a budget, until it is raised or until a time.
+    /// A run is held by a budget, until it is raised, until a time, or until enough of what is set aside is free again (`beside`
+    /// says whose budget that is).
     RunHeld = "run_held" {
         id: Id, agent: ActorId, asker: ActorId, reason: String,
         #[serde(default, skip_serializing_if = "Option::is_none")] until: Option<Time>,
         #[serde(default, skip_serializing_if = "Option::is_none")] payer: Option<Id>,
         #[serde(default, skip_serializing_if = "Option::is_none")] cost_cents: Option<u32>,
+        #[serde(default, skip_serializing_if = "Option::is_none")] beside: Option<ActorId>,
     } about [id, agent, asker] => {
         content: Content::SHOWN, tables: &[RUN, TASK], memory: Memory::Nothing,
         fold: Some(held), notify: Notify::AndShow(notify_of_hold), news: None,

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use rusqlite::params;
 
+use super::budgets::{go_on_beside, spend};
 use super::events::{
-    RunAnswered, RunBudgetRaised, RunFailed, RunHeld, RunResumed, RunStarted, RunWaiting, StepCompleted, StepDecided,
-    StepDenied, StepDispatched, StepFailed, StepUnknown,
+    RunAnswered, RunFailed, RunResumed, RunStarted, RunWaiting, StepCompleted, StepDecided, StepDenied, StepDispatched,
+    StepFailed, StepUnknown,
 };
-use super::{Run, Step, begun, denials, get, open_parts, step, waits as waits_of, waits_for};
-use crate::store::done::{self, MODEL_CALL, PLANNED};
+use super::{Run, Step, begun, denials, get, step, waits as waits_of, waits_for};
 use crate::store::event::Moment;
 use crate::store::memory::Touched;
 use crate::store::tasks::events::became;
@@ -117,15 +117,6 @@ impl<'a> Taken<'a> {
     }
 }
 
-/// Counts what asking a model costs, or may cost: beside what was counted of this step before, when it began.
-fn spend(moment: &Moment<'_>, run: &Id, (number, cost_cents): (u32, u32)) -> rusqlite::Result<()> {
-    let before = step(moment.conn, run.as_str(), number)?;
-    let more = i64::from(cost_cents) - before.as_ref().map_or(0, |step| step.cost_cents);
-    let Some(run) = get(moment.conn, run.as_str())?.filter(|_| more != 0) else { return Ok(()) };
-    let counted_at = before.filter(|step| step.cost_cents > 0).map_or(moment.at, |step| step.started_at);
-    done::spend(moment.conn, &run.agent, if run.planned { PLANNED } else { MODEL_CALL }, counted_at, more)
-}
-
 /// The task of a run that goes on is worked on again.
 fn goes_on(moment: &Moment<'_>, run: &str) -> rusqlite::Result<Touched> {
     let sql = "UPDATE task SET status = 'running', version = version + 1, updated_at = ?2 WHERE status = 'waiting' \
@@ -140,7 +131,7 @@ pub(super) fn waiting(event: &RunWaiting, moment: &Moment<'_>) -> rusqlite::Resu
     Taken { wait: Some(wait), ..taken }.begin(moment)
 }
 
-fn task_waits(moment: &Moment<'_>, run: &Run) -> rusqlite::Result<Touched> {
+pub(super) fn task_waits(moment: &Moment<'_>, run: &Run) -> rusqlite::Result<Touched> {
     match run.parent {
         None => became(moment, &run.task, TaskStatus::Waiting),
         Some(_) => Ok(Touched::Nothing),
@@ -159,7 +150,7 @@ fn taken_anew(moment: &Moment<'_>, (run, step): (&Id, u32)) -> rusqlite::Result<
 
 /// What a run is at, by its steps: one that can be taken is taken now; it waits only where each of those that it may take
 /// waits or is over.
-fn stand(moment: &Moment<'_>, run: &Id) -> rusqlite::Result<Touched> {
+pub(super) fn stand(moment: &Moment<'_>, run: &Id) -> rusqlite::Result<Touched> {
     let Some(run) = get(moment.conn, run.as_str())?.filter(|run| !run.status.is_over()) else {
         return Ok(Touched::Nothing);
     };
@@ -269,32 +260,6 @@ pub(super) fn answered(event: &RunAnswered, moment: &Moment<'_>) -> rusqlite::Re
     }
 }
 
-pub(super) fn held(event: &RunHeld, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let sql = "UPDATE run SET status = 'held', wait = ?, due_at = ? WHERE id = ?";
-    let until = event.until.map(|until| until.0);
-    let (reason, payer) = (event.reason.clone(), event.payer.clone());
-    let wait = Wait::Budget { reason, payer, until: event.until, cost_cents: event.cost_cents };
-    moment.conn.prepare_cached(sql)?.execute(params![to_json(&wait)?, until, event.id.as_str()])?;
-    get(moment.conn, event.id.as_str())?.map_or(Ok(Touched::Nothing), |run| task_waits(moment, &run))
-}
-
-/// What the budget of a day or a month holds looks again: there may be another one.
-pub fn look_again(moment: &Moment<'_>) -> rusqlite::Result<()> {
-    let sql = "UPDATE run SET due_at = ? WHERE status = 'held' AND due_at IS NOT NULL AND ended_at IS NULL";
-    moment.conn.prepare_cached(sql)?.execute([moment.at.0])?;
-    Ok(())
-}
-
-pub(super) fn raised(event: &RunBudgetRaised, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let sql = "UPDATE run SET budget_cents = ? WHERE id = ?";
-    moment.conn.prepare_cached(sql)?.execute(params![event.budget_cents, event.id.as_str()])?;
-    let run = get(moment.conn, event.id.as_str())?;
-    if run.is_some_and(|run| run.wait.as_ref().is_some_and(Wait::is_for_a_runs_budget)) {
-        stand(moment, &event.id)?;
-    }
-    go_on_below(moment, event.id.as_str()).map(|()| Touched::Nothing)
-}
-
 pub(super) fn failed(event: &RunFailed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let status = if event.reason == Failure::TimedOut { RunStatus::TimedOut } else { RunStatus::Failed };
     ended(moment, &event.id, status, Some((event.reason, event.message.as_deref())))
@@ -342,26 +307,6 @@ pub(super) fn ended(
             became(moment, &run.task, task)
         }
     }
-}
-
-/// What one part did not spend any other of the same whole may: those that are held look again, however deep they are.
-fn go_on_beside(moment: &Moment<'_>, parent: &Run) -> rusqlite::Result<()> {
-    let mut whole = parent.clone();
-    while let Some(above) = whole.parent.as_deref().map(|id| get(moment.conn, id)).transpose()?.flatten() {
-        whole = above;
-    }
-    go_on_below(moment, &whole.id)
-}
-
-/// The parts of a run that a budget holds look again, and theirs.
-fn go_on_below(moment: &Moment<'_>, whole: &str) -> rusqlite::Result<()> {
-    for part in open_parts(moment.conn, whole)? {
-        if part.wait.as_ref().is_some_and(Wait::is_for_a_runs_budget) {
-            stand(moment, &Id::stored(&part.id))?;
-        }
-        go_on_below(moment, &part.id)?;
-    }
-    Ok(())
 }
 
 /// A run that waits for this part goes on.

@@ -36,6 +36,10 @@ pub(super) fn notify_of_less(run: &Id, over: u32, moment: &Moment<'_>) -> rusqli
 }
 
 pub(super) fn notify_of_hold(event: &RunHeld, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    // That ends by itself, within minutes as a rule.
+    if event.beside.is_some() {
+        return Ok(());
+    }
     let title = format!("a run of {} is held: {}", event.agent, event.reason);
     inbox::add(moment, &event.asker, ItemKind::Alert, event.id.as_str(), &title)
 }

@@ -51,6 +51,10 @@ impl Tools for Hands {
     fn look<'a>(&'a self, _: &'a ToolCall) -> Carried<'a, Looked> {
         Box::pin(async { panic!("no tool here can be asked what it has done") })
     }
+
+    fn trace(&self, _: &ToolCall) -> Option<String> {
+        None
+    }
 }
 
 impl Hands {

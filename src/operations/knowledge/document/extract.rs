@@ -26,6 +26,11 @@ pub(super) fn text(kind: DocumentType, bytes: &[u8]) -> Result<String, String> {
     }
 }
 
+/// The text of a file that is not kept, without what only fills it; or what is wrong with it.
+pub fn text_of(kind: DocumentType, bytes: &[u8]) -> Result<String, String> {
+    text(kind, bytes).map(|raw| clean(&raw))
+}
+
 /// A text without what only fills it: one blank line between paragraphs, no character that does nothing but control.
 pub(super) fn clean(raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());

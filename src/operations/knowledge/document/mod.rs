@@ -9,6 +9,7 @@ pub mod pdf;
 mod read;
 mod upload;
 
+pub use extract::text_of;
 pub use passages::{Passage, passages, readable};
 pub use read::{DocumentText, Read};
 pub use upload::{NewDocument, Upload};

@@ -70,7 +70,7 @@ const log = createRoute({
 });
 const entry = createRoute({ getParentRoute: () => log, path: '$seq', component: lazyRouteComponent(() => import('./pages/log/Entry'), 'Entry') });
 
-export type ExplainSearch = { actor?: string; op?: string; target?: string; at?: string | number; input?: string; mode?: 'who' };
+export type ExplainSearch = { actor?: string; op?: string; target?: string; run?: string; at?: string | number; input?: string; mode?: 'who' };
 const explain = createRoute({
   getParentRoute: () => root,
   path: '/explain',
@@ -79,6 +79,7 @@ const explain = createRoute({
     actor: text(search.actor),
     op: text(search.op),
     target: text(search.target),
+    run: text(search.run),
     at: typeof search.at === 'number' ? search.at : text(search.at),
     input: text(search.input),
     mode: search.mode === 'who' ? 'who' : undefined,

@@ -413,6 +413,17 @@ export type Begun3 = {
 };
 
 /**
+ * Which calls under way a run waits for, because of what is set aside for them.
+ */
+export type Beside = {
+    /**
+     * Whose budget it is: an agent's, a team's, or, under the system's id, the company's.
+     */
+    of: ActorId;
+    since: string;
+};
+
+/**
  * What a reviewer says of a grant and its uses.
  */
 export type BreakGlassVerdict = 'justified' | 'unjustified';
@@ -5923,9 +5934,15 @@ export type Wait = {
     kind: 'time';
     until: string;
 } | {
+    kind: 'model';
+    /**
+     * Why none can be asked.
+     */
+    reason: string;
+} | {
     kind: 'budget';
     /**
-     * Which budget is spent, and how much of it.
+     * Which budget does not allow it, how much of it is spent, and how much is set aside for calls under way.
      */
     reason?: string;
     /**
@@ -5940,6 +5957,10 @@ export type Wait = {
      * What the step costs, at most, that it does not allow.
      */
     cost_cents?: number | null;
+    /**
+     * Where there is enough once calls under way have ended for which more is set aside than they will cost: it goes on then.
+     */
+    beside?: Beside | null;
 };
 
 /**

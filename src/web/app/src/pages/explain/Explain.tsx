@@ -1,6 +1,6 @@
 import { Autocomplete, Button, JsonInput, SegmentedControl, Select, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState, type FormEvent } from 'react';
 import { OPERATIONS } from '../../api/operations.gen';
 import { policyExplain, type AllExplained, type Explained } from '../../api';
@@ -95,6 +95,18 @@ function Ask({ search, go }: { search: ExplainSearch; go: (next: ExplainSearch) 
           <JsonInput label="with the input" placeholder='{"tier": "trusted"}' value={asked.input ?? ''} onChange={(input) => set({ input })} validationError="this is not JSON" />
         </div>
       )}
+      {!isWho && asked.run && (
+        <p className={css.within}>
+          as a step of{' '}
+          <Link to="/runs/$id" params={{ id: asked.run }}>
+            a run
+          </Link>
+          , as that stands now{' '}
+          <Button variant="subtle" size="compact-xs" onClick={() => set({ run: undefined })}>
+            outside of it
+          </Button>
+        </p>
+      )}
       {!isWho && !isMore && (
         <Button variant="subtle" size="compact-sm" mt={8} onClick={() => setMore(true)}>
           At another time, or with an input
@@ -114,13 +126,13 @@ function Operation({ name }: { name: string }) {
 }
 
 function Why({ search }: { search: ExplainSearch }) {
-  const { actor, op, target, at, input } = search;
+  const { actor, op, target, run, at, input } = search;
   const isAsked = !!(actor || op || target);
   const answer = useQuery({
     queryKey: [{ _id: 'policyExplain', ...search }],
     queryFn: async () => {
       const when = at === undefined ? {} : { at };
-      const body = { ...(actor ? { actor } : {}), ...(op ? { op } : {}), ...(target ? { target } : {}), ...(input ? { input: JSON.parse(input) as unknown } : {}), ...when };
+      const body = { ...(actor ? { actor } : {}), ...(op ? { op } : {}), ...(target ? { target } : {}), ...(run ? { run } : {}), ...(input ? { input: JSON.parse(input) as unknown } : {}), ...when };
       return (await policyExplain({ body, throwOnError: true })).data;
     },
     enabled: isAsked,

@@ -14,7 +14,7 @@ import { State } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import { Steps } from './Steps';
 import { Waiting } from './Waiting';
-import { cents, isOver, span, standing } from './words';
+import { cents, centsOf, isOver, span, standing } from './words';
 import css from './work.module.css';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
@@ -56,8 +56,7 @@ function Whole({ run }: { run: WholeRun }) {
               <Actor id={run.agent} avatar={false} />, asked by <Actor id={run.asker} avatar={false} /> <When at={run.created_at} />
             </span>
             <span>
-              {cents(run.cost_cents)}
-              {typeof run.budget_cents === 'number' && ` of ${cents(run.budget_cents)}`}
+              {typeof run.budget_cents === 'number' ? centsOf(run.cost_cents, run.budget_cents) : cents(run.cost_cents)}
             </span>
           </div>
         </div>

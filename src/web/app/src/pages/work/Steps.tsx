@@ -25,7 +25,7 @@ export function Steps({ run }: { run: WholeRun }) {
       ) : (
         <ol className={css.steps}>
           {run.trace.map((step) => (
-            <Step key={step.seq} step={step} agent={run.agent} decided={decided.get(step.seq)} />
+            <Step key={step.seq} step={step} run={run} decided={decided.get(step.seq)} />
           ))}
           {run.status === 'running' && !run.waiting && (
             <li className={css.step} data-busy>
@@ -41,7 +41,7 @@ export function Steps({ run }: { run: WholeRun }) {
 
 const isGiven = (input: unknown) => typeof input === 'object' && input !== null && Object.keys(input).length > 0;
 
-function Step({ step, agent, decided }: { step: ShownStep; agent: string; decided?: EventRecord }) {
+function Step({ step, run, decided }: { step: ShownStep; run: WholeRun; decided?: EventRecord }) {
   const said = saidIn(step.output);
   return (
     <li className={css.step}>
@@ -66,7 +66,7 @@ function Step({ step, agent, decided }: { step: ShownStep; agent: string; decide
           </p>
         )}
         {step.reason && <p className={css.reason}>{step.reason.replace(/^policy denied [a-z_.]+: /, '')}</p>}
-        <Why step={step} agent={agent} decided={decided} />
+        <Why step={step} run={run} decided={decided} />
         {isGiven(step.input) && (
           <details className={css.output}>
             <summary>What it was given</summary>
@@ -119,8 +119,8 @@ function Target({ id }: { id: string }) {
   return /^[a-z]{3}_[0-9A-Z]{26}$/.test(id) ? <code>{id.slice(0, 12)}…</code> : <Actor id={id} avatar={false} />;
 }
 
-/** By which policies the gate decided, in the log, and what would change it. */
-function Why({ step, agent, decided }: { step: ShownStep; agent: string; decided?: EventRecord }) {
+/** By which policies the gate decided, in the log, and what it would answer now. */
+function Why({ step, run, decided }: { step: ShownStep; run: WholeRun; decided?: EventRecord }) {
   if (step.kind !== 'tool' && step.kind !== 'model') return null;
   const policies = decided?.policies ?? [];
   const word = step.status === 'denied' ? 'refused by' : step.status === 'waiting' ? 'waits because of' : 'allowed by';
@@ -135,9 +135,10 @@ function Why({ step, agent, decided }: { step: ShownStep; agent: string; decided
         event {decided.seq}
       </Link>
     ),
-    step.kind === 'tool' && (
-      <Link key="why" to="/explain" search={{ actor: agent, op: step.name } as never}>
-        why
+    // As its run stands now; whoever sees no policies is told none.
+    !isOver(run.status) && step.kind === 'tool' && policies.length > 0 && (
+      <Link key="why" to="/explain" search={{ actor: run.agent, op: step.name, run: run.id, target: step.target || undefined }}>
+        may it now?
       </Link>
     ),
   ];

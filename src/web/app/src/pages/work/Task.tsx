@@ -75,7 +75,7 @@ function Whole({ task }: { task: WholeTask }) {
             </Card>
           )}
           <Card flush title="Runs">
-            {task.runs.length > 0 ? <RunRows list={task.runs} /> : <Empty icon="bot" title={isAgents ? 'No agent has begun' : 'A person does this'} />}
+            {task.runs.length > 0 ? <RunRows list={task.runs} /> : <Empty icon="bot" title={isAgents ? 'No agent has begun' : task.owner ? 'A person does this' : 'Nobody has taken it'} />}
           </Card>
         </div>
         <div className={parts.stack}>

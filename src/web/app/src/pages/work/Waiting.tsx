@@ -12,7 +12,7 @@ import { When } from '../../parts/When';
 import { mod } from '../../shell/pages';
 import { useMe } from '../../shell/useMe';
 import { Decide } from '../approvals/Decide';
-import { cents, isOver } from './words';
+import { centsOf, isOver } from './words';
 import css from './work.module.css';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
@@ -21,10 +21,12 @@ import { Said } from '../../parts/Said';
 export function Waiting({ run }: { run: WholeRun }) {
   if (isOver(run.status)) return null;
   if (run.waiting?.kind === 'budget') {
-    const { reason = '', until, payer } = run.waiting;
+    const { reason = '', until, payer, beside } = run.waiting;
+    if (beside) return <Beside reason={reason} />;
     if (until) return <Spent reason={reason} until={until} />;
     return payer ? <OfWhole reason={reason} payer={payer} /> : <Budget run={run} />;
   }
+  if (run.waiting?.kind === 'model') return <Modelless reason={run.waiting.reason} />;
   if (run.status === 'held') return <Stopped run={run} />;
   return run.trace.filter((step) => step.status === 'waiting').map((step) => <One key={step.seq} run={run} step={step} />);
 }
@@ -66,6 +68,23 @@ function Panel({ icon, title, children }: { icon: 'clock' | 'branch' | 'help' | 
         {children}
       </div>
     </section>
+  );
+}
+
+/** There is enough once calls of others have ended. */
+function Beside({ reason }: { reason: string }) {
+  return (
+    <Panel icon="clock" title="It waits for money that is set aside">
+      {reason}. It goes on once enough of that is free again.
+    </Panel>
+  );
+}
+
+function Modelless({ reason }: { reason: string }) {
+  return (
+    <Panel icon="clock" title="It waits for a model">
+      {reason}. Whoever runs the server sees to that; it goes on then.
+    </Panel>
   );
 }
 
@@ -229,7 +248,7 @@ function Budget({ run }: { run: WholeRun }) {
   return (
     <Panel icon="key" title="Its budget holds it">
       <p>
-        It has spent {cents(run.cost_cents)} of {cents(budget)}, and its next step would cost more than is left.
+        It has spent {centsOf(run.cost_cents, budget)}, and its next step would cost more than is left.
       </p>
       <form onSubmit={(event) => void submit(event)} className={css.inline}>
         <NumberInput aria-label="What it may spend in all, in cents" suffix=" ct" min={run.cost_cents + 1} allowDecimal={false} value={next} onChange={setNext} w={140} />

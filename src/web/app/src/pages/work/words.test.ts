@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { EventRecord, ShownRun, ShownTask } from '../../api';
-import { asks, cents, decisions, firstLine, isAsk, isOverdue, saidIn, sooner, span, standing } from './words';
+import { asks, cents, centsOf, decisions, firstLine, isAsk, isOverdue, saidIn, sooner, span, standing } from './words';
 
 const task = (more: Partial<ShownTask>): ShownTask => ({ id: 'tsk', title: 't', status: 'assigned', owner: 'max', created_by: 'ana', priority: 'normal', version: 1, created_at: '2026-01-01T00:00:00Z', due_at: null, sla: null, stalled: false, parent: null, updated_at: '2026-01-01T00:00:00Z', closed_at: null, archived_at: null, ...more });
 
@@ -10,6 +10,7 @@ test('lengths of time are told in the largest fitting unit', () => {
 
 test('amounts below one are told in cents', () => {
   expect([0, 7, 99, 100, 123_456].map(cents)).toEqual(['0 ct', '7 ct', '99 ct', '1.00', '1,234.56']);
+  expect([centsOf(7, 50), centsOf(7, 150), centsOf(250, 123_456)]).toEqual(['7 of 50 ct', '0.07 of 1.50', '2.50 of 1,234.56']);
 });
 
 test('what is wanted sooner comes first', () => {
@@ -38,7 +39,7 @@ test('a run asks whom it names, and only while it waits', () => {
 
 test('a run that runs may wait all the same', () => {
   const run = (status: string, kind?: string) => ({ status, waiting: kind ? { kind } : null }) as unknown as ShownRun;
-  expect([run('running'), run('running', 'time'), run('running', 'run'), run('held', 'budget')].map(standing)).toEqual(['running', 'rests', 'waits for a part', 'held']);
+  expect([run('running'), run('running', 'time'), run('running', 'run'), run('held', 'budget'), run('running', 'model')].map(standing)).toEqual(['running', 'rests', 'waits for a part', 'held', 'waits for a model']);
 });
 
 test('a task that came of a question is called by whom it was asked of', () => {

@@ -20,6 +20,11 @@ export function cents(amount: number): string {
   return amount < 100 ? `${amount} ct` : (amount / 100).toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 }
 
+/** What was spent of what may be, both in the same unit. */
+export function centsOf(spent: number, budget: number): string {
+  return budget < 100 ? `${spent} of ${budget} ct` : `${(spent / 100).toFixed(2)} of ${cents(budget)}`;
+}
+
 /** Such as `340 ms`, `12 s`, `3 min`, `2 h 5 min`, `3 days`. */
 export function span(ms: number): string {
   if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
@@ -35,6 +40,7 @@ export function span(ms: number): string {
 /** How a run stands: one that runs may wait for a time or for a part of it. */
 export function standing(run: ShownRun): string {
   if (run.status !== 'running') return run.status;
+  if (run.waiting?.kind === 'model') return 'waits for a model';
   return run.waiting?.kind === 'run' ? 'waits for a part' : run.waiting?.kind === 'time' ? 'rests' : 'running';
 }
 
