@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::shown::{ShownRef, WholeTask, whole};
 use super::{TASK, find, open};
+use crate::gate::reader::veil::HIDDEN;
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::store::tasks::Task;
 use crate::store::tasks::events::TaskRefAdded;
+use crate::store::tasks::{Task, TaskRef};
 use crate::types::id::{ActorId, Id};
-use crate::types::refusal::{Refusal, Stop};
+use crate::types::refusal::{Fault, Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::time::Time;
 use crate::types::visible::is_blank;
@@ -110,17 +111,35 @@ impl Reference {
     }
 
     /// Whether it leads to something, as far as the caller may know.
-    fn is_there(&self, read: &Reader<'_>) -> Result<bool, Stop> {
-        if self.collection == "url" {
-            return Ok(true);
-        }
-        let Some(of) = read.collection(&self.collection) else { return Ok(false) };
-        if of.spec.source.is_some() {
-            return Ok(read.sees(&read.collection_target(of.name())));
-        }
-        let record = read.record(&of, &self.thing)?;
-        Ok(record.is_some_and(|record| read.sees(&read.record_target(&of, &record))))
+    fn is_there(&self, read: &Reader<'_>) -> Result<bool, Fault> {
+        is_there((&self.collection, &self.thing), read)
     }
+}
+
+/// Whether a reference leads to something, as far as the caller may know.
+fn is_there((collection, thing): (&str, &str), read: &Reader<'_>) -> Result<bool, Fault> {
+    if collection == "url" {
+        return Ok(true);
+    }
+    let Some(of) = read.collection(collection) else { return Ok(false) };
+    if of.spec.source.is_some() {
+        return Ok(read.sees(&read.collection_target(of.name())));
+    }
+    let record = read.record(&of, thing)?;
+    Ok(record.is_some_and(|record| read.sees(&read.record_target(&of, &record))))
+}
+
+/// What a task is about, as the caller may know it: what they may not see, and what is not there any more, looks the same.
+pub(super) fn shown_refs(task: &str, read: &Reader<'_>) -> Result<Vec<ShownRef>, Fault> {
+    let shown = |TaskRef { place, thing, note, by, at }| {
+        if is_there((&place, &thing), read)? {
+            return Ok(ShownRef { collection: place, id: thing, note, by, at });
+        }
+        let known = read.collection(&place).is_some_and(|of| read.sees(&read.collection_target(of.name())));
+        let collection = if known { place } else { HIDDEN.to_owned() };
+        Ok(ShownRef { collection, id: HIDDEN.to_owned(), note: String::new(), by, at })
+    };
+    read.task_refs(task)?.into_iter().map(shown).collect()
 }
 
 /// What cannot be in the references of a new task.

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::refer::shown_refs;
 use crate::gate::{Brief, Directory, FactSpec, Reader, Resource, Staged, Target, Thing};
 use crate::store::tasks::Task;
 use crate::types::refusal::{Fault, Stop};
@@ -48,8 +49,8 @@ fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
     let mut brief = vec![("status", status.to_string()), ("priority", priority.to_string())];
     brief.extend(owner.map(|owner| ("owner", owner.to_string())));
     brief.extend(due_at.map(|due_at| ("due", due_at.to_string())));
-    let refs = read.task_refs(&target.id())?.into_iter();
-    brief.extend(refs.map(|one| ("about", format!("{} {}", one.place, one.thing))));
+    let refs = shown_refs(&target.id(), read)?.into_iter();
+    brief.extend(refs.map(|one| ("about", format!("{} {}", one.collection, one.id))));
     Ok(brief)
 }
 

@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::refer::shown_refs;
 use crate::gate::Reader;
 use crate::operations::run::{ShownRun, shown as shown_run};
-use crate::store::tasks::{Task, TaskRef};
+use crate::store::tasks::Task;
 use crate::types::id::ActorId;
 use crate::types::refusal::Stop;
 use crate::types::time::Time;
@@ -48,7 +49,7 @@ pub struct WholeTask {
     pub note: Option<String>,
     /// What came of it.
     pub result: Option<String>,
-    /// What it is about.
+    /// What it is about; `hidden` stands for what the reader may not see, or what is not there any more.
     pub refs: Vec<ShownRef>,
     /// The runs in which agents work on it, as far as the caller may see them, newest first; at most 100.
     #[schemars(length(max = 100))]
@@ -109,11 +110,7 @@ pub(super) fn whole(task: Task, read: &Reader<'_>) -> Result<WholeTask, Stop> {
         Ok(kept.and_then(|kept| Some(kept.get(field)?.as_str()?.to_owned())))
     };
     let (goal, note, result) = (text("goal", "goal")?, text("note", "note")?, text("result", "result")?);
-    let refs = read.task_refs(&task.id)?.into_iter().map(|one| {
-        let TaskRef { place, thing, note, by, at } = one;
-        ShownRef { collection: place, id: thing, note, by, at }
-    });
-    let refs = refs.collect();
+    let refs = shown_refs(&task.id, read)?;
     let runs = read.runs_of_task(&task.id)?.into_iter().filter(|run| read.may("run.read", &read.run_target(run)));
     let runs = runs.map(|run| shown_run(run, read)).collect::<Result<_, _>>()?;
     Ok(WholeTask { goal, note, result, refs, runs, task: shown(task, read) })

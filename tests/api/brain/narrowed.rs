@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ROWS, apply, typed, with_policies, write};
+use super::{INVOICES, ROWS, apply, typed, with_policies, write};
 use crate::harness::Test;
 
 async fn narrowed(test: &Test, asker: &str, actor: &str, operation: &str) -> Value {
@@ -104,4 +104,29 @@ async fn a_policy_that_narrows_nothing_shows_all_and_one_that_is_no_condition_as
     assert_eq!(apply(&test, &by_tag).await.status, 200);
     let each = narrowed(&test, &test.admin, "mia", "collection.query").await;
     assert_eq!((&each["records"], &each["by"]), (&json!("each"), &json!([])), "{each}");
+}
+
+#[tokio::test]
+async fn a_task_leads_nobody_to_records_that_they_may_not_see() {
+    let (test, cast) = with_policies(typed()).await;
+    assert_eq!(apply(&test, ROWS).await.status, 200);
+    let mine = write(&test, &cast.max, json!({ "number": "4", "total": "700" })).await;
+    let gone = write(&test, &cast.max, json!({ "number": "5", "total": "700" })).await;
+    let thing = |record: &Value| json!({ "collection": "invoices", "thing": record["id"], "note": "the large one" });
+    let refs = [thing(&mine), thing(&gone), json!({ "collection": "url", "thing": "https://a.example/" })];
+    let new = json!({ "title": "look", "owner": "mia", "refs": refs });
+    let made = test.post("/tasks", &test.admin, new).await;
+    assert_eq!(made.status, 201, "{}", made.text());
+    let path = format!("{INVOICES}/records/{}", gone["id"].as_str().unwrap());
+    assert_eq!(test.call("DELETE", &path, &cast.max, None).await.status, 200);
+    let path = format!("/tasks/{}", made.json()["id"].as_str().unwrap());
+    let seen = async |who: &str| -> Vec<(String, String)> {
+        let refs = test.get(&path, who).await.json()["refs"].as_array().unwrap().clone();
+        let text = |one: &Value, name: &str| one[name].as_str().unwrap().to_owned();
+        refs.iter().map(|one| (text(one, "id"), text(one, "note"))).collect()
+    };
+    let (hidden, address) = (("hidden".to_owned(), String::new()), ("https://a.example/".to_owned(), String::new()));
+    let own = (mine["id"].as_str().unwrap().to_owned(), "the large one".to_owned());
+    assert_eq!(seen(&test.admin).await, [own, hidden.clone(), address.clone()]);
+    assert_eq!(seen(&cast.mia).await, [hidden.clone(), hidden, address], "one that is gone looks the same");
 }

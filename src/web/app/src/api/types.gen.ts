@@ -6554,7 +6554,7 @@ export type WholeTask = {
      */
     result: string | null;
     /**
-     * What it is about.
+     * What it is about; `hidden` stands for what the reader may not see, or what is not there any more.
      */
     refs: Array<ShownRef>;
     /**

@@ -152,7 +152,13 @@ function Ref({ of }: { of: ShownRef }) {
           </a>
         ) : (
           <span>
-            {of.collection}: <code>{of.id}</code>
+            {of.id === 'hidden' ? (
+              <span className={parts.dim}>something that you may not see, or that is not there any more</span>
+            ) : (
+              <>
+                {of.collection}: <code>{of.id}</code>
+              </>
+            )}
           </span>
         )}
         {of.note && (
