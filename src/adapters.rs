@@ -8,6 +8,7 @@
 mod file;
 mod postgres;
 mod pushed;
+mod ranked;
 mod row;
 mod sqlite;
 

@@ -166,7 +166,7 @@ pub const WEB_READ: Setting = Setting {
 pub const LOG: Setting = Setting {
     variable: "OK_LOG",
     flag: None,
-    default: "warn,ok=info,genai=off",
+    default: "warn,ok=info,genai=off,rustls_platform_verifier=off",
     doc: "What the program tells about itself on stderr, such as `debug` or `warn,ok::gate=trace`",
 };
 pub const NO_COLOR: Setting = Setting {

@@ -48,11 +48,18 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A column's value as a text.
+/// A column's value as a text. Times that have no year of four digits, such as `infinity`, are no value of ours: they come as the
+/// system writes them, which fits no field.
 fn shown(column: &str, kind: FieldKind) -> String {
+    let within = |of: &str, text: String| {
+        format!("CASE WHEN {of} >= '0001-01-01' AND {of} < '10000-01-01' THEN {text} ELSE 'no ' || {of}::text END")
+    };
     match kind {
-        FieldKind::Time => format!(r#"to_char({column}::timestamptz, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"#),
-        FieldKind::Date => format!("to_char({column}::date, 'YYYY-MM-DD')"),
+        FieldKind::Time => {
+            let of = format!("{column}::timestamptz");
+            within(&of, format!(r#"to_char({of}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"#))
+        }
+        FieldKind::Date => within(&format!("{column}::date"), format!("to_char({column}::date, 'YYYY-MM-DD')")),
         FieldKind::Choices | FieldKind::Json => format!("left(to_jsonb({column})::text, {LONGEST_VALUE})"),
         _ => format!("left({column}::text, {LONGEST_VALUE})"),
     }

@@ -1,13 +1,15 @@
-//! Tables of an SQLite file that belongs to another program. It is asked for its rows in the order of the key; all that is
-//! looked for is looked for here, since what its columns hold may be of any type.
+//! Tables of an SQLite file that belongs to another program. It is asked for all its rows; what is looked for is looked for here,
+//! and put into order here, since what its columns hold may be of any type.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use rusqlite::config::DbConfig;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
-use super::{Adapter, LONGEST_VALUE, MOST_BYTES, MOST_ROWS, Rows, Unread, Wanted};
+use super::ranked::First;
+use super::{Adapter, LONGEST, LONGEST_VALUE, Rows, Unread, Wanted};
 use crate::types::effort;
 
 pub struct Sqlite {
@@ -51,24 +53,21 @@ impl Adapter for Sqlite {
         let column = |field: &str| quoted(source.column(field));
         let columns: Vec<String> = of.spec.fields.keys().map(|name| column(name)).collect();
         let table: Vec<String> = source.table.split('.').map(quoted).collect();
-        let key = of.spec.key.first().map(|key| column(key)).unwrap_or_default();
-        let sql = format!("SELECT {} FROM {} ORDER BY {key}", columns.join(", "), table.join("."));
+        let sql = format!("SELECT {} FROM {}", columns.join(", "), table.join("."));
         let failed = |error: rusqlite::Error| Unread(error.to_string().chars().take(200).collect());
         let mut statement = conn.prepare(&sql).map_err(failed)?;
         let mut found = statement.query([]).map_err(failed)?;
-        let (mut rows, mut bytes) = (Rows::default(), 0);
+        let (mut first, begun) = (First::of(wanted), Instant::now());
         while let Some(row) = found.next().map_err(failed)? {
             effort::spend(1);
-            if rows.rows.len() == MOST_ROWS || bytes > MOST_BYTES {
-                rows.is_cut = true;
+            let values = (0..columns.len()).map(|place| row.get_ref(place).map(text)).collect::<Result<Vec<_>, _>>();
+            first.take(values.map_err(failed)?);
+            if begun.elapsed() > LONGEST {
+                first.cut();
                 break;
             }
-            let values = (0..columns.len()).map(|place| row.get_ref(place).map(text)).collect::<Result<Vec<_>, _>>();
-            let values = values.map_err(failed)?;
-            bytes += values.iter().flatten().map(String::len).sum::<usize>();
-            rows.rows.push(values);
         }
-        Ok(rows)
+        Ok(first.rows())
     }
 
     fn check(&self) -> Result<String, Unread> {

@@ -334,10 +334,17 @@ fn of_csv(text: &str, of: &ShownCollection) -> Result<Vec<Row>, Failure> {
     for row in reader.records() {
         let row = row.map_err(wrong)?;
         let cells = names.iter().zip(row.iter()).filter(|(_, cell)| !cell.is_empty());
-        let line = row.position().map_or(0, csv::Position::line);
+        let line = row.position().map_or(0, |at| line_at(text, at.byte()));
         records.push((line, cells.map(|(name, cell)| (name.clone(), of_cell(of, name, cell))).collect()));
     }
     Ok(records)
+}
+
+/// The line of the file at which a row begins that is read from here on: what ended the one before may still be there.
+fn line_at(text: &str, byte: u64) -> u64 {
+    let (before, rest) = text.as_bytes().split_at_checked(byte as usize).unwrap_or((text.as_bytes(), &[]));
+    let ends = rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
+    1 + before.iter().chain(ends).filter(|byte| **byte == b'\n').count() as u64
 }
 
 fn of_cell(of: &ShownCollection, name: &str, cell: &str) -> Value {

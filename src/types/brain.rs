@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::actor::named;
 use super::collection::CollectionSpec;
@@ -120,6 +121,16 @@ pub enum Operation {
 pub fn no_default(kind: FieldKind) -> Option<String> {
     let refers = matches!(kind, FieldKind::Actor | FieldKind::Team | FieldKind::Ref);
     refers.then(|| format!("a field of the type `{kind}` has none"))
+}
+
+/// A value that was kept of a type that `converts` into this one, in the form of this one.
+pub fn in_form_of(kind: FieldKind, value: &Value) -> Value {
+    let number = match kind {
+        FieldKind::Decimal | FieldKind::Money => kind.number(value),
+        FieldKind::Time => kind.number(value).or_else(|| FieldKind::Date.number(value)),
+        _ => None,
+    };
+    number.map_or_else(|| value.clone(), |number| kind.of_number(number))
 }
 
 /// Whether every value of one type is one of another, in the same form or in one that follows from it; of a text that becomes

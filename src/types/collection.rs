@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::brain::in_form_of;
 use super::definition::{ApiVersion, Metadata, Problems};
 use super::field::{Field, FieldKind, Label};
 use super::near::nearest;
@@ -151,7 +152,7 @@ pub fn is_name(name: &str) -> bool {
 }
 
 /// What a name must be.
-pub const NAME: &str = "must have 1 to 63 small letters, digits and underscores, and begin with a letter";
+pub const NAME: &str = "must have 1 to 63 small letters, digits and underscores, begin with a letter, and be no word of the policies' language such as `in` or `has`";
 
 impl Collection {
     pub fn name(&self) -> &str {
@@ -196,14 +197,19 @@ impl Collection {
         self.spec.renamed.contains_key(name) || self.spec.retired.iter().any(|retired| retired == name)
     }
 
-    /// The values of a version, under what their fields are called now.
-    pub fn under_todays_names(&self, fields: Map<String, Value>) -> Map<String, Value> {
+    /// The values of a version, under what their fields are called now, and in the form that they have by now.
+    pub fn as_today(&self, fields: Map<String, Value>) -> Map<String, Value> {
         let (mut todays, before): (Map<String, Value>, Map<String, Value>) =
             fields.into_iter().partition(|(name, _)| !self.spec.renamed.contains_key(name));
         for (was, value) in before {
             // Of two fields that became one, the value of the one that stayed.
             let now = self.spec.renamed.get(&was).cloned().unwrap_or(was);
             todays.entry(now).or_insert(value);
+        }
+        for (name, value) in &mut todays {
+            if let Some(field) = self.field(name) {
+                *value = in_form_of(field.kind, value);
+            }
         }
         todays
     }

@@ -57,7 +57,9 @@ impl TryFrom<String> for WebHost {
         let wrong = || format!("`{}` is no host: {like}", shown(&text));
         let url = Url::parse(&format!("https://{text}/")).map_err(|_| wrong())?;
         let right = written(&url);
-        if url.as_str() == format!("https://{right}/") && right == text {
+        // The root is none of a name's labels.
+        let right = right.strip_suffix('.').map_or(right.clone(), str::to_owned);
+        if right == text {
             return Ok(WebHost(text));
         }
         match url.path() == "/" && url.query().is_none() && url.fragment().is_none() && url.username().is_empty() {
@@ -75,13 +77,51 @@ impl TryFrom<String> for WebPath {
         if text.len() > LONGEST_PATH {
             return Err(format!("must have at most {LONGEST_PATH} bytes"));
         }
-        // A second slash, or a backslash, would begin another host.
+        // What begins otherwise would belong to the host.
         let url = Url::parse(&format!("https://a.example{text}")).map_err(|_| like.to_owned())?;
         if !text.starts_with('/') || url.host_str() != Some("a.example") || url.fragment().is_some() {
             return Err(format!("{like}, not `{}`", shown(&text)));
         }
-        let right = url.as_str().trim_start_matches("https://a.example");
-        if right == text { Ok(WebPath(text)) } else { Err(format!("`{}` is written `{}`", shown(&text), shown(right))) }
+        let right = plain(url.as_str().trim_start_matches("https://a.example"));
+        if right != text {
+            return Err(format!("`{}` is written `{}`", shown(&text), shown(&right)));
+        }
+        match ambiguous(url.path()) {
+            Some(what) => Err(format!("`{}` holds {what}, which servers read in more than one way", shown(&text))),
+            None => Ok(WebPath(text)),
+        }
+    }
+}
+
+/// With no character encoded that need not be, and the others in capitals (RFC 3986, 6.2.2).
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('%') {
+        let (before, after) = rest.split_at(at);
+        plain.push_str(before);
+        let code = after.get(1..3).and_then(|code| u8::from_str_radix(code, 16).ok());
+        match code.map(char::from) {
+            Some(c) if c.is_ascii_alphanumeric() || "-._~".contains(c) => plain.push(c),
+            _ => plain.push_str(&after.get(..3).unwrap_or("%25").to_ascii_uppercase()),
+        }
+        rest = after.get(3..).unwrap_or_default();
+    }
+    plain + rest
+}
+
+/// What some servers take for something else than it is: for a step up, for another slash, or for what it says once it is decoded
+/// a second time.
+fn ambiguous(path: &str) -> Option<&'static str> {
+    let has = |what: &str| path.contains(what);
+    let steps = path.split('/').any(|part| part.contains(';') && matches!(part.split(';').next(), Some("." | "..")));
+    match () {
+        () if has("%2F") || has("%5C") => Some("an encoded slash"),
+        () if has("%25") => Some("an encoded %"),
+        () if has("%0") || has("%1") || has("%7F") => Some("an encoded control character"),
+        () if has("//") => Some("two slashes in a row"),
+        () if steps => Some("a step up with a parameter"),
+        () => None,
     }
 }
 
@@ -119,6 +159,7 @@ mod tests {
         told("Docs.Example.com", "docs.example.com");
         told("docs.example.com:443", "docs.example.com");
         told("docs%2Eexample.com", "docs.example.com");
+        told("docs.example.com.", "docs.example.com");
         told("straße.example", "xn--strae-oqa.example");
         told("0x7f.1", "127.0.0.1");
         for none in
@@ -131,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_path_has_one_spelling_and_leads_to_no_other_host() {
-        for fine in ["/", "/a/b.html", "/a?b=c&d=%20", "/%C3%A9"] {
+        for fine in ["/", "/a/b.html", "/a?b=c&d=%20", "/%C3%A9", "/a;v=1/b..c", "/?u=%2Fx%25"] {
             assert_eq!(path(fine).as_deref(), Ok(fine));
         }
         assert_eq!(path("/public/../private"), Err("`/public/../private` is written `/private`".into()));
@@ -142,6 +183,19 @@ mod tests {
             assert!(path(none).is_err(), "{none}");
         }
         assert!(path(&format!("/{}", "a".repeat(1024))).is_err());
-        assert_eq!(path("//evil.org/"), Ok("//evil.org/".into()), "it stays a path where a host is before it");
+        assert_eq!(path("/%70ublic?a=%7e"), Err("`/%70ublic?a=%7e` is written `/public?a=~`".into()));
+        assert_eq!(path("/%c3%a9"), Err("`/%c3%a9` is written `/%C3%A9`".into()));
+        for (many, what) in [
+            ("//evil.org/", "two slashes in a row"),
+            ("/public//private", "two slashes in a row"),
+            ("/public/..%2Fprivate", "an encoded slash"),
+            ("/public/..%5Cprivate", "an encoded slash"),
+            ("/public/%252e%252e/private", "an encoded %"),
+            ("/public/..;/private", "a step up with a parameter"),
+            ("/public/..;a=b/private", "a step up with a parameter"),
+            ("/public%00", "an encoded control character"),
+        ] {
+            assert_eq!(path(many), Err(format!("`{many}` holds {what}, which servers read in more than one way")));
+        }
     }
 }

@@ -109,7 +109,7 @@ async fn an_approval_carries_the_call_out_once_in_the_requesters_name() {
     let expected = [("approval_decided", "ben"), ("actor_added", "lea"), ("approval_used", "ben")];
     assert_eq!(told, expected.map(|(kind, actor)| (kind.to_owned(), actor.to_owned())));
     let again = waiting.decide(&waiting.test.admin, "approve").await;
-    assert_eq!(again.error(), "409 conflict the approval is used already");
+    assert_eq!(again.error(), "409 conflict the approval is used already, by ben");
 }
 
 #[tokio::test]
@@ -127,7 +127,10 @@ async fn only_its_approvers_decide() {
 async fn a_rejection_and_the_end_of_its_time_both_end_it() {
     let waiting = Waiting::new().await;
     assert_eq!(waiting.decide(&waiting.ben, "reject").await.json()["status"], "rejected");
-    assert_eq!(waiting.decide(&waiting.ben, "approve").await.error(), "409 conflict the approval is rejected already");
+    assert_eq!(
+        waiting.decide(&waiting.ben, "approve").await.error(),
+        "409 conflict the approval is rejected already, by ben"
+    );
     assert!(!waiting.newcomer_exists().await);
 
     let waiting = Waiting::new().await;
@@ -281,7 +284,10 @@ async fn a_voice_counts_as_long_as_its_owner_may_decide_and_no_kill_switch_stops
     let again = test.post(&path, &lea, approve.clone()).await;
     assert_eq!(again.status, 403, "whoever may not decide does not complete it");
     assert_eq!(test.post(&path, &admins[1], approve.clone()).await.json()["status"], "used");
-    assert_eq!(test.post(&path, &admins[3], approve).await.error(), "409 conflict the approval is used already");
+    assert_eq!(
+        test.post(&path, &admins[3], approve).await.error(),
+        "409 conflict the approval is used already, by dan"
+    );
     let held = test.get(&path, &admins[2]).await.json()["approvers"][0]["held"].clone();
     assert_eq!(held, json!(["ben", "cleo", "dan"]), "of what is done, everybody who agreed is told");
 }

@@ -69,10 +69,16 @@ async fn what_somebody_proposes_is_recalled_once_somebody_else_has_accepted_it()
     let new = json!({ "statement": "Acme pays within 14 days", "topics": ["acme"], "supersedes": entry["id"] });
     let new = propose(&test, &cast.bot, new).await;
     assert_eq!(new["status"], "proposed", "{new}");
+    let late = json!({ "statement": "Acme pays within 60 days", "topics": ["acme"], "supersedes": entry["id"] });
+    let late = propose(&test, &cast.mia, late).await;
     decide(&test, &sam, &new["id"], "accept", json!({ "edit": "Acme pays within 14 days, by contract" })).await;
     assert_eq!(recalled(&test, &cast.mia, "topics=acme").await, ["Acme pays within 14 days, by contract"]);
     let old = test.get(&format!("/knowledge/{}", entry["id"].as_str().unwrap()), &cast.mia).await.json();
     assert_eq!((&old["status"], &old["superseded_by"]), (&json!("superseded"), &new["id"]));
+    // Two entries do not take the place of one.
+    let refused = test.post(&format!("/knowledge/{}/accept", late["id"].as_str().unwrap()), &sam, json!({})).await;
+    let told = "which another entry has superseded by now: propose it anew";
+    assert!(refused.status == 409 && refused.text().contains(told), "{}", refused.text());
     decide(&test, &sam, &new["id"], "retract", json!({ "note": "the contract ended" })).await;
     assert_eq!(recalled(&test, &cast.mia, "").await, Vec::<String>::new());
     assert_folds(&test);

@@ -31,6 +31,11 @@ fn what_is_wrong_with_a_file_is_told_by_its_lines_and_nothing_of_it_is_written()
             ["line 3: fields.due: must be a day", "line 5: fields.total: must be a"],
         ),
         (
+            "rows.csv",
+            "number,due,total\r\n1,soon,5\r\n\r\n2,2026-01-31,much\r\n",
+            ["line 2: fields.due: must be a day", "line 4: fields.total: must be a"],
+        ),
+        (
             "rows.jsonl",
             "{\"number\": \"1\"}\n\n{\"number\": \"2\", \"due\": \"soon\"}\n{\"number\": \"1\"}\n",
             ["line 3: fields.due: must be a day", "line 4: has the same number as line 1"],

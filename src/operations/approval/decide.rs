@@ -134,7 +134,10 @@ impl Change for Decide {
 fn can_be_decided(approval: &Approval, me: &ActorId, read: &Reader<'_>) -> Result<(), Refusal> {
     let status = now_is(approval, read.now());
     if status != ApprovalStatus::Pending {
-        return Err(Refusal::conflict(format!("the approval is {status} already")));
+        let decided = matches!(status, ApprovalStatus::Approved | ApprovalStatus::Used | ApprovalStatus::Rejected);
+        let last = approval.decisions.last().filter(|last| decided && !read.hides(last.by.as_str()));
+        let by = last.map(|last| format!(", by {}", last.by)).unwrap_or_default();
+        return Err(Refusal::conflict(format!("the approval is {status} already{by}")));
     }
     // What a kill switch kept from counting may count again: then whoever has agreed completes it by agreeing once more.
     let is_complete = || approval.kinds.iter().all(|kind| read.is_met(approval, kind));

@@ -99,7 +99,7 @@ impl Query for History {
 
 fn shown(id: &str, version: Version, shape: &Shape<'_>, read: &Reader<'_>) -> Result<ShownVersion, Stop> {
     let Version { version, what, fields, by, run, at } = version;
-    let mut fields = shape.of.under_todays_names(fields);
+    let mut fields = shape.of.as_today(fields);
     fields.extend(personal(shape.of, id, version, read)?);
     Ok(ShownVersion { version, what, fields: shape.fields(fields, read), by, run, at })
 }
@@ -173,7 +173,7 @@ impl Change for Rollback {
             return Err(Refusal::field("to_version", "must be a version at which the record was there").into());
         };
         let mut fields: Map<String, Value> =
-            of.under_todays_names(wanted.fields).into_iter().filter(|(name, _)| of.field(name).is_some()).collect();
+            of.as_today(wanted.fields).into_iter().filter(|(name, _)| of.field(name).is_some()).collect();
         fields.extend(personal(&of, &input.id, wanted.version, read)?);
         let Parted { open, personal } = Parted::of(&of, of.checked(&fields).map_err(Refusal::invalid)?);
         let record = Record { version: newest + 1, ..would_be(Some(&before), &open, read) };

@@ -6,10 +6,10 @@ use super::judged::Withheld;
 use crate::gate::Reader;
 use crate::operations::change::compiled;
 use crate::operations::policy::may_export;
-use crate::policy::brain::path_of;
+use crate::policy::brain::{FOLDER, path_of};
 use crate::policy::{Bundle, views};
 use crate::store::brain::Proposal;
-use crate::types::brain::{Operation, converts};
+use crate::types::brain::{Operation, converts, in_form_of};
 use crate::types::collection::{Collection, CollectionKind, NAME, Source, is_name};
 use crate::types::condition::Condition;
 use crate::types::definition::{ApiVersion, Metadata, Problems};
@@ -136,14 +136,21 @@ fn planned(
     Ok(Plan { definition, renamed, merged, bundle })
 }
 
-/// That policies and views still fit. A view that the caller may not see is not named.
-pub fn still_fit(plan: &Plan, read: &Reader<'_>) -> Result<(), Stop> {
+/// That policies and views still fit. A view that the caller may not see is not named; nor is a policy, where it is only foreseen
+/// what would come of a plan, to somebody who may not read them.
+pub fn still_fit(plan: &Plan, is_foreseen: bool, read: &Reader<'_>) -> Result<(), Stop> {
     let is_hidden = |problem: &String| {
         let name = problem.strip_prefix(views::FOLDER).and_then(|rest| rest.split_once(".yaml:"));
         let view = name.and_then(|(name, _)| read.view(name));
         view.is_some_and(|view| !read.may("view.read", &read.view_target(&view)))
     };
+    let is_untold = is_foreseen && !may_export(read);
+    let is_of_policies = |problem: &String| !problem.starts_with(views::FOLDER) && !problem.starts_with(FOLDER);
     match compiled(&plan.bundle, read) {
+        Err(Stop::Refused(refusal)) if is_untold && refusal.problems.iter().any(is_of_policies) => {
+            let told: Vec<String> = refusal.problems.into_iter().filter(|problem| !is_of_policies(problem)).collect();
+            if told.is_empty() { Ok(()) } else { Err(Refusal::invalid(told).into()) }
+        }
         Err(Stop::Refused(refusal)) if refusal.problems.iter().any(is_hidden) => {
             let unseen = || "a view that you may not see asks for what would be gone".to_owned();
             let mut told: Vec<String> = refusal
@@ -362,7 +369,9 @@ fn retype(field: &mut Field, name: &str, kind: FieldKind, options: &[String]) ->
     field.kind = kind;
     field.options = options.to_vec();
     field.to = None;
-    (field.min, field.max) = (None, None);
+    for value in [&mut field.min, &mut field.max, &mut field.default].into_iter().flatten() {
+        *value = in_form_of(kind, value);
+    }
     field.default = field.default.take().and_then(|default| field.value(&default).ok());
     Ok(())
 }

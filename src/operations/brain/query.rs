@@ -311,7 +311,7 @@ pub fn record_at(of: &Collection, id: &str, at: Time, read: &Reader<'_>) -> Resu
 pub fn record_of(of: &Collection, id: &str, version: Version, first: &Version) -> Record {
     let fits =
         |(name, value): &(String, Value)| of.field(name).is_some_and(|field| Scalar::of(field.kind, value).is_some());
-    let fields: Map<String, Value> = of.under_todays_names(version.fields).into_iter().filter(fits).collect();
+    let fields: Map<String, Value> = of.as_today(version.fields).into_iter().filter(fits).collect();
     Record {
         id: id.to_owned(),
         version: version.version,

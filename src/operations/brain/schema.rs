@@ -47,7 +47,7 @@ pub struct Impact {
     pub rows: Option<i64>,
     /// The views of the collection that the caller may see.
     pub views: Vec<String>,
-    /// Why it could not be applied now; empty where nothing stands in the way.
+    /// Why it could not be applied now, as far as the caller may know the records and the policies.
     #[schemars(extend("x-names" = "text"))]
     pub problems: Vec<String>,
 }
@@ -62,7 +62,7 @@ fn impact(proposal: &Proposal, read: &Reader<'_>) -> Result<Option<Impact>, Stop
         return Ok(None);
     }
     let rows = rows_known(&proposal.collection, read)?;
-    let problems = match foreseen(proposal, read).and_then(|plan| still_fit(&plan, read).map(|()| plan)) {
+    let problems = match foreseen(proposal, read).and_then(|plan| still_fit(&plan, true, read).map(|()| plan)) {
         Ok(plan) if rows.is_some() => misfits(&plan, &proposal.collection, read)?,
         Ok(_) => Vec::new(),
         Err(Stop::Refused(refusal)) if refusal.problems.is_empty() => vec![refusal.message],
@@ -327,7 +327,7 @@ fn plan(proposal: &Proposal, dry_run: bool, read: &Reader<'_>) -> Result<Plan, S
             return Err(Refusal::invalid(problems).into());
         }
     }
-    still_fit(&plan, read)?;
+    still_fit(&plan, dry_run, read)?;
     Ok(plan)
 }
 

@@ -96,7 +96,7 @@ pub fn shown_again(answer: Value, read: &Reader<'_>) -> Result<Value, Stop> {
     let mut shown: ShownRecord = serde_json::from_value(answer)?;
     let of = read.collection(&shown.collection).ok_or_else(Refusal::not_found)?;
     let shape = Shape::whole(&of, read);
-    shown.fields = shape.fields(of.under_todays_names(shown.fields), read);
+    shown.fields = shape.fields(of.as_today(shown.fields), read);
     shown.withheld = shape.withheld.names(&of).map(str::to_owned).collect();
     Ok(serde_json::to_value(shown)?)
 }

@@ -106,7 +106,15 @@ impl Change for Accept {
 /// Whoever accepts what takes another entry's place ends that one: as if they retracted it.
 fn may_replace(entry: &Knowledge, read: &Reader<'_>) -> Result<(), Stop> {
     let Some(old) = &entry.supersedes else { return Ok(()) };
-    let Some(old) = read.knowledge(old)?.filter(|old| old.status == KnowledgeStatus::Accepted) else { return Ok(()) };
+    let Some(old) = read.knowledge(old)? else { return Ok(()) };
+    if old.status == KnowledgeStatus::Superseded {
+        let message =
+            format!("{} supersedes {}, which another entry has superseded by now: propose it anew", entry.id, old.id);
+        return Err(Refusal::conflict(message).into());
+    }
+    if old.status != KnowledgeStatus::Accepted {
+        return Ok(());
+    }
     if read.may("knowledge.retract", &read.knowledge_target(&old)) {
         return Ok(());
     }

@@ -1,6 +1,8 @@
 //! A model is asked. What is decided and recorded here comes before a byte leaves; what comes of it is `model.settle`'s. Where
 //! the answer stands in the run's plan, that is all there is to it.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -201,6 +203,7 @@ impl Change for Settle {
                     kind: StepKind::Model,
                     name: under_way.name,
                     reason: None,
+                    labels: BTreeSet::new(),
                 })?;
                 why::keep(&Id::stored(&run.id), input.step, reason, draft)?;
                 0

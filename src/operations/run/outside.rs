@@ -115,7 +115,7 @@ impl<T: Tool> Change for Outside<T> {
     }
 }
 
-/// What came of a call.
+/// What came of a call. Whatever it says, also of why it did nothing, may be the other side's words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Came {
@@ -168,9 +168,9 @@ impl Change for Settle {
         let (id, agent, asker) = (Id::stored(&run.id), run.agent.clone(), run.asker.clone());
         let UnderWay { kind, step, name, .. } = call;
         let cut = |why: String| why.chars().take(REASON).collect::<String>();
+        let labels = if is_vouched(&name) { BTreeSet::new() } else { BTreeSet::from([Label::Untrusted]) };
         match input.came {
             Came::Done(answer) => {
-                let labels = if is_vouched(&name) { BTreeSet::new() } else { BTreeSet::from([Label::Untrusted]) };
                 draft.record(StepCompleted {
                     id: id.clone(),
                     agent,
@@ -190,7 +190,7 @@ impl Change for Settle {
                 draft.record(ContentKept { id, part: step.to_string(), kept })?;
             }
             Came::Failed(why) => {
-                draft.record(StepFailed { id: id.clone(), agent, asker, step, kind, name, reason: None })?;
+                draft.record(StepFailed { id: id.clone(), agent, asker, step, kind, name, reason: None, labels })?;
                 why::keep(&id, step, cut(why), draft)?;
             }
             Came::Unknown(why) => {

@@ -113,6 +113,7 @@ events! {
         id: Id, agent: ActorId, asker: ActorId, step: u32, kind: StepKind,
         #[schemars(extend("x-names" = "reference"))] name: String,
         #[serde(default, skip_serializing_if = "Option::is_none")] reason: Option<String>,
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")] labels: BTreeSet<Label>,
     } about [id, agent, asker] => {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(failed_step), notify: Notify::Nobody, news: None,

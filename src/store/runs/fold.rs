@@ -237,7 +237,9 @@ pub(super) fn denied_step(event: &StepDenied, moment: &Moment<'_>) -> rusqlite::
 }
 
 pub(super) fn failed_step(event: &StepFailed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let StepFailed { id, step, kind, name, reason, .. } = event;
+    let StepFailed { id, step, kind, name, reason, labels, .. } = event;
+    // Why it failed may be told in words of the other side.
+    mark(moment, id.as_str(), labels)?;
     let taken = Taken::new(id, *step, *kind, name, "", StepStatus::Failed).because(reason.as_deref());
     taken.settle(moment)
 }

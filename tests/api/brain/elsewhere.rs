@@ -184,6 +184,23 @@ async fn an_answer_that_is_not_all_says_so_and_of_which_adapter() {
     let page = test.post(&format!("{STOCK}/query"), &cast.mia, json!({ "limit": 10 })).await;
     assert_eq!(page.header("x-ok-partial"), "", "a page that is whole");
     assert!(!page.header("x-next-cursor").is_empty());
+    // The first in any order are the first of all rows, and each row is found, however many there are.
+    let largest = json!({ "limit": 2, "sort": ["-pieces"] });
+    assert_eq!(ids(&test, &cast.mia, largest).await, ["n05001", "n05000"]);
+    assert_eq!(ids(&test, &cast.mia, json!({ "filter": { "pieces": 4999 } })).await, ["n04999"]);
+    assert_eq!(test.get(&format!("{STOCK}/records/n05001"), &cast.mia).await.status, 200);
+    let (mut walked, mut cursor) = (Vec::new(), Value::Null);
+    loop {
+        let query = json!({ "limit": 1_000, "sort": ["pieces"], "cursor": cursor });
+        let page = test.post(&format!("{STOCK}/query"), &cast.mia, query).await;
+        walked.extend(page.json().as_array().unwrap().iter().map(|one| one["id"].clone()));
+        match page.header("x-next-cursor") {
+            "" => break,
+            next => cursor = json!(next),
+        }
+    }
+    let distinct: std::collections::BTreeSet<String> = walked.iter().map(Value::to_string).collect();
+    assert_eq!((walked.len(), distinct.len()), (5_004, 5_004));
 }
 
 #[tokio::test]

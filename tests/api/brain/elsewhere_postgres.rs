@@ -17,7 +17,7 @@ use crate::harness::{Cast, Test};
 fn systems(port: u16, seconds: u64) -> Systems {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("systems.yaml");
-    let tables = "[public.things, public.slow, public.odd]";
+    let tables = "[public.things, public.slow, public.odd, public.times]";
     let text = format!(
         "systems:\n  erp:\n    adapter: postgres\n    host: 127.0.0.1\n    port: {port}\n    database: postgres\n    user: ok\n    \
          password_variable: ERP_PASSWORD\n    tables: {tables}\n    timeout_seconds: {seconds}\n"
@@ -264,4 +264,22 @@ async fn a_database_that_stops_hangs_or_changes_is_told_and_holds_up_nobody_else
     assert_eq!((again.status.as_u16(), again.json().as_array().unwrap().len()), (200, 1), "{}", again.text());
     let changed = change(&test, "odd", json!([{ "retire": {} }])).await;
     assert_eq!(changed.status, 200, "{}", changed.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_time_that_no_field_can_hold_leaves_its_whole_row_out() {
+    let Some(postgres) = Postgres::start() else { return };
+    postgres.sql(
+        "CREATE TABLE times (id_ text PRIMARY KEY, at timestamptz, day date);
+         INSERT INTO times VALUES ('a', '2026-01-31', '2026-01-31'), ('b', 'infinity', NULL), ('c', '-infinity', NULL),
+         ('d', '0044-03-15 BC', NULL), ('e', NULL, 'infinity'), ('f', NULL, '0044-03-15 BC'), ('g', NULL, NULL)",
+    );
+    let test = Test::with_systems(Bundle::built_in(), systems(postgres.port, 10)).await;
+    let fields =
+        json!({ "id_": { "type": "text", "required": true }, "at": { "type": "time" }, "day": { "type": "date" } });
+    kept(&test, "times", fields).await;
+    let found = query(&test, "times", &test.admin, json!({ "sort": ["id_"] })).await;
+    let ids: Vec<Value> = found.json().as_array().unwrap().iter().map(|one| one["id"].clone()).collect();
+    assert_eq!((ids, found.header("x-ok-partial")), (vec![json!("a"), json!("g")], "true"));
+    assert_eq!(found.json()[0]["fields"]["at"], "2026-01-31T00:00:00Z");
 }

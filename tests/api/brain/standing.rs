@@ -5,7 +5,7 @@ use ok::types::time::Clock as _;
 use serde_json::{Value, json};
 
 use super::{
-    INVOICES, accounted_for, apply, change, company, create, numbers, put_into_force, typed, with_policies, write,
+    INVOICES, ROWS, accounted_for, apply, change, company, create, numbers, put_into_force, typed, with_policies, write,
 };
 
 #[tokio::test]
@@ -265,4 +265,67 @@ async fn two_fields_that_say_the_same_become_one_with_their_history() {
     let again = change(&test, "vendors", json!([text("town", json!({}))])).await.error();
     assert!(again.contains("a field was called `town` before"), "{again}");
     accounted_for(&test);
+}
+
+/// Whoever has a day is hidden from all but admins.
+const DATED: &str = r#"
+@id("all") permit (principal is Ok::Actor, action == Ok::Action::"record.read", resource is Brain::invoices);
+@id("dated") @reason("it is dated")
+forbid (principal is Ok::Actor, action == Ok::Action::"record.read", resource is Brain::invoices)
+when { resource has due } unless { principal in Ok::Role::"admin" };
+"#;
+
+#[tokio::test]
+async fn what_a_record_was_is_judged_and_restored_in_the_type_that_its_fields_have_by_now() {
+    let (test, cast) = with_policies(typed()).await;
+    let bounded = json!({ "type": "integer", "min": 0, "max": 100, "default": 7 });
+    let added = change(&test, "invoices", json!([{ "add_field": { "name": "pieces", "field": bounded } }])).await;
+    assert_eq!(added.status, 200, "{}", added.text());
+    let first = write(&test, &test.admin, json!({ "number": "1", "due": "2026-01-31", "pieces": 3 })).await;
+    let then = test.clock.now();
+    test.clock.advance(1_000);
+    let ops = json!([
+        { "retype_field": { "name": "due", "type": "time" } }, { "retype_field": { "name": "pieces", "type": "decimal" } }
+    ]);
+    let retyped = change(&test, "invoices", ops).await;
+    assert_eq!(retyped.status, 200, "{}", retyped.text());
+    let of = test.get(INVOICES, &test.admin).await.json();
+    let kept = json!({ "type": "decimal", "min": "0.0", "max": "100.0", "default": "7.0" });
+    assert_eq!(of["fields"]["pieces"], kept, "its bounds stay");
+    assert_eq!(apply(&test, DATED).await.status, 200);
+    let path = format!("{INVOICES}/records/{}", first["id"].as_str().unwrap());
+    let undated = json!({ "fields": { "due": null } });
+    assert_eq!(test.call("PATCH", &path, &test.admin, Some(undated)).await.status, 200);
+    let was = json!({ "number": "1", "due": "2026-01-31T00:00:00Z", "pieces": "3.0", "status": "new" });
+    let history = async |who: &str| test.get(&format!("{path}/history"), who).await.json();
+    let asked = json!({ "as_of": then });
+    assert_eq!(history(&test.admin).await[1]["fields"], was);
+    let versions =
+        history(&cast.mia).await.as_array().unwrap().iter().map(|one| one["version"].clone()).collect::<Vec<_>>();
+    assert_eq!(versions, [json!(2)], "the first was dated");
+    assert_eq!(numbers(&test, &cast.mia, asked.clone()).await, [""; 0]);
+    assert_eq!(numbers(&test, &test.admin, asked).await, ["1"]);
+    let back = json!({ "to_version": 1, "reason": "r" });
+    let back = test.post(&format!("{path}/rollback"), &test.admin, back).await;
+    assert_eq!(back.json()["fields"], was, "{}", back.text());
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn a_proposal_tells_nobody_of_policies_that_they_may_not_read() {
+    let (test, cast) = with_policies(typed()).await;
+    assert_eq!(apply(&test, ROWS).await.status, 200);
+    let proposed = async |who: &str, name: &str| {
+        let ops = json!([{ "rename_field": { "name": name, "to": "other" } }]);
+        let new = json!({ "collection": "invoices", "ops": ops, "reason": "r" });
+        let made = test.post("/schema/proposals", who, new).await;
+        if made.status != 201 {
+            return made.json();
+        }
+        test.get(&format!("/schema/proposals/{}", made.json()["id"].as_str().unwrap()), who).await.json()
+    };
+    for name in ["status", "due"] {
+        assert_eq!(proposed(&cast.mia, name).await["impact"]["problems"], json!([]), "{name}");
+    }
+    assert!(proposed(&test.admin, "status").await.to_string().contains("`final`"));
 }

@@ -1951,7 +1951,7 @@ export type Impact = {
      */
     views: Array<string>;
     /**
-     * Why it could not be applied now; empty where nothing stands in the way.
+     * Why it could not be applied now, as far as the caller may know the records and the policies.
      */
     problems: Array<string>;
 };

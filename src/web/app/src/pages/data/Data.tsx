@@ -2,20 +2,17 @@ import { TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { collectionListOptions, schemaApply, schemaListOptions, schemaReject, searchOptions, type SearchHit, type ShownCollection, type ShownProposal } from '../../api';
-import { Actor } from '../../parts/Actor';
-import { Do, useAct } from '../../parts/act';
+import { collectionListOptions, searchOptions, type SearchHit, type ShownCollection } from '../../api';
 import { useGuarded } from '../../parts/guard';
 import { Icon } from '../../parts/icons';
 import { Card, Page } from '../../parts/Page';
 import { Empty, Shown } from '../../parts/states';
 import { Table } from '../../parts/Table';
-import { State } from '../../parts/Verdict';
-import { When } from '../../parts/When';
 import parts from '../../parts/parts.module.css';
 import { isWord, nameOf } from './filter';
 import { whereIs } from './hit';
 import { Knowledge } from './Knowledge';
+import { Proposals } from './Proposals';
 import { Views } from './View';
 import { Said } from '../../parts/Said';
 
@@ -119,55 +116,6 @@ function Row({ of }: { of: ShownCollection }) {
         {of.withheld.length > 0 && <div className={parts.dim}>withheld from you: {of.withheld.join(', ')}</div>}
       </td>
       <td>{of.key.join(', ') || '–'}</td>
-    </tr>
-  );
-}
-
-function Proposals() {
-  const proposals = useGuarded('schema.list', schemaListOptions({ query: { limit: 100 } }));
-  const open = (proposals.data ?? []).filter((one) => one.status === 'proposed');
-  if (open.length === 0) return null;
-  return (
-    <Card flush title="Proposed changes of collections">
-      <Table columns={['Collection', 'Change', 'By', { hidden: 'actions' }]}>
-        {open.map((one) => (
-          <Proposed key={one.id} of={one} />
-        ))}
-      </Table>
-    </Card>
-  );
-}
-
-function Proposed({ of }: { of: ShownProposal }) {
-  const { act, busy } = useAct();
-  const path = { path: { id: of.id }, throwOnError: true } as const;
-  return (
-    <tr>
-      <td>
-        {of.collection} <State state={of.status} />
-      </td>
-      <td>
-        <Said>{of.reason}</Said>
-        <div className={parts.dim}>
-          <code>{of.ops.map((op) => Object.keys(op).join(' ')).join(', ')}</code>
-        </div>
-      </td>
-      <td>
-        <Actor id={of.proposer} />
-        <div className={parts.dim}>
-          <When at={of.created_at} />
-        </div>
-      </td>
-      <td>
-        <div className={parts.actions}>
-          <Do late op="schema.apply" target={of.id} size="compact-sm" loading={busy} onClick={() => void act((headers) => schemaApply({ ...path, headers, body: {} }), `${of.collection} is changed`)}>
-            Apply
-          </Do>
-          <Do late op="schema.reject" target={of.id} variant="default" size="compact-sm" loading={busy} onClick={() => void act((headers) => schemaReject({ ...path, headers, body: { reason: 'rejected in the workspace' } }), 'Rejected')}>
-            Reject
-          </Do>
-        </div>
-      </td>
     </tr>
   );
 }

@@ -119,7 +119,7 @@ function History({ collection, id, of }: { collection: string; id: string; of: S
                     </Link>
                   )}
                 </div>
-                {version.what === 'deleted' ? 'deleted' : <Changed now={version.fields} before={list[at + 1]?.fields ?? {}} of={of} />}
+                {version.what === 'deleted' ? 'deleted' : <Changed now={version.fields} before={list[at + 1]?.fields ?? {}} of={of} isFirst={at + 1 === list.length} />}
               </li>
             ))}
           </ul>
@@ -130,9 +130,10 @@ function History({ collection, id, of }: { collection: string; id: string; of: S
 }
 
 /** What is otherwise than in the version before. */
-function Changed({ now, before, of }: { now: Record<string, unknown>; before: Record<string, unknown>; of: ShownCollection | undefined }) {
+function Changed({ now, before, of, isFirst }: { now: Record<string, unknown>; before: Record<string, unknown>; of: ShownCollection | undefined; isFirst: boolean }) {
   const names = [...new Set([...Object.keys(now), ...Object.keys(before)])].filter((name) => JSON.stringify(now[name]) !== JSON.stringify(before[name]));
-  if (names.length === 0) return <span className={parts.dim}>nothing that you may read</span>;
+  const isWhole = of?.withheld.length === 0;
+  if (names.length === 0) return <span className={parts.dim}>{isWhole && !isFirst ? 'nothing: written as it was' : 'nothing that you may read'}</span>;
   return (
     <Facts of={names.map((name): [string, ReactNode] => [nameOf(name, of?.fields[name]), <Value key={name} short value={now[name]} field={of?.fields[name]} />])} />
   );

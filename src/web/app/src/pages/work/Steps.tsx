@@ -119,6 +119,9 @@ function Target({ id }: { id: string }) {
   return /^[a-z]{3}_[0-9A-Z]{26}$/.test(id) ? <code>{id.slice(0, 12)}…</code> : <Actor id={id} avatar={false} />;
 }
 
+/** What a step is asked about again: with what it was given, which says what it is about, or else by its target. */
+const about = (step: ShownStep) => (isGiven(step.input) ? { input: JSON.stringify(step.input) } : { target: step.target || undefined });
+
 /** By which policies the gate decided, in the log, and what it would answer now. */
 function Why({ step, run, decided }: { step: ShownStep; run: WholeRun; decided?: EventRecord }) {
   if (step.kind !== 'tool' && step.kind !== 'model') return null;
@@ -137,7 +140,7 @@ function Why({ step, run, decided }: { step: ShownStep; run: WholeRun; decided?:
     ),
     // As its run stands now; whoever sees no policies is told none.
     !isOver(run.status) && step.kind === 'tool' && policies.length > 0 && (
-      <Link key="why" to="/explain" search={{ actor: run.agent, op: step.name, run: run.id, target: step.target || undefined }}>
+      <Link key="why" to="/explain" search={{ actor: run.agent, op: step.name, run: run.id, ...about(step) }}>
         may it now?
       </Link>
     ),

@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { isFinal, step } from './steps';
+
+test('each step of a proposal says what it does to which field', () => {
+  const told = [
+    step({ retire_field: { name: 'iban' } }),
+    step({ rename_field: { name: 'status', to: 'state' } }),
+    step({ retype_field: { name: 'place', type: 'choice', options: ['north', 'south'] } }),
+    step({ merge_field: { name: 'city', into: 'place' } }),
+    step({ index: { name: 'due', on: true } }),
+    step({ retire: {} }),
+  ];
+  expect(told).toEqual(['retire the field iban, with its values', 'rename status to state', 'make place a choice of north, south', 'merge city into place: city goes', 'index due', 'retire the collection']);
+  expect([isFinal({ retire_field: { name: 'iban' } }), isFinal({ index: { name: 'due', on: true } })]).toEqual([true, false]);
+});
