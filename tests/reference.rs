@@ -165,7 +165,7 @@ fn events() -> String {
             .fields
             .iter()
             .map(|field| field.trim_start_matches("r#"))
-            .filter(|field| Some(*field) != kind.content.hidden);
+            .filter(|field| !kind.content.hidden.contains(field));
         let by =
             ok::operations::ALL.iter().filter(|entry| entry.spec.events.contains(&kind)).map(|entry| entry.spec.name);
         let by: Vec<&str> = by.collect();
@@ -175,7 +175,7 @@ fn events() -> String {
             kind.name,
             kind.doc.trim(),
             list(fields),
-            list(kind.content.hidden),
+            list(kind.content.hidden.iter().copied()),
             if by.is_empty() { "the gate itself".into() } else { list(by) },
             if kind.content.erasable { "yes" } else { "no" },
         )

@@ -85,15 +85,18 @@ fn may_hold(condition: &Condition, values: &Values) -> bool {
     }
 }
 
-/// A row, with where it stands: the values that it is ordered by, each with whether the largest comes first.
+/// A value that rows are ordered by, and whether the largest comes first.
+type Placed = (Option<Scalar>, bool);
+
+/// A row, with where it stands.
 struct Ranked {
-    order: Vec<(Option<Scalar>, bool)>,
+    order: Vec<Placed>,
     row: Vec<Option<String>>,
 }
 
 impl Ord for Ranked {
     fn cmp(&self, other: &Ranked) -> Ordering {
-        let one = |((own, down), (other, _)): (&(Option<Scalar>, bool), &(Option<Scalar>, bool))| match (own, other) {
+        let one = |((own, down), (other, _)): (&Placed, &Placed)| match (own, other) {
             (Some(own), Some(other)) if *down => other.cmp(own),
             (Some(own), Some(other)) => own.cmp(other),
             // What is not there comes last, whichever way.

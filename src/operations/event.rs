@@ -120,12 +120,12 @@ pub struct Events {
 
 /// An event as readers see it: without what the log alone needs.
 fn shown(mut logged: Logged) -> EventRecord {
-    let hidden = EventKind::named(&logged.kind).and_then(|kind| kind.content.hidden);
+    let hidden = EventKind::named(&logged.kind).map_or(&[][..], |kind| kind.content.hidden);
     let event = match logged.event.take() {
         None => json!({ "type": logged.kind, "erased": true }),
         Some(mut event) => {
-            if let (Some(fields), Some(hidden)) = (event.as_object_mut(), hidden) {
-                fields.remove(hidden);
+            if let Some(fields) = event.as_object_mut() {
+                hidden.iter().for_each(|hidden| drop(fields.remove(*hidden)));
             }
             event
         }

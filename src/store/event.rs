@@ -43,8 +43,8 @@ pub struct Moment<'a> {
 /// How the content of an event is treated.
 #[derive(Clone, Copy, Debug)]
 pub struct Content {
-    /// The field that the log needs and readers do not: left out where events are shown.
-    pub hidden: Option<&'static str>,
+    /// The fields that the log needs and readers do not, or may not see: left out where events are shown.
+    pub hidden: &'static [&'static str],
     /// It can be erased without the tables losing anything.
     pub erasable: bool,
     /// It says how many decisions of the log would come out otherwise: only whoever may read all of them is told.
@@ -52,12 +52,12 @@ pub struct Content {
 }
 
 impl Content {
-    pub const SHOWN: Content = Content { hidden: None, erasable: false, counts: false };
+    pub const SHOWN: Content = Content { hidden: &[], erasable: false, counts: false };
     pub const ERASABLE: Content = Content { erasable: true, ..Content::SHOWN };
     pub const COUNTED: Content = Content { counts: true, ..Content::SHOWN };
 
-    pub const fn hiding(self, field: &'static str) -> Content {
-        Content { hidden: Some(field), ..self }
+    pub const fn hiding(self, fields: &'static [&'static str]) -> Content {
+        Content { hidden: fields, ..self }
     }
 }
 

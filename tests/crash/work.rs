@@ -108,6 +108,41 @@ fn a_server_that_is_killed_while_a_model_talks_asks_again_and_counts_what_may_ha
     }
 }
 
+/// A run that had gone over to another model goes on with that one, also where the first cannot be asked any more.
+#[test]
+fn a_run_at_a_model_that_stands_in_goes_on_without_the_key_of_the_one_before() {
+    let (place, token) = company();
+    place.ana("actor add-team team:ops --lead ana");
+    place.ana("actor add-human ben --role member");
+    place.ana("actor add-agent clerk --team team:ops --owner ben --trust standard");
+    let fake = Fake::new(ProviderKind::Anthropic, vec![Reply::Hang, Reply::Say("It is there.")]);
+    let dead = "providers:\n  dead: {kind: openai, base_url: 'http://127.0.0.1:9/', key_variable: DEAD_KEY}\n";
+    let first = "models:\n  first: {provider: dead, context: 100000, max_output: 1000, price: {input: 1, output: 1}, fallbacks: [m]}\n";
+    let config = fake.config().replace("providers:\n", dead).replace("models:\n", first);
+    let config = config.replace("default: m}", "default: first}").replace("attempts: 3", "attempts: 1");
+    std::fs::write(place.path().join("models.yaml"), config).unwrap();
+    let variables = [("OK_LLM_CONFIG", "models.yaml"), ("FAKE_KEY", "sk"), ("DEAD_KEY", "sk")];
+    let server = place.serve_with(&variables);
+    let ask = json!({ "agent": "clerk", "text": "look" }).to_string();
+    let (status, asked) = request(server.address(), &token, "POST", "/ask", "ask", &ask).unwrap();
+    assert_eq!(status, 202, "{asked}");
+    fake.wait_for(1);
+    server.signal("-KILL");
+    server.ended();
+    let server = place.serve_with(&variables[..2]);
+    let path = format!("/runs/{}", asked["run"].as_str().unwrap());
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
+        let (_, shown) = request(server.address(), &token, "GET", &path, "get", "").unwrap();
+        if shown["status"] == "completed" {
+            break;
+        }
+        assert!(shown["status"] != "failed" && Instant::now() < until, "{shown}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    server.stop();
+}
+
 /// Each kind of effect, killed while a call of it is under way: what happens once is asked about, all else goes on.
 #[test]
 fn a_server_that_is_killed_while_a_tool_is_called_calls_it_again_only_where_that_does_no_harm() {

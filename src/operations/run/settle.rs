@@ -179,16 +179,8 @@ fn record(run: &Run, step: u32, own: Own, draft: &mut Draft<'_>) -> Result<(), S
         Own::Awake => completed(run, StepKind::Wait, draft)?,
         Own::Resume => draft.record(RunResumed { id, agent, asker, step })?,
         Own::Unable { kind, operation, reason } => {
-            draft.record(StepFailed {
-                id: id.clone(),
-                agent,
-                asker,
-                step,
-                kind,
-                name: operation,
-                reason: None,
-                labels: BTreeSet::new(),
-            })?;
+            let (name, labels) = (operation, BTreeSet::new());
+            draft.record(StepFailed { id: id.clone(), agent, asker, step, kind, name, reason: None, labels })?;
             why::keep(&id, step, reason, draft)?;
         }
         Own::Dispatch(under_way) => draft.record(under_way.dispatched(run))?,

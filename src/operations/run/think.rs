@@ -2,6 +2,8 @@
 //! came of them, and so on until the model wants none. All of that follows from the rows, as with a plan: an answer that is
 //! recorded is not asked for again.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::next::{Move, Own, Stage, Todo, stage, unable};
@@ -117,15 +119,19 @@ fn made_of(run: &Run, number: u32, call: Wanted, read: &Reader<'_>) -> Result<To
 /// makes way for the next.
 fn asked(run: &Run, tried: &[Step], read: &Reader<'_>) -> Result<Move, Stop> {
     let chosen = read.models_of(&run.agent)?;
-    let (mut at, mut lost) = (0, 0);
+    let (mut left, mut lost): (Vec<&str>, _) = (chosen.iter().map(|(model, _)| *model).collect(), BTreeMap::new());
     for step in tried {
-        lost = if step.status == StepStatus::Unknown { lost + 1 } else { MOST_LOST };
-        if lost >= MOST_LOST {
-            (at, lost) = (at + 1, 0);
+        // What was denied is told by its operation alone: it was the next that there was.
+        let named = read.models().models.contains_key(&step.name).then_some(step.name.as_str());
+        let Some(model) = named.or_else(|| left.first().copied()) else { continue };
+        let times = lost.entry(model.to_owned()).or_insert(0);
+        *times = if step.status == StepStatus::Unknown { *times + 1 } else { MOST_LOST };
+        if *times >= MOST_LOST {
+            left.retain(|one| *one != model);
         }
     }
-    match (chosen.get(at), tried.last()) {
-        (Some((model, _)), _) => Ok(Move::Think(Thought { model: (*model).to_owned(), decided: None })),
+    match (left.first(), tried.last()) {
+        (Some(model), _) => Ok(Move::Think(Thought { model: (*model).to_owned(), decided: None })),
         (None, None) => Ok(Move::Own(Own::Fail(Failure::Failed, Some(read.models().nothing())))),
         (None, Some(last)) => {
             let why = why::of_step(&run.id, last, read)?;

@@ -50,7 +50,7 @@ events! {
     ArgumentsKept = "arguments_kept" {
         id: Id, requester: ActorId, arguments: serde_json::Map<String, serde_json::Value>,
     } about [id, requester] => {
-        content: Content::ERASABLE.hiding("arguments"), tables: &[APPROVAL], memory: Memory::Nothing,
+        content: Content::ERASABLE.hiding(&["arguments"]), tables: &[APPROVAL], memory: Memory::Nothing,
         fold: Some(kept), notify: Notify::Nobody, news: None,
     }
     /// Somebody approved or rejected.

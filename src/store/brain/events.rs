@@ -59,7 +59,7 @@ events! {
     RecordWritten = "record_written" {
         collection: String, rows: Vec<Row>, run: Option<Id>,
     } about [run] => {
-        content: Content::SHOWN.hiding("rows"), tables: &[VERSION, search::TABLE], memory: Memory::Nothing,
+        content: Content::SHOWN.hiding(&["rows"]), tables: &[VERSION, search::TABLE], memory: Memory::Nothing,
         fold: Some(fold::written), notify: Notify::Nobody, news: None,
     }
     /// A record was deleted. Its history is kept.
@@ -75,7 +75,7 @@ events! {
         /// Each record with the version that stays: those before it are gone.
         rows: Vec<(Id, i64)>,
     } about [] => {
-        content: Content::SHOWN.hiding("rows"), tables: &[VERSION], memory: Memory::Nothing,
+        content: Content::SHOWN.hiding(&["rows"]), tables: &[VERSION], memory: Memory::Nothing,
         fold: Some(retention::history_removed), notify: Notify::Nobody, news: None,
     }
     /// An earlier version of a record was restored as a new version.
@@ -83,7 +83,7 @@ events! {
         collection: String, id: Id, version: i64, to_version: i64, fields: Map<String, Value>, run: Option<Id>,
         reason: String,
     } about [id, run] => {
-        content: Content::SHOWN.hiding("fields"), tables: &[VERSION, search::TABLE], memory: Memory::Nothing,
+        content: Content::SHOWN.hiding(&["fields"]), tables: &[VERSION, search::TABLE], memory: Memory::Nothing,
         fold: Some(fold::rolled_back), notify: Notify::Nobody, news: None,
     }
     /// Somebody flagged a record.

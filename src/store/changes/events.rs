@@ -33,7 +33,7 @@ events! {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notified: Vec<ActorId>,
     } about [id] => {
-        content: Content::SHOWN.hiding("files"), tables: &[CHANGE], memory: Memory::Nothing,
+        content: Content::SHOWN.hiding(&["files"]), tables: &[CHANGE], memory: Memory::Nothing,
         fold: Some(proposed),
         notify: Notify::AndShow(notify_reviewers),
         news: None,

@@ -14,7 +14,7 @@ events! {
     CompanyCreated = "company_created" {
         name: String, seal: String,
     } about [] => {
-        content: Content::SHOWN.hiding("seal"), tables: &[COMPANY], memory: Memory::Nothing,
+        content: Content::SHOWN.hiding(&["seal"]), tables: &[COMPANY], memory: Memory::Nothing,
         fold: Some(created), notify: Notify::Nobody, news: None,
     }
     /// The company's settings changed.

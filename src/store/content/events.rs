@@ -14,7 +14,7 @@ events! {
     ContentKept = "content_kept" {
         id: Id, part: String, kept: serde_json::Map<String, serde_json::Value>,
     } about [id] => {
-        content: Content::ERASABLE.hiding("kept"), tables: &[CONTENT], memory: Memory::Nothing,
+        content: Content::ERASABLE.hiding(&["kept"]), tables: &[CONTENT], memory: Memory::Nothing,
         fold: Some(kept), notify: Notify::Nobody, news: None,
     }
 }

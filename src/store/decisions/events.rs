@@ -27,7 +27,7 @@ events! {
         asked: Option<serde_json::Value>,
     // Whom another program asks about is nobody in the directory.
     } about [] => {
-        content: Content::ERASABLE.hiding("asked"), tables: &[], memory: Memory::Nothing,
+        content: Content::ERASABLE.hiding(&["asked"]), tables: &[], memory: Memory::Nothing,
         fold: None, notify: Notify::Nobody, news: None,
     }
 }

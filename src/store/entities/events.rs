@@ -25,7 +25,7 @@ events! {
     EntityKept = "entity_kept" {
         id: Id, kind: String, name: String, properties: Map<String, Value>,
     } about [id] => {
-        content: Content::ERASABLE.hiding("properties"), tables: &[ENTITY], memory: Memory::Entities,
+        content: Content::ERASABLE.hiding(&["properties"]), tables: &[ENTITY], memory: Memory::Entities,
         fold: Some(kept), notify: Notify::Nobody, news: None,
     }
     /// A stored entity was removed.

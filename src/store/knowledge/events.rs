@@ -36,7 +36,7 @@ events! {
         id: Id, proposer: ActorId, team: Option<ActorId>, person: Option<ActorId>, origin: Origin, status: KnowledgeStatus,
         content_type: DocumentType, bytes: u32, chunks: u32, bounds: Vec<(u32, u32)>,
     } about [id, proposer, person] => {
-        content: Content::SHOWN.hiding("bounds"), tables: &[DOCUMENT, CHUNK], memory: Memory::Nothing,
+        content: Content::SHOWN.hiding(&["bounds"]), tables: &[DOCUMENT, CHUNK], memory: Memory::Nothing,
         fold: Some(documents::indexed), notify: Notify::Nobody, news: Some(news_of_indexing),
     }
     /// A proposed knowledge entry was quarantined, for these reasons.

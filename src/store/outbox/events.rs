@@ -17,7 +17,7 @@ events! {
     DeliveryIntended = "delivery_intended" {
         id: Id, webhook: Id, owner: ActorId, topic: String, body: String,
     } about [id, webhook, owner] => {
-        content: Content::SHOWN.hiding("body"), tables: &[OUTBOX], memory: Memory::Nothing,
+        content: Content::SHOWN.hiding(&["body"]), tables: &[OUTBOX], memory: Memory::Nothing,
         fold: Some(intended), notify: Notify::Nobody, news: None,
     }
     /// The outcome of one delivery attempt.

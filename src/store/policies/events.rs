@@ -22,7 +22,7 @@ events! {
         change: Option<Id>,
         files: BTreeMap<String, String>,
     } about [change] => {
-        content: Content::SHOWN.hiding("files"), tables: &[POLICY, FILE, RUN], memory: Memory::Policy,
+        content: Content::SHOWN.hiding(&["files"]), tables: &[POLICY, FILE, RUN], memory: Memory::Policy,
         fold: Some(applied), notify: Notify::Nobody, news: None,
     }
     /// The source of the company's policies was set.

@@ -29,19 +29,18 @@ pub fn held_by_budgets(conn: &Connection) -> rusqlite::Result<Vec<Run>> {
     .collect()
 }
 
-/// Runs that wait for what is set aside from a budget, the one of each who asked for it that has waited longest; those that have
-/// waited longest first.
+/// Runs that wait for what is set aside from a budget, the one of each who asked for it that has waited longest: first those for
+/// whom the fewest runs are under way.
 fn held_beside(conn: &Connection, payer: &ActorId, now: Time, limit: usize) -> rusqlite::Result<Vec<String>> {
     const OF: &str = "status = 'held' AND json_extract(wait, '$.beside.of') = ?1";
     const SINCE: &str = "json_extract(wait, '$.beside.since')";
     let sql = format!(
         "SELECT (SELECT id FROM run WHERE {OF} AND origin = asker.origin AND due_at > ?2 ORDER BY {SINCE}, id LIMIT 1) \
          FROM (SELECT origin, min({SINCE}) AS since FROM run WHERE {OF} AND due_at > ?2 GROUP BY origin) AS asker \
-         ORDER BY since, origin LIMIT ?3"
+         ORDER BY (SELECT count(*) FROM run WHERE status = 'running' AND origin = asker.origin), since, origin LIMIT ?3"
     );
-    conn.prepare_cached(&sql)?
-        .query_map(params![payer.as_str(), now.0, i64::try_from(limit).unwrap_or(i64::MAX)], |row| row.get(0))?
-        .collect()
+    let most = i64::try_from(limit).unwrap_or(i64::MAX);
+    conn.prepare_cached(&sql)?.query_map(params![payer.as_str(), now.0, most], |row| row.get(0))?.collect()
 }
 
 /// What is set aside for calls of models under way: whose, and whether for a plan.
@@ -57,16 +56,15 @@ pub(super) fn spend(moment: &Moment<'_>, run: &Id, (number, cost_cents): (u32, u
     let more = i64::from(cost_cents) - before.as_ref().map_or(0, |step| step.cost_cents);
     let Some(run) = get(moment.conn, run.as_str())?.filter(|_| more != 0) else { return Ok(()) };
     let counted_at = before.filter(|step| step.cost_cents > 0).map_or(moment.at, |step| step.started_at);
-    done::spend(moment.conn, &run.agent, if run.planned { PLANNED } else { MODEL_CALL }, counted_at, more)?;
-    if more < 0 { go_on_with_less(moment, &run.agent) } else { Ok(()) }
+    done::spend(moment.conn, &run.agent, if run.planned { PLANNED } else { MODEL_CALL }, counted_at, more)
 }
 
-/// How many runs, each for somebody else, look again at a budget of which something is free again. Those that find enough let
-/// others look again when they have spent less.
-const LOOK_AGAIN: usize = 4;
+/// How many runs, each for somebody else, look again at a budget when a call has ended, or another run has found that there is
+/// not enough: one for what has come free, and one in case it is more.
+const LOOK_AGAIN: usize = 2;
 
-/// Less was spent by an agent than was set aside: some of those that this kept waiting look again, who have waited longest first.
-fn go_on_with_less(moment: &Moment<'_>, agent: &ActorId) -> rusqlite::Result<()> {
+/// Nothing is set aside any more for a call of an agent: some of the runs that this kept waiting look again.
+pub(super) fn others_look_again(moment: &Moment<'_>, agent: &ActorId) -> rusqlite::Result<()> {
     for payer in done::payers(moment.conn, agent)? {
         for run in held_beside(moment.conn, &payer, moment.at, LOOK_AGAIN)? {
             let sql = "UPDATE run SET due_at = ? WHERE id = ?";
@@ -83,6 +81,10 @@ pub(super) fn held(event: &RunHeld, moment: &Moment<'_>) -> rusqlite::Result<Tou
     let beside = event.beside.clone().map(|of| Beside { of, since: moment.at });
     let wait = Wait::Budget { reason, payer, until: event.until, cost_cents: event.cost_cents, beside };
     moment.conn.prepare_cached(sql)?.execute(params![to_json(&wait)?, until, event.id.as_str()])?;
+    // What holds this one for good may hold others that still wait for calls under way.
+    if event.beside.is_none() && event.until.is_some() {
+        others_look_again(moment, &event.agent)?;
+    }
     get(moment.conn, event.id.as_str())?.map_or(Ok(Touched::Nothing), |run| task_waits(moment, &run))
 }
 

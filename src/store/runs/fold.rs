@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::params;
 
-use super::budgets::{go_on_beside, spend};
+use super::budgets::{go_on_beside, others_look_again, spend};
 use super::events::{
     RunAnswered, RunFailed, RunResumed, RunStarted, RunWaiting, StepCompleted, StepDecided, StepDenied, StepDispatched,
     StepFailed, StepUnknown,
@@ -113,6 +113,11 @@ impl<'a> Taken<'a> {
         let denials = denials::equal(moment.conn, (self.run, self.status), what)?;
         let row = params![self.run.as_str(), called, self.cost_cents, tokens_in, tokens_out, denials];
         moment.conn.prepare_cached(sql)?.execute(row)?;
+        if self.kind == StepKind::Model
+            && let Some(run) = get(moment.conn, self.run.as_str())?
+        {
+            others_look_again(moment, &run.agent)?;
+        }
         stand(moment, self.run)
     }
 }
@@ -297,6 +302,7 @@ pub(super) fn ended(
                cost_cents = CASE status WHEN 'decided' THEN 0 ELSE cost_cents END, reason = 'the run has ended', \
                ended_at = ?2 WHERE run = ?1 AND status IN ('waiting', 'due', 'decided', 'dispatched')";
     moment.conn.prepare_cached(sql)?.execute(params![id.as_str(), moment.at.0])?;
+    others_look_again(moment, &run.agent)?;
     match run.parent {
         Some(parent) => part_ended(moment, &parent, (id, &run.agent), status),
         None => {

@@ -36,12 +36,12 @@ events! {
         content: Content::SHOWN, tables: &[TASK], memory: Memory::Nothing,
         fold: Some(assigned), notify: Notify::AndShow(notify_of_assignment), news: None,
     }
-    /// A task was linked to something.
+    /// A task was linked to something. Whoever reads the task is told to what, as far as they may see that.
     TaskRefAdded = "task_ref_added" {
         id: Id, owner: Option<ActorId>, creator: ActorId, place: String, thing: String,
         note: String,
     } about [id, owner, creator] => {
-        content: Content::SHOWN, tables: &[TASK, REF], memory: Memory::Nothing,
+        content: Content::SHOWN.hiding(&["place", "thing", "note"]), tables: &[TASK, REF], memory: Memory::Nothing,
         fold: Some(referred), notify: Notify::Nobody, news: None,
     }
     /// A task stalled: it was not seen to in time.

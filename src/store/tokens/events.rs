@@ -19,7 +19,7 @@ events! {
         id: Id, holder: ActorId, hash: String, label: String, scopes: Scopes, issuer: Option<ActorId>,
         expires_at: Time,
     } about [id, holder] => {
-        content: Content::SHOWN.hiding("hash"), tables: &[TOKEN], memory: Memory::Tokens,
+        content: Content::SHOWN.hiding(&["hash"]), tables: &[TOKEN], memory: Memory::Tokens,
         fold: Some(issued), notify: Notify::Only(notify_holder), news: None,
     }
     /// A token was revoked.

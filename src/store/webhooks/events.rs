@@ -24,7 +24,7 @@ events! {
         id: Id, owner: ActorId, host: String, url: String, topics: BTreeSet<Topic>, agents: BTreeSet<ActorId>,
         description: String, include_output: bool, format: SignatureFormat,
     } about [id, owner] => {
-        content: Content::SHOWN.hiding("url"), tables: &[WEBHOOK], memory: Memory::Webhooks,
+        content: Content::SHOWN.hiding(&["url"]), tables: &[WEBHOOK], memory: Memory::Webhooks,
         fold: Some(created), notify: Notify::Nobody, news: None,
     }
     /// A webhook subscription was updated: its events, its URL, or whether it is enabled.
@@ -32,7 +32,7 @@ events! {
         id: Id, owner: ActorId, host: String, url: String, topics: BTreeSet<Topic>, agents: BTreeSet<ActorId>,
         description: String, include_output: bool, enabled: bool,
     } about [id, owner] => {
-        content: Content::SHOWN.hiding("url"), tables: &[WEBHOOK, OUTBOX], memory: Memory::Webhooks,
+        content: Content::SHOWN.hiding(&["url"]), tables: &[WEBHOOK, OUTBOX], memory: Memory::Webhooks,
         fold: Some(updated), notify: Notify::AndShow(notify_of_update), news: None,
     }
     /// A webhook's signing secret was rotated; the previous one is valid until this time.

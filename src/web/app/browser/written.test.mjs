@@ -104,7 +104,10 @@ test('a document is uploaded, accepted by somebody else, and found', async () =>
   await as('ana', async (page) => {
     await page.goto('/data');
     const row = page.getByRole('row', { name: /Descaling & rinsing/ });
-    await row.getByRole('button', { name: 'Accept' }).click();
+    await row.getByRole('button', { name: 'Read and decide' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('descale the boiler every six weeks').waitFor();
+    await dialog.getByRole('button', { name: 'Accept' }).click();
     await page.getByText('Accepted: it is recalled from now on').waitFor();
     await row.getByText('accepted').waitFor();
     await page.getByRole('textbox', { name: 'search the data' }).fill('quillbrook');

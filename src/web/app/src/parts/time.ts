@@ -8,6 +8,7 @@ function once<T>(make: () => T): () => T {
 const relative = once(() => new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'long' }));
 const clock = once(() => new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' }));
 const day = once(() => new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' }));
+const date = once(() => new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', year: 'numeric' }));
 const full = once(() => new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' }));
 
 const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
@@ -26,9 +27,10 @@ export function ago(at: Date, now: Date): string {
   return relative().format(Math.round(seconds / 60), 'minute');
 }
 
-/** A time of today as its clock shows it, another with its day. */
+/** A time of today as its clock shows it, another with its day, and that of another year with its year. */
 export function stamp(at: Date, now: Date): string {
-  return at.toDateString() === now.toDateString() ? clock().format(at) : `${day().format(at)} ${clock().format(at)}`;
+  if (at.toDateString() === now.toDateString()) return clock().format(at);
+  return `${(at.getFullYear() === now.getFullYear() ? day() : date()).format(at)} ${clock().format(at)}`;
 }
 
 export const exact = (at: Date) => full().format(at);

@@ -1,7 +1,9 @@
+import { Modal } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useRef } from 'react';
-import { knowledgeAccept, knowledgeListOptions, knowledgeReject, knowledgeRetract, knowledgeUpload, type DocumentType, type ShownKnowledge } from '../../api';
+import { useRef, useState } from 'react';
+import { knowledgeAccept, knowledgeListOptions, knowledgeReject, knowledgeRetract, knowledgeTextOptions, knowledgeUpload, type DocumentType, type ShownKnowledge } from '../../api';
 import { Actor } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
 import { useGuarded } from '../../parts/guard';
@@ -11,6 +13,7 @@ import { Table } from '../../parts/Table';
 import { State } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import parts from '../../parts/parts.module.css';
+import css from './data.module.css';
 import { Said } from '../../parts/Said';
 
 const STANDING = new Set<ShownKnowledge['status']>(['proposed', 'quarantined', 'accepted']);
@@ -87,7 +90,10 @@ function Entry({ of }: { of: ShownKnowledge }) {
           )}
         </div>
       </td>
-      <td>{of.status === 'accepted' ? <Retracting of={of} /> : <Deciding of={of} />}</td>
+      <td>
+        {of.document && <Reading of={of} />}
+        {of.status === 'accepted' ? <Retracting of={of} /> : !of.document && <Deciding of={of} />}
+      </td>
     </tr>
   );
 }
@@ -152,15 +158,52 @@ function packed(bytes: Uint8Array) {
   return btoa(text);
 }
 
-function Deciding({ of }: { of: ShownKnowledge }) {
-  const { act, busy } = useAct();
-  const call = { path: { id: of.id }, body: { version: of.version }, throwOnError: true } as const;
+/** The text of a document; one that waits for a decision is decided where its text is. */
+function Reading({ of }: { of: ShownKnowledge }) {
+  const [isOpen, setOpen] = useState(false);
+  const waits = of.status !== 'accepted';
   return (
     <div className={parts.actions}>
-      <Do late op="knowledge.accept" target={of.id} size="compact-sm" loading={busy} onClick={() => void act((headers) => knowledgeAccept({ ...call, headers }), 'Accepted: it is recalled from now on')}>
+      <Do late op="knowledge.text" target={of.id} variant="default" size="compact-sm" onClick={() => setOpen(true)}>
+        {waits ? 'Read and decide' : 'Read'}
+      </Do>
+      <Modal opened={isOpen} onClose={() => setOpen(false)} title={<Said>{of.statement ?? 'A document'}</Said>} size={800}>
+        {isOpen && <Whole of={of} waits={waits} end={() => setOpen(false)} />}
+      </Modal>
+    </div>
+  );
+}
+
+function Whole({ of, waits, end }: { of: ShownKnowledge; waits: boolean; end: () => void }) {
+  const read = useQuery({ ...knowledgeTextOptions({ path: { id: of.id } }), retry: false });
+  return (
+    <div className={parts.stack}>
+      {of.status === 'quarantined' && (
+        <p role="alert">
+          Quarantined: <Said>{of.reasons.join('; ')}</Said>
+        </p>
+      )}
+      <Shown read={read}>{({ text }) => <pre className={css.document}>{text ?? 'It is erased.'}</pre>}</Shown>
+      {waits && <Deciding of={of} end={end} />}
+    </div>
+  );
+}
+
+function Deciding({ of, end }: { of: ShownKnowledge; end?: () => void }) {
+  const { act, busy } = useAct();
+  const call = { path: { id: of.id }, body: { version: of.version }, throwOnError: true } as const;
+  const accept = async () => {
+    if (await act((headers) => knowledgeAccept({ ...call, headers }), 'Accepted: it is recalled from now on')) end?.();
+  };
+  const reject = async () => {
+    if (await act((headers) => knowledgeReject({ ...call, headers }), 'Rejected')) end?.();
+  };
+  return (
+    <div className={parts.actions}>
+      <Do late op="knowledge.accept" target={of.id} size="compact-sm" loading={busy} onClick={() => void accept()}>
         Accept
       </Do>
-      <Do late op="knowledge.reject" target={of.id} variant="default" size="compact-sm" loading={busy} onClick={() => void act((headers) => knowledgeReject({ ...call, headers }), 'Rejected')}>
+      <Do late op="knowledge.reject" target={of.id} variant="default" size="compact-sm" loading={busy} onClick={() => void reject()}>
         Reject
       </Do>
     </div>
