@@ -129,4 +129,7 @@ async fn a_task_leads_nobody_to_records_that_they_may_not_see() {
     let own = (mine["id"].as_str().unwrap().to_owned(), "the large one".to_owned());
     assert_eq!(seen(&test.admin).await, [own, hidden.clone(), address.clone()]);
     assert_eq!(seen(&cast.mia).await, [hidden.clone(), hidden, address], "one that is gone looks the same");
+    let events = test.get(&path.replace("/tasks/", "/events?task="), &cast.mia).await.text();
+    let told = [mine["id"].as_str().unwrap(), "the large one"].into_iter().find(|text| events.contains(text));
+    assert!(events.contains("task_ref_added") && told.is_none(), "{told:?}");
 }
