@@ -57,8 +57,6 @@ impl TryFrom<String> for WebHost {
         let wrong = || format!("`{}` is no host: {like}", shown(&text));
         let url = Url::parse(&format!("https://{text}/")).map_err(|_| wrong())?;
         let right = written(&url);
-        // The root is none of a name's labels.
-        let right = right.strip_suffix('.').map_or(right.clone(), str::to_owned);
         if right == text {
             return Ok(WebHost(text));
         }
@@ -83,11 +81,9 @@ impl TryFrom<String> for WebPath {
             return Err(format!("{like}, not `{}`", shown(&text)));
         }
         let right = plain(url.as_str().trim_start_matches("https://a.example"));
-        if right != text {
-            return Err(format!("`{}` is written `{}`", shown(&text), shown(&right)));
-        }
-        match ambiguous(url.path()) {
+        match ambiguous(right.split('?').next().unwrap_or_default()) {
             Some(what) => Err(format!("`{}` holds {what}, which servers read in more than one way", shown(&text))),
+            None if right != text => Err(format!("`{}` is written `{}`", shown(&text), shown(&right))),
             None => Ok(WebPath(text)),
         }
     }
@@ -114,21 +110,24 @@ fn plain(text: &str) -> String {
 /// a second time.
 fn ambiguous(path: &str) -> Option<&'static str> {
     let has = |what: &str| path.contains(what);
-    let steps = path.split('/').any(|part| part.contains(';') && matches!(part.split(';').next(), Some("." | "..")));
+    let is_step = |part: &str| {
+        part.split_once([';', '%']).is_some_and(|(before, _)| !before.is_empty() && before.bytes().all(|c| c == b'.'))
+    };
+    let steps = path.split('/').any(is_step);
     match () {
         () if has("%2F") || has("%5C") => Some("an encoded slash"),
         () if has("%25") => Some("an encoded %"),
         () if has("%0") || has("%1") || has("%7F") => Some("an encoded control character"),
         () if has("//") => Some("two slashes in a row"),
-        () if steps => Some("a step up with a parameter"),
+        () if steps => Some("dots with something behind them"),
         () => None,
     }
 }
 
-/// The host of an address, with its port if that is not the usual one.
+/// The host of an address, with its port if that is not the usual one, and without the dots behind it: the root is no label.
 fn written(url: &Url) -> String {
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
-    format!("{}{port}", url.host_str().unwrap_or_default())
+    format!("{}{port}", url.host_str().unwrap_or_default().trim_end_matches('.'))
 }
 
 fn shown(text: &str) -> String {
@@ -160,6 +159,7 @@ mod tests {
         told("docs.example.com:443", "docs.example.com");
         told("docs%2Eexample.com", "docs.example.com");
         told("docs.example.com.", "docs.example.com");
+        told("docs.example.com.:8443", "docs.example.com:8443");
         told("straße.example", "xn--strae-oqa.example");
         told("0x7f.1", "127.0.0.1");
         for none in
@@ -189,10 +189,12 @@ mod tests {
             ("//evil.org/", "two slashes in a row"),
             ("/public//private", "two slashes in a row"),
             ("/public/..%2Fprivate", "an encoded slash"),
+            ("/public/..%2fprivate", "an encoded slash"),
+            ("/public/..%20/private", "dots with something behind them"),
             ("/public/..%5Cprivate", "an encoded slash"),
             ("/public/%252e%252e/private", "an encoded %"),
-            ("/public/..;/private", "a step up with a parameter"),
-            ("/public/..;a=b/private", "a step up with a parameter"),
+            ("/public/..;/private", "dots with something behind them"),
+            ("/public/..;a=b/private", "dots with something behind them"),
             ("/public%00", "an encoded control character"),
         ] {
             assert_eq!(path(many), Err(format!("`{many}` holds {what}, which servers read in more than one way")));

@@ -16,6 +16,23 @@ use crate::harness::prove::proves;
 /// Steps that each do something that can be counted.
 const STEPS: usize = 40;
 
+/// A run as soon as it is so; it is never to fail.
+fn run_that((address, token): (&str, &str), run: &str, wanted: &dyn Fn(&Value) -> bool) -> Value {
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
+        let (_, shown) = request(address, token, "GET", &format!("/runs/{run}"), "get", "").unwrap();
+        if wanted(&shown) {
+            return shown;
+        }
+        assert!(shown["status"] != "failed" && Instant::now() < until, "{shown}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn is_completed(shown: &Value) -> bool {
+    shown["status"] == "completed"
+}
+
 #[test]
 fn a_run_goes_on_where_it_was_however_often_its_server_is_killed_and_takes_no_step_twice() {
     let (place, token) = company();
@@ -37,15 +54,7 @@ fn a_run_goes_on_where_it_was_however_often_its_server_is_killed_and_takes_no_st
         server.signal("-KILL");
     }
     let server = place.serve();
-    let until = Instant::now() + Duration::from_secs(60);
-    let done = loop {
-        let (_, shown) = request(server.address(), &token, "GET", &format!("/runs/{run}"), "get", "").unwrap();
-        if shown["status"] == "completed" {
-            break shown;
-        }
-        assert!(Instant::now() < until, "{shown}");
-        std::thread::sleep(Duration::from_millis(50));
-    };
+    let done = run_that((server.address(), &token), &run, &is_completed);
     assert_eq!(done["trace"].as_array().unwrap().len(), STEPS);
     let (_, tasks) = request(server.address(), &token, "GET", "/tasks?limit=1000", "get", "").unwrap();
     let titles = tasks.as_array().unwrap().iter().map(|task| task["title"].as_str().unwrap());
@@ -81,15 +90,7 @@ fn a_server_that_is_killed_while_a_model_talks_asks_again_and_counts_what_may_ha
     assert_eq!((&rests["status"], &rests["waiting"]), (&json!("running"), &waiting), "{rests}");
     server.stop();
     let server = place.serve_with(&variables);
-    let until = Instant::now() + Duration::from_secs(60);
-    let done = loop {
-        let (_, shown) = request(server.address(), &token, "GET", &path, "get", "").unwrap();
-        if shown["status"] == "completed" {
-            break shown;
-        }
-        assert!(Instant::now() < until, "{shown}");
-        std::thread::sleep(Duration::from_millis(50));
-    };
+    let done = run_that((server.address(), &token), asked["run"].as_str().unwrap(), &is_completed);
     let steps = done["trace"].as_array().unwrap();
     let stand: Vec<&str> = steps.iter().map(|step| step["status"].as_str().unwrap()).collect();
     assert_eq!(stand, ["completed", "completed", "unknown", "completed"], "{done}");
@@ -130,16 +131,7 @@ fn a_run_at_a_model_that_stands_in_goes_on_without_the_key_of_the_one_before() {
     server.signal("-KILL");
     server.ended();
     let server = place.serve_with(&variables[..2]);
-    let path = format!("/runs/{}", asked["run"].as_str().unwrap());
-    let until = Instant::now() + Duration::from_secs(60);
-    loop {
-        let (_, shown) = request(server.address(), &token, "GET", &path, "get", "").unwrap();
-        if shown["status"] == "completed" {
-            break;
-        }
-        assert!(shown["status"] != "failed" && Instant::now() < until, "{shown}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    run_that((server.address(), &token), asked["run"].as_str().unwrap(), &is_completed);
     server.stop();
 }
 
@@ -160,17 +152,7 @@ fn a_server_that_is_killed_while_a_tool_is_called_calls_it_again_only_where_that
         asked["run"].as_str().unwrap().to_owned()
     };
     let runs = ["echo.once", "echo.read", "echo.idempotent", "echo.reconcilable"].map(begin);
-    let settled = |address: &str, run: &str, wanted: &dyn Fn(&Value) -> bool| {
-        let until = Instant::now() + Duration::from_secs(60);
-        loop {
-            let (_, shown) = request(address, &token, "GET", &format!("/runs/{run}"), "get", "").unwrap();
-            if wanted(&shown) {
-                return shown;
-            }
-            assert!(Instant::now() < until, "{shown}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    };
+    let settled = |address: &str, run: &str, wanted: &dyn Fn(&Value) -> bool| run_that((address, &token), run, wanted);
     for run in &runs {
         settled(server.address(), run, &|shown| shown["trace"][0]["status"] == "dispatched");
     }
@@ -209,16 +191,7 @@ fn a_server_that_is_killed_while_an_agent_reads_a_page_over_http_reads_it_again(
     server.signal("-KILL");
     server.ended();
     let server = place.serve_with(&variables);
-    let path = format!("/runs/{}", asked["run"].as_str().unwrap());
-    let until = Instant::now() + Duration::from_secs(60);
-    let done = loop {
-        let (_, shown) = request(server.address(), &token, "GET", &path, "get", "").unwrap();
-        if shown["status"] == "completed" {
-            break shown;
-        }
-        assert!(Instant::now() < until, "{shown}");
-        std::thread::sleep(Duration::from_millis(20));
-    };
+    let done = run_that((server.address(), &token), asked["run"].as_str().unwrap(), &is_completed);
     assert_eq!((done["trace"].as_array().unwrap().len(), &done["labels"]), (2, &json!(["untrusted"])), "{done}");
     assert_eq!(done["trace"][0]["output"]["text"], "It is open.");
     assert_eq!(pages.asked(), ["/hours"; 2]);

@@ -146,20 +146,14 @@ pub fn still_fit(plan: &Plan, is_foreseen: bool, read: &Reader<'_>) -> Result<()
     };
     let is_untold = is_foreseen && !may_export(read);
     let is_of_policies = |problem: &String| !problem.starts_with(views::FOLDER) && !problem.starts_with(FOLDER);
+    let unseen = || "a view that you may not see asks for what would be gone".to_owned();
     match compiled(&plan.bundle, read) {
-        Err(Stop::Refused(refusal)) if is_untold && refusal.problems.iter().any(is_of_policies) => {
-            let told: Vec<String> = refusal.problems.into_iter().filter(|problem| !is_of_policies(problem)).collect();
-            if told.is_empty() { Ok(()) } else { Err(Refusal::invalid(told).into()) }
-        }
-        Err(Stop::Refused(refusal)) if refusal.problems.iter().any(is_hidden) => {
-            let unseen = || "a view that you may not see asks for what would be gone".to_owned();
-            let mut told: Vec<String> = refusal
-                .problems
-                .into_iter()
-                .map(|problem| if is_hidden(&problem) { unseen() } else { problem })
-                .collect();
+        Err(Stop::Refused(refusal)) if !refusal.problems.is_empty() => {
+            let mut told = refusal.problems;
+            told.retain(|problem| !(is_untold && is_of_policies(problem)));
+            told.iter_mut().filter(|problem| is_hidden(problem)).for_each(|problem| *problem = unseen());
             told.dedup();
-            Err(Refusal::invalid(told).into())
+            if told.is_empty() { Ok(()) } else { Err(Refusal::invalid(told).into()) }
         }
         compiled => compiled.map(drop),
     }
