@@ -30,6 +30,10 @@ const PAUSE: Duration = Duration::from_millis(5);
 const AFTER_FAULT: Duration = Duration::from_secs(5);
 /// How long a step that the server was too busy for waits, unless it says.
 const BUSY: Duration = Duration::from_millis(200);
+/// As long as it waits at a time, whatever the server says: the run may have been cancelled meanwhile.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+/// A limit that holds a tool up for longer is told to the run instead.
+const SOON: u64 = 60;
 /// How much longer than it takes to ask it rests before it asks again: it costs a fifth of a core at most.
 const CALM: u32 = 4;
 /// As much rest as it may owe: what comes after a quiet time does not wait for it.
@@ -277,8 +281,11 @@ async fn call(
         Err(Stop::Refused(refusal)) => match refusal.code {
             Code::NeedsApproval => Ok(Called::Settled),
             Code::Denied | Code::NotApprover if refusal.decision.is_some() => Ok(Called::Settled),
+            Code::RateLimited if operation != "model.call" && refusal.retry_after.is_some_and(|wait| wait > SOON) => {
+                unable(told(&refusal))
+            }
             Code::RateLimited | Code::Unavailable | Code::AuditUnavailable => {
-                sleep(refusal.retry_after.map_or(BUSY, Duration::from_secs)).await;
+                wait_for(&refusal).await;
                 Ok(Called::Settled)
             }
             _ => unable(told(&refusal)),
@@ -302,6 +309,11 @@ async fn ask_for(gate: &Arc<Gate>, Wanted { agent, raised }: Wanted) -> Result<b
     }
 }
 
+/// Waits until there may be room again.
+async fn wait_for(refusal: &Refusal) {
+    sleep(refusal.retry_after.map_or(BUSY, Duration::from_secs).min(LONGEST_WAIT)).await;
+}
+
 fn told(refusal: &Refusal) -> String {
     format!("{}: {}", refusal.code.name(), refusal.message)
 }
@@ -315,7 +327,7 @@ async fn settle_with(gate: &Arc<Gate>, outcome: Value) -> Result<bool, Stop> {
     match perform::<Settled>(gate, "run.settle", outcome).await {
         Err(Stop::Refused(refusal)) if refusal.code == Code::Conflict => Ok(false),
         Err(Stop::Refused(refusal)) if matches!(refusal.code, Code::Unavailable | Code::AuditUnavailable) => {
-            sleep(refusal.retry_after.map_or(BUSY, Duration::from_secs)).await;
+            wait_for(&refusal).await;
             Ok(false)
         }
         settled => settled.map(|settled| settled.settled),

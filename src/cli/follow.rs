@@ -90,7 +90,7 @@ fn moves(run: &WholeRun, is_served: bool) -> bool {
         None => matches!(run.run.status, RunStatus::Queued | RunStatus::Running),
         // These end by themselves where a server has the company.
         Some(Wait::Run { .. }) => is_served,
-        Some(Wait::Time { until }) => {
+        Some(Wait::Time { until } | Wait::RateLimit { until, .. }) => {
             let left = until.0.saturating_sub(SystemClock.now().0);
             is_served && left <= i64::try_from(PATIENCE.as_millis()).unwrap_or(i64::MAX)
         }

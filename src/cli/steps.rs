@@ -68,6 +68,7 @@ fn waits(run: &WholeRun, is_served: bool) {
             }
         }
         Some(Wait::Model { reason }) => show::note(&format!("{reason}; it goes on once a server can ask one.")),
+        Some(Wait::RateLimit { reason, until }) => show::note(&format!("{reason}; it goes on at {until}.")),
         Some(Wait::Run { run }) => show::note(&format!("It waits for {run}.")),
         Some(Wait::Question { .. } | Wait::Outcome { .. } | Wait::Approval { .. }) | None => {}
     }

@@ -11,6 +11,7 @@ use crate::gate::reader::veil;
 use crate::gate::{Directory, Entry, FactSpec, Permit, Query, Reader, Resource, Spec, Staged, Target, Thing, get};
 use crate::log::read::{Filter, Logged, Order};
 use crate::log::record::Decision;
+use crate::operations;
 use crate::operations::audit::may_read_all;
 use crate::operations::change::uncounted;
 use crate::operations::company::COMPANY;
@@ -254,11 +255,23 @@ impl Query for List {
         for EventRecord { event, policies, .. } in &mut found.events {
             *policies = policies.take().filter(|_| exports);
             veil::of_event().apply(event, read);
+            veil_input(event, read);
             if counts(event) && !may_read_all(read) {
                 uncounted(event);
             }
         }
         Ok(found)
+    }
+}
+
+/// Takes out of the input of a call that waits what its reader may not see: what may stand there is the operation's.
+fn veil_input(event: &mut Value, read: &Reader<'_>) {
+    let of = |event: &Value| {
+        let name = event.get("operation")?.as_str()?;
+        operations::ALL.iter().find(|entry| entry.spec.name == name)
+    };
+    if let Some((entry, input)) = of(event).zip(event.get_mut("input")) {
+        veil::of_input(entry).apply(input, read);
     }
 }
 

@@ -16,6 +16,7 @@ use super::list::{self, List};
 use super::{Position, json, parsed};
 use crate::types::brain::{FlagKind, Operation, ProposalStatus, Written};
 use crate::types::collection::Collection;
+use crate::types::field::FieldKind;
 use crate::types::id::ActorId;
 use crate::types::time::Time;
 
@@ -122,8 +123,31 @@ pub fn taken(conn: &Connection, of: &Collection, field: &str, value: &Value, id:
 pub fn has_other(conn: &Connection, of: &Collection, field: &str, texts: &[String]) -> rusqlite::Result<bool> {
     let places = vec!["?"; texts.len()].join(", ");
     let (table, column) = (table::name(of.name()), table::column(field));
-    let sql = format!("SELECT EXISTS (SELECT 1 FROM {table} WHERE {column} NOT IN ({places}))");
+    let is_list = of.field(field).is_some_and(|field| field.kind == FieldKind::Choices);
+    let sql = match is_list {
+        true => format!("SELECT EXISTS (SELECT 1 FROM {table}, json_each({column}) WHERE value NOT IN ({places}))"),
+        false => format!("SELECT EXISTS (SELECT 1 FROM {table} WHERE {column} NOT IN ({places}))"),
+    };
     conn.prepare(&sql)?.query_row(rusqlite::params_from_iter(texts), |row| row.get(0))
+}
+
+/// Whether any record has no value of a field.
+pub fn any_lacks(conn: &Connection, of: &Collection, field: &str) -> rusqlite::Result<bool> {
+    let (table, column) = (table::name(of.name()), table::column(field));
+    conn.prepare(&format!("SELECT EXISTS (SELECT 1 FROM {table} WHERE {column} IS NULL)"))?
+        .query_row([], |row| row.get(0))
+}
+
+/// Whether any record has a number below the first or above the second, which are of this type.
+pub fn any_beyond(
+    conn: &Connection,
+    of: &Collection,
+    (field, kind): (&str, FieldKind),
+    (least, most): (Option<i64>, Option<i64>),
+) -> rusqlite::Result<bool> {
+    let (table, column) = (table::name(of.name()), table::converted(of.field(field), field, kind));
+    conn.prepare(&format!("SELECT EXISTS (SELECT 1 FROM {table} WHERE {column} < ? OR {column} > ?)"))?
+        .query_row(params![least, most], |row| row.get(0))
 }
 
 /// Whether any record has values of two fields that differ.

@@ -108,7 +108,7 @@ impl Step {
     /// When its waiting ends by itself.
     pub fn until(&self) -> Option<Time> {
         match self.wait {
-            Some(Wait::Time { until } | Wait::Outcome { until, .. }) => Some(until),
+            Some(Wait::Time { until } | Wait::RateLimit { until, .. } | Wait::Outcome { until, .. }) => Some(until),
             Some(Wait::Question { .. }) => Some(self.started_at.plus_ms(PATIENCE)),
             Some(Wait::Approval { .. } | Wait::Run { .. } | Wait::Model { .. } | Wait::Budget { .. }) | None => None,
         }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::actor::named;
+use super::altered::{CollectionChanges, FieldChanges};
 use super::collection::CollectionSpec;
 use super::field::{Field, FieldKind};
 use super::retention::Retention;
@@ -94,6 +95,11 @@ pub enum Operation {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         options: Vec<String>,
     },
+    /// What is said of a field otherwise; records that do not fit it keep it from being applied.
+    AlterField {
+        name: String,
+        field: Box<FieldChanges>,
+    },
     /// Two fields that say the same become one: records that have no value of `into` take that of `name`, which goes. Records
     /// with two different values keep it from being applied. History reads `name` as `into`.
     MergeField {
@@ -113,6 +119,8 @@ pub enum Operation {
     Semantics(Box<Semantics>),
     /// For how long records and what they were are kept, whole: what is left out is kept for good.
     Retention(Retention),
+    /// What is said of the collection otherwise.
+    Alter(CollectionChanges),
     /// The collection goes, once it is empty.
     Retire {},
 }

@@ -1,6 +1,7 @@
 //! Values that cannot be wrong: parsed once at the edge, trusted afterwards. No I/O and no clock in this room.
 
 pub mod actor;
+pub mod altered;
 pub mod approval;
 pub mod blueprint;
 pub mod brain;

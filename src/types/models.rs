@@ -1,7 +1,7 @@
 //! Which models there are, who provides them, what they can do and what they cost. Without any key: what decides and tells
 //! needs none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
@@ -153,6 +153,16 @@ impl Catalog {
     /// The models for somebody who prefers these models or classes, in the order in which they are asked: the preferred ones,
     /// then what stands in for them. Only those that can be asked.
     pub fn chosen(&self, prefer: &[String]) -> Vec<(&str, &Model)> {
+        self.wanted(prefer).into_iter().filter(|(_, model)| self.is_available(model)).collect()
+    }
+
+    /// Who provides the others of them, which cannot be asked.
+    pub fn keyless(&self, prefer: &[String]) -> BTreeSet<&str> {
+        let wanted = self.wanted(prefer).into_iter();
+        wanted.filter(|(_, model)| !self.is_available(model)).map(|(_, model)| model.provider.as_str()).collect()
+    }
+
+    fn wanted(&self, prefer: &[String]) -> Vec<(&str, &Model)> {
         let mut wanted: Vec<&str> = prefer.iter().filter_map(|name| self.named(name)).collect();
         if wanted.is_empty() {
             wanted.extend(self.named(DEFAULT).or_else(|| self.models.keys().next().map(String::as_str)));
@@ -165,7 +175,7 @@ impl Catalog {
             wanted.extend(
                 model.fallbacks.iter().map(String::as_str).filter(|next| !wanted.contains(next)).collect::<Vec<_>>(),
             );
-            if self.is_available(model) && !chosen.iter().any(|(other, _)| *other == id) {
+            if !chosen.iter().any(|(other, _)| *other == id) {
                 chosen.push((id, model));
             }
         }

@@ -190,10 +190,17 @@ pub enum Wait {
         /// Why none can be asked.
         reason: String,
     },
+    /// A limit of the policies holds whoever asked for it, or its agent, until then.
+    RateLimit {
+        /// Which one.
+        reason: String,
+        until: Time,
+    },
     /// It may not spend more.
     Budget {
         /// Which budget does not allow it, how much of it is spent, and how much is set aside for calls under way.
         #[serde(default, skip_serializing_if = "String::is_empty")]
+        #[schemars(extend("x-names" = "text"))]
         reason: String,
         /// The run whose budget it is, where that is not the run's own: what it is a part of.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -223,9 +230,12 @@ impl Wait {
     pub fn asks(&self) -> &[ActorId] {
         match self {
             Wait::Question { to } | Wait::Outcome { to, .. } => to,
-            Wait::Approval { .. } | Wait::Run { .. } | Wait::Time { .. } | Wait::Model { .. } | Wait::Budget { .. } => {
-                &[]
-            }
+            Wait::Approval { .. }
+            | Wait::Run { .. }
+            | Wait::Time { .. }
+            | Wait::Model { .. }
+            | Wait::RateLimit { .. }
+            | Wait::Budget { .. } => &[],
         }
     }
 

@@ -1,5 +1,6 @@
 //! The company's own data, through the router.
 
+mod altered;
 mod approved;
 mod bad_input;
 mod elsewhere;

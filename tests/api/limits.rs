@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use ok::gate::state::refold;
 use ok::policy::Bundle;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::runs;
 use crate::harness::{Answer, Test, together};
 
-fn with(limits: &str) -> Bundle {
+pub fn with(limits: &str) -> Bundle {
     let mut bundle = Bundle::built_in();
     bundle.files.insert("limits.yaml".into(), limits.into());
     bundle
@@ -290,61 +289,6 @@ async fn nobody_fills_the_file_with_answers_to_be_given_again() {
     let headers = [("authorization", bearer.as_str()), ("idempotency-key", "k"), ("content-type", "application/json")];
     let stopped = test.raw("POST", "/api/kill", &headers, r#"{"scope":"actor:mia","reason":"lost"}"#).await;
     assert_ne!(stopped.status, 429, "{}", stopped.text());
-}
-
-#[tokio::test]
-async fn what_somebody_has_done_takes_as_many_steps_as_they_may_make_changes() {
-    let limits = "rates:\n  changes:\n    roles: [member]\n    operations: [change]\n    most: 5\n";
-    let test = Test::with_policies(with(limits)).await;
-    let cast = test.cast().await;
-    test.add("aide", "agent", json!({ "team": "team:ops", "owner": "lea" })).await;
-    let said = async |token: &str, agent: &str, plan: Value| {
-        let asked =
-            test.post("/ask", token, json!({ "agent": agent, "text": "talk", "plan": { "steps": plan } })).await;
-        assert_eq!(asked.status, 202, "{}", asked.text());
-        asked.json()["run"].as_str().unwrap().to_owned()
-    };
-    let talk = json!(vec![json!({ "say": "so" }); 8]);
-    // What an agent has another one do is for whoever asked for the whole.
-    let part = json!([{ "delegate": { "agent": "aide", "text": "talk", "plan": { "steps": talk } } }]);
-    let (long, of_others) = (said(&cast.mia, "bot", part).await, said(&test.admin, "bot", talk).await);
-    let stand = async || {
-        let read = async |id: &str| runs::run(&test, id).await["status"].clone();
-        (read(&long).await, read(&of_others).await)
-    };
-    test.go_on().await;
-    let taken = async || {
-        let parts = test.get("/runs?agent=aide", &test.admin).await.json();
-        parts[0]["steps"].as_u64().unwrap_or_else(|| panic!("{parts}"))
-    };
-    assert_eq!((stand().await, taken().await), ((json!("running"), json!("completed")), 4), "one of five was to ask");
-    assert_eq!(test.post("/tasks", &cast.mia, json!({ "title": "of her own" })).await.status, 201, "counted apart");
-    test.clock.advance(59_999);
-    test.go_on().await;
-    assert_eq!(taken().await, 4);
-    test.clock.advance(1);
-    test.go_on().await;
-    assert_eq!(taken().await, 8);
-    test.clock.advance(60_000);
-    test.go_on().await;
-    assert_eq!(stand().await.0, "completed");
-    runs::accounted_for(&test);
-}
-
-/// Steps that keep long answers fill the disk like changes with long inputs.
-#[tokio::test]
-async fn what_steps_keep_of_answers_counts_by_its_bytes() {
-    let limits = "rates:\n  changes:\n    roles: [member]\n    operations: [change]\n    most: 5\n";
-    let test = Test::with_policies(with(limits)).await;
-    let cast = test.cast().await;
-    let new = json!({ "title": "t", "goal": "x".repeat(9 << 10), "owner": "bot" });
-    let task = test.post("/tasks", &cast.mia, new).await.json()["id"].clone();
-    let reads = json!(vec![json!({ "call": { "tool": "task.read", "with": { "id": task } } }); 8]);
-    let id = runs::asked(&test, &cast.mia, reads).await;
-    let shown = runs::run(&test, &id).await;
-    // Each is a step and two times 4 KiB.
-    assert_eq!((&shown["status"], &shown["steps"]), (&json!("running"), &json!(2)), "{shown}");
-    assert_eq!(shown["trace"][1]["status"], "completed", "{shown}");
 }
 
 #[tokio::test]

@@ -44,6 +44,7 @@ mod me;
 mod models;
 mod offboard;
 mod outside;
+mod pace;
 mod reviews;
 pub mod runs;
 mod set_aside;

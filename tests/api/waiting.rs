@@ -138,3 +138,49 @@ async fn nobody_fills_an_agents_room_for_requests_by_asking_it_often() {
     let id = runs::asked(&test, &cast.lea, step).await;
     assert_eq!(runs::run(&test, &id).await["status"], "waiting_approval", "others' runs have room");
 }
+
+/// That a run waits and goes on changes nothing of the task that it works on, for whoever has to approve a change of that.
+#[tokio::test]
+async fn a_run_may_ask_for_approval_of_a_change_of_its_own_task() {
+    let mut policies = Bundle::built_in();
+    let rule = r#"@id("links-with-approval") @reason("somebody looks at it first")
+        forbid (principal, action == Ok::Action::"task.update", resource)
+        when { principal.kind == "agent" } unless { context.approvals.contains(Ok::ApprovalKind::"admin") };"#;
+    policies.files.insert("links.cedar".into(), rule.into());
+    let test = Test::with_policies(policies).await;
+    let cast = test.cast().await;
+    let asked = test.post("/tasks", &cast.mia, json!({ "title": "look it up", "owner": "bot" })).await.json();
+    let task = asked["id"].as_str().unwrap().to_owned();
+    let link = |page: &str| {
+        let with = json!({ "id": task, "collection": "url", "thing": format!("https://example.com/{page}") });
+        json!({ "call": { "tool": "task.update", "with": with } })
+    };
+    let plan = json!({ "plan": { "steps": [link("one"), { "say": "there" }, link("two")] } });
+    let begun = test.post(&format!("/tasks/{task}/run"), &cast.mia, plan).await;
+    assert_eq!(begun.status, 202, "{}", begun.text());
+    let run = begun.json()["run"].as_str().unwrap().to_owned();
+    for _ in 0..2 {
+        test.go_on().await;
+        let waits = runs::run(&test, &run).await["waiting"].clone();
+        let path = format!("/approvals/{}", waits["approval"].as_str().unwrap_or_else(|| panic!("{waits}")));
+        let decided = test.post(&path, &test.admin, json!({ "decision": "approve" })).await.json();
+        assert_eq!(decided["status"], "used", "{decided}");
+    }
+    test.go_on().await;
+    assert_eq!(runs::run(&test, &run).await["status"], "completed");
+    let refs = test.get(&format!("/tasks/{task}"), &cast.mia).await.json()["refs"].clone();
+    assert_eq!(refs.as_array().unwrap().len(), 2);
+    // What somebody else changes meanwhile does.
+    let other = test.post("/tasks", &cast.mia, json!({ "title": "another", "owner": "bot" })).await.json();
+    let id = other["id"].as_str().unwrap();
+    let with = json!({ "collection": "url", "thing": "https://example.com/" });
+    let held = test.post(&format!("/tasks/{id}/refs"), &cast.bot, with.clone()).await.json();
+    assert_eq!(test.post(&format!("/tasks/{id}/refs"), &cast.mia, with).await.status, 200);
+    let path = format!("/approvals/{}", held["approval"].as_str().unwrap());
+    let late = test.post(&path, &test.admin, json!({ "decision": "approve" })).await.json();
+    assert_eq!(
+        (&late["status"], &late["stale"]),
+        (&json!("stale"), &json!(format!("{id} has changed since it was asked for")))
+    );
+    runs::accounted_for(&test);
+}

@@ -82,15 +82,15 @@ fn a_server_that_is_killed_while_a_model_talks_asks_again_and_counts_what_may_ha
     fake.wait_for(2);
     server.signal("-KILL");
     server.ended();
-    let path = format!("/runs/{}", asked["run"].as_str().unwrap());
     // Somebody has forgotten the key: the run rests until it is there.
     let server = place.serve_with(&variables[..1]);
-    let (_, rests) = request(server.address(), &token, "GET", &path, "get", "").unwrap();
+    let run = asked["run"].as_str().unwrap();
+    let rests = run_that((server.address(), &token), run, &|shown| !shown["waiting"].is_null());
     let waiting = json!({ "kind": "model", "reason": "no model can be asked: there is no key for fake" });
     assert_eq!((&rests["status"], &rests["waiting"]), (&json!("running"), &waiting), "{rests}");
     server.stop();
     let server = place.serve_with(&variables);
-    let done = run_that((server.address(), &token), asked["run"].as_str().unwrap(), &is_completed);
+    let done = run_that((server.address(), &token), run, &is_completed);
     let steps = done["trace"].as_array().unwrap();
     let stand: Vec<&str> = steps.iter().map(|step| step["status"].as_str().unwrap()).collect();
     assert_eq!(stand, ["completed", "completed", "unknown", "completed"], "{done}");
@@ -170,6 +170,38 @@ fn a_server_that_is_killed_while_a_tool_is_called_calls_it_again_only_where_that
     settled(server.address(), &runs[0], &|shown| shown["status"] == "completed");
     server.stop();
     assert_eq!(place.ok("audit verify").code, 0);
+}
+
+/// What was under way is seen to also where the model that wanted it cannot be asked.
+#[test]
+fn people_are_asked_what_became_of_a_call_also_where_the_key_of_its_model_is_forgotten() {
+    let (place, token) = company();
+    place.ana("actor add-team team:ops --lead ana");
+    place.ana("actor add-human ben --role member");
+    place.ana("actor add-agent clerk --team team:ops --owner ben --trust standard");
+    let call = Reply::Call(&[("echo_once", r#"{"text":"hello","seconds":20}"#)]);
+    let fake = Fake::new(ProviderKind::Anthropic, vec![call, Reply::Say("It has.")]);
+    std::fs::write(place.path().join("models.yaml"), fake.config()).unwrap();
+    let variables = [("OK_LLM_CONFIG", "models.yaml"), ("OK_DEV_ECHO_TOOLS", "1"), ("FAKE_KEY", "sk")];
+    let server = place.serve_with(&variables);
+    let ask = json!({ "agent": "clerk", "text": "do" }).to_string();
+    let (status, asked) = request(server.address(), &token, "POST", "/ask", "ask", &ask).unwrap();
+    assert_eq!(status, 202, "{asked}");
+    let run = asked["run"].as_str().unwrap();
+    run_that((server.address(), &token), run, &|shown| shown["trace"][1]["status"] == "dispatched");
+    server.signal("-KILL");
+    server.ended();
+    let server = place.serve_with(&variables[..2]);
+    let waits = run_that((server.address(), &token), run, &|shown| shown["status"] == "waiting_input");
+    assert_eq!(waits["waiting"]["kind"], "outcome", "{waits}");
+    let answered = place.ana(&format!("answer {run} yes"));
+    assert_eq!(answered.code, 4, "answered, and it is not over: {}", answered.stderr);
+    let rests = run_that((server.address(), &token), run, &|shown| shown["status"] == "running");
+    assert_eq!(rests["waiting"]["kind"], "model", "{rests}");
+    server.stop();
+    let server = place.serve_with(&variables);
+    run_that((server.address(), &token), run, &is_completed);
+    server.stop();
 }
 
 /// A page that is being read when the server dies is asked for again, and read once as far as the run knows.

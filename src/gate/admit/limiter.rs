@@ -53,7 +53,15 @@ pub enum Counted {
     Answers,
 }
 
-pub type Rates = Windows<(Counted, ActorId)>;
+/// Whose doing is counted: within runs also for whom, so that nobody uses up what an agent may do for others.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    pub what: Counted,
+    pub by: ActorId,
+    pub run_for: Option<ActorId>,
+}
+
+pub type Rates = Windows<Key>;
 
 /// Failed credentials by address.
 pub type Limiter = Windows<IpAddr>;

@@ -1,7 +1,9 @@
 //! Rate limits: each actor's calls, counted by the limits that the policies set, before anything else is asked; and what
 //! could fill the disk whatever the policies say: recorded refusals, calls that stop or revoke, and answers that are kept.
+//!
+//! Always true: what an agent does in runs for one asker uses up nothing of what it may do for another, or by itself.
 
-use crate::gate::admit::limiter::Counted;
+use crate::gate::admit::limiter::{Counted, Key};
 use crate::gate::decide::world::World;
 use crate::gate::declare::operation::{Effect, Spec};
 use crate::log::idem::KEPT_MS;
@@ -10,6 +12,7 @@ use crate::types::caller::{Caller, Who};
 use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Refusal};
 use crate::types::time::{SECOND, Time};
+use crate::types::work::RunFacts;
 
 /// Entries that one actor's refusals lead to in a minute. What is refused beyond them is answered 429 and leaves none; what is
 /// allowed goes on, and so do refusals that are only counted.
@@ -26,6 +29,12 @@ pub struct Left {
     pub most: u32,
     pub seconds: u32,
     pub left: u32,
+}
+
+/// Why a run takes no step for a while.
+pub struct Rest {
+    pub why: String,
+    pub ms: i64,
 }
 
 /// Bytes of a change's input that count as one call: what it leaves in the log grows with them.
@@ -53,13 +62,12 @@ pub(in crate::gate) fn count(
     for (id, rate) in limits(world, actor, spec) {
         let length = i64::from(rate.seconds) * SECOND;
         let weight = if rate.counts_size() { weight } else { 1 };
-        world.rates.add(((Counted::Limit(id.to_owned()), actor.clone()), weight), rate.most, length, now).map_err(
-            |seconds| {
-                let message =
-                    format!("over the limit {id}: {} calls in {} s; try again in {seconds} s", rate.most, rate.seconds);
-                over(world, message, seconds)
-            },
-        )?;
+        let key = within(caller.run.as_deref(), Counted::Limit(id.to_owned()), actor);
+        world.rates.add((key, weight), rate.most, length, now).map_err(|seconds| {
+            let message =
+                format!("over the limit {id}: {} calls in {} s; try again in {seconds} s", rate.most, rate.seconds);
+            over(world, message, seconds)
+        })?;
     }
     Ok(())
 }
@@ -89,7 +97,8 @@ fn unless_admin(
     if world.card(actor).is_some_and(|card| card.actor.is_active_admin()) {
         return Ok(());
     }
-    world.rates.count((what, actor.clone()), most, length, now).map_err(|seconds| over(world, told(seconds), seconds))
+    let key = Key { what, by: actor.clone(), run_for: None };
+    world.rates.count(key, most, length, now).map_err(|seconds| over(world, told(seconds), seconds))
 }
 
 fn over(world: &World, message: String, seconds: u64) -> Refusal {
@@ -102,23 +111,42 @@ pub(in crate::gate) fn refused(world: &World, caller: &Caller, now: Time) -> Res
     if matches!(caller.who, Who::Server) {
         return Ok(());
     }
-    world.rates.count((Counted::Refusals, caller.actor()), REFUSALS, MINUTE, now).map_err(|seconds| {
+    let key = within(caller.run.as_deref(), Counted::Refusals, &caller.actor());
+    world.rates.count(key, REFUSALS, MINUTE, now).map_err(|seconds| {
         let message = format!("refused, as {REFUSALS} others were in this minute; try again in {seconds} s");
         over(world, message, seconds)
     })
 }
 
-/// For how many milliseconds no step is taken of runs that somebody asked for: the limits of their changes hold for steps too,
-/// which are counted apart. So what somebody has done writes to the log as fast as what they do.
-pub(in crate::gate) fn rests(world: &World, asker: &ActorId, now: Time) -> Option<i64> {
-    let key = |id: &str| (Counted::Steps(id.to_owned()), asker.clone());
-    paces(world, asker).filter_map(|(id, rate)| world.rates.rests(&key(id), rate.most, now)).max()
+/// Whether no step is taken of an agent's runs that somebody asked for. The limits of the asker's changes hold for steps too,
+/// which are counted apart: so what somebody has done writes to the log as fast as what they do. And the agent has its own.
+pub(in crate::gate) fn rests(world: &World, (agent, asker): (&ActorId, &ActorId), now: Time) -> Option<Rest> {
+    let rest = |whose: &str, key: Key, (id, rate): (&String, &Rate)| {
+        let ms = world.rates.rests(&key, rate.most, now)?;
+        Some(Rest { why: format!("{whose} the limit {id}: {} in {} s", rate.most, rate.seconds), ms })
+    };
+    let askers = paces(world, asker)
+        .filter_map(|pace| rest("the steps of all runs of whoever asked are over", steps_of(asker, pace.0), pace));
+    let agents = paces(world, agent).filter_map(|pace| {
+        let key = Key { what: Counted::Limit(pace.0.clone()), by: agent.clone(), run_for: Some(asker.clone()) };
+        rest("what its agent does for whoever asked is over", key, pace)
+    });
+    askers.chain(agents).max_by_key(|rest| rest.ms)
+}
+
+fn steps_of(asker: &ActorId, limit: &str) -> Key {
+    Key { what: Counted::Steps(limit.to_owned()), by: asker.clone(), run_for: None }
+}
+
+/// What is counted of somebody, by themselves or in a run.
+fn within(run: Option<&RunFacts>, what: Counted, by: &ActorId) -> Key {
+    Key { what, by: by.clone(), run_for: run.map(|run| run.origin().clone()) }
 }
 
 /// Counts steps of runs that somebody asked for.
 pub(in crate::gate) fn took(world: &World, asker: &ActorId, steps: u32, now: Time) {
     for (id, rate) in paces(world, asker) {
-        let (key, length) = ((Counted::Steps(id.to_owned()), asker.clone()), i64::from(rate.seconds) * SECOND);
+        let (key, length) = (steps_of(asker, id), i64::from(rate.seconds) * SECOND);
         // Whether there was room is asked before the next one.
         let _ = world.rates.add((key, steps), rate.most, length, now);
     }
@@ -139,10 +167,15 @@ fn paces<'a>(world: &'a World, asker: &ActorId) -> impl Iterator<Item = (&'a Str
     world.policy.limits().rates.iter().filter(move |(_, rate)| rate.counts_size() && concerns(rate))
 }
 
-/// The limits of an actor's calls, and what is left of them.
-pub(in crate::gate) fn left(world: &World, actor: &ActorId, spec: &Spec, now: Time) -> Vec<Left> {
+/// The limits of an actor's calls, by themselves or in a run, and what is left of them.
+pub(in crate::gate) fn left(
+    world: &World,
+    (actor, run): (&ActorId, Option<&RunFacts>),
+    spec: &Spec,
+    now: Time,
+) -> Vec<Left> {
     let left = |(id, rate): (&str, &Rate)| {
-        let counted = world.rates.counted(&(Counted::Limit(id.to_owned()), actor.clone()), now);
+        let counted = world.rates.counted(&within(run, Counted::Limit(id.to_owned()), actor), now);
         Left { id: id.to_owned(), most: rate.most, seconds: rate.seconds, left: rate.most.saturating_sub(counted) }
     };
     limits(world, actor, spec).map(left).collect()

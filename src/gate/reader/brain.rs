@@ -9,14 +9,17 @@ use super::Reader;
 use crate::gate::decide::question::Asker;
 use crate::gate::declare::resource::Directory as _;
 use crate::gate::declare::target::{Fact, Target, Thing};
+use crate::gate::reader::veil::HIDDEN;
 use crate::policy::{Because, brain};
 use crate::store::brain::query::{self, After, Figures, Group, Measure, Sorted};
 use crate::store::brain::retention::{self, Overtaken};
 use crate::store::brain::{self as store, Flag, Proposal, Record, Version};
 use crate::store::content;
 use crate::store::search::{First, Words};
+use crate::types::brain::{Operation, ProposalStatus};
 use crate::types::collection::Collection;
 use crate::types::condition::{Condition, Order, Scalar};
+use crate::types::field::FieldKind;
 use crate::types::id::ActorId;
 use crate::types::refusal::{Fault, Refusal, Stop};
 use crate::types::time::Time;
@@ -31,6 +34,29 @@ impl Reader<'_> {
     /// Every collection, by name.
     pub fn all_collections(&self) -> impl Iterator<Item = &Arc<Collection>> {
         self.collections().values()
+    }
+
+    /// Whether a link leads to something, as far as the caller may know: to a record of a collection, or an address, of the
+    /// collection `url`.
+    pub fn leads_to(&self, collection: &str, thing: &str) -> Result<bool, Fault> {
+        if collection == "url" {
+            return Ok(true);
+        }
+        let Some(of) = self.collection(collection) else { return Ok(false) };
+        if of.spec.source.is_some() {
+            return Ok(self.sees(&self.collection_target(of.name())));
+        }
+        let record = self.record(&of, thing)?;
+        Ok(record.is_some_and(|record| self.sees(&self.record_target(&of, &record))))
+    }
+
+    /// A link as the caller may know it: one to what they may not see, and one to what is not there any more, look the same.
+    pub fn shown_link<'l>(&self, (collection, thing): (&'l str, &'l str)) -> Result<(&'l str, &'l str), Fault> {
+        if self.leads_to(collection, thing)? {
+            return Ok((collection, thing));
+        }
+        let is_known = self.collection(collection).is_some_and(|of| self.sees(&self.collection_target(of.name())));
+        Ok((if is_known { collection } else { HIDDEN }, HIDDEN))
     }
 
     /// How often a collection has changed; 0 where there is none.
@@ -75,6 +101,21 @@ impl Reader<'_> {
     /// Whether any record has another text in a field than these.
     pub fn has_other_values(&self, of: &Collection, field: &str, texts: &[String]) -> Result<bool, Fault> {
         Ok(store::has_other(self.conn()?, of, field, texts)?)
+    }
+
+    /// Whether any record has no value of a field.
+    pub fn any_lacks(&self, of: &Collection, field: &str) -> Result<bool, Fault> {
+        Ok(store::any_lacks(self.conn()?, of, field)?)
+    }
+
+    /// Whether any record has a number beyond these bounds, which are of this type.
+    pub fn any_beyond(
+        &self,
+        of: &Collection,
+        field: (&str, FieldKind),
+        bounds: (Option<i64>, Option<i64>),
+    ) -> Result<bool, Fault> {
+        Ok(store::any_beyond(self.conn()?, of, field, bounds)?)
     }
 
     /// Whether any record has values of two fields that differ.
@@ -223,7 +264,22 @@ impl Reader<'_> {
     /// A proposal as the gate sees it.
     pub fn proposal_target(&self, proposal: &Proposal) -> Target {
         let thing = Thing::new("SchemaProposal", &proposal.id).actor("proposer", &proposal.proposer);
-        thing.text("collection", &proposal.collection).text("status", proposal.status.name()).into()
+        let thing = thing.text("collection", &proposal.collection).text("status", proposal.status.name());
+        thing.flag("lifts_label", self.lifts_label(proposal)).into()
+    }
+
+    /// Whether a proposal would take a label off a field. One that is called so only within it may be any.
+    fn lifts_label(&self, proposal: &Proposal) -> bool {
+        let of = self.collection(&proposal.collection).filter(|_| proposal.status == ProposalStatus::Proposed);
+        of.is_some_and(|of| {
+            proposal.ops.iter().any(|op| match op {
+                Operation::AlterField { name, field } => match of.field(name) {
+                    Some(before) => field.lifts(before.label),
+                    None => field.label.is_some(),
+                },
+                _ => false,
+            })
+        })
     }
 
     /// What somebody keeps sealed from one page of a list to the next.

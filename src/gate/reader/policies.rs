@@ -24,6 +24,7 @@ use crate::types::decision::Recording;
 use crate::types::id::ActorId;
 use crate::types::refusal::Fault;
 use crate::types::time::{DAY, Time};
+use crate::types::work::RunFacts;
 
 /// So many people are asked about, besides the admins, before nobody is said to be found.
 const MOST_ASKED: usize = 1_000;
@@ -120,9 +121,9 @@ impl Reader<'_> {
         Ok(changes::files(self.conn()?, id)?)
     }
 
-    /// The rate limits of an actor's calls, and what is left of them.
-    pub fn limits_of(&self, actor: &ActorId, spec: &Spec) -> Vec<Left> {
-        rate::left(self.world(), actor, spec, self.now())
+    /// The rate limits of an actor's calls, by themselves or in a run, and what is left of them.
+    pub fn limits_of(&self, actor: &ActorId, run: Option<&RunFacts>, spec: &Spec) -> Vec<Left> {
+        rate::left(self.world(), (actor, run), spec, self.now())
     }
 
     /// The candidate that is tried now.

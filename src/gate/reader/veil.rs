@@ -4,7 +4,8 @@
 //! Always true: where actors stand in an answer is worked out from its declared type, so a new field of the type [`ActorId`]
 //! is veiled without anybody thinking of it. A field of another type that may name one is declared so:
 //! `#[schemars(extend("x-names" = "reference"))]` for an id, `"text"` for a sentence of ours, `"json"` for whatever it is,
-//! `"values"` where each text in it may be an id.
+//! `"values"` where each text in it may be an id, and
+//! `"record"` for a record of the collection that the field `collection` names: one that the reader may not see is hidden, too.
 //! What people wrote themselves is shown as they wrote it; in a sentence of ours it stands between marks ([`quoted`]).
 
 use std::collections::BTreeMap;
@@ -45,6 +46,8 @@ pub enum Veil {
     Text,
     /// Whatever it is.
     Json,
+    /// A record, of the collection beside it.
+    Record,
     /// Whatever it is, with ids anywhere: a filter names people by fields of a company's own.
     Values,
     List(Box<Veil>),
@@ -117,6 +120,7 @@ fn declared(schema: &Value) -> Option<Veil> {
     let veil = match schema.get(NAMES).and_then(Value::as_str)? {
         "reference" => id(),
         "text" => Veil::Text,
+        "record" => Veil::Record,
         "values" => Veil::Values,
         _ => Veil::Json,
     };
@@ -182,6 +186,7 @@ impl Veil {
                 values.values_mut().for_each(|value| each.apply_to_written(value, read));
             }
             (Veil::Fields(fields), Value::Object(values)) => {
+                links(fields, values, read);
                 for (name, veil) in fields {
                     values.get_mut(name).into_iter().for_each(|value| veil.apply_to_written(value, read));
                 }
@@ -229,9 +234,25 @@ fn under(fields: &BTreeMap<String, Veil>, values: &mut Map<String, Value>, read:
             *value = Value::String(HIDDEN.to_owned());
         }
     }
+    links(fields, values, read);
     for (name, veil) in fields {
         if let Some(value) = values.get_mut(name) {
             veil.apply(value, read);
+        }
+    }
+}
+
+/// Takes out a record that the reader may not see, with what is noted of it.
+fn links(fields: &BTreeMap<String, Veil>, values: &mut Map<String, Value>, read: &Reader<'_>) {
+    for (name, _) in fields.iter().filter(|(_, veil)| **veil == Veil::Record) {
+        let text = |name: &str| values.get(name).and_then(Value::as_str).map(str::to_owned);
+        let (Some(collection), Some(thing)) = (text("collection"), text(name)) else { continue };
+        // Where it cannot be told, it is hidden.
+        let (of, shown) = read.shown_link((&collection, &thing)).unwrap_or((HIDDEN, HIDDEN));
+        if shown != thing {
+            values.insert("collection".into(), of.into());
+            values.insert(name.clone(), shown.into());
+            values.entry("note").and_modify(|note| *note = "".into());
         }
     }
 }

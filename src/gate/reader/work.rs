@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::Reader;
-use crate::gate::admit::rate;
+use crate::gate::admit::rate::{self, Rest};
 use crate::gate::decide::question;
 use crate::gate::declare::target::{Target, Thing};
 use crate::gate::write::steps;
@@ -121,9 +121,9 @@ impl Reader<'_> {
         Ok(runs::origins_due(self.conn()?)?)
     }
 
-    /// For how many milliseconds a run takes no step, because whoever it is for in the end has had as many as they may.
-    pub fn rests(&self, run: &Run) -> Option<i64> {
-        rate::rests(self.world, run.origin(), self.now)
+    /// Whether a run takes no step for a while, because a limit of the policies holds whoever it is for in the end, or its agent.
+    pub fn rests(&self, run: &Run) -> Option<Rest> {
+        rate::rests(self.world, (&run.agent, run.origin()), self.now)
     }
 
     /// Counts steps of a run, which are about to be taken, for whoever it is for in the end.
@@ -192,12 +192,6 @@ impl Reader<'_> {
         self.world.is_held(&run.agent, &run.askers)
     }
 
-    /// Why a run that thinks with models rests until this server can ask one; none where it can.
-    pub fn lacks_models(&self, run: &Run) -> Result<Option<String>, Fault> {
-        let lacks = !run.planned && !run.status.is_over() && self.models_of(&run.agent)?.is_empty();
-        Ok(lacks.then(|| self.models().nothing()))
-    }
-
     /// The runs that wait for somebody's answer.
     pub fn runs_asking(&self, actor: &ActorId) -> Result<Vec<Run>, Fault> {
         let asking = inbox::questions(self.conn()?, actor)?;
@@ -250,8 +244,17 @@ impl Reader<'_> {
 
     /// The models that an agent works with, those first that its definition prefers.
     pub fn models_of(&self, agent: &ActorId) -> Result<Vec<(&str, &Model)>, Fault> {
+        Ok(self.models().chosen(&self.preferred_by(agent)?))
+    }
+
+    /// Who provides models that an agent would work with, too, and cannot be asked.
+    pub fn keyless_of(&self, agent: &ActorId) -> Result<BTreeSet<&str>, Fault> {
+        Ok(self.models().keyless(&self.preferred_by(agent)?))
+    }
+
+    fn preferred_by(&self, agent: &ActorId) -> Result<Vec<String>, Fault> {
         let prefer = self.agent_spec(agent)?.and_then(|spec| spec.model).map(|model| model.prefer);
-        Ok(self.models().chosen(&prefer.unwrap_or_default()))
+        Ok(prefer.unwrap_or_default())
     }
 
     fn definition_of(&self, agent: &ActorId) -> Result<Option<AgentDefinition>, Fault> {

@@ -9,6 +9,7 @@ mod flag;
 mod history;
 mod import;
 mod judged;
+mod misfits;
 mod plan;
 mod query;
 mod resource;

@@ -159,27 +159,6 @@ pub fn still_fit(plan: &Plan, is_foreseen: bool, read: &Reader<'_>) -> Result<()
     }
 }
 
-/// Why the records do not fit a plan. It tells of all of them, whoever may read them.
-pub fn misfits(plan: &Plan, collection: &str, read: &Reader<'_>) -> Result<Vec<String>, Stop> {
-    let (Some(before), Some(after)) = (read.collection(collection), &plan.definition) else { return Ok(Vec::new()) };
-    let mut problems = Vec::new();
-    for (into, name) in &plan.merged {
-        if read.any_differ(&before, name, into)? {
-            problems.push(format!("ops: records have a `{name}` and another `{into}`: change them first"));
-        }
-    }
-    for (name, field) in after.spec.fields.iter().filter(|(_, field)| field.kind == FieldKind::Choice) {
-        let was = plan.renamed.get(name).unwrap_or(name);
-        let as_before =
-            |before: &Field| before.kind == field.kind && before.options.iter().all(|one| field.options.contains(one));
-        let is_new = before.field(was).is_some_and(|before| !as_before(before));
-        if is_new && read.has_other_values(&before, was, &field.options)? {
-            problems.push(format!("ops: records have values of `{was}` that are none of the options"));
-        }
-    }
-    Ok(problems)
-}
-
 /// Why a field cannot go, if policies look at it.
 fn looked_at(collection: &str, field: &str, read: &Reader<'_>) -> Option<String> {
     let policies = read.serving().looking_at(collection, field);
@@ -237,6 +216,7 @@ impl Altered<'_> {
                     false => Ok(()),
                 }
             }
+            (Operation::Alter(changes), Some(of)) => changes.apply(of),
             (op, Some(of)) => alter(of, op, self.rows, &mut self.renamed),
         }
     }
@@ -287,7 +267,7 @@ fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<
     let spec = &mut of.spec;
     let fields = &mut spec.fields;
     match op {
-        Operation::Create { .. } | Operation::Retire {} | Operation::MergeField { .. } => {}
+        Operation::Create { .. } | Operation::Retire {} | Operation::MergeField { .. } | Operation::Alter(_) => {}
         Operation::AddField { name, .. } if fields.contains_key(name) => {
             return Err(format!("there is a field `{name}` already"));
         }
@@ -330,6 +310,9 @@ fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<
         }
         Operation::RetypeField { name, r#type, options } => {
             retype(fields.get_mut(name).ok_or_else(|| missing(name))?, name, *r#type, options)?;
+        }
+        Operation::AlterField { name, field } => {
+            field.apply(name, fields.get_mut(name).ok_or_else(|| missing(name))?)?
         }
         Operation::RetireField { name } => {
             if spec.key.contains(name) {

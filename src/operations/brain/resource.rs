@@ -54,6 +54,7 @@ pub static PROPOSAL: Resource = Resource {
         FactSpec::text("collection", ""),
         FactSpec::text("status", "proposed, applied, rejected")
             .one_of("proposed", || ProposalStatus::ALL.iter().map(|status| status.name()).collect()),
+        FactSpec::flag("lifts_label", "it takes a label off a field"),
     ],
     staged: Staged::Rows { list: "schema_proposals", complete: |thing, _| thing },
     title: Some(|target, read| Ok(read.proposal(&target.id())?.map(|proposal| proposal.reason))),

@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::PROPOSAL;
-use super::plan::{Plan, could_be, foreseen, misfits, of_proposal, rows_known, sees_all, still_fit};
+use super::misfits::fits;
+use super::plan::{Plan, could_be, foreseen, of_proposal, rows_known, still_fit};
 use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, post};
 use crate::operations::company::COMPANY;
 use crate::store::brain::events::{SchemaApplied, SchemaProposed, SchemaRejected};
@@ -62,8 +63,7 @@ fn impact(proposal: &Proposal, read: &Reader<'_>) -> Result<Option<Impact>, Stop
         return Ok(None);
     }
     let rows = rows_known(&proposal.collection, read)?;
-    let problems = match foreseen(proposal, read).and_then(|plan| still_fit(&plan, true, read).map(|()| plan)) {
-        Ok(plan) if rows.is_some() => misfits(&plan, &proposal.collection, read)?,
+    let problems = match plan(proposal, true, read) {
         Ok(_) => Vec::new(),
         Err(Stop::Refused(refusal)) if refusal.problems.is_empty() => vec![refusal.message],
         Err(Stop::Refused(refusal)) => refusal.problems,
@@ -258,7 +258,7 @@ pub struct Applying {
 pub struct Applied {
     pub id: String,
     pub collection: String,
-    /// How many records it has, for whoever may read all of them; whether they fit, a dry run tells nobody else either.
+    /// How many records it has, for whoever may read all of them.
     pub rows: Option<i64>,
     /// Whether it is so now.
     pub applied: bool,
@@ -318,16 +318,11 @@ impl Change for Apply {
     }
 }
 
-/// What a proposal comes to, if records, policies and views fit it. A dry run tells nothing of records that the caller may not read.
+/// What a proposal comes to, if records, policies and views fit it.
 fn plan(proposal: &Proposal, dry_run: bool, read: &Reader<'_>) -> Result<Plan, Stop> {
     let plan = if dry_run { foreseen(proposal, read)? } else { of_proposal(proposal, read)? };
-    if !dry_run || sees_all(&proposal.collection, read) {
-        let problems = misfits(&plan, &proposal.collection, read)?;
-        if !problems.is_empty() {
-            return Err(Refusal::invalid(problems).into());
-        }
-    }
     still_fit(&plan, dry_run, read)?;
+    fits(&plan, &proposal.collection, read)?;
     Ok(plan)
 }
 

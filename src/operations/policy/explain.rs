@@ -224,7 +224,11 @@ fn one(
         narrowed: None,
         approvals: needed(kinds, inquiry, input, read)?,
         kill: inquiry.kills(),
-        limits: read.limits_of(actor, &entry.spec).into_iter().map(Into::into).collect(),
+        limits: read
+            .limits_of(actor, inquiry.caller().run.as_deref(), &entry.spec)
+            .into_iter()
+            .map(Into::into)
+            .collect(),
         what_would_change: changes.collect(),
         policy: version(inquiry.stamp()),
         at: inquiry.now(),

@@ -113,6 +113,8 @@ pub(super) enum Move {
     Calls(Vec<Todo>),
     Think(Thought),
     Own(Own),
+    /// It is to ask a model, and this server has none. It must not end a run that it was started without a key.
+    Rest,
     Nothing,
 }
 
@@ -122,7 +124,7 @@ impl Move {
         match self {
             Move::Calls(todo) => u32::try_from(todo.len()).unwrap_or(u32::MAX),
             Move::Think(_) | Move::Own(_) => 1,
-            Move::Nothing => 0,
+            Move::Rest | Move::Nothing => 0,
         }
     }
 }
@@ -165,7 +167,7 @@ impl Query for Following {
                 Err(_) => Next::Settle { step: facts.step(), under_way: false },
             },
             Move::Own(own) => Next::Settle { step: facts.step(), under_way: matches!(own, Own::Lost(..)) },
-            Move::Nothing => Next::Nothing,
+            Move::Rest | Move::Nothing => Next::Nothing,
         })
     }
 }
@@ -228,7 +230,7 @@ pub(super) fn next_by(run: &Run, now: Time, read: &Reader<'_>) -> Result<Move, S
             }
             // Its answer wanted no more than it may take: its agent may take fewer by now.
             Move::Calls(_) => fail(Failure::Steps, format!("it may take no more than {most} steps")),
-            Move::Nothing => Ok(Move::Nothing),
+            idle @ (Move::Rest | Move::Nothing) => Ok(idle),
             _ if run.steps >= most => fail(Failure::Steps, format!("it took {most} steps, as many as it may")),
             step => Ok(step),
         }
@@ -261,7 +263,7 @@ fn in_time(step: Move, run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
     let begins = match &step {
         Move::Think(_) => true,
         Move::Calls(todo) => todo.iter().all(|todo| todo.stage == Stage::Fresh),
-        Move::Own(_) | Move::Nothing => false,
+        Move::Own(_) | Move::Rest | Move::Nothing => false,
     };
     // It was at work for no longer than since it has begun.
     let is_young = run.started_at.is_none_or(|begun| read.now().0.saturating_sub(begun.0) < SECOND);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::budget::Raise;
 use super::next::plan_of;
-use super::think::{is_answer, wanted};
+use super::think::{is_answer, lacks_model, wanted};
 use super::why;
 use crate::gate::reader::veil;
 use crate::gate::{Change as _, Reader};
@@ -127,6 +127,20 @@ pub(super) fn stands(run: &Run, read: &Reader<'_>) -> RunStatus {
     if !run.status.is_over() && read.is_held(run) { RunStatus::Held } else { run.status }
 }
 
+/// Why a run that could go on does not, which no event tells: it follows from what the server has, and from others' runs.
+fn rests(run: &Run, read: &Reader<'_>) -> Result<Option<Wait>, Stop> {
+    if run.status != RunStatus::Running || run.wait.is_some() || read.is_held(run) {
+        return Ok(None);
+    }
+    if let Some(reason) = lacks_model(run, read)? {
+        return Ok(Some(Wait::Model { reason }));
+    }
+    let Some(rest) = read.rests(run) else { return Ok(None) };
+    let is_under_way = read.begun_steps(run)?.iter().any(|step| step.status == StepStatus::Dispatched);
+    let wait = Wait::RateLimit { reason: rest.why, until: read.now().plus_ms(rest.ms) };
+    Ok(Some(wait).filter(|_| !is_under_way))
+}
+
 /// A run as it stands.
 pub fn shown(run: Run, read: &Reader<'_>) -> Result<ShownRun, Stop> {
     let status = stands(&run, read);
@@ -135,10 +149,10 @@ pub fn shown(run: Run, read: &Reader<'_>) -> Result<ShownRun, Stop> {
         Some(code) => (Some(RunError { code, message: why.unwrap_or_default() }), None),
         None => (None, why),
     };
-    let without = read.lacks_models(&run)?.map(|reason| Wait::Model { reason });
+    let rests = rests(&run, read)?;
     Ok(ShownRun {
         status,
-        waiting: run.wait.or(without),
+        waiting: run.wait.or(rests),
         id: run.id,
         task: run.task,
         agent: run.agent,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::next::{Move, Own, Stage, Todo, stage, unable};
+use super::next::{Move, Own, Stage, Todo, next, stage, unable};
 use super::tools::meant;
 use super::under_way::UnderWay;
 use super::why;
@@ -15,7 +15,7 @@ use crate::store::runs::{Run, Step};
 use crate::types::chat::Wanted;
 use crate::types::quoted::{plain, quoted};
 use crate::types::refusal::{Fault, Stop};
-use crate::types::work::{Failure, StepKind, StepStatus};
+use crate::types::work::{Failure, RunStatus, StepKind, StepStatus};
 
 /// How often in a row what came of asking one model may be unknown.
 const MOST_LOST: usize = 3;
@@ -58,6 +58,13 @@ pub(super) fn think(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
         return to_be_made(run, (answer.number, calls), read);
     }
     asked(run, since.get(calls.len()..).unwrap_or_default(), read)
+}
+
+/// Why a run rests that is to ask a model, until this server has one; none where it does not.
+pub(super) fn lacks_model(run: &Run, read: &Reader<'_>) -> Result<Option<String>, Stop> {
+    let may_lack = !run.planned && run.status == RunStatus::Running && read.models_of(&run.agent)?.is_empty();
+    let rests = may_lack && matches!(next(run, read)?, Move::Rest);
+    Ok(rests.then(|| read.models().nothing()))
 }
 
 /// The calls of an answer that are to be made now.
@@ -132,11 +139,14 @@ fn asked(run: &Run, tried: &[Step], read: &Reader<'_>) -> Result<Move, Stop> {
     }
     match (left.first(), tried.last()) {
         (Some(model), _) => Ok(Move::Think(Thought { model: (*model).to_owned(), decided: None })),
-        (None, None) => Ok(Move::Own(Own::Fail(Failure::Failed, Some(read.models().nothing())))),
-        (None, Some(last)) => {
-            let why = why::of_step(&run.id, last, read)?;
+        (None, _) if chosen.is_empty() => Ok(Move::Rest),
+        (None, last) => {
+            let why = last.map(|last| why::of_step(&run.id, last, read)).transpose()?.flatten();
             let why = why.as_deref().unwrap_or("nobody knows why");
-            Ok(Move::Own(Own::GiveUp(format!("no model answers: {why}"))))
+            let keyless = read.keyless_of(&run.agent)?.into_iter().collect::<Vec<_>>().join(", ");
+            let rest =
+                if keyless.is_empty() { keyless } else { format!("; there is no key for {keyless}, which stands in") };
+            Ok(Move::Own(Own::GiveUp(format!("no model answers: {why}{rest}"))))
         }
     }
 }

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::shown::{ShownRef, WholeTask, whole};
 use super::{TASK, find, open};
-use crate::gate::reader::veil::HIDDEN;
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::store::tasks::events::TaskRefAdded;
 use crate::store::tasks::{Task, TaskRef};
@@ -28,6 +27,7 @@ pub struct Reference {
     pub collection: String,
     /// The record, which the caller may see, or the address; 1 to 2048 characters. Whether a record that is kept in another
     /// system is there is not asked.
+    #[schemars(extend("x-names" = "record"))]
     pub thing: String,
     /// Why it matters; at most 500 characters.
     #[schemars(length(max = 500))]
@@ -61,7 +61,8 @@ impl Change for Update {
         about: &[&TASK],
         events: &[TaskRefAdded::KIND],
     };
-    const SAYS: &'static str = "adds «{collection}» «{thing}» to {id}";
+    // What it is a link to is not for everybody who reads of it.
+    const SAYS: &'static str = "links something to {id}";
     type Input = NewRef;
     type Output = WholeTask;
 
@@ -103,43 +104,18 @@ impl Reference {
         ];
         let wrong = checked.into_iter().filter(|(is_wrong, _)| *is_wrong);
         let mut problems: Vec<String> = wrong.map(|(_, problem)| format!("{place}{problem}")).collect();
-        if problems.is_empty() && !self.is_there(read)? {
-            let Reference { collection, thing, .. } = self;
+        let Reference { collection, thing, .. } = self;
+        if problems.is_empty() && !read.leads_to(collection, thing)? {
             problems.push(format!("{place}thing: there is no record `{thing}` of `{collection}` that you may see"));
         }
         Ok(problems)
     }
-
-    /// Whether it leads to something, as far as the caller may know.
-    fn is_there(&self, read: &Reader<'_>) -> Result<bool, Fault> {
-        is_there((&self.collection, &self.thing), read)
-    }
 }
 
-/// Whether a reference leads to something, as far as the caller may know.
-fn is_there((collection, thing): (&str, &str), read: &Reader<'_>) -> Result<bool, Fault> {
-    if collection == "url" {
-        return Ok(true);
-    }
-    let Some(of) = read.collection(collection) else { return Ok(false) };
-    if of.spec.source.is_some() {
-        return Ok(read.sees(&read.collection_target(of.name())));
-    }
-    let record = read.record(&of, thing)?;
-    Ok(record.is_some_and(|record| read.sees(&read.record_target(&of, &record))))
-}
-
-/// What a task is about, as the caller may know it: what they may not see, and what is not there any more, looks the same.
-pub(super) fn shown_refs(task: &str, read: &Reader<'_>) -> Result<Vec<ShownRef>, Fault> {
-    let shown = |TaskRef { place, thing, note, by, at }| {
-        if is_there((&place, &thing), read)? {
-            return Ok(ShownRef { collection: place, id: thing, note, by, at });
-        }
-        let known = read.collection(&place).is_some_and(|of| read.sees(&read.collection_target(of.name())));
-        let collection = if known { place } else { HIDDEN.to_owned() };
-        Ok(ShownRef { collection, id: HIDDEN.to_owned(), note: String::new(), by, at })
-    };
-    read.task_refs(task)?.into_iter().map(shown).collect()
+/// What a task is about. What a reader may not see of it is taken out before they are answered.
+pub(super) fn refs_of(task: &str, read: &Reader<'_>) -> Result<Vec<ShownRef>, Fault> {
+    let shown = |TaskRef { place, thing, note, by, at }| ShownRef { collection: place, id: thing, note, by, at };
+    Ok(read.task_refs(task)?.into_iter().map(shown).collect())
 }
 
 /// What cannot be in the references of a new task.

@@ -1,10 +1,10 @@
 //! Tasks as policies see them.
 
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
-use super::refer::shown_refs;
 use crate::gate::{Brief, Directory, FactSpec, Reader, Resource, Staged, Target, Thing};
-use crate::store::tasks::Task;
+use crate::store::tasks::{Task, TaskRef};
 use crate::types::refusal::{Fault, Stop};
 use crate::types::target::Fact;
 use crate::types::work::TaskStatus;
@@ -49,11 +49,20 @@ fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
     let mut brief = vec![("status", status.to_string()), ("priority", priority.to_string())];
     brief.extend(owner.map(|owner| ("owner", owner.to_string())));
     brief.extend(due_at.map(|due_at| ("due", due_at.to_string())));
-    let refs = shown_refs(&target.id(), read)?.into_iter();
-    brief.extend(refs.map(|one| ("about", format!("{} {}", one.collection, one.id))));
+    for TaskRef { place, thing, .. } in read.task_refs(&target.id())? {
+        let (place, thing) = read.shown_link((&place, &thing))?;
+        brief.push(("about", format!("{place} {thing}")));
+    }
     Ok(brief)
 }
 
+/// What people have said of it, and whether it is over. That an agent works on it, or waits, is none: its own run may be what
+/// asks.
 fn state(target: &Target, read: &Reader<'_>) -> Result<Value, Fault> {
-    Ok(json!(read.task(&target.id())?.map(|task| json!({ "version": task.version }))))
+    let Some(task) = read.task(&target.id())? else { return Ok(Value::Null) };
+    let refs = read.task_refs(&task.id)?.into_iter().map(|one| json!([one.place, one.thing, one.note]));
+    // It stands in the log, where not everybody may read what a task leads to.
+    let refs = hex::encode(Sha256::digest(Value::from_iter(refs).to_string()));
+    let closed = task.status.is_closed().then_some(task.status);
+    Ok(json!({ "owner": task.owner, "closed": closed, "refs_sha256": refs }))
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::refer::shown_refs;
+use super::refer::refs_of;
 use crate::gate::Reader;
 use crate::operations::run::{ShownRun, shown as shown_run};
 use crate::store::tasks::Task;
@@ -60,6 +60,7 @@ pub struct WholeTask {
 pub struct ShownRef {
     /// A collection, or `url`.
     pub collection: String,
+    #[schemars(extend("x-names" = "record"))]
     pub id: String,
     pub note: String,
     pub by: ActorId,
@@ -110,7 +111,7 @@ pub(super) fn whole(task: Task, read: &Reader<'_>) -> Result<WholeTask, Stop> {
         Ok(kept.and_then(|kept| Some(kept.get(field)?.as_str()?.to_owned())))
     };
     let (goal, note, result) = (text("goal", "goal")?, text("note", "note")?, text("result", "result")?);
-    let refs = shown_refs(&task.id, read)?;
+    let refs = refs_of(&task.id, read)?;
     let runs = read.runs_of_task(&task.id)?.into_iter().filter(|run| read.may("run.read", &read.run_target(run)));
     let runs = runs.map(|run| shown_run(run, read)).collect::<Result<_, _>>()?;
     Ok(WholeTask { goal, note, result, refs, runs, task: shown(task, read) })

@@ -12,7 +12,6 @@ use crate::store::search::{self, Texts, Thing};
 use crate::store::to_json;
 use crate::types::brain::Written;
 use crate::types::collection::Collection;
-use crate::types::field::{Field, FieldKind};
 use crate::types::id::Id;
 
 /// Makes a table of a collection, with the rows of the one that it takes the place of.
@@ -95,7 +94,7 @@ fn copy(conn: &Connection, old: &Collection, new: &Collection, event: &SchemaApp
         let old_field = old.field(&was(name));
         match (kept(name), old_field, &field.default) {
             (Some(_), ..) => from.push_str(&format!(", {}", taken_over(&was(name), event.merged.get(name)))),
-            (None, Some(_), _) => from.push_str(&format!(", {}", converted(old, &was(name), new, name))),
+            (None, Some(_), _) => from.push_str(&format!(", {}", table::converted(old_field, &was(name), field.kind))),
             (None, None, Some(default)) => {
                 from.push_str(", ?");
                 values.push(table::stored(new, name, Some(default)));
@@ -112,13 +111,6 @@ fn copy(conn: &Connection, old: &Collection, new: &Collection, event: &SchemaApp
 fn taken_over(was: &str, merged: Option<&String>) -> String {
     let column = table::column(was);
     merged.map_or_else(|| column.clone(), |other| format!("COALESCE({column}, {})", table::column(other)))
-}
-
-/// A value of one type as one of another: only those come here whose columns hold the same, but for whole numbers.
-fn converted(old: &Collection, was: &str, new: &Collection, name: &str) -> String {
-    let is_whole = |field: Option<&Field>| field.is_some_and(|field| field.kind == FieldKind::Integer);
-    let column = table::column(was);
-    if is_whole(old.field(was)) && !is_whole(new.field(name)) { format!("{column} * 10000") } else { column }
 }
 
 /// Writes a version of a record, and the record itself.

@@ -29,6 +29,14 @@ pub fn column(field: &str) -> String {
     }
 }
 
+/// What a field holds that is called so, as a value of another type: the columns of those that become one another hold the same,
+/// but for whole numbers.
+pub fn converted(field: Option<&Field>, called: &str, into: FieldKind) -> String {
+    let column = column(called);
+    let was_whole = field.is_some_and(|field| field.kind == FieldKind::Integer);
+    if was_whole && into != FieldKind::Integer { format!("{column} * 10000") } else { column }
+}
+
 /// The fields that are columns: what is personal is kept apart, where it can be erased.
 pub fn columns(of: &Collection) -> impl Iterator<Item = (&String, &Field)> {
     of.spec.fields.iter().filter(|(_, field)| field.label != Some(Label::Personal))

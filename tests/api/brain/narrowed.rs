@@ -110,7 +110,7 @@ async fn a_policy_that_narrows_nothing_shows_all_and_one_that_is_no_condition_as
 async fn a_task_leads_nobody_to_records_that_they_may_not_see() {
     let (test, cast) = with_policies(typed()).await;
     assert_eq!(apply(&test, ROWS).await.status, 200);
-    let mine = write(&test, &cast.max, json!({ "number": "4", "total": "700" })).await;
+    let mine = write(&test, &cast.bot, json!({ "number": "4", "total": "700" })).await;
     let gone = write(&test, &cast.max, json!({ "number": "5", "total": "700" })).await;
     let thing = |record: &Value| json!({ "collection": "invoices", "thing": record["id"], "note": "the large one" });
     let refs = [thing(&mine), thing(&gone), json!({ "collection": "url", "thing": "https://a.example/" })];
@@ -130,6 +130,31 @@ async fn a_task_leads_nobody_to_records_that_they_may_not_see() {
     assert_eq!(seen(&test.admin).await, [own, hidden.clone(), address.clone()]);
     assert_eq!(seen(&cast.mia).await, [hidden.clone(), hidden, address], "one that is gone looks the same");
     let events = test.get(&path.replace("/tasks/", "/events?task="), &cast.mia).await.text();
-    let told = [mine["id"].as_str().unwrap(), "the large one"].into_iter().find(|text| events.contains(text));
-    assert!(events.contains("task_ref_added") && told.is_none(), "{told:?}");
+    let told_of = |text: &str| [mine["id"].as_str().unwrap(), "the large one"].into_iter().any(|it| text.contains(it));
+    assert!(events.contains("task_ref_added") && !told_of(&events), "{events}");
+    // Nor does what asks for the link, or makes it.
+    let wary = r#"@id("links-with-approval") @reason("somebody looks at it first")
+        forbid (principal, action == Ok::Action::"task.update", resource)
+        when { principal.kind == "agent" } unless { context.approvals.contains(Ok::ApprovalKind::"admin") };"#;
+    assert_eq!(apply(&test, &format!("{ROWS}{wary}")).await.status, 200);
+    let bots = test.post("/tasks", &test.admin, json!({ "title": "look", "owner": "bot" })).await.json();
+    let with = json!({ "id": bots["id"], "collection": "invoices", "thing": mine["id"], "note": "the large one" });
+    let plan = json!({ "steps": [{ "call": { "tool": "task.update", "with": with } }] });
+    let asked = test.post("/ask", &cast.lea, json!({ "agent": "bot", "text": "link it", "plan": plan })).await;
+    assert_eq!(asked.status, 202, "{}", asked.text());
+    test.go_on().await;
+    let run = format!("/runs/{}", asked.json()["run"].as_str().unwrap());
+    let approval = test.get(&run, &test.admin).await.json()["waiting"]["approval"].as_str().map(str::to_owned);
+    let approval = format!("/approvals/{}", approval.unwrap());
+    assert!(told_of(&test.get(&approval, &test.admin).await.text()), "who decides and may see it does");
+    for (path, who) in [(run.as_str(), &cast.mia), (&run, &cast.lea), ("/events?type=approval_requested", &cast.lea)] {
+        let shown = test.get(path, who).await.text();
+        assert!(shown.contains(r#""note":"","thing":"hidden""#) && !told_of(&shown), "{shown}");
+    }
+    let decided = test.post(&approval, &test.admin, json!({ "decision": "approve" })).await.json();
+    assert_eq!(decided["status"], "used", "{decided}");
+    for path in [&run, &run.replace("/runs/", "/events?run=")] {
+        let shown = test.get(path, &cast.mia).await.text();
+        assert!(shown.contains("task.update") && !told_of(&shown), "{shown}");
+    }
 }

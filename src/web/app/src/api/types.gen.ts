@@ -216,7 +216,7 @@ export type Applied = {
     id: string;
     collection: string;
     /**
-     * How many records it has, for whoever may read all of them; whether they fit, a dry run tells nobody else either.
+     * How many records it has, for whoever may read all of them.
      */
     rows: number | null;
     /**
@@ -645,6 +645,17 @@ export type ChosenBlueprint = {
     values?: {
         [key: string]: string;
     };
+};
+
+/**
+ * What is said of a collection otherwise.
+ */
+export type CollectionChanges = {
+    title?: string | null;
+    /**
+     * Aggregates leave out groups of fewer records than this.
+     */
+    smallest_group?: number | null;
 };
 
 /**
@@ -1579,6 +1590,39 @@ export type Field = {
     /**
      * Who reads it is asked of the policies by this word (`field.read`). What is `personal` can be erased, and policies about
      * records do not see it.
+     */
+    label?: Label | null;
+};
+
+/**
+ * What is said of a field otherwise. Its type is changed by a step of its own.
+ */
+export type FieldChanges = {
+    title?: string | null;
+    /**
+     * Every record has it: those that are there must have it already.
+     */
+    required?: boolean | null;
+    /**
+     * What it is where a new record does not say.
+     */
+    default?: unknown;
+    /**
+     * All that a choice can be. What a record has stays among them.
+     */
+    options?: Array<string> | null;
+    /**
+     * The least that a number can be. Records that have less keep it from being applied.
+     */
+    min?: unknown;
+    /**
+     * The most that a number can be. Records that have more keep it from being applied.
+     */
+    max?: unknown;
+    unit?: string | null;
+    /**
+     * Who reads it is asked of the policies by this word from then on, of what records were, too. It neither becomes
+     * `personal` nor ceases to be: such values are kept apart.
      */
     label?: Label | null;
 };
@@ -3507,6 +3551,11 @@ export type Operation = {
         options?: Array<string>;
     };
 } | {
+    alter_field: {
+        name: string;
+        field: FieldChanges;
+    };
+} | {
     merge_field: {
         name: string;
         into: string;
@@ -3524,6 +3573,8 @@ export type Operation = {
     semantics: Semantics;
 } | {
     retention: Retention;
+} | {
+    alter: CollectionChanges;
 } | {
     retire: {
         [key: string]: never;
@@ -3558,6 +3609,11 @@ export type OperationInput = {
         options?: Array<string>;
     };
 } | {
+    alter_field: {
+        name: string;
+        field: FieldChanges;
+    };
+} | {
     merge_field: {
         name: string;
         into: string;
@@ -3575,6 +3631,8 @@ export type OperationInput = {
     semantics: SemanticsInput;
 } | {
     retention: Retention;
+} | {
+    alter: CollectionChanges;
 } | {
     retire: {
         [key: string]: never;
@@ -5939,6 +5997,13 @@ export type Wait = {
      * Why none can be asked.
      */
     reason: string;
+} | {
+    kind: 'rate_limit';
+    /**
+     * Which one.
+     */
+    reason: string;
+    until: string;
 } | {
     kind: 'budget';
     /**

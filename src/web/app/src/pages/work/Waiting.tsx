@@ -7,7 +7,7 @@ import { Actor } from '../../parts/Actor';
 import { Do, useAct, useMay } from '../../parts/act';
 import { Icon } from '../../parts/icons';
 import { Kbd } from '../../parts/Page';
-import { Shown } from '../../parts/states';
+import { sentence, Shown } from '../../parts/states';
 import { When } from '../../parts/When';
 import { mod } from '../../shell/pages';
 import { useMe } from '../../shell/useMe';
@@ -27,6 +27,7 @@ export function Waiting({ run }: { run: WholeRun }) {
     return payer ? <OfWhole reason={reason} payer={payer} /> : <Budget run={run} />;
   }
   if (run.waiting?.kind === 'model') return <Modelless reason={run.waiting.reason} />;
+  if (run.waiting?.kind === 'rate_limit') return <Limited reason={run.waiting.reason} until={run.waiting.until} />;
   if (run.status === 'held') return <Stopped run={run} />;
   return run.trace.filter((step) => step.status === 'waiting').map((step) => <One key={step.seq} run={run} step={step} />);
 }
@@ -84,6 +85,18 @@ function Modelless({ reason }: { reason: string }) {
   return (
     <Panel icon="clock" title="It waits for a model">
       {reason}. Whoever runs the server sees to that; it goes on then.
+    </Panel>
+  );
+}
+
+/** A limit of the policies holds it for a moment. */
+function Limited({ reason, until }: { reason: string; until: string }) {
+  return (
+    <Panel icon="clock" title="A limit holds it">
+      <p>{sentence(reason)}</p>
+      <p>
+        It goes on by itself: <When at={until} />.
+      </p>
     </Panel>
   );
 }

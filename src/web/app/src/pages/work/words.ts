@@ -41,6 +41,7 @@ export function span(ms: number): string {
 export function standing(run: ShownRun): string {
   if (run.status !== 'running') return run.status;
   if (run.waiting?.kind === 'model') return 'waits for a model';
+  if (run.waiting?.kind === 'rate_limit') return 'rests: a limit holds it';
   return run.waiting?.kind === 'run' ? 'waits for a part' : run.waiting?.kind === 'time' ? 'rests' : 'running';
 }
 

@@ -1,0 +1,105 @@
+//! What is said of a field, or of a whole collection, otherwise than before: what is left out stays, and `null` takes it away, as
+//! in a merge patch (RFC 7396).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use super::collection::Collection;
+use super::field::{Field, Label};
+
+/// What is said of a field otherwise. Its type is changed by a step of its own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FieldChanges {
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub title: Option<Option<String>>,
+    /// Every record has it: those that are there must have it already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required: Option<bool>,
+    /// What it is where a new record does not say.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub default: Option<Option<Value>>,
+    /// All that a choice can be. What a record has stays among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub options: Option<Vec<String>>,
+    /// The least that a number can be. Records that have less keep it from being applied.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub min: Option<Option<Value>>,
+    /// The most that a number can be. Records that have more keep it from being applied.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub max: Option<Option<Value>>,
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Option<String>>,
+    /// Who reads it is asked of the policies by this word from then on, of what records were, too. It neither becomes
+    /// `personal` nor ceases to be: such values are kept apart.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub label: Option<Option<Label>>,
+}
+
+/// What is said of a collection otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CollectionChanges {
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub title: Option<Option<String>>,
+    /// Aggregates leave out groups of fewer records than this.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub smallest_group: Option<Option<u32>>,
+}
+
+/// What is there, were it `null`.
+fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(from).map(Some)
+}
+
+fn put<T: Clone>(to: &mut T, change: &Option<T>) {
+    if let Some(change) = change {
+        to.clone_from(change);
+    }
+}
+
+const NOTHING: &str = "it changes nothing: say what is to be otherwise";
+
+impl FieldChanges {
+    /// Makes of a field of this name what it would be, or says why it cannot.
+    pub fn apply(&self, name: &str, field: &mut Field) -> Result<(), String> {
+        let before = field.clone();
+        put(&mut field.title, &self.title);
+        put(&mut field.required, &self.required);
+        put(&mut field.default, &self.default);
+        put(&mut field.options, &self.options);
+        put(&mut field.min, &self.min);
+        put(&mut field.max, &self.max);
+        put(&mut field.unit, &self.unit);
+        put(&mut field.label, &self.label);
+        let is_personal = |field: &Field| field.label == Some(Label::Personal);
+        let unlike = (field.min != before.min) || (field.max != before.max) || (field.options != before.options);
+        let asks_more = unlike || field.required && !before.required;
+        match () {
+            () if *field == before => Err(NOTHING.into()),
+            () if is_personal(field) != is_personal(&before) => Err(format!(
+                "`{name}`: what is personal is kept apart, where it can be erased: add a field for it, and retire the other"
+            )),
+            () if is_personal(field) && asks_more => {
+                Err(format!("`{name}` is personal: its values are kept apart, and nobody looks whether they fit"))
+            }
+            () => Ok(()),
+        }
+    }
+
+    /// Whether it takes a label off a field that had this one.
+    pub fn lifts(&self, before: Option<Label>) -> bool {
+        before.is_some() && self.label.is_some_and(|now| now != before)
+    }
+}
+
+impl CollectionChanges {
+    /// Makes of a collection what it would be, or says why it cannot.
+    pub fn apply(&self, of: &mut Collection) -> Result<(), String> {
+        let before = of.clone();
+        put(&mut of.metadata.title, &self.title);
+        put(&mut of.spec.smallest_group, &self.smallest_group);
+        if *of == before { Err(NOTHING.into()) } else { Ok(()) }
+    }
+}

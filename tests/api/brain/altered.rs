@@ -1,0 +1,144 @@
+//! What is said of a field otherwise: its records must fit, and what a label keeps is uncovered by nobody alone.
+
+use ok::policy::Bundle;
+use serde_json::{Value, json};
+
+use super::{INVOICES, accounted_for, change, company, numbers, with_policies, write};
+use crate::harness::{Answer, Cast, Test};
+
+async fn alter(test: &Test, field: &str, changes: Value) -> Answer {
+    change(test, "invoices", json!([{ "alter_field": { "name": field, "field": changes } }])).await
+}
+
+async fn field(test: &Test, name: &str) -> Value {
+    test.get(INVOICES, &test.admin).await.json()["fields"][name].clone()
+}
+
+/// Proposes as the steward, who applies it.
+async fn by_steward(test: &Test, cast: &Cast, changes: Value) -> Answer {
+    let ops = json!([{ "alter_field": { "name": "total", "field": changes } }]);
+    let proposal = json!({ "collection": "invoices", "ops": ops, "reason": "needed" });
+    let proposed = test.post("/schema/proposals", &cast.sam, proposal).await;
+    assert_eq!(proposed.status, 201, "{}", proposed.text());
+    let path = format!("/schema/proposals/{}/apply", proposed.json()["id"].as_str().unwrap());
+    test.post(&path, &cast.sam, json!({})).await
+}
+
+#[tokio::test]
+async fn what_is_said_of_a_field_changes_where_its_records_fit() {
+    let (test, cast) = company().await;
+    write(&test, &test.admin, json!({ "number": "1", "total": "5", "tags": ["rush", "old"], "status": "paid" })).await;
+    write(&test, &test.admin, json!({ "number": "2", "total": "50", "due": "2026-03-01" })).await;
+    // More to choose from, and a record that has it.
+    assert_eq!(alter(&test, "status", json!({ "options": ["new", "paid", "late"] })).await.status, 200);
+    write(&test, &cast.mia, json!({ "number": "3", "total": "7", "due": "2026-04-01", "status": "late" })).await;
+    for (name, changes, why) in [
+        ("status", json!({ "options": ["new", "paid"] }), "values of `status` that are none of the options"),
+        ("tags", json!({ "options": ["rush"] }), "values of `tags` that are none of the options"),
+        ("due", json!({ "required": true }), "records have no `due`: give them one first"),
+        ("total", json!({ "max": "49.99" }), "records have a `total` beyond its bounds"),
+        ("total", json!({ "min": "5.01" }), "records have a `total` beyond its bounds"),
+        ("total", json!({ "min": "0" }), "ops[0]: it changes nothing: say what is to be otherwise"),
+        ("total", json!({}), "ops[0]: it changes nothing: say what is to be otherwise"),
+        ("total", json!({ "max": "-1" }), "must not be above max"),
+        ("status", json!({ "default": "lost" }), "must be one of new, paid, late"),
+        ("due", json!({ "unit": "EUR" }), "only numbers have a unit"),
+        ("iban", json!({ "label": null }), "what is personal is kept apart"),
+        ("vendor", json!({ "label": "personal" }), "what is personal is kept apart"),
+        ("iban", json!({ "required": true }), "nobody looks whether they fit"),
+        ("number", json!({ "required": false }), "must be required: a key is never empty"),
+        ("number", json!({ "label": "confidential" }), "a key is for everybody to see"),
+        ("none", json!({ "unit": "EUR" }), "there is no field `none`"),
+    ] {
+        let refused = alter(&test, name, changes.clone()).await;
+        let told = refused.error();
+        assert!(refused.status == 422 && told.contains(why), "{name} {changes}: {told}");
+    }
+    let unknown = alter(&test, "total", json!({ "type": "integer" })).await;
+    assert!(unknown.status == 422 && unknown.text().contains("unknown field `type`"), "{}", unknown.text());
+    // Once they fit, it is so.
+    write(&test, &test.admin, json!({ "number": "1", "total": "6", "due": "2026-01-01", "tags": ["rush"] })).await;
+    for (name, changes) in [
+        ("due", json!({ "required": true, "title": "Due on" })),
+        ("tags", json!({ "options": ["rush"] })),
+        ("total", json!({ "min": "5.01", "max": "50", "unit": "EUR" })),
+        ("status", json!({ "default": null })),
+    ] {
+        let altered = alter(&test, name, changes.clone()).await;
+        assert_eq!(altered.status, 200, "{name} {changes}: {}", altered.text());
+    }
+    assert_eq!(field(&test, "due").await, json!({ "type": "date", "required": true, "title": "Due on" }));
+    let total = json!({ "type": "money", "min": "5.01", "max": "50", "unit": "EUR", "label": "confidential" });
+    assert_eq!(field(&test, "total").await, total);
+    for (fields, why) in [
+        (json!({ "number": "4" }), "due"),
+        (json!({ "number": "4", "due": "2026-01-01", "total": "51" }), "must be at most"),
+        (json!({ "number": "4", "due": "2026-01-01", "tags": ["old"] }), "must be one of rush"),
+    ] {
+        let refused = test.post(&format!("{INVOICES}/records"), &test.admin, json!({ "fields": fields })).await;
+        assert!(refused.status == 422 && refused.error().contains(why), "{}", refused.error());
+    }
+    assert_eq!(alter(&test, "total", json!({ "max": null })).await.status, 200);
+    assert_eq!(numbers(&test, &test.admin, json!({ "sort": ["number"] })).await, ["1", "2", "3"]);
+    // The same of the collection.
+    let group = change(&test, "invoices", json!([{ "alter": { "smallest_group": 9, "title": "Bills" } }])).await;
+    assert_eq!(group.status, 200, "{}", group.text());
+    let shown = test.get(INVOICES, &test.admin).await.json();
+    assert_eq!((&shown["title"], &shown["smallest_group"]), (&json!("Bills"), &json!(9)), "{shown}");
+    let few = json!({ "measures": ["count"], "group_by": ["status"] });
+    let few = test.post(&format!("{INVOICES}/aggregate"), &test.admin, few).await.json();
+    assert_eq!(few, json!([]));
+    accounted_for(&test);
+}
+
+/// Whoever may not read a field learns nothing of it by what is refused, and does not make it theirs to read.
+#[tokio::test]
+async fn what_a_label_keeps_from_a_steward_is_neither_guessed_nor_uncovered() {
+    let mut policies = Bundle::built_in();
+    let blind = r#"@id("blind") @reason("not for stewards")
+        forbid (principal in Ok::Role::"steward", action == Ok::Action::"field.read", resource)
+        when { context.input has label && context.input.label == "confidential" };"#;
+    policies.files.insert("blind.cedar".into(), blind.into());
+    let (test, cast) = with_policies(policies).await;
+    let record = write(&test, &test.admin, json!({ "number": "1", "total": "50" })).await;
+    let path = format!("{INVOICES}/records/{}", record["id"].as_str().unwrap());
+    let total = async |who: &str| test.get(&path, who).await.json()["fields"]["total"].clone();
+    assert_eq!((total(&cast.sam).await, total(&test.admin).await), (Value::Null, json!("50.00")));
+    let told =
+        "409 conflict whether the records fit is only for whoever reads `total` of all of them: have them apply it";
+    for most in ["49", "51"] {
+        assert_eq!(by_steward(&test, &cast, json!({ "max": most })).await.error(), told);
+    }
+    assert_eq!(by_steward(&test, &cast, json!({ "unit": "EUR" })).await.status, 200, "that tells of no record");
+    for label in [Value::Null, json!("untrusted")] {
+        let waits = by_steward(&test, &cast, json!({ "label": label })).await;
+        assert_eq!(waits.status, 202, "{}", waits.text());
+        assert_eq!(total(&cast.sam).await, Value::Null);
+    }
+    let waits = by_steward(&test, &cast, json!({ "label": null })).await.json();
+    let approval = format!("/approvals/{}", waits["approval"].as_str().unwrap());
+    let decided = test.post(&approval, &test.admin, json!({ "decision": "approve" })).await.json();
+    assert_eq!(decided["status"], "used", "{decided}");
+    assert_eq!((total(&cast.sam).await, total(&cast.mia).await), (json!("50.00"), json!("50.00")));
+    // A label that comes keeps it from then on, and what it was.
+    assert_eq!(by_steward(&test, &cast, json!({ "label": "confidential" })).await.status, 200);
+    assert_eq!(total(&cast.mia).await, Value::Null);
+    let history = test.get(&format!("{path}/history"), &cast.mia).await.text();
+    assert!(!history.contains("50"), "{history}");
+    accounted_for(&test);
+}
+
+/// A name that a field has only within the proposal hides no label.
+#[tokio::test]
+async fn a_label_is_not_taken_off_by_another_name() {
+    let (test, cast) = company().await;
+    let ops = json!([
+        { "rename_field": { "name": "total", "to": "sum" } },
+        { "alter_field": { "name": "sum", "field": { "label": null } } },
+    ]);
+    let proposal = json!({ "collection": "invoices", "ops": ops, "reason": "needed" });
+    let proposed = test.post("/schema/proposals", &cast.sam, proposal).await.json();
+    let path = format!("/schema/proposals/{}/apply", proposed["id"].as_str().unwrap());
+    assert_eq!(test.post(&path, &cast.sam, json!({ "dry_run": true })).await.status, 200);
+    assert_eq!(test.post(&path, &cast.sam, json!({})).await.status, 202);
+}
