@@ -14,7 +14,9 @@ use super::call::{in_words, perform, read, together};
 use super::thinking::think;
 use super::tools::{Begun, Means, ToolCall, settle as settle_call};
 use crate::gate::{Gate, Request};
+use crate::operations::run::rest::SOON;
 use crate::operations::run::{BegunOutside, Came, Due, DueRun, Next, OneCall, Settled, Spoken, Stage, Wanted};
+use crate::store::done::MODEL_CALL;
 use crate::types::caller::{Channel, Credential, Presented};
 use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Refusal, Stop};
@@ -32,8 +34,6 @@ const AFTER_FAULT: Duration = Duration::from_secs(5);
 const BUSY: Duration = Duration::from_millis(200);
 /// As long as it waits at a time, whatever the server says: the run may have been cancelled meanwhile.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
-/// A limit that holds a tool up for longer is told to the run instead.
-const SOON: u64 = 60;
 /// How much longer than it takes to ask it rests before it asks again: it costs a fifth of a core at most.
 const CALM: u32 = 4;
 /// As much rest as it may owe: what comes after a quiet time does not wait for it.
@@ -179,7 +179,7 @@ async fn go_on(gate: &Arc<Gate>, means: &Means, run: &str) -> Result<(), Stop> {
             }
             Next::Think { call: question, prompt, agent, facts } => {
                 let step = facts.step();
-                match call(gate, "model.call", json!(question), (agent, facts)).await? {
+                match call(gate, MODEL_CALL, json!(question), (agent, facts)).await? {
                     Called::Done(answer) if read::<Spoken>(&answer)?.dispatched => {
                         think(gate, models, (run, step), &prompt).await?;
                     }
@@ -271,7 +271,7 @@ async fn call(
     };
     match gate.perform(Request { caller, call, idem: None }).await {
         Ok(reply) => {
-            if operation == "model.call"
+            if operation == MODEL_CALL
                 && let Some(wish) = read::<Spoken>(&reply.body)?.wants
             {
                 ask_for(gate, wish).await.map(drop)?;
@@ -281,7 +281,9 @@ async fn call(
         Err(Stop::Refused(refusal)) => match refusal.code {
             Code::NeedsApproval => Ok(Called::Settled),
             Code::Denied | Code::NotApprover if refusal.decision.is_some() => Ok(Called::Settled),
-            Code::RateLimited if operation != "model.call" && refusal.retry_after.is_some_and(|wait| wait > SOON) => {
+            Code::RateLimited
+                if operation != MODEL_CALL && refusal.retry_after.is_some_and(|wait| wait > SOON.unsigned_abs()) =>
+            {
                 unable(told(&refusal))
             }
             Code::RateLimited | Code::Unavailable | Code::AuditUnavailable => {

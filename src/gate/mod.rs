@@ -13,6 +13,7 @@ pub mod state;
 pub mod write;
 
 pub use crate::log::head::Head;
+pub use admit::rate::Rest;
 pub use approve::redeem::Redeemed;
 pub use decide::world::Card;
 pub use declare::fact::FactSpec;

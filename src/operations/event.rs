@@ -16,6 +16,7 @@ use crate::operations::audit::may_read_all;
 use crate::operations::change::uncounted;
 use crate::operations::company::COMPANY;
 use crate::operations::policy::{PolicyVersion, may_export};
+use crate::operations::run::inputs;
 use crate::store::event::EventKind;
 use crate::types::id::ActorId;
 use crate::types::page::PageQuery;
@@ -271,7 +272,7 @@ fn veil_input(event: &mut Value, read: &Reader<'_>) {
         operations::ALL.iter().find(|entry| entry.spec.name == name)
     };
     if let Some((entry, input)) = of(event).zip(event.get_mut("input")) {
-        veil::of_input(entry).apply(input, read);
+        inputs::veil(entry, input, read);
     }
 }
 

@@ -255,7 +255,8 @@ impl Field {
             number.zip(limit).is_some_and(|(number, limit)| number.cmp(&limit) == order)
         };
         let told = |word: &str, bound: &Option<Value>| {
-            Err(format!("must be at {word} {}", bound.as_ref().unwrap_or(&Value::Null)))
+            let bound = bound.as_ref().map(|bound| bound.as_str().map_or_else(|| bound.to_string(), str::to_owned));
+            Err(format!("must be at {word} {}", bound.unwrap_or_default()))
         };
         if is_beyond(&self.min, Ordering::Less) {
             return told("least", &self.min);

@@ -97,3 +97,31 @@ async fn a_run_is_told_of_a_limit_that_holds_for_longer() {
     let told = "rate_limited: over the limit few: 1 calls in 3600 s; try again in 3600 s";
     assert_eq!(done["trace"][1]["reason"], told);
 }
+
+/// What it waits for is told, whatever the limit is of; and it has no place meanwhile that others need.
+#[tokio::test]
+async fn a_run_that_one_operations_limit_holds_says_so() {
+    let limits = "rates:\n  few:\n    kinds: [agent]\n    operations: [task.create]\n    most: 1\n    seconds: 30\n  \
+                  models:\n    kinds: [agent]\n    operations: [model.call]\n    most: 1\n    seconds: 3600\n";
+    let test = Test::with_policies(with(limits)).await;
+    let cast = test.cast().await;
+    let create = json!({ "call": { "tool": "task.create", "with": { "title": "one" } } });
+    let said = json!({ "model": { "text": "so", "input_tokens": 1, "output_tokens": 1, "cost_cents": 1 } });
+    for (step, limit, until, ms) in [
+        (create, "few: 1 in 30 s", "2026-11-20T09:00:30Z", 30_000),
+        (said, "models: 1 in 3600 s", "2026-11-20T10:00:30Z", 3_600_000),
+    ] {
+        let id = runs::asked(&test, &cast.mia, json!([step, { "say": "between" }, step])).await;
+        let rests = runs::run(&test, &id).await;
+        let reason = format!("what its agent does for whoever asked is over the limit {limit}");
+        let waits = json!({ "kind": "rate_limit", "reason": reason, "until": until });
+        assert_eq!((&rests["status"], &rests["steps"], &rests["waiting"]), (&json!("running"), &json!(2), &waits));
+        test.clock.advance(ms - 1);
+        test.go_on().await;
+        assert_eq!(runs::run(&test, &id).await["steps"], 2);
+        test.clock.advance(1);
+        test.go_on().await;
+        assert_eq!(runs::run(&test, &id).await["status"], "completed");
+    }
+    runs::accounted_for(&test);
+}

@@ -176,12 +176,12 @@ async fn a_call_that_the_budget_does_not_allow_holds_the_run_before_it_is_made()
         (&held["status"], &held["waiting"], fake.got().len()),
         (
             &json!("held"),
-            &json!({ "kind": "budget", "reason": "0 of 1 cents are spent, and the next step takes 21", "cost_cents": 21 }),
+            &json!({ "kind": "budget", "reason": "0 of 1 cents are spent, and the next step takes 22", "cost_cents": 22 }),
             0
         )
     );
     // No more is set aside than there is: it may answer with less.
-    test.post(&format!("/runs/{id}/budget"), &cast.lea, json!({ "budget_cents": 21 })).await;
+    test.post(&format!("/runs/{id}/budget"), &cast.lea, json!({ "budget_cents": 22 })).await;
     test.go_on().await;
     let done = run(&test, &id).await;
     assert_eq!((&done["status"], &done["cost_cents"]), (&json!("completed"), &json!(1)), "{done}");

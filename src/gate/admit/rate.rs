@@ -121,17 +121,38 @@ pub(in crate::gate) fn refused(world: &World, caller: &Caller, now: Time) -> Res
 /// Whether no step is taken of an agent's runs that somebody asked for. The limits of the asker's changes hold for steps too,
 /// which are counted apart: so what somebody has done writes to the log as fast as what they do. And the agent has its own.
 pub(in crate::gate) fn rests(world: &World, (agent, asker): (&ActorId, &ActorId), now: Time) -> Option<Rest> {
-    let rest = |whose: &str, key: Key, (id, rate): (&String, &Rate)| {
-        let ms = world.rates.rests(&key, rate.most, now)?;
+    let askers = paces(world, asker).filter_map(|(id, rate)| {
+        let ms = world.rates.rests(&steps_of(asker, id), rate.most, now)?;
+        let whose = "the steps of all runs of whoever asked are over";
         Some(Rest { why: format!("{whose} the limit {id}: {} in {} s", rate.most, rate.seconds), ms })
-    };
-    let askers = paces(world, asker)
-        .filter_map(|pace| rest("the steps of all runs of whoever asked are over", steps_of(asker, pace.0), pace));
-    let agents = paces(world, agent).filter_map(|pace| {
-        let key = Key { what: Counted::Limit(pace.0.clone()), by: agent.clone(), run_for: Some(asker.clone()) };
-        rest("what its agent does for whoever asked is over", key, pace)
     });
+    let agents = paces(world, agent).filter_map(|(id, rate)| held(world, (agent, asker), (id, rate), now));
     askers.chain(agents).max_by_key(|rest| rest.ms)
+}
+
+/// Whether any limit holds what an agent does in runs that somebody asked for.
+pub(in crate::gate) fn any_holds(world: &World, (agent, asker): (&ActorId, &ActorId), now: Time) -> bool {
+    let mut all = world.policy.limits().rates.iter().map(|(id, rate)| (id.as_str(), rate));
+    all.any(|limit| held(world, (agent, asker), limit, now).is_some())
+}
+
+/// Whether a limit of this operation holds an agent in runs that somebody asked for.
+pub(in crate::gate) fn rests_before(
+    world: &World,
+    run: (&ActorId, &ActorId),
+    operation: &str,
+    now: Time,
+) -> Option<Rest> {
+    world.policy.rates_of(operation).filter_map(|limit| held(world, run, limit, now)).max_by_key(|rest| rest.ms)
+}
+
+/// Whether this limit holds what an agent does in runs that somebody asked for. What does not concern it has counted nothing.
+fn held(world: &World, (agent, asker): (&ActorId, &ActorId), (id, rate): (&str, &Rate), now: Time) -> Option<Rest> {
+    let key = Key { what: Counted::Limit(id.to_owned()), by: agent.clone(), run_for: Some(asker.clone()) };
+    let ms = world.rates.rests(&key, rate.most, now)?;
+    let why =
+        format!("what its agent does for whoever asked is over the limit {id}: {} in {} s", rate.most, rate.seconds);
+    Some(Rest { why, ms })
 }
 
 fn steps_of(asker: &ActorId, limit: &str) -> Key {

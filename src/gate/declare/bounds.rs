@@ -43,9 +43,53 @@ impl Entry {
         let fields = input.as_object().into_iter().flatten();
         for (name, value) in fields.filter(|(name, _)| !self.spec.route.has_in_path(name)) {
             let field = schema.get("properties").and_then(|fields| fields.get(name));
-            field.map_or(Ok(()), |field| check(field, value)).map_err(|beyond| beyond.within(name))?;
+            let field = field.map_or(Ok(()), |field| self.check_field(field, value));
+            field.map_err(|wrong| wrong.within(name))?;
         }
         Ok(())
+    }
+}
+
+impl Entry {
+    fn check_field(&self, schema: &Value, value: &Value) -> Result<(), BadInput> {
+        check(schema, value)?;
+        if self.spec.route.is_standard() { Ok(()) } else { check_form(schema, value) }
+    }
+}
+
+/// Looks for what would be passed over within a field, and for objects that are written as lists: what is shown of an input, and
+/// what policies see of it, goes by the names of its fields.
+fn check_form(schema: &Value, value: &Value) -> Result<(), BadInput> {
+    let choices = choices(schema);
+    if !choices.is_empty() {
+        let mut told =
+            choices.into_iter().filter(|choice| could_be(choice, value)).map(|choice| check_form(choice, value));
+        let first = told.next().unwrap_or(Ok(()));
+        return if first.is_err() && told.any(|other| other.is_ok()) { Ok(()) } else { first };
+    }
+    let named = schema.get("properties").and_then(Value::as_object);
+    match value {
+        Value::Array(items) => match (schema.get("items"), named) {
+            (Some(schema), _) => items.iter().enumerate().try_for_each(|(place, item)| {
+                check_form(schema, item).map_err(|wrong| wrong.within(&format!("[{place}]")))
+            }),
+            (None, Some(_)) => Err(BadInput { field: None, what: "must be an object, not a list".into() }),
+            (None, None) => Ok(()),
+        },
+        Value::Object(fields) => {
+            let Some(named) = named.filter(|_| schema.get("additionalProperties").is_none()) else { return Ok(()) };
+            let unknown = fields.keys().find(|name| !named.contains_key(*name));
+            if let Some(unknown) = unknown {
+                let known: Vec<String> = named.keys().map(|name| format!("`{name}`")).collect();
+                let unknown: String = unknown.chars().take(80).collect();
+                let what = format!("unknown field `{unknown}`, expected one of {}", known.join(", "));
+                return Err(BadInput { field: None, what });
+            }
+            fields.iter().try_for_each(|(name, value)| {
+                named.get(name).map_or(Ok(()), |schema| check_form(schema, value)).map_err(|wrong| wrong.within(name))
+            })
+        }
+        _ => Ok(()),
     }
 }
 

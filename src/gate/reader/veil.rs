@@ -156,6 +156,28 @@ impl Veil {
         *self != Veil::Nothing
     }
 
+    /// Whether a record may stand in it.
+    pub fn names_records(&self) -> bool {
+        match self {
+            Veil::Record => true,
+            Veil::List(each) | Veil::Map(each) => each.names_records(),
+            Veil::Fields(fields) | Veil::Tagged(fields) => fields.values().any(Veil::names_records),
+            Veil::Nothing | Veil::Id | Veil::Maybe | Veil::Text | Veil::Json | Veil::Values => false,
+        }
+    }
+
+    /// Hides the texts where records may stand, of what has not the form that it should have; they are added to `hidden`.
+    pub fn hide_links(&self, value: &mut Value, hidden: &mut Vec<String>) {
+        let (Veil::Fields(fields), Value::Object(values)) = (self, value) else { return };
+        let is_link = fields.values().any(|veil| *veil == Veil::Record);
+        for (name, value) in values {
+            let beside = is_link && LINK.contains(&name.as_str());
+            if beside || fields.get(name).is_some_and(Veil::names_records) {
+                hide_texts(value, hidden);
+            }
+        }
+    }
+
     /// What either could be.
     fn or(self, other: Veil) -> Veil {
         match (self, other) {
@@ -221,6 +243,18 @@ impl Veil {
             }
             _ => {}
         }
+    }
+}
+
+/// What stands beside a record.
+const LINK: [&str; 2] = ["collection", "note"];
+
+fn hide_texts(value: &mut Value, hidden: &mut Vec<String>) {
+    match value {
+        Value::String(text) => hidden.push(std::mem::replace(text, HIDDEN.to_owned())),
+        Value::Array(items) => items.iter_mut().for_each(|item| hide_texts(item, hidden)),
+        Value::Object(values) => values.values_mut().for_each(|value| hide_texts(value, hidden)),
+        _ => {}
     }
 }
 

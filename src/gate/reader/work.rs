@@ -126,6 +126,16 @@ impl Reader<'_> {
         rate::rests(self.world, (&run.agent, run.origin()), self.now)
     }
 
+    /// Whether any limit holds what a run's agent does for whoever it is for in the end.
+    pub fn any_limit_holds(&self, run: &Run) -> bool {
+        rate::any_holds(self.world, (&run.agent, run.origin()), self.now)
+    }
+
+    /// Whether a limit of this operation holds a run's agent.
+    pub fn rests_before(&self, run: &Run, operation: &str) -> Option<Rest> {
+        rate::rests_before(self.world, (&run.agent, run.origin()), operation, self.now)
+    }
+
     /// Counts steps of a run, which are about to be taken, for whoever it is for in the end.
     pub fn count_steps(&self, run: &Run, steps: u32) {
         rate::took(self.world, run.origin(), steps, self.now);

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::gate::reader::veil;
 use crate::gate::{Entry, Reader};
 use crate::operations;
+use crate::operations::run::inputs;
 use crate::store::approvals::{Approval, Decided};
 use crate::types::actor::KillScope;
 use crate::types::approval::{ApprovalStatus, Verdict};
@@ -127,7 +128,7 @@ pub(super) fn reads_all(approval: &Approval, read: &Reader<'_>) -> bool {
 /// The arguments that the caller is shown, and the names of the others.
 pub(super) fn arguments(approval: &Approval, read: &Reader<'_>) -> (Value, Vec<String>) {
     let (mut args, withheld) = whole_arguments(approval, read);
-    entry(approval).into_iter().for_each(|entry| veil::of_input(entry).apply(&mut args, read));
+    entry(approval).into_iter().for_each(|entry| inputs::veil(entry, &mut args, read));
     (args, withheld)
 }
 

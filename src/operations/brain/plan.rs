@@ -255,41 +255,55 @@ fn merge(of: &mut Collection, name: &str, into: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<String, String>) -> Result<(), String> {
-    let again = |of: &Collection, name: &String| match of.was_called(name) {
+/// That no field was called so, which records would have in their history.
+fn never_called(of: &Collection, name: &str) -> Result<(), String> {
+    match of.was_called(name) {
         true => Err(format!(
             "a field was called `{name}` before, and records have it in their history: choose another name"
         )),
         false => Ok(()),
-    };
+    }
+}
+
+/// A field more, which the records that are there can have.
+fn add(of: &mut Collection, (name, field): (&str, &Field), rows: i64) -> Result<(), String> {
+    match () {
+        () if of.field(name).is_some() => return Err(format!("there is a field `{name}` already")),
+        () if field.required && field.default.is_none() && rows > 0 => {
+            return Err(
+                "there are records, which have no such field yet: give it a default, or do not require it".into()
+            );
+        }
+        () if field.unique && field.default.is_some() && rows > 1 => {
+            return Err("no two records may have the same value, so there is no default".into());
+        }
+        () => never_called(of, name)?,
+    }
+    of.spec.fields.insert(name.to_owned(), field.clone());
+    Ok(())
+}
+
+fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<String, String>) -> Result<(), String> {
+    if let Operation::AddField { name, field } = op {
+        return add(of, (name, field), rows);
+    }
     let before = of.clone();
     let missing = |name: &str| before.no_field(name);
     let spec = &mut of.spec;
     let fields = &mut spec.fields;
     match op {
-        Operation::Create { .. } | Operation::Retire {} | Operation::MergeField { .. } | Operation::Alter(_) => {}
-        Operation::AddField { name, .. } if fields.contains_key(name) => {
-            return Err(format!("there is a field `{name}` already"));
-        }
-        Operation::AddField { field, .. } if field.required && field.default.is_none() && rows > 0 => {
-            return Err(
-                "there are records, which have no such field yet: give it a default, or do not require it".into()
-            );
-        }
-        Operation::AddField { field, .. } if field.unique && field.default.is_some() && rows > 1 => {
-            return Err("no two records may have the same value, so there is no default".into());
-        }
-        Operation::AddField { name, field } => {
-            again(&before, name)?;
-            fields.insert(name.clone(), (**field).clone());
-        }
+        Operation::Create { .. }
+        | Operation::AddField { .. }
+        | Operation::Retire {}
+        | Operation::MergeField { .. }
+        | Operation::Alter(_) => {}
         Operation::RenameField { name, to } => {
             if fields.contains_key(to) {
                 return Err(format!("there is a field `{to}` already"));
             }
             // Back to what it was called is no other field.
             if spec.renamed.get(to) != Some(name) {
-                again(&before, to)?;
+                never_called(&before, to)?;
             }
             let field = fields.remove(name).ok_or_else(|| missing(name))?;
             if field.label == Some(Label::Personal) {

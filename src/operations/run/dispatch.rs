@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::model::Wanted;
+use super::rest::rests;
 use super::think::lacks_model;
 use super::{RUN, budgets};
 use crate::gate::{Permit, Query, Reader, Route, Spec, Target};
@@ -73,8 +74,9 @@ impl Query for Dispatch {
     fn run(permit: Permit<Self>, input: Free, read: &Reader<'_>) -> Result<Due, Stop> {
         let (mut due, mut rests) = (Vec::new(), None);
         let mut under_way = UnderWay::of(&input.busy, input.most);
+        let mut modelless = Modelless::default();
         for asker in read.origins_due()? {
-            let found = first_of(&asker, &input.busy, &under_way, read)?;
+            let found = first_of(&asker, &input.busy, (&under_way, &mut modelless), read)?;
             rests = rests.into_iter().chain(found.rests).min();
             due.extend(found.runs);
         }
@@ -96,7 +98,12 @@ struct Found {
 
 /// Those of an asker that can go on and for which there is a place, the first that are not all held, at rest or under way: so
 /// nobody's runs are hidden behind another's, however many there are.
-fn first_of(asker: &ActorId, busy: &[DueRun], places: &UnderWay, read: &Reader<'_>) -> Result<Found, Stop> {
+fn first_of(
+    asker: &ActorId,
+    busy: &[DueRun],
+    (places, modelless): (&UnderWay, &mut Modelless),
+    read: &Reader<'_>,
+) -> Result<Found, Stop> {
     let (mut found, mut last) = (Found::default(), None);
     if !places.has_any_for(asker) {
         return Ok(found);
@@ -105,10 +112,10 @@ fn first_of(asker: &ActorId, busy: &[DueRun], places: &UnderWay, read: &Reader<'
     for _ in 0..LOOKED_AT / CHUNK {
         let chunk = read.runs_due(asker, &full, last.as_ref(), CHUNK)?;
         for run in chunk.iter().filter(|run| !read.is_held(run)) {
-            if lacks_model(run, read)?.is_some() {
+            if modelless.holds(run, read)? {
                 continue;
             }
-            match read.rests(run) {
+            match rests(run, read)? {
                 Some(rest) => found.rests = Some(found.rests.map_or(rest.ms, |other: i64| other.min(rest.ms))),
                 None if !busy.iter().any(|busy| busy.run == run.id) => found.runs.push(run.clone()),
                 None => {}
@@ -120,6 +127,25 @@ fn first_of(asker: &ActorId, busy: &[DueRun], places: &UnderWay, read: &Reader<'
         last = chunk.into_iter().next_back();
     }
     Ok(found)
+}
+
+/// The agents that this server has no model for: their runs are looked at one by one.
+#[derive(Default)]
+struct Modelless(BTreeMap<ActorId, bool>);
+
+impl Modelless {
+    /// Whether a run rests until there is a model again.
+    fn holds(&mut self, run: &Run, read: &Reader<'_>) -> Result<bool, Stop> {
+        if run.planned {
+            return Ok(false);
+        }
+        let may_lack = match self.0.get(&run.agent) {
+            Some(known) => *known,
+            None => read.models_of(&run.agent)?.is_empty(),
+        };
+        self.0.insert(run.agent.clone(), may_lack);
+        Ok(may_lack && lacks_model(run, read)?.is_some())
+    }
 }
 
 /// Whether there is a place beside so many runs, of which so many are one's own: half of those that others leave free, and one

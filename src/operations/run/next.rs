@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::model;
 use super::prompt::asking;
+use super::rest::rests;
 use super::think::{Thought, think};
 use super::tools::{QUESTION, is_there};
 use super::under_way::UnderWay;
@@ -150,7 +151,7 @@ impl Query for Following {
 
     fn run(_: Permit<Self>, input: OneRun, read: &Reader<'_>) -> Result<Next, Stop> {
         let run = find(&input.id, read)?;
-        if read.rests(&run).is_some() {
+        if rests(&run, read)?.is_some() {
             return Ok(Next::Nothing);
         }
         let facts = run.facts();

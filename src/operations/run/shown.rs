@@ -6,11 +6,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::ask::Ask;
 use super::budget::Raise;
+use super::inputs;
 use super::next::plan_of;
+use super::rest::rests;
 use super::think::{is_answer, lacks_model, wanted};
 use super::why;
-use crate::gate::reader::veil;
 use crate::gate::{Change as _, Reader};
 use crate::operations;
 use crate::store::approvals::Approval;
@@ -128,14 +130,15 @@ pub(super) fn stands(run: &Run, read: &Reader<'_>) -> RunStatus {
 }
 
 /// Why a run that could go on does not, which no event tells: it follows from what the server has, and from others' runs.
-fn rests(run: &Run, read: &Reader<'_>) -> Result<Option<Wait>, Stop> {
-    if run.status != RunStatus::Running || run.wait.is_some() || read.is_held(run) {
+fn stands_still(run: &Run, read: &Reader<'_>) -> Result<Option<Wait>, Stop> {
+    let goes_on = matches!(run.status, RunStatus::Running | RunStatus::Queued) && run.due_at.is_some();
+    if !goes_on || run.wait.is_some() || read.is_held(run) {
         return Ok(None);
     }
     if let Some(reason) = lacks_model(run, read)? {
         return Ok(Some(Wait::Model { reason }));
     }
-    let Some(rest) = read.rests(run) else { return Ok(None) };
+    let Some(rest) = rests(run, read)? else { return Ok(None) };
     let is_under_way = read.begun_steps(run)?.iter().any(|step| step.status == StepStatus::Dispatched);
     let wait = Wait::RateLimit { reason: rest.why, until: read.now().plus_ms(rest.ms) };
     Ok(Some(wait).filter(|_| !is_under_way))
@@ -149,10 +152,10 @@ pub fn shown(run: Run, read: &Reader<'_>) -> Result<ShownRun, Stop> {
         Some(code) => (Some(RunError { code, message: why.unwrap_or_default() }), None),
         None => (None, why),
     };
-    let rests = rests(&run, read)?;
+    let stands_still = stands_still(&run, read)?;
     Ok(ShownRun {
         status,
-        waiting: run.wait.or(rests),
+        waiting: run.wait.or(stands_still),
         id: run.id,
         task: run.task,
         agent: run.agent,
@@ -201,19 +204,25 @@ fn request(run: &Run, read: &Reader<'_>) -> Result<Option<String>, Stop> {
     Ok(open.find(|request| read.sees(&read.approval_target(request))).map(|request| request.id))
 }
 
+/// Why a call failed, where the reader may not see what it was made with.
+const MALFORMED: &str = "it was not called in the form that it takes";
+
 fn shown_step(run: &str, mut input: Option<Value>, step: Step, read: &Reader<'_>) -> Result<ShownStep, Stop> {
     let output = read.kept(run, &step.number.to_string())?;
     let mut output = output.map(|mut kept| kept.remove("output").unwrap_or(Value::Object(kept)));
+    let mut hidden = Vec::new();
+    let operation = if step.kind == StepKind::Delegate { Ask::SPEC.name } else { &step.name };
     // What the agent was answered, as this reader would have been.
-    if let Some(entry) = operations::ALL.iter().find(|entry| entry.spec.name == step.name) {
+    if let Some(entry) = operations::ALL.iter().find(|entry| entry.spec.name == operation) {
         output.iter_mut().for_each(|answer| entry.veil(answer, read));
-        input.iter_mut().for_each(|input| veil::of_input(entry).apply_to_written(input, read));
+        hidden = input.as_mut().map(|input| inputs::veil_written(entry, input, read)).unwrap_or_default();
     }
     let question = match step.kind {
         StepKind::Question | StepKind::Tool => read.kept(run, &format!("{}/question", step.number))?,
         _ => None,
     };
-    let reason = why::of_step(run, &step, read)?;
+    let repeats = |why: &String| hidden.iter().any(|text| !text.is_empty() && why.contains(text.as_str()));
+    let reason = why::of_step(run, &step, read)?.map(|why| if repeats(&why) { MALFORMED.to_owned() } else { why });
     Ok(ShownStep {
         input,
         output,

@@ -27,7 +27,7 @@ pub struct Reference {
     pub collection: String,
     /// The record, which the caller may see, or the address; 1 to 2048 characters. Whether a record that is kept in another
     /// system is there is not asked.
-    #[schemars(extend("x-names" = "record"))]
+    #[schemars(length(min = 1, max = 2048), extend("x-names" = "record"))]
     pub thing: String,
     /// Why it matters; at most 500 characters.
     #[schemars(length(max = 500))]
@@ -101,12 +101,15 @@ impl Reference {
             (long(&self.thing, 2048), "thing: must have 1 to 2048 characters"),
             (self.collection == "url" && !is_address, "thing: must be an address that begins with https:// or http://"),
             (self.note.chars().count() > 500, "note: must have at most 500 characters"),
+            (self.collection.contains(char::is_control), "collection: must not hold control characters"),
+            (self.thing.contains(char::is_control), "thing: must not hold control characters"),
+            (self.note.contains(char::is_control), "note: must be one line, without control characters"),
         ];
         let wrong = checked.into_iter().filter(|(is_wrong, _)| *is_wrong);
         let mut problems: Vec<String> = wrong.map(|(_, problem)| format!("{place}{problem}")).collect();
-        let Reference { collection, thing, .. } = self;
-        if problems.is_empty() && !read.leads_to(collection, thing)? {
-            problems.push(format!("{place}thing: there is no record `{thing}` of `{collection}` that you may see"));
+        if problems.is_empty() && !read.leads_to(&self.collection, &self.thing)? {
+            // Others read it, too, who may not see what was meant.
+            problems.push(format!("{place}thing: there is no such record that you may see"));
         }
         Ok(problems)
     }

@@ -158,3 +158,53 @@ async fn a_task_leads_nobody_to_records_that_they_may_not_see() {
         assert!(shown.contains("task.update") && !told_of(&shown), "{shown}");
     }
 }
+
+/// Nor is it told by a call that has not the form that it should have, or by one within a plan.
+#[tokio::test]
+async fn a_run_tells_nobody_of_records_that_they_may_not_see_however_they_are_written() {
+    let (test, cast) = with_policies(typed()).await;
+    assert_eq!(apply(&test, ROWS).await.status, 200);
+    test.add("aide", "agent", json!({ "team": "team:ops", "owner": "mia" })).await;
+    let record = write(&test, &cast.bot, json!({ "number": "4", "total": "700" })).await;
+    let id = record["id"].as_str().unwrap();
+    let link = json!({ "collection": "invoices", "thing": id, "note": "the large one" });
+    let called = |tool: &str, with: Value| json!({ "call": { "tool": tool, "with": with } });
+    let creates = |refs: Value| called("task.create", json!({ "title": "look", "refs": refs }));
+    let mut more = link.clone();
+    more["text"] = id.into();
+    let part = json!({ "steps": [creates(json!([link]))] });
+    let steps = [
+        called(
+            "task.update",
+            json!({ "id": "tsk_1", "collection": "invoices", "thing": [id], "note": "the large one" }),
+        ),
+        creates(json!(id)),
+        creates(link.clone()),
+        creates(json!([["invoices", id, "the large one"]])),
+        creates(json!([more])),
+        creates(json!([{ "collection": "invoices", "thing": format!("{id}0") }])),
+        creates(json!([link])),
+        called("agent.ask", json!({ "agent": "aide", "text": "do", "plan": part })),
+        called("agent.ask", json!({ "agent": "aide", "text": "do", "plan": part.to_string() })),
+    ];
+    let plan = json!({ "steps": steps });
+    let asked = test.post("/ask", &cast.lea, json!({ "agent": "bot", "text": "link it", "plan": plan })).await;
+    assert_eq!(asked.status, 202, "{}", asked.text());
+    test.go_on().await;
+    let path = format!("/runs/{}", asked.json()["run"].as_str().unwrap());
+    let all = test.get(&path, &test.admin).await.json();
+    let stand = |run: &Value| {
+        let trace = run["trace"].as_array().unwrap().iter();
+        trace.map(|step| step["status"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let failed = ["failed"; 6];
+    assert_eq!(stand(&all), [&failed[..], &["completed"; 3]].concat(), "{all}");
+    let reason = |step: usize| all["trace"][step]["reason"].as_str().unwrap();
+    assert_eq!(reason(3), "refs[0]: must be an object, not a list");
+    let known = "expected one of `collection`, `thing`, `note`";
+    assert_eq!(reason(4), format!("refs[0]: unknown field `text`, {known}"));
+    assert_eq!(reason(5), "invalid: refs[0].thing: there is no such record that you may see");
+    assert_eq!(all["trace"][7]["input"]["plan"]["steps"][0]["call"]["with"]["refs"][0]["thing"], id);
+    let told = test.get(&path, &cast.mia).await.text();
+    assert!(!told.contains(id) && !told.contains("the large one"), "{told}");
+}

@@ -1,0 +1,62 @@
+//! What a call was made with, as somebody else than its caller may see it: whom and what they may not see is hidden, in the calls
+//! of a plan within it, too.
+
+use serde_json::Value;
+
+use crate::gate::reader::veil::{self, HIDDEN};
+use crate::gate::{Entry, Reader};
+use crate::operations;
+use crate::operations::definition::Written;
+use crate::types::plan::Plan;
+
+/// The field of an input that is a plan.
+const PLAN: &str = "plan";
+
+/// Takes out of what somebody gave an operation what the reader may not see, whether it is there or not. The texts that are hidden
+/// because they stand where the operation takes none such, as errors may repeat them.
+pub(super) fn veil_written(entry: &'static Entry, input: &mut Value, read: &Reader<'_>) -> Vec<String> {
+    let veil = veil::of_input(entry);
+    let mut hidden = Vec::new();
+    if veil.names_records() && entry.prepare(input.clone()).is_err() {
+        veil.hide_links(input, &mut hidden);
+    }
+    veil.apply_to_written(input, read);
+    if let Some(plan) = input.get_mut(PLAN) {
+        veil_plan(plan, read);
+    }
+    hidden
+}
+
+/// The same of an input that the operation has taken: who is not there may be who is to be added.
+pub(in crate::operations) fn veil(entry: &Entry, input: &mut Value, read: &Reader<'_>) {
+    veil::of_input(entry).apply(input, read);
+    if let Some(plan) = input.get_mut(PLAN) {
+        veil_plan(plan, read);
+    }
+}
+
+fn veil_plan(plan: &mut Value, read: &Reader<'_>) {
+    if plan.is_string() {
+        let read =
+            serde_json::from_value::<Written<Plan>>(plan.clone()).ok().and_then(|plan| plan.into_inner(PLAN).ok());
+        let read = read.and_then(|plan| serde_json::to_value(plan).ok());
+        *plan = read.unwrap_or_else(|| HIDDEN.into());
+    }
+    veil_calls(plan, read);
+}
+
+/// Each call of a plan, and of the plans within it.
+fn veil_calls(part: &mut Value, read: &Reader<'_>) {
+    match part {
+        Value::Array(parts) => parts.iter_mut().for_each(|part| veil_calls(part, read)),
+        Value::Object(fields) => {
+            let tool = fields.get("tool").and_then(Value::as_str);
+            let entry = tool.and_then(|tool| operations::ALL.iter().find(|entry| entry.spec.name == tool));
+            match entry.zip(fields.get_mut("with")) {
+                Some((entry, with)) => drop(veil_written(entry, with, read)),
+                None => fields.values_mut().for_each(|part| veil_calls(part, read)),
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,39 @@
+//! Why a run that could go on takes no step for a while: limits of the policies hold whoever asked for it, or its agent.
+
+use super::next::{Move, Stage, next};
+use crate::gate::{Reader, Rest};
+use crate::store::done::MODEL_CALL;
+use crate::store::runs::Run;
+use crate::types::refusal::Stop;
+use crate::types::time::SECOND;
+
+/// Seconds. A tool that a limit holds up for longer is called all the same, so that the run is told.
+pub const SOON: i64 = 60;
+
+/// Until when it takes none, and why; none where it can go on.
+pub(super) fn rests(run: &Run, read: &Reader<'_>) -> Result<Option<Rest>, Stop> {
+    match read.rests(run) {
+        None if read.any_limit_holds(run) => held_up(run, &next(run, read)?, read),
+        rest => Ok(rest),
+    }
+}
+
+/// The same, where what it would do next is known. Where it could do any of several things, it goes on with that.
+fn held_up(run: &Run, next: &Move, read: &Reader<'_>) -> Result<Option<Rest>, Stop> {
+    let operations: Vec<&str> = match next {
+        Move::Calls(todo) if todo.iter().all(|one| one.stage == Stage::Fresh && one.input.is_ok()) => {
+            todo.iter().map(|one| one.operation.as_str()).collect()
+        }
+        Move::Think(thought) if thought.decided.is_none() => vec![MODEL_CALL],
+        _ => Vec::new(),
+    };
+    let mut first: Option<Rest> = None;
+    for operation in operations {
+        let rest = read.rests_before(run, operation);
+        let Some(rest) = rest.filter(|rest| operation == MODEL_CALL || rest.ms <= SOON * SECOND) else {
+            return Ok(None);
+        };
+        first = first.filter(|first| first.ms <= rest.ms).or(Some(rest));
+    }
+    Ok(first)
+}
