@@ -369,7 +369,6 @@ fn actor(value: &Value) -> Option<ActorId> {
     value.as_str()?.parse().ok()
 }
 
-/// The first millisecond of a day, in UTC.
 /// The first day of all times.
 const EPOCH: jiff::civil::Date = jiff::civil::date(1970, 1, 1);
 

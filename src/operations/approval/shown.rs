@@ -41,7 +41,7 @@ pub struct ShownApproval {
     pub summary: String,
     /// The input of the call. What of it can be erased is shown to those who decide and to those who asked.
     pub args: Value,
-    /// The arguments that are not shown: to this caller, or to anybody since they were erased.
+    /// The arguments that are not shown, or not all of them: to this caller, or to anybody since they were erased.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<String>,
     /// SHA-256 of exactly what was asked; an approval is good for nothing else.
@@ -127,9 +127,13 @@ pub(super) fn reads_all(approval: &Approval, read: &Reader<'_>) -> bool {
 
 /// The arguments that the caller is shown, and the names of the others.
 pub(super) fn arguments(approval: &Approval, read: &Reader<'_>) -> (Value, Vec<String>) {
-    let (mut args, withheld) = whole_arguments(approval, read);
-    entry(approval).into_iter().for_each(|entry| inputs::veil(entry, &mut args, read));
-    (args, withheld)
+    let (args, mut withheld) = whole_arguments(approval, read);
+    let mut shown = args.clone();
+    entry(approval).into_iter().for_each(|entry| inputs::veil(entry, &mut shown, read));
+    // Whoever decides must know of what they do not see all.
+    let all = args.as_object().into_iter().flatten();
+    withheld.extend(all.filter(|(name, value)| shown.get(name) != Some(value)).map(|(name, _)| name.clone()));
+    (shown, withheld)
 }
 
 fn whole_arguments(approval: &Approval, read: &Reader<'_>) -> (Value, Vec<String>) {

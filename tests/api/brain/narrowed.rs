@@ -151,6 +151,8 @@ async fn a_task_leads_nobody_to_records_that_they_may_not_see() {
         let shown = test.get(path, who).await.text();
         assert!(shown.contains(r#""note":"","thing":"hidden""#) && !told_of(&shown), "{shown}");
     }
+    let own = test.get(&approval, &cast.lea).await.json();
+    assert_eq!((&own["args"]["thing"], &own["withheld"]), (&json!("hidden"), &json!(["note", "thing"])), "{own}");
     let decided = test.post(&approval, &test.admin, json!({ "decision": "approve" })).await.json();
     assert_eq!(decided["status"], "used", "{decided}");
     for path in [&run, &run.replace("/runs/", "/events?run=")] {

@@ -154,7 +154,7 @@ async fn what_leads_to_a_record_is_listed() {
     assert!(added.status.is_success(), "{}", added.text());
     for (collection, thing) in [("vendors", "rec_none"), ("nothing", id.as_str()), ("vendor", "7")] {
         let lost = test.post(&refs, &cast.mia, json!({ "collection": collection, "thing": thing })).await.error();
-        assert_eq!(lost, format!("422 invalid thing: there is no record `{thing}` of `{collection}` that you may see"));
+        assert_eq!(lost, "422 invalid thing: there is no such record that you may see");
     }
     let links = test.get(&format!("/refs/vendors/{id}"), &cast.mia).await.json();
     assert_eq!(

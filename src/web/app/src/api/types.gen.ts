@@ -4661,7 +4661,7 @@ export type ShownApproval = {
      */
     args: unknown;
     /**
-     * The arguments that are not shown: to this caller, or to anybody since they were erased.
+     * The arguments that are not shown, or not all of them: to this caller, or to anybody since they were erased.
      */
     withheld?: Array<string>;
     /**

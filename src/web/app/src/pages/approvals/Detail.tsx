@@ -148,7 +148,7 @@ function Arguments({ approval, diff }: { approval: ShownApproval; diff: Explaine
           ['operation', <code key="op">{approval.action}</code>],
           ['about', <code key="about">{approval.resource}</code>],
           ...Object.entries(args).map(([name, value]): [string, React.ReactNode] => [name, typeof value === 'string' ? <Said key={name} className={css.given}>{value}</Said> : <Json key={name} value={value} />]),
-          ...(approval.withheld ?? []).map((name): [string, React.ReactNode] => [name, <em key={name}>not shown to you</em>]),
+          ...(approval.withheld ?? []).map((name): [string, React.ReactNode] => [name, <em key={name}>{name in args ? 'not all of it is shown to you' : 'not shown to you'}</em>]),
         ]}
       />
       <Changes columns={['changed since then', 'was', 'is']} of={diff} />
