@@ -143,7 +143,7 @@ impl Change for Rollback {
     const SPEC: Spec = Spec {
         name: "record.rollback",
         doc: "Restore an earlier version of a record as a new version, also of a deleted record. The policies also \
-              decide `record.change` and `record.write`.",
+              decide `record.change` and `record.write`. What is personal stays as it is where that version has none.",
         scope: Reach::Full,
         route: post("/brain/collections/{collection}/records/{id}/rollback").made_from("version"),
         about: &[&RECORD],
@@ -174,6 +174,8 @@ impl Change for Rollback {
         };
         let mut fields: Map<String, Value> =
             of.as_today(wanted.fields).into_iter().filter(|(name, _)| of.field(name).is_some()).collect();
+        // Of a version whose personal values are erased nothing tells that it had any: those of today are not lost to it.
+        fields.extend(personal(&of, &input.id, before.version, read)?);
         fields.extend(personal(&of, &input.id, wanted.version, read)?);
         let Parted { open, personal } = Parted::of(&of, of.checked(&fields).map_err(Refusal::invalid)?);
         let record = Record { version: newest + 1, ..would_be(Some(&before), &open, read) };

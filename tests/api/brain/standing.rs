@@ -329,3 +329,21 @@ async fn a_proposal_tells_nobody_of_policies_that_they_may_not_read() {
     }
     assert!(proposed(&test.admin, "status").await.to_string().contains("`final`"));
 }
+
+/// Nothing tells of a version whose personal values are erased that it had any.
+#[tokio::test]
+async fn a_rollback_to_what_is_erased_takes_nothing_personal_away() {
+    let (test, _) = company().await;
+    let first = write(&test, &test.admin, json!({ "number": "1", "iban": "DE1" })).await;
+    let kept = test.get("/events?type=content_kept", &test.admin).await.json();
+    let seq = kept["events"][0]["seq"].clone();
+    assert!(seq.is_number(), "{kept}");
+    let forgotten = test.post("/context/forget", &test.admin, json!({ "events": [seq], "reason": "asked" })).await;
+    assert_eq!(forgotten.status, 200, "{}", forgotten.text());
+    write(&test, &test.admin, json!({ "number": "1", "iban": "DE2", "status": "paid" })).await;
+    let path = format!("{INVOICES}/records/{}", first["id"].as_str().unwrap());
+    let back = json!({ "to_version": 1, "reason": "r" });
+    let back = test.post(&format!("{path}/rollback"), &test.admin, back).await.json();
+    assert_eq!((&back["fields"]["iban"], &back["fields"]["status"]), (&json!("DE2"), &json!("new")), "{back}");
+    accounted_for(&test);
+}

@@ -490,7 +490,7 @@ export const recordHistory = <ThrowOnError extends boolean = false>(options: Opt
 });
 
 /**
- * Restore an earlier version of a record as a new version, also of a deleted record. The policies also decide `record.change` and `record.write`.
+ * Restore an earlier version of a record as a new version, also of a deleted record. The policies also decide `record.change` and `record.write`. What is personal stays as it is where that version has none.
  */
 export const recordRollback = <ThrowOnError extends boolean = false>(options: Options<RecordRollbackData, ThrowOnError>) => (options.client ?? client).post<RecordRollbackResponses, RecordRollbackErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

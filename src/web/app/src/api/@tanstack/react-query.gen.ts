@@ -981,7 +981,7 @@ export const recordHistoryInfiniteOptions = (options: Options<RecordHistoryData>
 });
 
 /**
- * Restore an earlier version of a record as a new version, also of a deleted record. The policies also decide `record.change` and `record.write`.
+ * Restore an earlier version of a record as a new version, also of a deleted record. The policies also decide `record.change` and `record.write`. What is personal stays as it is where that version has none.
  */
 export const recordRollbackMutation = (options?: Partial<Options<RecordRollbackData>>): UseMutationOptions<RecordRollbackResponse, RecordRollbackError, Options<RecordRollbackData>> => {
     const mutationOptions: UseMutationOptions<RecordRollbackResponse, RecordRollbackError, Options<RecordRollbackData>> = {
