@@ -157,7 +157,7 @@ impl Veil {
     }
 
     /// Whether a record may stand in it.
-    pub fn names_records(&self) -> bool {
+    fn names_records(&self) -> bool {
         match self {
             Veil::Record => true,
             Veil::List(each) | Veil::Map(each) => each.names_records(),
@@ -249,7 +249,8 @@ impl Veil {
 /// What stands beside a record.
 const LINK: [&str; 2] = ["collection", "note"];
 
-fn hide_texts(value: &mut Value, hidden: &mut Vec<String>) {
+/// Hides all texts of a value; they are added to `hidden`.
+pub fn hide_texts(value: &mut Value, hidden: &mut Vec<String>) {
     match value {
         Value::String(text) => hidden.push(std::mem::replace(text, HIDDEN.to_owned())),
         Value::Array(items) => items.iter_mut().for_each(|item| hide_texts(item, hidden)),

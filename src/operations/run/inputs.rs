@@ -17,7 +17,8 @@ const PLAN: &str = "plan";
 pub(super) fn veil_written(entry: &'static Entry, input: &mut Value, read: &Reader<'_>) -> Vec<String> {
     let veil = veil::of_input(entry);
     let mut hidden = Vec::new();
-    if veil.names_records() && entry.prepare(input.clone()).is_err() {
+    if entry.prepare(input.clone()).is_err() {
+        hide_unknown(entry, input, &mut hidden);
         veil.hide_links(input, &mut hidden);
     }
     veil.apply_to_written(input, read);
@@ -35,12 +36,21 @@ pub(in crate::operations) fn veil(entry: &Entry, input: &mut Value, read: &Reade
     }
 }
 
+/// What stands in fields that the operation does not have may be meant for one that it has.
+fn hide_unknown(entry: &Entry, input: &mut Value, hidden: &mut Vec<String>) {
+    let schema = entry.input_schema().to_value();
+    let known = schema.get("properties").and_then(Value::as_object);
+    let unknown = input.as_object_mut().into_iter().flatten();
+    let unknown = unknown.filter(|(name, _)| known.is_none_or(|known| !known.contains_key(*name)));
+    unknown.for_each(|(_, value)| veil::hide_texts(value, hidden));
+}
+
+/// One that cannot be read is hidden whole: what its calls are is not known.
 fn veil_plan(plan: &mut Value, read: &Reader<'_>) {
-    if plan.is_string() {
-        let read =
-            serde_json::from_value::<Written<Plan>>(plan.clone()).ok().and_then(|plan| plan.into_inner(PLAN).ok());
-        let read = read.and_then(|plan| serde_json::to_value(plan).ok());
-        *plan = read.unwrap_or_else(|| HIDDEN.into());
+    match Written::<Plan>::new(plan.clone()).into_inner(PLAN) {
+        Ok(read) if plan.is_string() => *plan = serde_json::to_value(read).unwrap_or_else(|_| HIDDEN.into()),
+        Ok(_) => {}
+        Err(_) => veil::hide_texts(plan, &mut Vec::new()),
     }
     veil_calls(plan, read);
 }
@@ -59,4 +69,11 @@ fn veil_calls(part: &mut Value, read: &Reader<'_>) {
         }
         _ => {}
     }
+}
+
+/// Whether an error repeats a text, as it is or as it is quoted.
+pub(super) fn repeats(error: &str, text: &str) -> bool {
+    let quoted = format!("{text:?}");
+    let within = |text: &str| !text.is_empty() && error.contains(text);
+    within(text) || within(quoted.trim_matches('"'))
 }

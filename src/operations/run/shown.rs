@@ -221,7 +221,7 @@ fn shown_step(run: &str, mut input: Option<Value>, step: Step, read: &Reader<'_>
         StepKind::Question | StepKind::Tool => read.kept(run, &format!("{}/question", step.number))?,
         _ => None,
     };
-    let repeats = |why: &String| hidden.iter().any(|text| !text.is_empty() && why.contains(text.as_str()));
+    let repeats = |why: &String| hidden.iter().any(|text| inputs::repeats(why, text));
     let reason = why::of_step(run, &step, read)?.map(|why| if repeats(&why) { MALFORMED.to_owned() } else { why });
     Ok(ShownStep {
         input,

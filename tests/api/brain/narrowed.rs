@@ -185,6 +185,8 @@ async fn a_run_tells_nobody_of_records_that_they_may_not_see_however_they_are_wr
         creates(json!([["invoices", id, "the large one"]])),
         creates(json!([more])),
         creates(json!([{ "collection": "invoices", "thing": format!("{id}0") }])),
+        creates(json!([link]).to_string().into()),
+        called("task.create", json!({ "title": "look", "Refs": [link] })),
         creates(json!([link])),
         called("agent.ask", json!({ "agent": "aide", "text": "do", "plan": part })),
         called("agent.ask", json!({ "agent": "aide", "text": "do", "plan": part.to_string() })),
@@ -199,14 +201,14 @@ async fn a_run_tells_nobody_of_records_that_they_may_not_see_however_they_are_wr
         let trace = run["trace"].as_array().unwrap().iter();
         trace.map(|step| step["status"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    let failed = ["failed"; 6];
+    let failed = ["failed"; 8];
     assert_eq!(stand(&all), [&failed[..], &["completed"; 3]].concat(), "{all}");
     let reason = |step: usize| all["trace"][step]["reason"].as_str().unwrap();
     assert_eq!(reason(3), "refs[0]: must be an object, not a list");
     let known = "expected one of `collection`, `thing`, `note`";
     assert_eq!(reason(4), format!("refs[0]: unknown field `text`, {known}"));
     assert_eq!(reason(5), "invalid: refs[0].thing: there is no such record that you may see");
-    assert_eq!(all["trace"][7]["input"]["plan"]["steps"][0]["call"]["with"]["refs"][0]["thing"], id);
+    assert_eq!(all["trace"][9]["input"]["plan"]["steps"][0]["call"]["with"]["refs"][0]["thing"], id);
     let told = test.get(&path, &cast.mia).await.text();
     assert!(!told.contains(id) && !told.contains("the large one"), "{told}");
 }
