@@ -15,7 +15,7 @@ use crate::operations::actor::Me;
 use crate::operations::definition::Written;
 use crate::operations::run::{self, Answer, Ask, Cancel, OneShown, Raise, Reply, Show, ShownRun, Wish};
 use crate::operations::task::{
-    self, Assign, Complete, Completion, Create, Outcome, ShownTask, Update, WholeTask, Work,
+    self, Assign, Complete, Completion, Create, Outcome, ShownRef, ShownTask, Update, WholeTask, Work,
 };
 use crate::types::definition::MAX_BYTES;
 use crate::types::id::ActorId;
@@ -36,11 +36,14 @@ pub const COMMANDS: Commands = &[
                 .help("Create a task")
                 .example("ok task create \"Call the vendor\" --owner ana --due 2026-12-24T12:00:00Z")
                 .fields(TASK),
-            &query::<task::Show>().command("show").help("Show one task").fields(TASK),
+            &query::<task::Show>()
+                .command("show")
+                .help("Show one task, with what it is about and its runs")
+                .told(whole),
             &change::<Assign>().command("assign").help("Assign a task to a person or an agent").fields(TASK),
             &own::<Working>("run"),
             &change::<Complete>().given::<Closing>().command("complete").help("Close a task").fields(TASK),
-            &change::<Update>().command("refer").help("Link something to a task").fields(TASK),
+            &change::<Update>().command("refer").help("Link something to a task").told(whole),
         ],
     ),
     &group(
@@ -64,6 +67,20 @@ const TASK: Columns<WholeTask> = columns!(
 const RUN: Columns<ShownRun> = columns!(
     ShownRun; id, task, agent, asker, status, waiting, steps, cost_cents, budget_cents, error, created_at
 );
+
+/// A task with what it is about, and the runs in which agents work on it.
+fn whole(task: &WholeTask) -> Result<(), Failure> {
+    show::one(TASK, task)?;
+    if !task.refs.is_empty() {
+        show::text("")?;
+        show::rows(columns!(ShownRef; collection, id, note, by, at), &task.refs)?;
+    }
+    if !task.runs.is_empty() {
+        show::text("")?;
+        show::rows(columns!(ShownRun; id, agent, status, steps, cost_cents, created_at), &task.runs)?;
+    }
+    Ok(())
+}
 
 /// Ask an agent, and follow what it does
 ///

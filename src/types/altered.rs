@@ -15,13 +15,13 @@ pub struct FieldChanges {
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub title: Option<Option<String>>,
     /// Every record has it: those that are there must have it already.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub required: Option<bool>,
     /// What it is where a new record does not say.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub default: Option<Option<Value>>,
     /// All that a choice can be. What a record has stays among them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub options: Option<Vec<String>>,
     /// The least that a number can be. Records that have less keep it from being applied.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
@@ -51,6 +51,11 @@ pub struct CollectionChanges {
 /// What is there, were it `null`.
 fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
     T::deserialize(from).map(Some)
+}
+
+/// What is there, and what there is without it where it is `null`.
+fn or_none<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(from: D) -> Result<Option<T>, D::Error> {
+    Option::deserialize(from).map(|given: Option<T>| Some(given.unwrap_or_default()))
 }
 
 fn put<T: Clone>(to: &mut T, change: &Option<T>) {

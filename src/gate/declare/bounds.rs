@@ -62,10 +62,7 @@ impl Entry {
 fn check_form(schema: &Value, value: &Value) -> Result<(), BadInput> {
     let choices = choices(schema);
     if !choices.is_empty() {
-        let mut told =
-            choices.into_iter().filter(|choice| could_be(choice, value)).map(|choice| check_form(choice, value));
-        let first = told.next().unwrap_or(Ok(()));
-        return if first.is_err() && told.any(|other| other.is_ok()) { Ok(()) } else { first };
+        return check_choices(&choices, value);
     }
     let named = schema.get("properties").and_then(Value::as_object);
     match value {
@@ -73,12 +70,13 @@ fn check_form(schema: &Value, value: &Value) -> Result<(), BadInput> {
             (Some(schema), _) => items.iter().enumerate().try_for_each(|(place, item)| {
                 check_form(schema, item).map_err(|wrong| wrong.within(&format!("[{place}]")))
             }),
-            (None, Some(_)) => Err(BadInput { field: None, what: "must be an object, not a list".into() }),
+            (None, Some(_)) => Err(no_list()),
             (None, None) => Ok(()),
         },
         Value::Object(fields) => {
-            let Some(named) = named.filter(|_| schema.get("additionalProperties").is_none()) else { return Ok(()) };
-            let unknown = fields.keys().find(|name| !named.contains_key(*name));
+            let Some(named) = named else { return Ok(()) };
+            let others = schema.get("additionalProperties").filter(|others| **others != Value::Bool(false));
+            let unknown = fields.keys().find(|name| others.is_none() && !named.contains_key(*name));
             if let Some(unknown) = unknown {
                 let known: Vec<String> = named.keys().map(|name| format!("`{name}`")).collect();
                 let unknown: String = unknown.chars().take(80).collect();
@@ -91,6 +89,28 @@ fn check_form(schema: &Value, value: &Value) -> Result<(), BadInput> {
         }
         _ => Ok(()),
     }
+}
+
+/// The same of what may be one of several. Where it has the fields of none, that is told when it is read.
+fn check_choices(choices: &[&Value], value: &Value) -> Result<(), BadInput> {
+    let named = |choice: &Value| choice.get("properties").and_then(Value::as_object).cloned();
+    let fitting: Vec<&Value> = choices.iter().copied().filter(|choice| could_be(choice, value)).collect();
+    let has_fields = |choice: &Value| match (value, named(choice)) {
+        (Value::Object(fields), Some(named)) => fields.keys().all(|name| named.contains_key(name)),
+        _ => true,
+    };
+    match fitting.as_slice() {
+        [] if value.is_array() && choices.iter().any(|choice| named(choice).is_some()) => Err(no_list()),
+        [one] => check_form(one, value),
+        several => {
+            let told: Vec<_> = several.iter().filter(|one| has_fields(one)).map(|one| check_form(one, value)).collect();
+            if told.iter().any(Result::is_ok) { Ok(()) } else { told.into_iter().next().unwrap_or(Ok(())) }
+        }
+    }
+}
+
+fn no_list() -> BadInput {
+    BadInput { field: None, what: "must be an object, not a list".into() }
 }
 
 /// Writes the usual bounds into a schema.

@@ -287,7 +287,9 @@ fn links(fields: &BTreeMap<String, Veil>, values: &mut Map<String, Value>, read:
         if shown != thing {
             values.insert("collection".into(), of.into());
             values.insert(name.clone(), shown.into());
-            values.entry("note").and_modify(|note| *note = "".into());
+            if let Some(Value::String(note)) = values.get_mut("note").filter(|note| **note != "") {
+                *note = HIDDEN.to_owned();
+            }
         }
     }
 }

@@ -19,8 +19,9 @@ pub(super) const SHORT: usize = 64;
 /// The most bytes of a name or an id.
 const MOST: usize = 1_024;
 
-/// A subject or a resource.
+/// A subject or a resource. The standard may add fields, here as in what follows: they are passed over.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = true))]
 pub struct Entity {
     /// An entity type of the company's schema, such as `Docs::User`. Required.
     #[serde(rename = "type", default, deserialize_with = "short")]
@@ -37,6 +38,7 @@ pub struct Entity {
 
 /// What the subject would do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = true))]
 pub struct Action {
     /// Such as `Docs::Action::view`, or `view` where only one action has that name. Required.
     #[serde(default, deserialize_with = "short")]
@@ -48,6 +50,7 @@ pub struct Action {
 
 /// A question: may this subject do this to that resource?
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = true))]
 pub struct Evaluation {
     /// Required.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]

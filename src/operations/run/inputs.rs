@@ -22,18 +22,22 @@ pub(super) fn veil_written(entry: &'static Entry, input: &mut Value, read: &Read
         veil.hide_links(input, &mut hidden);
     }
     veil.apply_to_written(input, read);
-    if let Some(plan) = input.get_mut(PLAN) {
-        veil_plan(plan, read);
-    }
+    veil_within(input, &mut hidden, read);
     hidden
 }
 
 /// The same of an input that the operation has taken: who is not there may be who is to be added.
 pub(in crate::operations) fn veil(entry: &Entry, input: &mut Value, read: &Reader<'_>) {
     veil::of_input(entry).apply(input, read);
+    veil_within(input, &mut Vec::new(), read);
+}
+
+/// What an input says of other calls: a plan, or a call that is asked about.
+fn veil_within(input: &mut Value, hidden: &mut Vec<String>, read: &Reader<'_>) {
     if let Some(plan) = input.get_mut(PLAN) {
-        veil_plan(plan, read);
+        veil_plan(plan, hidden, read);
     }
+    veil_call(input, ("op", "input"), hidden, read);
 }
 
 /// What stands in fields that the operation does not have may be meant for one that it has.
@@ -46,34 +50,41 @@ fn hide_unknown(entry: &Entry, input: &mut Value, hidden: &mut Vec<String>) {
 }
 
 /// One that cannot be read is hidden whole: what its calls are is not known.
-fn veil_plan(plan: &mut Value, read: &Reader<'_>) {
+fn veil_plan(plan: &mut Value, hidden: &mut Vec<String>, read: &Reader<'_>) {
     match Written::<Plan>::new(plan.clone()).into_inner(PLAN) {
         Ok(read) if plan.is_string() => *plan = serde_json::to_value(read).unwrap_or_else(|_| HIDDEN.into()),
         Ok(_) => {}
-        Err(_) => veil::hide_texts(plan, &mut Vec::new()),
+        Err(_) => veil::hide_texts(plan, hidden),
     }
-    veil_calls(plan, read);
+    veil_calls(plan, hidden, read);
 }
 
 /// Each call of a plan, and of the plans within it.
-fn veil_calls(part: &mut Value, read: &Reader<'_>) {
+fn veil_calls(part: &mut Value, hidden: &mut Vec<String>, read: &Reader<'_>) {
+    if veil_call(part, ("tool", "with"), hidden, read) {
+        return;
+    }
     match part {
-        Value::Array(parts) => parts.iter_mut().for_each(|part| veil_calls(part, read)),
-        Value::Object(fields) => {
-            let tool = fields.get("tool").and_then(Value::as_str);
-            let entry = tool.and_then(|tool| operations::ALL.iter().find(|entry| entry.spec.name == tool));
-            match entry.zip(fields.get_mut("with")) {
-                Some((entry, with)) => drop(veil_written(entry, with, read)),
-                None => fields.values_mut().for_each(|part| veil_calls(part, read)),
-            }
-        }
+        Value::Array(parts) => parts.iter_mut().for_each(|part| veil_calls(part, hidden, read)),
+        Value::Object(fields) => fields.values_mut().for_each(|part| veil_calls(part, hidden, read)),
         _ => {}
     }
 }
 
-/// Whether an error repeats a text, as it is or as it is quoted.
+/// The input of the operation that a field names; whether there is one. Of one that there is not nobody knows what its input is.
+fn veil_call(call: &mut Value, (operation, with): (&str, &str), hidden: &mut Vec<String>, read: &Reader<'_>) -> bool {
+    let named = call.get(operation).and_then(Value::as_str).map(str::to_owned);
+    let Some((named, with)) = named.zip(call.get_mut(with)) else { return false };
+    match operations::ALL.iter().find(|entry| entry.spec.name == named) {
+        Some(entry) => hidden.extend(veil_written(entry, with, read)),
+        None => veil::hide_texts(with, hidden),
+    }
+    true
+}
+
+/// Whether an error repeats a text, or a part of it, as errors quote them.
 pub(super) fn repeats(error: &str, text: &str) -> bool {
-    let quoted = format!("{text:?}");
-    let within = |text: &str| !text.is_empty() && error.contains(text);
-    within(text) || within(quoted.trim_matches('"'))
+    let quoted = error.split_once('"').and_then(|(_, rest)| rest.rsplit_once('"')).map(|(quoted, _)| quoted);
+    let of_text = |quoted: &str| !quoted.is_empty() && format!("{text:?}").contains(quoted);
+    quoted.is_some_and(of_text) || error.contains(&format!("`{text}`"))
 }

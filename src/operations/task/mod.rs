@@ -31,7 +31,7 @@ pub use refer::{NewRef, Update};
 pub use resource::TASK;
 pub(super) use resource::with_leads;
 pub use run::{Run, Work};
-pub use shown::{ShownTask, WholeTask};
+pub use shown::{ShownRef, ShownTask, WholeTask};
 
 pub const ALL: &[Entry] = &[
     Entry::query::<list::List>(),

@@ -1,7 +1,7 @@
 //! A task as people see it.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::refer::refs_of;
 use crate::gate::Reader;
@@ -13,7 +13,7 @@ use crate::types::time::Time;
 use crate::types::work::{Deadlines, Priority, TaskStatus};
 
 /// Something to do.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct ShownTask {
     pub id: String,
     /// As whoever created it wrote it.
@@ -39,7 +39,7 @@ pub struct ShownTask {
 }
 
 /// A task with all that belongs to it.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct WholeTask {
     #[serde(flatten)]
     pub task: ShownTask,
@@ -56,7 +56,7 @@ pub struct WholeTask {
     pub runs: Vec<ShownRun>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct ShownRef {
     /// A collection, or `url`.
     pub collection: String,

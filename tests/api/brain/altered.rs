@@ -56,6 +56,11 @@ async fn what_is_said_of_a_field_changes_where_its_records_fit() {
     }
     let unknown = alter(&test, "total", json!({ "type": "integer" })).await;
     assert!(unknown.status == 422 && unknown.text().contains("unknown field `type`"), "{}", unknown.text());
+    // What is written as a list would be taken by its places.
+    for op in [json!({ "alter_field": { "name": "total", "field": ["x"] } }), json!({ "retention": [1, 2] })] {
+        let refused = change(&test, "invoices", json!([op])).await;
+        assert!(refused.text().contains("must be an object, not a list"), "{op}: {}", refused.text());
+    }
     // Once they fit, it is so.
     write(&test, &test.admin, json!({ "number": "1", "total": "6", "due": "2026-01-01", "tags": ["rush"] })).await;
     for (name, changes) in [
@@ -63,6 +68,8 @@ async fn what_is_said_of_a_field_changes_where_its_records_fit() {
         ("tags", json!({ "options": ["rush"] })),
         ("total", json!({ "min": "5.01", "max": "50", "unit": "EUR" })),
         ("status", json!({ "default": null })),
+        ("due", json!({ "required": null })),
+        ("due", json!({ "required": true })),
     ] {
         let altered = alter(&test, name, changes.clone()).await;
         assert_eq!(altered.status, 200, "{name} {changes}: {}", altered.text());

@@ -125,7 +125,8 @@ async fn a_task_leads_nobody_to_records_that_they_may_not_see() {
         let text = |one: &Value, name: &str| one[name].as_str().unwrap().to_owned();
         refs.iter().map(|one| (text(one, "id"), text(one, "note"))).collect()
     };
-    let (hidden, address) = (("hidden".to_owned(), String::new()), ("https://a.example/".to_owned(), String::new()));
+    let (hidden, address) =
+        (("hidden".to_owned(), "hidden".to_owned()), ("https://a.example/".to_owned(), String::new()));
     let own = (mine["id"].as_str().unwrap().to_owned(), "the large one".to_owned());
     assert_eq!(seen(&test.admin).await, [own, hidden.clone(), address.clone()]);
     assert_eq!(seen(&cast.mia).await, [hidden.clone(), hidden, address], "one that is gone looks the same");
@@ -149,7 +150,7 @@ async fn a_task_leads_nobody_to_records_that_they_may_not_see() {
     assert!(told_of(&test.get(&approval, &test.admin).await.text()), "who decides and may see it does");
     for (path, who) in [(run.as_str(), &cast.mia), (&run, &cast.lea), ("/events?type=approval_requested", &cast.lea)] {
         let shown = test.get(path, who).await.text();
-        assert!(shown.contains(r#""note":"","thing":"hidden""#) && !told_of(&shown), "{shown}");
+        assert!(shown.contains(r#""note":"hidden","thing":"hidden""#) && !told_of(&shown), "{shown}");
     }
     let own = test.get(&approval, &cast.lea).await.json();
     assert_eq!((&own["args"]["thing"], &own["withheld"]), (&json!("hidden"), &json!(["note", "thing"])), "{own}");
@@ -169,6 +170,7 @@ async fn a_run_tells_nobody_of_records_that_they_may_not_see_however_they_are_wr
     test.add("aide", "agent", json!({ "team": "team:ops", "owner": "mia" })).await;
     let record = write(&test, &cast.bot, json!({ "number": "4", "total": "700" })).await;
     let id = record["id"].as_str().unwrap();
+    let bots = test.post("/tasks", &test.admin, json!({ "title": "look", "owner": "bot" })).await.json();
     let link = json!({ "collection": "invoices", "thing": id, "note": "the large one" });
     let called = |tool: &str, with: Value| json!({ "call": { "tool": tool, "with": with } });
     let creates = |refs: Value| called("task.create", json!({ "title": "look", "refs": refs }));
@@ -187,7 +189,9 @@ async fn a_run_tells_nobody_of_records_that_they_may_not_see_however_they_are_wr
         creates(json!([{ "collection": "invoices", "thing": format!("{id}0") }])),
         creates(json!([link]).to_string().into()),
         called("task.create", json!({ "title": "look", "Refs": [link] })),
+        called("agent.ask", json!({ "agent": "aide", "text": "do", "plan": format!("steps: {id}") })),
         creates(json!([link])),
+        called("policy.explain", json!({ "op": "task.update", "target": bots["id"], "input": link })),
         called("agent.ask", json!({ "agent": "aide", "text": "do", "plan": part })),
         called("agent.ask", json!({ "agent": "aide", "text": "do", "plan": part.to_string() })),
     ];
@@ -201,14 +205,14 @@ async fn a_run_tells_nobody_of_records_that_they_may_not_see_however_they_are_wr
         let trace = run["trace"].as_array().unwrap().iter();
         trace.map(|step| step["status"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    let failed = ["failed"; 8];
-    assert_eq!(stand(&all), [&failed[..], &["completed"; 3]].concat(), "{all}");
+    let failed = ["failed"; 9];
+    assert_eq!(stand(&all), [&failed[..], &["completed"; 4]].concat(), "{all}");
     let reason = |step: usize| all["trace"][step]["reason"].as_str().unwrap();
     assert_eq!(reason(3), "refs[0]: must be an object, not a list");
     let known = "expected one of `collection`, `thing`, `note`";
     assert_eq!(reason(4), format!("refs[0]: unknown field `text`, {known}"));
     assert_eq!(reason(5), "invalid: refs[0].thing: there is no such record that you may see");
-    assert_eq!(all["trace"][9]["input"]["plan"]["steps"][0]["call"]["with"]["refs"][0]["thing"], id);
+    assert_eq!(all["trace"][11]["input"]["plan"]["steps"][0]["call"]["with"]["refs"][0]["thing"], id);
     let told = test.get(&path, &cast.mia).await.text();
     assert!(!told.contains(id) && !told.contains("the large one"), "{told}");
 }

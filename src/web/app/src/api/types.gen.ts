@@ -53,6 +53,7 @@ export type Action = {
     properties?: {
         [key: string]: unknown;
     } | null;
+    [key: string]: unknown;
 };
 
 /**
@@ -1184,7 +1185,7 @@ export type Entity2 = {
 };
 
 /**
- * A subject or a resource.
+ * A subject or a resource. The standard may add fields, here as in what follows: they are passed over.
  */
 export type EntityInput = {
     /**
@@ -1202,6 +1203,7 @@ export type EntityInput = {
     properties?: {
         [key: string]: unknown;
     } | null;
+    [key: string]: unknown;
 };
 
 /**
@@ -1274,6 +1276,7 @@ export type Evaluation = {
     context?: {
         [key: string]: unknown;
     } | null;
+    [key: string]: unknown;
 };
 
 /**

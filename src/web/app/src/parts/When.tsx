@@ -18,13 +18,13 @@ export function useNow(): Date {
   );
 }
 
-/** A time: how long ago, or as a stamp; the exact one on hover. */
-export function When({ at, as = 'ago' }: { at: string | null | undefined; as?: 'ago' | 'stamp' }) {
+/** A time: how long ago, or as a stamp; the exact one on hover. `ahead`: one that is to come. */
+export function When({ at, as = 'ago', ahead = false }: { at: string | null | undefined; as?: 'ago' | 'stamp'; ahead?: boolean }) {
   const current = useNow();
   if (!at) return <span>–</span>;
   const time = new Date(at);
   // An event of this very second must not lie in the future.
-  const base = time > current && time.getTime() - current.getTime() < 20_000 ? time : current;
+  const base = !ahead && time > current && time.getTime() - current.getTime() < 20_000 ? time : current;
   return (
     // The tip is of the browser's own making, and written when somebody points there: a list has hundreds of them.
     <time dateTime={at} onPointerEnter={({ currentTarget }) => (currentTarget.title = exact(time))}>

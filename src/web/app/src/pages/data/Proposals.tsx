@@ -114,7 +114,7 @@ function Decision({ of, end }: { of: ShownProposal; end: () => void }) {
 function Effect({ of }: { of: Impact }) {
   return (
     <ul>
-      {typeof of.rows === 'number' && <li>{of.rows === 1 ? 'one record changes' : `${of.rows.toLocaleString('en')} records change`}</li>}
+      {typeof of.rows === 'number' && <li>{of.rows === 1 ? 'the collection has one record' : `the collection has ${of.rows.toLocaleString('en')} records`}</li>}
       {of.views.length > 0 && <li>views of it: {of.views.join(', ')}</li>}
       {of.problems.map((problem) => (
         <li key={problem}>

@@ -52,7 +52,7 @@ function One({ run, step }: { run: WholeRun; step: ShownStep }) {
     case 'time':
       return (
         <Panel icon="clock" title="It rests">
-          and goes on <When at={waiting.until} />.
+          and goes on <When at={waiting.until} ahead />.
         </Panel>
       );
     default:
@@ -95,7 +95,7 @@ function Limited({ reason, until }: { reason: string; until: string }) {
     <Panel icon="clock" title="A limit holds it">
       <p>{sentence(reason)}</p>
       <p>
-        It goes on by itself: <When at={until} />.
+        It goes on by itself: <When at={until} ahead />.
       </p>
     </Panel>
   );
@@ -228,7 +228,7 @@ function Spent({ reason, until }: { reason: string; until: string }) {
     <Panel icon="key" title="A budget holds it">
       <p>{reason}.</p>
       <p>
-        It goes on by itself: <When at={until} />.
+        It goes on by itself: <When at={until} ahead />.
       </p>
     </Panel>
   );
