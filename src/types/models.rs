@@ -162,6 +162,7 @@ impl Catalog {
         wanted.filter(|(_, model)| !self.is_available(model)).map(|(_, model)| model.provider.as_str()).collect()
     }
 
+    /// The same, with those that cannot be asked.
     fn wanted(&self, prefer: &[String]) -> Vec<(&str, &Model)> {
         let mut wanted: Vec<&str> = prefer.iter().filter_map(|name| self.named(name)).collect();
         if wanted.is_empty() {

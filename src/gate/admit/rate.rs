@@ -132,8 +132,9 @@ pub(in crate::gate) fn rests(world: &World, (agent, asker): (&ActorId, &ActorId)
 
 /// Whether any limit holds what an agent does in runs that somebody asked for.
 pub(in crate::gate) fn any_holds(world: &World, (agent, asker): (&ActorId, &ActorId), now: Time) -> bool {
-    let mut all = world.policy.limits().rates.iter().map(|(id, rate)| (id.as_str(), rate));
-    all.any(|limit| held(world, (agent, asker), limit, now).is_some())
+    let concerns = concerns(world, agent);
+    let mut all = world.policy.limits().rates.iter().filter(|(_, rate)| concerns(rate));
+    all.any(|(id, rate)| held(world, (agent, asker), (id, rate), now).is_some())
 }
 
 /// Whether a limit of this operation holds an agent in runs that somebody asked for.
@@ -181,10 +182,15 @@ pub(in crate::gate) fn kept(world: &World, asker: &ActorId, bytes: usize, now: T
     }
 }
 
+/// Whether a limit is for somebody of this kind and role.
+fn concerns<'a>(world: &'a World, actor: &ActorId) -> impl Fn(&Rate) -> bool + use<'a> {
+    let card = world.card(actor);
+    move |rate| card.is_some_and(|card| rate.concerns(card.actor.kind, card.actor.role))
+}
+
 /// The limits that count all changes of somebody.
 fn paces<'a>(world: &'a World, asker: &ActorId) -> impl Iterator<Item = (&'a String, &'a Rate)> {
-    let card = world.card(asker);
-    let concerns = move |rate: &Rate| card.is_some_and(|card| rate.concerns(card.actor.kind, card.actor.role));
+    let concerns = concerns(world, asker);
     world.policy.limits().rates.iter().filter(move |(_, rate)| rate.counts_size() && concerns(rate))
 }
 
@@ -204,7 +210,6 @@ pub(in crate::gate) fn left(
 
 /// What stops somebody is held up by no limit.
 fn limits<'a>(world: &'a World, actor: &ActorId, spec: &Spec) -> impl Iterator<Item = (&'a str, &'a Rate)> {
-    let card = world.card(actor).filter(|_| !spec.route.stops);
-    let concerns = move |rate: &Rate| card.is_some_and(|card| rate.concerns(card.actor.kind, card.actor.role));
-    world.policy.rates_of(spec.name).filter(move |(_, rate)| concerns(rate))
+    let (concerns, stops) = (concerns(world, actor), spec.route.stops);
+    world.policy.rates_of(spec.name).filter(move |(_, rate)| !stops && concerns(rate))
 }

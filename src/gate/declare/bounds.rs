@@ -16,12 +16,17 @@ const TEXT: usize = 1_024;
 const MANY: usize = 1_000;
 
 impl Entry {
+    /// What the fields of its input are called.
+    pub fn fields(&self) -> &'static BTreeSet<String> {
+        static KNOWN: Known<&str, BTreeSet<String>> = Known::new();
+        let fields = || self.input_schema().get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+        KNOWN.get(self.spec.name, || fields().into_iter().map(|(name, _)| name).collect())
+    }
+
     /// Looks for a field that the operation does not have. Passed over, it would leave a default in force that was not meant, and
     /// approvers would read what is never done. What a standard may add some day is passed over.
     pub(in crate::gate) fn check_fields(&self, input: &Value) -> Result<(), BadInput> {
-        static KNOWN: Known<&str, BTreeSet<String>> = Known::new();
-        let fields = || self.input_schema().get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
-        let known = KNOWN.get(self.spec.name, || fields().into_iter().map(|(name, _)| name).collect());
+        let known = self.fields();
         let given = input.as_object().filter(|_| !self.spec.route.is_standard());
         let Some(unknown) = given.and_then(|given| given.keys().find(|name| !known.contains(*name))) else {
             return Ok(());
@@ -74,17 +79,17 @@ fn check_form(schema: &Value, value: &Value) -> Result<(), BadInput> {
             (None, None) => Ok(()),
         },
         Value::Object(fields) => {
-            let Some(named) = named else { return Ok(()) };
             let others = schema.get("additionalProperties").filter(|others| **others != Value::Bool(false));
-            let unknown = fields.keys().find(|name| others.is_none() && !named.contains_key(*name));
+            let known = |name: &str| named.and_then(|named| named.get(name)).or(others);
+            let unknown = fields.keys().find(|name| named.is_some() && known(name).is_none());
             if let Some(unknown) = unknown {
-                let known: Vec<String> = named.keys().map(|name| format!("`{name}`")).collect();
+                let known: Vec<String> = named.into_iter().flatten().map(|(name, _)| format!("`{name}`")).collect();
                 let unknown: String = unknown.chars().take(80).collect();
                 let what = format!("unknown field `{unknown}`, expected one of {}", known.join(", "));
                 return Err(BadInput { field: None, what });
             }
             fields.iter().try_for_each(|(name, value)| {
-                named.get(name).map_or(Ok(()), |schema| check_form(schema, value)).map_err(|wrong| wrong.within(name))
+                known(name).map_or(Ok(()), |schema| check_form(schema, value)).map_err(|wrong| wrong.within(name))
             })
         }
         _ => Ok(()),

@@ -6,13 +6,16 @@ use super::plan::Plan;
 use crate::gate::Reader;
 use crate::types::collection::Collection;
 use crate::types::condition::Condition;
-use crate::types::field::{Field, FieldKind};
+use crate::types::field::FieldKind;
 use crate::types::refusal::{Fault, Refusal, Stop};
 
 /// That the caller may know whether the records fit a plan, and that they do.
 pub fn fits(plan: &Plan, collection: &str, read: &Reader<'_>) -> Result<(), Stop> {
     let (Some(before), Some(after)) = (read.collection(collection), &plan.definition) else { return Ok(()) };
     let demands = demands(plan, &before, after);
+    if demands.is_empty() {
+        return Ok(());
+    }
     let withheld: Vec<String> = Withheld::of(&before, read).names(&before).map(ToString::to_string).collect();
     let reads_rows = || read.rows("record.read", &before) == Some(Condition::Always);
     let unread = |demand: &&Demand<'_>| demand.fields().any(|name| withheld.iter().any(|one| one == name));
@@ -35,15 +38,15 @@ enum Demand<'a> {
     Required(&'a str),
     /// Their value is one of these.
     Options(&'a str, &'a [String]),
-    /// Their number is not beyond these bounds, which are of the field's new type.
-    Bounds(&'a str, &'a Field),
+    /// Their number is not beyond these bounds, which are of this type.
+    Bounds(&'a str, FieldKind, (Option<i64>, Option<i64>)),
 }
 
 impl Demand<'_> {
     fn fields(&self) -> impl Iterator<Item = &str> {
         let (one, other) = match self {
             Demand::OneOf(one, other) => (*one, Some(*other)),
-            Demand::Required(one) | Demand::Options(one, _) | Demand::Bounds(one, _) => (*one, None),
+            Demand::Required(one) | Demand::Options(one, _) | Demand::Bounds(one, ..) => (*one, None),
         };
         [one].into_iter().chain(other)
     }
@@ -62,12 +65,10 @@ impl Demand<'_> {
                 read.has_other_values(of, name, options)?,
                 format!("ops: records have values of `{name}` that are none of the options"),
             ),
-            Demand::Bounds(name, field) => {
-                let bound = |bound: &Option<_>| bound.as_ref().and_then(|bound| field.kind.number(bound));
-                let bounds = (bound(&field.min), bound(&field.max));
-                let told = format!("ops: records have a `{name}` beyond its bounds: change them first");
-                (read.any_beyond(of, (name, field.kind), bounds)?, told)
-            }
+            Demand::Bounds(name, kind, bounds) => (
+                read.any_beyond(of, (name, *kind), *bounds)?,
+                format!("ops: records have a `{name}` beyond its bounds: change them first"),
+            ),
         };
         Ok(is_amiss.then_some(told))
     }
@@ -92,7 +93,7 @@ fn demands<'a>(plan: &'a Plan, before: &'a Collection, after: &'a Collection) ->
         let narrows = least.is_some_and(|least| was_least.is_none_or(|was| least > was))
             || most.is_some_and(|most| was_most.is_none_or(|was| most < was));
         if narrows {
-            demands.push(Demand::Bounds(was, field));
+            demands.push(Demand::Bounds(was, field.kind, (least, most)));
         }
     }
     demands

@@ -75,8 +75,8 @@ pub fn rows_known(collection: &str, read: &Reader<'_>) -> Result<Option<i64>, St
     sees_all(collection, read).then(|| rows(collection, read)).transpose()
 }
 
-/// Whether somebody reads every field of every record, so that what stands in the way of a change tells them nothing.
-pub fn sees_all(collection: &str, read: &Reader<'_>) -> bool {
+/// Whether somebody reads every field of every record.
+fn sees_all(collection: &str, read: &Reader<'_>) -> bool {
     let all = |of: &Collection| {
         read.rows("record.read", of) == Some(Condition::Always) && Withheld::of(of, read).names(of).next().is_none()
     };

@@ -42,10 +42,8 @@ fn veil_within(input: &mut Value, hidden: &mut Vec<String>, read: &Reader<'_>) {
 
 /// What stands in fields that the operation does not have may be meant for one that it has.
 fn hide_unknown(entry: &Entry, input: &mut Value, hidden: &mut Vec<String>) {
-    let schema = entry.input_schema().to_value();
-    let known = schema.get("properties").and_then(Value::as_object);
-    let unknown = input.as_object_mut().into_iter().flatten();
-    let unknown = unknown.filter(|(name, _)| known.is_none_or(|known| !known.contains_key(*name)));
+    let given = input.as_object_mut().into_iter().flatten();
+    let unknown = given.filter(|(name, _)| !entry.fields().contains(*name));
     unknown.for_each(|(_, value)| veil::hide_texts(value, hidden));
 }
 

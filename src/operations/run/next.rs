@@ -115,7 +115,7 @@ pub(super) enum Move {
     Think(Thought),
     Own(Own),
     /// It is to ask a model, and this server has none. It must not end a run that it was started without a key.
-    Rest,
+    NoModel,
     Nothing,
 }
 
@@ -125,7 +125,7 @@ impl Move {
         match self {
             Move::Calls(todo) => u32::try_from(todo.len()).unwrap_or(u32::MAX),
             Move::Think(_) | Move::Own(_) => 1,
-            Move::Rest | Move::Nothing => 0,
+            Move::NoModel | Move::Nothing => 0,
         }
     }
 }
@@ -168,7 +168,7 @@ impl Query for Following {
                 Err(_) => Next::Settle { step: facts.step(), under_way: false },
             },
             Move::Own(own) => Next::Settle { step: facts.step(), under_way: matches!(own, Own::Lost(..)) },
-            Move::Rest | Move::Nothing => Next::Nothing,
+            Move::NoModel | Move::Nothing => Next::Nothing,
         })
     }
 }
@@ -231,7 +231,7 @@ pub(super) fn next_by(run: &Run, now: Time, read: &Reader<'_>) -> Result<Move, S
             }
             // Its answer wanted no more than it may take: its agent may take fewer by now.
             Move::Calls(_) => fail(Failure::Steps, format!("it may take no more than {most} steps")),
-            idle @ (Move::Rest | Move::Nothing) => Ok(idle),
+            idle @ (Move::NoModel | Move::Nothing) => Ok(idle),
             _ if run.steps >= most => fail(Failure::Steps, format!("it took {most} steps, as many as it may")),
             step => Ok(step),
         }
@@ -264,7 +264,7 @@ fn in_time(step: Move, run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
     let begins = match &step {
         Move::Think(_) => true,
         Move::Calls(todo) => todo.iter().all(|todo| todo.stage == Stage::Fresh),
-        Move::Own(_) | Move::Rest | Move::Nothing => false,
+        Move::Own(_) | Move::NoModel | Move::Nothing => false,
     };
     // It was at work for no longer than since it has begun.
     let is_young = run.started_at.is_none_or(|begun| read.now().0.saturating_sub(begun.0) < SECOND);

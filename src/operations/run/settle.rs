@@ -105,7 +105,7 @@ impl Change for Settle {
                 let own = thought_of(&run, thought, why, draft.read())?;
                 own.map(|own| record(&run, input.step, own, draft))
             }
-            (Move::Rest | Move::Nothing, _) => None,
+            (Move::NoModel | Move::Nothing, _) => None,
         };
         Ok(Settled { settled: settled.transpose()?.is_some() })
     }

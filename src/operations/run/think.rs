@@ -63,7 +63,7 @@ pub(super) fn think(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
 /// Why a run rests that is to ask a model, until this server has one; none where it does not.
 pub(super) fn lacks_model(run: &Run, read: &Reader<'_>) -> Result<Option<String>, Stop> {
     let may_lack = !run.planned && run.status == RunStatus::Running && read.models_of(&run.agent)?.is_empty();
-    let rests = may_lack && matches!(next(run, read)?, Move::Rest);
+    let rests = may_lack && matches!(next(run, read)?, Move::NoModel);
     Ok(rests.then(|| read.models().nothing()))
 }
 
@@ -139,7 +139,7 @@ fn asked(run: &Run, tried: &[Step], read: &Reader<'_>) -> Result<Move, Stop> {
     }
     match (left.first(), tried.last()) {
         (Some(model), _) => Ok(Move::Think(Thought { model: (*model).to_owned(), decided: None })),
-        (None, _) if chosen.is_empty() => Ok(Move::Rest),
+        (None, _) if chosen.is_empty() => Ok(Move::NoModel),
         (None, last) => {
             let why = last.map(|last| why::of_step(&run.id, last, read)).transpose()?.flatten();
             let why = why.as_deref().unwrap_or("nobody knows why");

@@ -57,7 +57,11 @@ async fn what_is_said_of_a_field_changes_where_its_records_fit() {
     let unknown = alter(&test, "total", json!({ "type": "integer" })).await;
     assert!(unknown.status == 422 && unknown.text().contains("unknown field `type`"), "{}", unknown.text());
     // What is written as a list would be taken by its places.
-    for op in [json!({ "alter_field": { "name": "total", "field": ["x"] } }), json!({ "retention": [1, 2] })] {
+    for op in [
+        json!({ "alter_field": { "name": "total", "field": ["x"] } }),
+        json!({ "retention": [1, 2] }),
+        json!({ "semantics": { "metrics": { "m": ["count"] } } }),
+    ] {
         let refused = change(&test, "invoices", json!([op])).await;
         assert!(refused.text().contains("must be an object, not a list"), "{op}: {}", refused.text());
     }
