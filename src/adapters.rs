@@ -5,6 +5,7 @@
 //! Always true: a system is only read. What comes from it is checked against the definition, and judged and filtered here as
 //! records are that are kept here: a system that answers with too much shows nobody more.
 
+mod embedder;
 mod file;
 mod postgres;
 mod pushed;
@@ -22,6 +23,7 @@ use zeroize::Zeroizing;
 use crate::types::collection::{Collection, Source};
 use crate::types::condition::Condition;
 
+pub use embedder::{Embedder, MOST_TEXTS};
 pub use row::{Kept, kept};
 pub use sqlite::connect as connect_sqlite;
 

@@ -47,6 +47,7 @@ pub fn options(dir: &Path) -> Options {
         secrets: None,
         ports: vec![443],
         systems: Arc::default(),
+        embedder: None,
         models: Arc::default(),
         journal: Arc::new(InFile),
         low_water: None,

@@ -3,6 +3,7 @@
 mod call;
 pub mod courier;
 pub mod egress;
+pub mod embeddings;
 pub mod mail;
 pub mod models;
 pub mod runner;

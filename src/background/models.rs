@@ -2,6 +2,7 @@
 //! before, and what came of it is recorded afterwards. It follows no redirect and takes no proxy from the environment; a key
 //! goes to its provider's own address and into no message.
 
+mod embedding;
 mod file;
 mod setup;
 mod wire;
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 
+pub use embedding::Embedding;
 pub use setup::{Key, Setup, Usual, Variable};
 
 use crate::types::chat::{Answer, Failed, Prompt};

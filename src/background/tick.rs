@@ -92,6 +92,7 @@ mod tests {
             secrets: None,
             ports: vec![443],
             systems: Arc::default(),
+            embedder: None,
             models: Arc::default(),
             journal: Arc::new(InFile),
             low_water: None,

@@ -14,7 +14,7 @@ use super::exit::Failure;
 use super::remote::Remote;
 use super::show;
 use super::socket::Link;
-use super::systems;
+use super::{models, systems};
 use crate::adapters::{LONGEST, MOST_ROWS};
 use crate::config;
 use crate::gate::state::lock::Holder;
@@ -98,6 +98,7 @@ pub fn options(context: &Context) -> Result<Options, Failure> {
         ports: context.ports.clone(),
         models: Arc::clone(&context.models().catalog),
         systems: Arc::new(systems::read(context)?),
+        embedder: models::embedder(context.models())?,
         journal: Arc::new(InFile),
         low_water: context.low_water,
         clock: Arc::new(SystemClock),

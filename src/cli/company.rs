@@ -61,6 +61,9 @@ struct Changes {
     /// No limit to what agents may spend in a month
     #[arg(long, conflicts_with = "budget")]
     no_budget: bool,
+    /// Whether knowledge is recalled by its meaning, too: it is sent to the model that the server has for it
+    #[arg(long, value_name = "true|false")]
+    vector_search: Option<bool>,
 }
 
 impl FromStr for Hours {
@@ -85,6 +88,7 @@ impl From<Changes> for OtherSettings {
             decisions: new.record.map(|record| DecisionSettings { record }),
             budget_cents_month: new.budget,
             no_budget: new.no_budget,
+            vector_search: new.vector_search,
             version: None,
         }
     }
@@ -103,7 +107,8 @@ fn told(answer: &CompanyAnswer) -> Result<(), Failure> {
         ShownHours<'_>;
         answer.settings.name, answer.settings.timezone, answer.settings.locale, hours,
         answer.settings.retention_days, answer.settings.approvals.default_ttl_h as "approval_hours",
-        answer.settings.decisions.record, answer.settings.budget_cents_month, answer.version
+        answer.settings.decisions.record, answer.settings.budget_cents_month, answer.settings.vector_search,
+        answer.version
     );
     show::one(fields, &ShownHours { hours: format!("{from}-{to}"), answer })
 }

@@ -1,5 +1,5 @@
 //! `ok doctor`: whether each model provider, each other system and the mail server can be asked. It asks providers for their
-//! models, which costs nothing, systems for their version, greets the mail server, and shows no key.
+//! models, which costs nothing, the one that makes vectors for that of a word, systems for their version, greets the mail server, and shows no key.
 
 use serde_json::{Value, json};
 
@@ -7,9 +7,13 @@ use super::command::{Commands, Needs, Run, own};
 use super::exit::{Exit, Failure};
 use super::{Context, models, show, systems};
 use crate::adapters::Unread;
-use crate::background::models::Checked;
+use crate::background::models::{Checked, Setup};
+use crate::types::vector::Vector;
 
 pub const COMMANDS: Commands = &[&own::<Doctor>("doctor")];
+
+/// What the model that makes vectors is asked about.
+const PROBE: &str = "ok";
 
 /// Check the model providers, the systems that keep collections, and the mail server
 #[derive(clap::Args)]
@@ -24,6 +28,7 @@ impl Run for Doctor {
         if found.is_empty() {
             found.push(json!({ "ok": false, "message": setup.catalog.nothing() }));
         }
+        found.extend(embeddings(setup).await?);
         found.extend(systems(context).await?);
         if let Some(mail) = &context.mail {
             let outcome = mail.check().await;
@@ -34,6 +39,16 @@ impl Run for Doctor {
         context.show(&found.clone().into(), || found.iter().try_for_each(told))?;
         Ok(if well { Exit::Done } else { Exit::Failed })
     }
+}
+
+/// The model that makes vectors of texts, asked about one word.
+async fn embeddings(setup: &Setup) -> Result<Option<Value>, Failure> {
+    let Some(embedder) = models::embedder(setup)? else { return Ok(None) };
+    let asked = tokio::task::spawn_blocking(move || (embedder.model().to_owned(), embedder.embed(&[PROBE.to_owned()])));
+    let (model, made) = asked.await.map_err(|error| Failure::new(format!("{error}")))?;
+    let dimensions = |made: Vec<Vector>| made.first().map_or(0, Vector::dimensions);
+    let message = made.map(|made| format!("{model}: vectors of {} dimensions", dimensions(made)));
+    Ok(Some(shown_system(("embeddings", message))))
 }
 
 /// The other systems, asked where it may take long.

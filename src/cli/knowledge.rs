@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
 
 use super::column::{Columns, columns};
 use super::command::Run;
@@ -34,18 +35,28 @@ pub fn told(recalled: &Recalled) -> Result<(), Failure> {
     let rows = entries.as_array().map(Vec::as_slice).unwrap_or_default();
     if !rows.is_empty() || recalled.passages.is_empty() {
         let columns = ["id", "kind", "statement", "topics", "origin", "proposed_by", "accepted_by"];
-        show::list("nothing is known", &columns, rows)?;
+        show::list("nothing is known", &with_similarity(&columns, rows), rows)?;
     }
     if !recalled.passages.is_empty() {
         let passages = serde_json::to_value(&recalled.passages)?;
         let rows = passages.as_array().map(Vec::as_slice).unwrap_or_default();
         show::text("")?;
-        show::table(&["document", "name", "chunk", "text", "origin", "proposed_by", "accepted_by"], rows)?;
+        let columns = ["document", "name", "chunk", "text", "origin", "proposed_by", "accepted_by"];
+        show::table(&with_similarity(&columns, rows), rows)?;
+    }
+    if let Some(why) = &recalled.words_alone {
+        show::note(&format!("Found by their words alone: {why}."));
     }
     if !recalled.is_all {
         show::note("There is more than was looked at: name topics.");
     }
     Ok(())
+}
+
+/// The columns, with how near the rows are where any says so.
+fn with_similarity<'a>(columns: &[&'a str], rows: &[Value]) -> Vec<&'a str> {
+    let similarity = rows.iter().any(|row| row.get("similarity").is_some()).then_some("similarity");
+    columns.iter().copied().chain(similarity).collect()
 }
 
 /// The text of a document.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::exit::Failure;
-use crate::background::models::{Models, Setup, Usual};
+use crate::adapters::Embedder;
+use crate::background::models::{Embedding, Models, Setup, Usual};
 use crate::config;
 use crate::types::entropy::SystemEntropy;
 use crate::types::models::ProviderKind;
@@ -35,4 +36,14 @@ fn variable_of(kind: ProviderKind) -> &'static str {
 pub fn client(setup: &Setup) -> Result<Arc<Models>, Failure> {
     let models = Models::new(setup.clone(), Arc::new(SystemEntropy));
     models.map(Arc::new).map_err(|error| Failure::new(format!("models cannot be asked: {error}")))
+}
+
+/// Whoever makes vectors of texts, where the settings name a model for it.
+pub fn embedder(setup: &Setup) -> Result<Option<Arc<dyn Embedder>>, Failure> {
+    if setup.catalog.embeddings.is_none() {
+        return Ok(None);
+    }
+    let models = Models::new(setup.clone(), Arc::new(SystemEntropy));
+    let models = models.map_err(|error| Failure::new(format!("models cannot be asked: {error}")))?;
+    Ok(Embedding::of(models).map(|embedding| Arc::new(embedding) as Arc<dyn Embedder>))
 }

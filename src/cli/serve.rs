@@ -113,6 +113,9 @@ async fn serve(
     beside.spawn(background::courier::run(company.gate.clone(), stop.clone()));
     let models = models::client(context.models())?;
     beside.spawn(background::runner::run(company.gate.clone(), context.means(models.clone())?, stop.clone()));
+    if let Some(embedder) = models::embedder(context.models())? {
+        beside.spawn(background::embeddings::run(company.gate.clone(), embedder, stop.clone()));
+    }
     if !address.ip().is_loopback() {
         show::remark("others reach this address, and what travels is not encrypted: put a proxy with TLS before it");
     }

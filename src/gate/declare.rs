@@ -3,6 +3,7 @@
 pub mod arguments;
 pub(super) mod bounds;
 pub mod fact;
+mod form;
 pub(super) mod input;
 pub mod openapi;
 pub mod operation;

@@ -26,6 +26,7 @@ use crate::gate::write::permit::Grant;
 use crate::gate::write::queue::Queue;
 use crate::gate::write::work::{AnsweredQuery, Changing, Refused, Work};
 use crate::policy::Ruling;
+use crate::store::company::{self, VECTOR_SEARCH};
 use crate::store::runs;
 use crate::types::caller::{Caller, Presented};
 use crate::types::egress::Egress;
@@ -127,6 +128,12 @@ impl Gate {
         !self.world.load().webhooks.is_empty()
     }
 
+    /// Whether vectors are to be made of what is known.
+    pub fn embeds(&self) -> Result<bool, Fault> {
+        let settings = company::get(&*self.readers.get()?)?.settings;
+        Ok(self.world.load().outside.embedder.is_some() && settings.get(VECTOR_SEARCH).is_some_and(|on| on == true))
+    }
+
     /// Whether any run goes on by itself, now or later; for a server that begins, also whether one is held until somebody raises
     /// its budget.
     pub fn works(&self, begins: bool) -> Result<bool, Fault> {
@@ -180,8 +187,9 @@ impl Gate {
             }
             Call::Query(query) => query,
         };
-        // Only those whose answers may be partial are asked of other systems: a decision is not held up by looking.
-        let lane = match entry.spec.route.answer == Answer::Partial && self.is_elsewhere(&*query, &caller) {
+        // Only what may be partial or take long is asked of other systems: a decision is not held up by looking.
+        let may_reach = entry.spec.route.answer == Answer::Partial || entry.spec.route.slow.is_some();
+        let lane = match may_reach && self.is_elsewhere(&*query, &caller) {
             true => Some(Lane::Elsewhere),
             false => entry.spec.route.slow.filter(|_| !is_small || query.is_long()),
         };

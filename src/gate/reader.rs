@@ -7,6 +7,7 @@ mod break_glass;
 mod delegations;
 mod directory;
 mod elsewhere;
+mod embedding;
 mod entities;
 mod knowledge;
 pub mod live;

@@ -71,6 +71,9 @@ pub struct Settings {
     pub decisions: DecisionSettings,
     /// The most that agents may spend in a calendar month (UTC), in cents; absent for no limit. Beyond it, runs are held.
     pub budget_cents_month: Option<u64>,
+    /// Whether knowledge is recalled by its meaning, too: what is accepted, and the questions, are sent to the model that the
+    /// server has for it (`embeddings` in OK_LLM_CONFIG).
+    pub vector_search: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -105,6 +108,7 @@ impl Default for Settings {
             approvals: ApprovalSettings { default_ttl_h: 72 },
             decisions: DecisionSettings { record: Recording::default() },
             budget_cents_month: None,
+            vector_search: false,
         }
     }
 }
@@ -244,6 +248,9 @@ pub struct OtherSettings {
     /// No limit to what agents may spend in a month.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub no_budget: bool,
+    /// Whether knowledge is recalled by its meaning, too: what is accepted, and the questions, are sent to the model that the
+    /// server has for it (`embeddings` in OK_LLM_CONFIG).
+    pub vector_search: Option<bool>,
     /// The version that the change was made from.
     pub version: Option<i64>,
 }
@@ -253,7 +260,7 @@ impl OtherSettings {
         let OtherSettings { name, timezone, locale, hours, retention_days, approvals, decisions, .. } = self;
         let texts = [name, timezone, locale].iter().all(|text| text.is_none());
         let others = hours.is_none() && retention_days.is_none() && approvals.is_none() && decisions.is_none();
-        texts && others && self.budget_cents_month.is_none() && !self.no_budget
+        texts && others && self.budget_cents_month.is_none() && !self.no_budget && self.vector_search.is_none()
     }
 
     fn on(self, before: Settings) -> Settings {
@@ -266,6 +273,7 @@ impl OtherSettings {
             approvals: self.approvals.unwrap_or(before.approvals),
             decisions: self.decisions.unwrap_or(before.decisions),
             budget_cents_month: self.budget_cents_month.or(before.budget_cents_month.filter(|_| !self.no_budget)),
+            vector_search: self.vector_search.unwrap_or(before.vector_search),
         }
     }
 }

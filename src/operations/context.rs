@@ -10,6 +10,7 @@ use crate::store::content::events::ContentKept;
 use crate::store::context::events::ContextForgotten;
 use crate::store::entities::events::EntityKept;
 use crate::store::event::EventKind;
+use crate::store::knowledge::vectors;
 use crate::types::id::Id;
 use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
@@ -35,7 +36,7 @@ pub struct Forgotten {
 
 #[derive(Serialize, JsonSchema)]
 pub struct Count {
-    /// How many contents were erased.
+    /// How many contents were erased: those that were named, and the vectors that were made of them.
     pub forgotten: u64,
 }
 
@@ -73,6 +74,7 @@ impl Change for Forget {
         if !problems.is_empty() {
             return Err(Refusal::invalid(problems).into());
         }
+        with_vectors(&mut input.events, draft.read())?;
         let forgotten = input.events.len() as u64;
         let approvals = approvals(&input.events, draft.read())?;
         let contents = contents(&input.events, draft.read())?;
@@ -91,6 +93,19 @@ fn contents(events: &[i64], read: &Reader<'_>) -> Result<Vec<(Id, String)>, Stop
         contents.extend(kept.map(|kept| (kept.id, kept.part)));
     }
     Ok(contents)
+}
+
+/// Vectors give away what the texts say that they were made of, so they are erased with any text of their entry.
+fn with_vectors(events: &mut Vec<i64>, read: &Reader<'_>) -> Result<(), Stop> {
+    for (id, part) in contents(events, read)? {
+        if !vectors::is_part(&part) {
+            let parts = read.kept_parts(id.as_str())?;
+            events.extend(parts.into_iter().filter(|(part, _)| vectors::is_part(part)).map(|(_, seq)| seq));
+        }
+    }
+    events.sort_unstable();
+    events.dedup();
+    Ok(())
 }
 
 /// What these events told of what other programs ask about.

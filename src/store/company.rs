@@ -29,6 +29,9 @@ pub fn make_instance(conn: &Connection, instance: &Instance) -> rusqlite::Result
     Ok(())
 }
 
+/// The setting by which vectors are made of what is known.
+pub const VECTOR_SEARCH: &str = "vector_search";
+
 #[derive(Clone, Debug)]
 pub struct Company {
     pub name: String,

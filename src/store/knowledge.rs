@@ -2,6 +2,7 @@
 
 pub mod documents;
 pub mod events;
+pub mod vectors;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
 

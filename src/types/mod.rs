@@ -46,6 +46,7 @@ pub mod semantics;
 pub mod target;
 pub mod time;
 pub mod token;
+pub mod vector;
 pub mod view;
 pub mod visible;
 pub mod web;

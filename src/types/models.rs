@@ -31,6 +31,11 @@ impl ProviderKind {
         }
     }
 
+    /// Whether it makes vectors of texts.
+    pub const fn embeds(self) -> bool {
+        !matches!(self, ProviderKind::Anthropic)
+    }
+
     /// Whether it is asked with a key.
     pub const fn has_key(self) -> bool {
         !matches!(self, ProviderKind::Ollama)
@@ -85,6 +90,24 @@ pub fn whole_cents(millionths: u64) -> u32 {
     u32::try_from(millionths.div_ceil(1_000_000)).unwrap_or(u32::MAX)
 }
 
+/// A model that makes vectors of texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Embeddings {
+    pub provider: String,
+    /// What its provider calls it.
+    pub name: String,
+    /// How many dimensions a vector is to have, of models that can be asked for fewer than theirs.
+    pub dimensions: Option<u32>,
+}
+
+impl Embeddings {
+    /// By what its vectors are known: those of two models are not compared.
+    pub fn id(&self) -> String {
+        let dimensions = self.dimensions.map(|dimensions| format!("@{dimensions}")).unwrap_or_default();
+        format!("{}/{}{dimensions}", self.provider, self.name)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Model {
     pub provider: String,
@@ -134,6 +157,8 @@ pub struct Catalog {
     /// Models by what they are the usual choice for: `default`, or a class such as `large`.
     pub defaults: BTreeMap<String, String>,
     pub limits: Limits,
+    /// The one that makes vectors of texts, if any.
+    pub embeddings: Option<Embeddings>,
     /// Why there are none, if something is wrong with the settings.
     pub problem: Option<String>,
 }

@@ -12,6 +12,7 @@ async fn settings_are_replaced_whole_and_counted() {
     let new = json!({
         "name": "Acme", "timezone": "Europe/Berlin", "locale": "de", "hours": { "from": "08:00", "to": "16:00" },
         "retention_days": 30, "approvals": { "default_ttl_h": 24 }, "decisions": { "record": "none" }, "budget_cents_month": 500,
+        "vector_search": true,
     });
     let mut sent = new.clone();
     sent["version"] = json!(1);

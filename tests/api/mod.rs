@@ -57,6 +57,7 @@ mod tick;
 pub mod together;
 mod tokens;
 mod two_teams;
+mod vectors;
 mod veil;
 mod waiting;
 mod wall;

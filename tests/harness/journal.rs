@@ -11,12 +11,12 @@ use ok::types::refusal::Fault;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use super::Test;
+use super::{Test, With};
 
 impl Test {
     /// A new company whose log is kept elsewhere.
     pub async fn with_journal(journal: Arc<dyn Journal>) -> Test {
-        Test::begun(Test::founded(Bundle::built_in(), Default::default(), None, journal)).await
+        Test::begun(Test::founded(With::policies(Bundle::built_in()), journal)).await
     }
 
     /// Another server of the same company, which continues the same log with a state file of its own.
@@ -31,8 +31,7 @@ impl Test {
 
     /// The same with a state file that it had before.
     pub fn beside_in(&self, dir: TempDir, journal: Arc<dyn Journal>) -> Test {
-        let means = (self.policies.clone(), self.models.clone(), self.hands.clone(), Arc::clone(&self.systems));
-        let beside = Test::opened(dir, Arc::clone(&self.clock), means, journal, self.opened + 100);
+        let beside = Test::opened(dir, Arc::clone(&self.clock), self.with.clone(), journal, self.opened + 100);
         Test { admin: self.admin.clone(), ..beside }
     }
 }

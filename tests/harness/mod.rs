@@ -21,7 +21,7 @@ use std::task::Poll;
 use axum::body::Body;
 use axum::http::Request;
 use http_body_util::BodyExt as _;
-use ok::adapters::Systems;
+use ok::adapters::{Embedder, Systems};
 use ok::background::models::Setup;
 use ok::background::tools::Tools;
 use ok::gate::declare::schema::schema;
@@ -76,11 +76,7 @@ pub struct Test {
     pub company: Company,
     app: axum::Router,
     pub admin: String,
-    policies: Bundle,
-    models: Setup,
-    systems: Arc<Systems>,
-    /// Who carries out what tools from elsewhere are to do, where there are any.
-    hands: Option<Arc<dyn Tools>>,
+    with: With,
     /// Where its log is kept.
     journal: Arc<dyn Journal>,
     /// How often it was opened: each time with other randomness.
@@ -101,8 +97,22 @@ pub struct Cast {
     pub bot: String,
 }
 
-/// What a company is opened with: policies, models, hands, and systems that keep collections.
-type Means = (Bundle, Setup, Option<Arc<dyn Tools>>, Arc<Systems>);
+/// What a company is opened with.
+#[derive(Clone)]
+struct With {
+    policies: Bundle,
+    models: Setup,
+    /// Who carries out what tools from elsewhere are to do, where there are any.
+    hands: Option<Arc<dyn Tools>>,
+    systems: Arc<Systems>,
+    embedder: Option<Arc<dyn Embedder>>,
+}
+
+impl With {
+    fn policies(policies: Bundle) -> With {
+        With { policies, models: Setup::default(), hands: None, systems: Arc::default(), embedder: None }
+    }
+}
 
 /// The default policies, compiled once for all companies here.
 fn compiled(policies: &Bundle) -> Arc<Snapshot> {
@@ -124,6 +134,7 @@ pub fn options(path: PathBuf, clock: Arc<TestClock>, seed: u64) -> Options {
         secrets: None,
         ports: vec![443],
         systems: Arc::default(),
+        embedder: None,
         models: Arc::default(),
         journal: Arc::new(InFile),
         low_water: None,
@@ -151,37 +162,32 @@ impl Test {
 
     /// A company that nobody is in yet.
     pub fn uninitialised(policies: Bundle) -> Test {
-        Test::founded(policies, Setup::default(), None, Arc::new(InFile))
+        Test::founded(With::policies(policies), Arc::new(InFile))
     }
 
-    fn founded(policies: Bundle, models: Setup, hands: Option<Arc<dyn Tools>>, journal: Arc<dyn Journal>) -> Test {
-        Test::founded_with((policies, models, hands, Arc::default()), journal)
-    }
-
-    fn founded_with(means: Means, journal: Arc<dyn Journal>) -> Test {
+    fn founded(with: With, journal: Arc<dyn Journal>) -> Test {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(TestClock(AtomicI64::new(START)));
-        Test::opened(dir, clock, means, journal, 1)
+        Test::opened(dir, clock, with, journal, 1)
     }
 
-    fn opened(dir: TempDir, clock: Arc<TestClock>, means: Means, journal: Arc<dyn Journal>, opened: u64) -> Test {
-        let company = work::opened(&means, &journal, (dir.path(), &clock, opened));
-        let (policies, models, hands, systems) = means;
+    fn opened(dir: TempDir, clock: Arc<TestClock>, with: With, journal: Arc<dyn Journal>, opened: u64) -> Test {
+        let company = work::opened(&with, &journal, (dir.path(), &clock, opened));
         let (app, admin) = (router(&company), String::new());
-        Test { app, dir, clock, company, admin, policies, models, hands, systems, journal, opened }
+        Test { app, dir, clock, company, admin, with, journal, opened }
     }
 
     /// The same company after its server was stopped and started again.
     pub async fn reopened(self) -> Test {
-        let Test { dir, clock, company, admin, app, policies, models, hands, systems, journal, opened } = self;
+        let Test { dir, clock, company, admin, app, with, journal, opened } = self;
         drop(app);
         company.close().await;
-        Test { admin, ..Test::opened(dir, clock, (policies, models, hands, systems), journal, opened + 1) }
+        Test { admin, ..Test::opened(dir, clock, with, journal, opened + 1) }
     }
 
     /// The same, started again by a version of the program that brings other defaults.
     pub async fn upgraded(self, policies: Bundle) -> Test {
-        Test { policies, ..self }.reopened().await
+        Test { with: With { policies, ..self.with.clone() }, ..self }.reopened().await
     }
 
     /// The folder that a stopped server leaves behind.

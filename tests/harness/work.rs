@@ -4,22 +4,22 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use ok::adapters::Systems;
+use ok::adapters::{Embedder, Systems};
 use ok::background::models::{Chat, Models, Setup};
-use ok::background::runner;
 use ok::background::tools::{Means, Tools};
+use ok::background::{embeddings, runner};
 use ok::gate::state::open::{Company, Options, open};
 use ok::log::journal::{InFile, Journal};
 use ok::operations::run::{ECHOES, MAIL, WEB};
 use ok::policy::Bundle;
 use serde_json::{Value, json};
 
-use super::{Answer, Means as With, Test, TestClock, TestEntropy, options};
+use super::{Answer, Test, TestClock, TestEntropy, With, options};
 
 impl Test {
     /// The same with models that agents may ask.
     pub async fn with_models(models: Setup, policies: Bundle) -> Test {
-        Test::begun(Test::founded(policies, models, None, Arc::new(InFile))).await
+        Test::begun(Test::founded(With { models, ..With::policies(policies) }, Arc::new(InFile))).await
     }
 
     /// The same with tools from elsewhere, under the names of those that echo.
@@ -34,19 +34,37 @@ impl Test {
         hands: Arc<dyn Tools>,
         journal: Arc<dyn Journal>,
     ) -> Test {
-        Test::begun(Test::founded(policies, models, Some(hands), journal)).await
+        let with = With { models, hands: Some(hands), ..With::policies(policies) };
+        Test::begun(Test::founded(with, journal)).await
     }
 
     /// The same with systems that keep collections.
     pub async fn with_systems(policies: Bundle, systems: Systems) -> Test {
-        let means = (policies, Setup::default(), None, Arc::new(systems));
-        Test::begun(Test::founded_with(means, Arc::new(InFile))).await
+        let with = With { systems: Arc::new(systems), ..With::policies(policies) };
+        Test::begun(Test::founded(with, Arc::new(InFile))).await
+    }
+
+    /// The same with somebody who makes vectors of texts.
+    pub async fn with_embedder(policies: Bundle, embedder: Arc<dyn Embedder>) -> Test {
+        let with = With { embedder: Some(embedder), ..With::policies(policies) };
+        Test::begun(Test::founded(with, Arc::new(InFile))).await
+    }
+
+    /// The same company after another server took it up, which makes other vectors, or none.
+    pub async fn embedding_by(self, embedder: Option<Arc<dyn Embedder>>) -> Test {
+        Test { with: With { embedder, ..self.with.clone() }, ..self }.reopened().await
+    }
+
+    /// Has vectors made of what is known.
+    pub async fn embedded(&self) -> Result<(), String> {
+        let embedder = self.with.embedder.clone().unwrap();
+        embeddings::pass(&self.company.gate, embedder).await
     }
 
     /// Whoever runs need outside.
     pub fn means(&self) -> Means {
         let means = Means::from(self.chat());
-        let tools = self.hands.clone().unwrap_or(means.tools);
+        let tools = self.with.hands.clone().unwrap_or(means.tools);
         Means { tools, ..means }
     }
 
@@ -72,13 +90,13 @@ impl Test {
 
     /// Whoever answers prompts.
     pub fn chat(&self) -> Arc<dyn Chat> {
-        Arc::new(Models::new(self.models.clone(), Arc::new(TestEntropy(AtomicU64::new(7)))).unwrap())
+        Arc::new(Models::new(self.with.models.clone(), Arc::new(TestEntropy(AtomicU64::new(7)))).unwrap())
     }
 }
 
 /// A company with these policies, models and hands.
 pub(super) fn opened(
-    (policies, models, hands, systems): &With,
+    With { policies, models, hands, systems, embedder }: &With,
     journal: &Arc<dyn Journal>,
     (dir, clock, seed): (&Path, &Arc<TestClock>, u64),
 ) -> Company {
@@ -86,5 +104,6 @@ pub(super) fn opened(
     let outside = hands.as_ref().map(|_| ECHOES.into_iter().chain([MAIL, WEB])).into_iter().flatten();
     let tools = Arc::new(outside.map(str::to_owned).collect());
     let (policies, models, journal) = (policies.clone(), Arc::clone(&models.catalog), Arc::clone(journal));
-    open(&Options { policies, models, tools, journal, systems: Arc::clone(systems), ..made }).unwrap()
+    let (systems, embedder) = (Arc::clone(systems), embedder.clone());
+    open(&Options { policies, models, tools, journal, systems, embedder, ..made }).unwrap()
 }

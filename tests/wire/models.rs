@@ -2,10 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use ok::background::models::{Chat as _, Models, Setup, Usual};
+use ok::adapters::{Embedder as _, Unread};
+use ok::background::models::{Chat as _, Embedding, Models, Setup, Usual};
 use ok::types::chat::{Answer, Failed, Message, Offered, Prompt, Wanted};
 use ok::types::entropy::SystemEntropy;
 use ok::types::models::ProviderKind;
+use ok::types::vector::Vector;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
@@ -149,4 +151,59 @@ async fn a_provider_that_is_not_there_is_said_to_be_away() {
     fake.url = "http://127.0.0.1:1/".into();
     let Err(Failed::Refused(why)) = models(&fake).ask(&prompt(), &|_| {}).await else { panic!("nobody is there") };
     assert_eq!(why, "it cannot be reached: Connection refused (os error 111) (asked 3 times)");
+}
+
+/// What a provider makes of two texts.
+async fn embedded(kind: ProviderKind, status: u16, body: Value) -> (Result<Vec<Vector>, Unread>, Vec<Got>) {
+    let fake = Fake::new(kind, vec![Reply::Status(status, "", Box::leak(body.to_string().into_boxed_str()))]);
+    let config = format!("{}embeddings: {{provider: fake, name: vec-1, dimensions: 3}}\n", fake.config());
+    let key = |name: &str| (name == "FAKE_KEY").then(|| Zeroizing::new("sk-right".to_owned()));
+    let setup = Setup::of_file(&config, &Usual::default(), &key).unwrap();
+    let embedding = Embedding::of(Models::new(setup, Arc::new(SystemEntropy)).unwrap()).unwrap();
+    assert_eq!(embedding.model(), "fake/vec-1@3");
+    let asked = tokio::task::spawn_blocking(move || embedding.embed(&["a cat".to_owned(), "a ship".to_owned()]));
+    (asked.await.unwrap(), fake.got())
+}
+
+/// Two vectors in the form of a provider.
+fn form(kind: ProviderKind, [one, two]: [Value; 2]) -> Value {
+    match kind {
+        ProviderKind::Gemini => json!({ "embeddings": [{ "values": one }, { "values": two }] }),
+        ProviderKind::Ollama => json!({ "model": "vec-1", "embeddings": [one, two] }),
+        // In another order than they were asked about.
+        _ => json!({
+            "object": "list", "model": "vec-1", "usage": { "prompt_tokens": 4, "total_tokens": 4 },
+            "data": [
+                { "object": "embedding", "index": 1, "embedding": two },
+                { "object": "embedding", "index": 0, "embedding": one },
+            ],
+        }),
+    }
+}
+
+#[tokio::test]
+async fn each_provider_that_makes_vectors_is_asked_in_its_own_form() {
+    let [one, two] = [[0.5, 0.0, 0.0], [0.0, 0.25, 0.5]];
+    for kind in ProviderKind::ALL.iter().filter(|kind| kind.embeds()) {
+        let (made, got) = embedded(*kind, 200, form(*kind, [json!(one), json!(two)])).await;
+        assert_eq!(made, Ok([one, two].iter().map(|one| Vector::of(one).unwrap()).collect()), "{kind}");
+        let sent = got[0].body.to_string();
+        assert!(["a cat", "a ship"].iter().all(|text| sent.contains(text)), "{kind}: {sent}");
+        assert!(got[0].line.contains("embed") || got[0].line.contains("Embed"), "{kind}: {}", got[0].line);
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_vector_for_each_text_is_not_taken_for_one() {
+    let kind = ProviderKind::Ollama;
+    let nothing = "fake/vec-1@3: its answer does not hold a vector for each text";
+    for wrong in [
+        json!({ "model": "vec-1", "embeddings": [[1.0, 2.0, 3.0]] }),
+        form(kind, [json!([0.0, 0.0]), json!([1.0, 0.0])]),
+        form(kind, [json!([1.0]), json!([1.0, 0.0])]),
+    ] {
+        assert_eq!(embedded(kind, 200, wrong.clone()).await.0, Err(Unread(nothing.into())), "{wrong}");
+    }
+    let (refused, _) = embedded(kind, 400, json!({ "error": "no such model" })).await;
+    assert_eq!(refused, Err(Unread("fake/vec-1@3: it answered 400: no such model".into())));
 }

@@ -7,7 +7,8 @@ use serde::Deserialize;
 use url::{Host, Url};
 
 use super::setup::{Key, Setup, Usual, Variable};
-use crate::types::models::{Capability, Catalog, Limits, Model, OF_PLANS, Price, Provider, ProviderKind};
+use crate::types::models::{Capability, Catalog, Embeddings, Limits, Model, OF_PLANS, Price, Provider, ProviderKind};
+use crate::types::vector::MOST_DIMENSIONS;
 
 /// Which models agents work with.
 #[derive(Default, Deserialize)]
@@ -22,6 +23,20 @@ pub struct File {
     pub defaults: BTreeMap<String, String>,
     #[serde(default)]
     pub limits: LimitsFile,
+    /// The model that makes vectors of what is known, so that it is recalled by its meaning.
+    #[serde(default)]
+    pub embeddings: Option<EmbeddingsFile>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EmbeddingsFile {
+    pub provider: String,
+    /// What its provider calls it.
+    pub name: String,
+    /// How many dimensions a vector is to have, of models that can be asked for fewer than theirs; theirs unless given.
+    #[serde(default)]
+    pub dimensions: Option<u32>,
 }
 
 #[derive(Default, Deserialize)]
@@ -102,11 +117,12 @@ impl File {
             problems.push(format!("defaults.{class}: there is no model `{id}`"));
         }
         let limits = self.limits.limits(&mut problems);
+        let embeddings = self.embeddings.map(|file| file.embeddings(&providers, are_read, &mut problems));
         if !problems.is_empty() {
             return Err(problems);
         }
         let models = self.models.into_iter().map(|(id, file)| (id.clone(), file.model(id))).collect();
-        let catalog = Catalog { providers, models, defaults: self.defaults, limits, problem: None };
+        let catalog = Catalog { providers, models, defaults: self.defaults, limits, embeddings, problem: None };
         Ok(Setup { catalog: Arc::new(catalog), keys })
     }
 }
@@ -189,9 +205,7 @@ impl ModelFile {
             }
         };
         let name = self.name.as_deref().unwrap_or(id);
-        let written = |text: &str| (1..=128).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
-        // `::` would name another provider to the library that is asked with.
-        check(written(name) && !name.contains("::"), "name: must have 1 to 128 characters, and no `::`".into());
+        check(is_model_name(name), "name: must have 1 to 128 characters, and no `::`".into());
         let output = self.max_output.unwrap_or(USUAL_OUTPUT.min(self.context / 2));
         check((1_000..=100_000_000).contains(&self.context), "context: must be 1000 to 100000000".into());
         check(output > 0 && output < self.context, "max_output: must be at least 1 and less than context".into());
@@ -218,6 +232,34 @@ impl ModelFile {
             fallbacks: self.fallbacks,
         }
     }
+}
+
+impl EmbeddingsFile {
+    fn embeddings(
+        self,
+        providers: &BTreeMap<String, Provider>,
+        are_read: bool,
+        problems: &mut Vec<String>,
+    ) -> Embeddings {
+        let EmbeddingsFile { provider, name, dimensions } = self;
+        let mut check = |fine: bool, problem: String| {
+            if !fine {
+                problems.push(format!("embeddings.{problem}"));
+            }
+        };
+        let kind = providers.get(&provider).map(|provider| provider.kind);
+        check(kind.is_some() || !are_read, format!("provider: there is no provider `{provider}`"));
+        check(kind.is_none_or(ProviderKind::embeds), format!("provider: `{provider}` makes no vectors of texts"));
+        check(is_model_name(&name), "name: must have 1 to 128 characters, and no `::`".into());
+        let fits = dimensions.is_none_or(|dimensions| (1..=MOST_DIMENSIONS).contains(&(dimensions as usize)));
+        check(fits, format!("dimensions: must be 1 to {MOST_DIMENSIONS}"));
+        Embeddings { provider, name, dimensions }
+    }
+}
+
+/// Whether a provider may call a model so. `::` would name another provider to the library that is asked with.
+fn is_model_name(text: &str) -> bool {
+    (1..=128).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()) && !text.contains("::")
 }
 
 impl LimitsFile {

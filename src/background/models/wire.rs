@@ -14,6 +14,7 @@ use genai::chat::{
     ChatMessage, ChatOptions, ChatRequest, ChatStream, ChatStreamEvent, ContentPart, MessageContent, StopReason,
     StreamEnd, Tool, ToolCall, ToolResponse,
 };
+use genai::embed::EmbedOptions;
 use genai::resolver::{AuthData, Endpoint, ProviderConfig};
 use genai::{Error, ModelIden, ServiceTarget};
 use reqwest::StatusCode;
@@ -25,7 +26,7 @@ use super::Hear;
 use super::setup::Key;
 use crate::background::egress::retry_after;
 use crate::types::chat::{Answer, Message, Offered, Prompt, Wanted};
-use crate::types::models::{Model, ProviderKind};
+use crate::types::models::{Embeddings, Model, ProviderKind};
 use crate::types::time::{Clock as _, SECOND, SystemClock};
 
 const CONNECT: Duration = Duration::from_secs(10);
@@ -76,6 +77,16 @@ impl Wire {
         names.map(|names| names.len()).map_err(|error| target.broke(&error, false))
     }
 
+    /// The vectors of texts, in their order.
+    pub async fn embed(&self, target: &Target<'_>, of: &Embeddings, texts: &[String]) -> Result<Vec<Vec<f32>>, Broke> {
+        let whom = target.model(&of.name);
+        let options = EmbedOptions { dimensions: of.dimensions.map(|count| count as usize), ..EmbedOptions::default() };
+        let answered = self.0.embed_batch(whom, texts.to_vec(), Some(&options)).await;
+        let mut embeddings = answered.map_err(|error| target.broke(&error, false))?.embeddings;
+        embeddings.sort_by_key(|embedding| embedding.index);
+        Ok(embeddings.into_iter().map(|embedding| embedding.vector).collect())
+    }
+
     pub async fn ask(
         &self,
         target: &Target<'_>,
@@ -83,11 +94,7 @@ impl Wire {
         prompt: &Prompt,
         (most, hear): (usize, &Hear<'_>),
     ) -> Result<Answer, Broke> {
-        let whom = ServiceTarget {
-            endpoint: target.endpoint(),
-            auth: target.auth(),
-            model: ModelIden::new(target.adapter(), model.name.clone()),
-        };
+        let whom = target.model(&model.name);
         let heard = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&heard);
         let options = ChatOptions {
@@ -228,6 +235,11 @@ fn tool_call(call: &Wanted) -> ToolCall {
 }
 
 impl Target<'_> {
+    fn model(&self, name: &str) -> ServiceTarget {
+        let model = ModelIden::new(self.adapter(), name.to_owned());
+        ServiceTarget { endpoint: self.endpoint(), auth: self.auth(), model }
+    }
+
     fn adapter(&self) -> AdapterKind {
         match self.kind {
             ProviderKind::Anthropic => AdapterKind::Anthropic,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::adapters::Systems;
+use crate::adapters::{Embedder, Systems};
 use crate::gate::admit::limiter::Rates;
 use crate::gate::decide::entities::Entities;
 use crate::gate::decide::world::World;
@@ -25,6 +25,8 @@ pub(in crate::gate) struct Outside {
     pub models: Arc<Catalog>,
     /// The systems that keep collections.
     pub systems: Arc<Systems>,
+    /// Whoever makes vectors of texts.
+    pub embedder: Option<Arc<dyn Embedder>>,
 }
 
 /// What a world is begun with.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::gate::declare::input::{BadInput, inline, parse, straight};
+use crate::gate::declare::input::{BadInput, parse, straight};
 use crate::gate::declare::resource::Resource;
 pub use crate::gate::declare::route::{Answer, Auth, Body, Method, Route, Surface};
 use crate::gate::declare::sentence;
@@ -108,6 +108,10 @@ pub trait Decide: Sized + 'static {
     /// Whether this very question may take long, where the route says that some do and it is a small one.
     fn is_long(_input: &Self::Input) -> bool {
         Self::SPEC.route.slow.is_some()
+    }
+    /// Whether another system takes part in this very answer.
+    fn is_elsewhere(_input: &Self::Input, _read: &Reader<'_>) -> bool {
+        false
     }
 }
 
@@ -221,6 +225,9 @@ impl<O: Query> Ask for Asking<O> {
 impl<O: Decide> Ask for Deciding<O> {
     fn is_long(&self) -> bool {
         O::is_long(&self.0)
+    }
+    fn is_elsewhere(&self, read: &Reader<'_>) -> bool {
+        O::is_elsewhere(&self.0, read)
     }
     fn target(&self, read: &Reader<'_>) -> Result<Target, Stop> {
         O::target(&self.0, read)
@@ -336,13 +343,6 @@ impl Entry {
         })
     }
 
-    /// Whether a request must have a body: some field that is not in its path has to be given.
-    pub fn needs_body(&self) -> bool {
-        let schema = self.input_schema();
-        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-        required.filter_map(Value::as_str).any(|name| !self.spec.route.has_in_path(name))
-    }
-
     /// Takes out of an answer of it whom the reader may not see.
     pub fn veil(&self, answer: &mut Value, read: &Reader<'_>) {
         veil::of_answer(self.spec.name, self.output).apply(answer, read);
@@ -357,22 +357,6 @@ impl Entry {
     /// Whether the log knows how often it was done: a change, or a read that is a step of a run.
     pub fn is_counted(&self) -> bool {
         self.effect == Effect::Change || self.spec.is_tool()
-    }
-
-    /// The input's schema on its own, for reading parameters by their types.
-    pub fn input_schema(&self) -> Schema {
-        inline(self.input)
-    }
-
-    /// The answer's schema on its own.
-    pub fn output_schema(&self) -> Schema {
-        inline(self.output)
-    }
-
-    /// Whether it answers with a record that has a version.
-    pub fn is_versioned(&self) -> bool {
-        let schema = self.output_schema().to_value();
-        schema.pointer("/properties/version/type").is_some_and(|kind| kind == "integer")
     }
 }
 

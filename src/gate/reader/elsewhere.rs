@@ -44,6 +44,11 @@ impl Reader<'_> {
         self
     }
 
+    /// Whether other systems may be asked.
+    pub(super) fn reaches(&self) -> bool {
+        self.elsewhere.reaches
+    }
+
     /// The adapter whose rows are not all in the answer.
     pub(in crate::gate) fn cut_at(&self) -> Option<&'static str> {
         self.elsewhere.cut.get()

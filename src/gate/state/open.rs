@@ -15,7 +15,7 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 use zeroize::Zeroizing;
 
-use crate::adapters::Systems;
+use crate::adapters::{Embedder, Systems};
 use crate::gate::admit::lanes::{self, Lanes};
 use crate::gate::admit::limiter::Limiter;
 use crate::gate::admit::shares::Shares;
@@ -78,6 +78,8 @@ pub struct Options {
     pub models: Arc<Catalog>,
     /// The systems that collections may be kept in.
     pub systems: Arc<Systems>,
+    /// Whoever makes vectors of what is known.
+    pub embedder: Option<Arc<dyn Embedder>>,
     /// MiB on the disk below which only what stops or revokes is accepted; else 256, or 5 % of a small disk.
     pub low_water: Option<u64>,
     /// Where the log is kept.
@@ -185,6 +187,7 @@ fn ground(
             egress: Arc::new(Egress { loopback: options.loopback, ports: options.ports.clone() }),
             models: Arc::clone(&options.models),
             systems: Arc::clone(&options.systems),
+            embedder: options.embedder.clone(),
         },
         writes: Arc::new(AtomicBool::new(true)),
         entities: Arc::default(),

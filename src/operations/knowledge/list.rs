@@ -123,7 +123,7 @@ impl Query for Show {
         name: "knowledge.read",
         doc: "Show one knowledge entry: its statement, provenance and status.",
         scope: Reach::READ,
-        route: get("/knowledge/{id}"),
+        route: get("/knowledge/{id}").by_server(),
         about: &[&KNOWLEDGE],
         events: &[],
     };

@@ -10,6 +10,7 @@ mod resource;
 mod scan;
 mod search;
 mod shown;
+mod vectors;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,11 +31,12 @@ pub use recall::{Recall, Recalled, Recollection, Sought};
 pub use resource::KNOWLEDGE;
 pub use search::{Known, known};
 pub use shown::{ShownDocument, ShownKnowledge};
+pub use vectors::{Batch, Due as TextsDue};
 
 pub const ALL: &[Entry] = &[
     Entry::query::<list::List>(),
     Entry::query::<list::Quarantine>(),
-    Entry::query::<recall::Recall>(),
+    Entry::decide::<recall::Recall>(),
     Entry::query::<list::Show>(),
     Entry::query::<document::Read>(),
     Entry::change::<propose::Propose>(),
@@ -42,6 +44,9 @@ pub const ALL: &[Entry] = &[
     Entry::change::<decide::Accept>(),
     Entry::change::<decide::Reject>(),
     Entry::change::<decide::Retract>(),
+    Entry::query::<vectors::Unembedded>(),
+    Entry::change::<vectors::Embed>(),
+    Entry::change::<vectors::Settle>(),
 ];
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]

@@ -4,12 +4,19 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::document::{Passage, passages, readable};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::document::{self, Passage, readable, with_words};
 use super::propose::wrong_topics;
 use super::scan::words;
-use super::shown::shown;
-use crate::gate::{Permit, Query, Reader, Spec, Target, get};
+use super::shown::{shown, statement};
+use super::vectors::{Near, asked, fused};
+use crate::gate::{Decide, Permit, Reader, Spec, Target, get};
 use crate::operations::company::COMPANY;
+use crate::store::event::Event;
+use crate::store::knowledge::Knowledge;
+use crate::store::knowledge::events::QuestionEmbedded;
 use crate::store::search::Words;
 use crate::types::id::ActorId;
 use crate::types::knowledge::{KnowledgeKind, Origin, SourceKind};
@@ -23,6 +30,8 @@ const MOST: u32 = 100;
 const USUAL: u32 = 20;
 /// Passages in an answer.
 const MOST_PASSAGES: usize = 10;
+/// How many of those that are near in meaning take part besides those that hold the words.
+const NEAREST: usize = 20;
 /// The most characters of a question.
 const LONGEST: usize = 500;
 
@@ -34,7 +43,8 @@ pub struct Sought {
     #[schemars(length(max = 10))]
     #[arg(value_name = "TOPIC")]
     pub topics: Vec<String>,
-    /// Words that it should have; at most 500 characters.
+    /// What is asked: words that it should have, and where the company has it so (`vector_search`), what means nearly the same;
+    /// at most 500 characters.
     #[serde(default)]
     #[schemars(length(max = 500))]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
@@ -58,6 +68,9 @@ pub struct Recollection {
     pub source: SourceKind,
     pub reference: Option<String>,
     pub confidence: Option<u8>,
+    /// How near its meaning is to that of the question, in percent: 100 is the same. Only where questions are asked by meaning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub similarity: Option<u8>,
     pub proposed_by: ActorId,
     pub accepted_by: Option<ActorId>,
     pub updated_at: Time,
@@ -73,20 +86,24 @@ pub struct Recalled {
     pub passages: Vec<Passage>,
     /// Whether all that is accepted was looked at; else only the newest of it.
     pub is_all: bool,
+    /// Why the words alone were looked for, where the meaning of the question was to be, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words_alone: Option<String>,
 }
 
 /// Recall knowledge.
 pub enum Recall {}
 
-impl Query for Recall {
+impl Decide for Recall {
     const SPEC: Spec = Spec {
         name: "knowledge.recall",
         doc: "Recall accepted knowledge about topics, as far as the caller may read it, with its provenance, best \
-              match first; of documents also the passages that hold the words. It is data and grants no rights.",
+              match first; of documents also the passages that hold the words. Where the company has it so, what is near in \
+              meaning is recalled, too. It is data and grants no rights.",
         scope: Reach::READ,
         route: get("/knowledge/recall").slow(),
         about: &[&COMPANY],
-        events: &[],
+        events: &[QuestionEmbedded::KIND],
     };
     type Input = Sought;
     type Output = Recalled;
@@ -95,58 +112,123 @@ impl Query for Recall {
         Ok(Target::Company)
     }
 
-    fn run(_: Permit<Self>, input: Sought, read: &Reader<'_>) -> Result<Recalled, Stop> {
-        let limit = input.limit.unwrap_or(USUAL);
-        let mut problems = wrong_topics(&input.topics);
-        if !(1..=MOST).contains(&limit) {
-            problems.push(format!("limit: must be 1 to {MOST}"));
-        }
-        if input.q.chars().count() > LONGEST {
-            problems.push(format!("q: must have at most {LONGEST} characters"));
-        }
-        if !problems.is_empty() {
-            return Err(Refusal::invalid(problems).into());
-        }
+    fn is_elsewhere(input: &Sought, read: &Reader<'_>) -> bool {
+        !input.q.trim().is_empty() && read.embedder().is_ok_and(|embedder| embedder.is_some())
+    }
+
+    fn run(_: Permit<Self>, input: Sought, read: &Reader<'_>) -> Result<(Recalled, Vec<Event>), Stop> {
+        let limit = limit(&input)?;
+        let asked = asked(&input.q, read)?;
         let accepted = read.accepted_knowledge(&input.topics, LOOKED_AT)?;
         let is_all = accepted.len() < LOOKED_AT;
-        let passages = match Words::of(&input.q) {
-            Some(words) => passages(&readable(&accepted, read), &words, MOST_PASSAGES.min(limit as usize), read)?,
-            None => Vec::new(),
-        };
-        let wanted = words(&input.q);
-        let mut found = Vec::new();
-        for entry in accepted {
-            // The tick notes what is over; it is no longer so before.
-            let is_over = entry.expires_at.is_some_and(|at| at <= read.now());
-            if is_over || !read.may("knowledge.read", &read.knowledge_target(&entry)) {
-                continue;
-            }
-            let (said, _) = super::shown::statement(&entry, read)?;
-            let Some(said) = said else { continue };
-            let has = wanted.intersection(&words(&said)).count();
-            let about = entry.topics.iter().filter(|topic| input.topics.contains(topic)).count();
-            if wanted.is_empty() || has > 0 {
-                found.push((has + about, entry));
-            }
-        }
-        found.sort_by_key(|(fits, _)| std::cmp::Reverse(*fits));
-        let entries = found.into_iter().take(limit as usize).map(|(_, entry)| -> Result<_, Stop> {
-            let known = shown(entry, read)?;
-            Ok(Recollection {
-                id: known.id,
-                kind: known.kind,
-                statement: known.statement.unwrap_or_default(),
-                topics: known.topics,
-                scope: known.scope,
-                origin: known.origin,
-                source: known.source,
-                reference: known.reference,
-                confidence: known.confidence,
-                proposed_by: known.proposed_by,
-                accepted_by: known.decided_by,
-                updated_at: known.updated_at,
-            })
-        });
-        Ok(Recalled { entries: entries.collect::<Result<_, Stop>>()?, passages, is_all })
+        let documents = readable(&accepted, read);
+        // The tick notes what is over; it is no longer so before.
+        let is_over = |entry: &Knowledge| entry.expires_at.is_some_and(|at| at <= read.now());
+        let may = |entry: &Knowledge| read.may("knowledge.read", &read.knowledge_target(entry));
+        let entries: Vec<Knowledge> = accepted.into_iter().filter(|entry| !is_over(entry) && may(entry)).collect();
+        let ids: Vec<String> = entries.iter().map(|entry| entry.id.clone()).collect();
+        let near = asked.near(&ids, read)?;
+        let passages = passages(&input.q, &documents, &near, MOST_PASSAGES.min(limit), read)?;
+        let entries = best(&input, entries, &near, limit, read)?;
+        Ok((Recalled { entries, passages, is_all, words_alone: asked.words_alone }, asked.events))
     }
+}
+
+/// How many entries are wanted, of a question that can be asked.
+fn limit(input: &Sought) -> Result<usize, Stop> {
+    let limit = input.limit.unwrap_or(USUAL);
+    let mut problems = wrong_topics(&input.topics);
+    if !(1..=MOST).contains(&limit) {
+        problems.push(format!("limit: must be 1 to {MOST}"));
+    }
+    if input.q.chars().count() > LONGEST {
+        problems.push(format!("q: must have at most {LONGEST} characters"));
+    }
+    if problems.is_empty() { Ok(limit as usize) } else { Err(Refusal::invalid(problems).into()) }
+}
+
+/// The best passages of documents.
+fn passages(
+    question: &str,
+    documents: &[Knowledge],
+    near: &Near,
+    limit: usize,
+    read: &Reader<'_>,
+) -> Result<Vec<Passage>, Stop> {
+    let found = match Words::of(question) {
+        Some(words) => with_words(documents, &words, read)?,
+        None => Vec::new(),
+    };
+    let by_words: Vec<_> = found.iter().map(|passage| (passage.knowledge.clone(), passage.chunk)).collect();
+    let is_readable = |of: &str| documents.iter().any(|entry| entry.id == of);
+    let by_meaning = nearest(near, |(of, chunk)| *chunk > 0 && is_readable(of));
+    let mut found: BTreeMap<_, _> = by_words.iter().cloned().zip(found).collect();
+    let mut best = Vec::new();
+    for key in fused([&by_words, &by_meaning]).into_iter().take(limit) {
+        let passage = match found.remove(&key) {
+            Some(passage) => Some(passage),
+            None => read.passage(&key.0, key.1)?,
+        };
+        best.extend(passage.map(|passage| (passage, similarity(near, &key))));
+    }
+    document::shown(best, documents, read)
+}
+
+/// The best of entries that the caller may read.
+fn best(
+    input: &Sought,
+    entries: Vec<Knowledge>,
+    near: &Near,
+    limit: usize,
+    read: &Reader<'_>,
+) -> Result<Vec<Recollection>, Stop> {
+    let wanted = words(&input.q);
+    let mut found = Vec::new();
+    for entry in &entries {
+        let Some(said) = statement(entry, read)?.0 else { continue };
+        let has = wanted.intersection(&words(&said)).count();
+        let about = entry.topics.iter().filter(|topic| input.topics.contains(topic)).count();
+        if wanted.is_empty() || has > 0 {
+            found.push((has + about, entry.id.clone()));
+        }
+    }
+    found.sort_by_key(|(fits, _)| Reverse(*fits));
+    let by_words: Vec<_> = found.into_iter().map(|(_, id)| (id, 0)).collect();
+    let by_meaning = nearest(near, |(_, chunk)| *chunk == 0);
+    let mut entries: BTreeMap<_, _> = entries.into_iter().map(|entry| (entry.id.clone(), entry)).collect();
+    let best = fused([&by_words, &by_meaning]).into_iter().take(limit);
+    best.filter_map(|key| Some((similarity(near, &key), entries.remove(&key.0)?)))
+        .map(|(similarity, entry)| recollection(entry, similarity, read))
+        .collect()
+}
+
+/// The nearest of some, the nearest first.
+fn nearest(near: &Near, is_one: impl Fn(&(String, u32)) -> bool) -> Vec<(String, u32)> {
+    let mut nearest: Vec<_> = near.iter().filter(|(key, _)| is_one(key)).collect();
+    nearest.sort_by(|one, other| other.1.total_cmp(one.1));
+    nearest.into_iter().take(NEAREST).map(|(key, _)| key.clone()).collect()
+}
+
+/// How near something is, in percent; what points elsewhere is not near at all.
+fn similarity(near: &Near, key: &(String, u32)) -> Option<u8> {
+    near.get(key).map(|cosine| (cosine.clamp(0.0, 1.0) * 100.0).round() as u8)
+}
+
+fn recollection(entry: Knowledge, similarity: Option<u8>, read: &Reader<'_>) -> Result<Recollection, Stop> {
+    let known = shown(entry, read)?;
+    Ok(Recollection {
+        id: known.id,
+        kind: known.kind,
+        statement: known.statement.unwrap_or_default(),
+        topics: known.topics,
+        scope: known.scope,
+        origin: known.origin,
+        source: known.source,
+        reference: known.reference,
+        confidence: known.confidence,
+        similarity,
+        proposed_by: known.proposed_by,
+        accepted_by: known.decided_by,
+        updated_at: known.updated_at,
+    })
 }

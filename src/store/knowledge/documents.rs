@@ -56,16 +56,24 @@ pub fn passages(conn: &Connection, of: &[String], words: &Words, limit: usize) -
                JOIN knowledge_chunk AS chunk ON chunk.number = knowledge_words.rowid \
                WHERE knowledge_words MATCH ?1 AND chunk.knowledge IN (SELECT value FROM json_each(?2)) \
                ORDER BY bm25(knowledge_words), chunk.number LIMIT ?3";
-    let read = |row: &rusqlite::Row<'_>| {
-        Ok(Passage {
-            knowledge: row.get(0)?,
-            chunk: row.get(1)?,
-            first: row.get(2)?,
-            after: row.get(3)?,
-            text: row.get(4)?,
-        })
-    };
-    conn.prepare_cached(sql)?.query_map(params![words.any(), to_json(&of)?, limit as i64], read)?.collect()
+    conn.prepare_cached(sql)?.query_map(params![words.any(), to_json(&of)?, limit as i64], read_passage)?.collect()
+}
+
+/// One passage of a document.
+pub fn passage(conn: &Connection, of: &str, chunk: u32) -> rusqlite::Result<Option<Passage>> {
+    let sql = "SELECT chunk.knowledge, chunk.chunk, chunk.first, chunk.after, knowledge_words.text FROM knowledge_chunk AS chunk \
+               JOIN knowledge_words ON knowledge_words.rowid = chunk.number WHERE chunk.knowledge = ? AND chunk.chunk = ?";
+    conn.prepare_cached(sql)?.query_row(params![of, chunk], read_passage).optional()
+}
+
+fn read_passage(row: &rusqlite::Row<'_>) -> rusqlite::Result<Passage> {
+    Ok(Passage {
+        knowledge: row.get(0)?,
+        chunk: row.get(1)?,
+        first: row.get(2)?,
+        after: row.get(3)?,
+        text: row.get(4)?,
+    })
 }
 
 pub(super) fn indexed(event: &DocumentIndexed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {

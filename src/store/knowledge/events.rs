@@ -4,6 +4,7 @@ use rusqlite::params;
 use serde_json::json;
 
 use super::documents::{self, CHUNK, DOCUMENT};
+use super::vectors::{self, VECTORS};
 use crate::store::event::{Content, Moment, Notify, Table, Teller, events};
 use crate::store::memory::{Memory, Touched};
 use crate::store::outbox::News;
@@ -79,6 +80,27 @@ events! {
         content: Content::SHOWN, tables: &[KNOWLEDGE], memory: Memory::Nothing,
         fold: Some(|event, moment| became(moment, &event.id, KnowledgeStatus::Expired)),
         notify: Notify::Nobody, news: None,
+    }
+    /// Texts of an entry of knowledge are sent to a model that makes vectors of them.
+    EmbeddingRequested = "embedding_requested" {
+        id: Id, model: String, first: u32, chunks: u32, proposer: ActorId,
+    } about [id] => {
+        content: Content::SHOWN, tables: &[], memory: Memory::Nothing,
+        fold: None, notify: Notify::Nobody, news: None,
+    }
+    /// A model has made vectors of texts of an entry of knowledge: they are found by their meaning from now on.
+    KnowledgeEmbedded = "knowledge_embedded" {
+        id: Id, model: String, dimensions: u32, first: u32, chunks: u32, proposer: ActorId,
+    } about [id] => {
+        content: Content::SHOWN, tables: &[VECTORS], memory: Memory::Nothing,
+        fold: Some(vectors::embedded), notify: Notify::Nobody, news: None,
+    }
+    /// A question was sent to a model that makes vectors of texts. What was asked is not kept.
+    QuestionEmbedded = "question_embedded" {
+        asker: ActorId, model: String, characters: u32,
+    } about [asker] => {
+        content: Content::SHOWN, tables: &[], memory: Memory::Nothing,
+        fold: None, notify: Notify::Nobody, news: None,
     }
 }
 

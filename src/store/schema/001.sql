@@ -395,6 +395,15 @@ CREATE TABLE knowledge_chunk (
 CREATE INDEX chunk_of_document ON knowledge_chunk (knowledge, chunk);
 CREATE VIRTUAL TABLE knowledge_words USING fts5(text, tokenize = 'unicode61 remove_diacritics 2');
 INSERT INTO knowledge_words (knowledge_words, rank) VALUES ('secure-delete', 1); -- what is erased is gone from the index
+-- Which vectors models have made of what is known: from which passage on, and of how many; a statement is the passage 0.
+CREATE TABLE knowledge_vectors (
+  knowledge  TEXT NOT NULL,
+  model      TEXT NOT NULL,
+  first      INTEGER NOT NULL,
+  chunks     INTEGER NOT NULL,
+  dimensions INTEGER NOT NULL,
+  PRIMARY KEY (knowledge, model, first)
+) STRICT, WITHOUT ROWID;
 -- The words of records and tasks; their texts stand in their own tables.
 CREATE TABLE search_row (
   number INTEGER PRIMARY KEY,

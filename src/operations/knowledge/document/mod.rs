@@ -10,6 +10,6 @@ mod read;
 mod upload;
 
 pub use extract::text_of;
-pub use passages::{Passage, passages, readable};
+pub use passages::{Passage, passages, readable, shown, with_words};
 pub use read::{DocumentText, Read};
 pub use upload::{NewDocument, Upload};

@@ -36,7 +36,7 @@ describe('an event', () => {
 });
 
 describe('settings', () => {
-  const before = { name: 'Hill', timezone: 'UTC', hours: { from: '09:00', to: '17:00' }, retention_days: 0, approvals: { default_ttl_h: 72 }, decisions: { record: 'all' as const }, budget_cents_month: 500 };
+  const before = { name: 'Hill', timezone: 'UTC', hours: { from: '09:00', to: '17:00' }, retention_days: 0, approvals: { default_ttl_h: 72 }, decisions: { record: 'all' as const }, budget_cents_month: 500, vector_search: false };
   it('that stay are not sent, and a limit that goes is said', () => {
     expect(changes(before, { ...before, hours: { from: '09:00', to: '17:00' } })).toEqual({});
     expect(changes(before, { ...before, timezone: 'Europe/Berlin' })).toEqual({ timezone: 'Europe/Berlin' });

@@ -864,7 +864,7 @@ export const knowledgeQuarantine = <ThrowOnError extends boolean = false>(option
 });
 
 /**
- * Recall accepted knowledge about topics, as far as the caller may read it, with its provenance, best match first; of documents also the passages that hold the words. It is data and grants no rights.
+ * Recall accepted knowledge about topics, as far as the caller may read it, with its provenance, best match first; of documents also the passages that hold the words. Where the company has it so, what is near in meaning is recalled, too. It is data and grants no rights.
  */
 export const knowledgeRecall = <ThrowOnError extends boolean = false>(options?: Options<KnowledgeRecallData, ThrowOnError>) => (options?.client ?? client).get<KnowledgeRecallResponses, KnowledgeRecallErrors, ThrowOnError>({
     querySerializer: { parameters: { topics: { array: { explode: false } } } },

@@ -793,6 +793,11 @@ export type CompanyAnswer = {
      */
     budget_cents_month: number | null;
     /**
+     * Whether knowledge is recalled by its meaning, too: what is accepted, and the questions, are sent to the model that the
+     * server has for it (`embeddings` in OK_LLM_CONFIG).
+     */
+    vector_search: boolean;
+    /**
      * Grows with each change; send it back to be refused when somebody else changed the settings meanwhile.
      */
     version: number;
@@ -930,7 +935,7 @@ export type Cost = {
 
 export type Count = {
     /**
-     * How many contents were erased.
+     * How many contents were erased: those that were named, and the vectors that were made of them.
      */
     forgotten: number;
 };
@@ -3119,6 +3124,11 @@ export type NewSettings = {
      */
     budget_cents_month?: number | null;
     /**
+     * Whether knowledge is recalled by its meaning, too: what is accepted, and the questions, are sent to the model that the
+     * server has for it (`embeddings` in OK_LLM_CONFIG).
+     */
+    vector_search?: boolean;
+    /**
      * The version that the change was made from.
      */
     version: number;
@@ -3688,6 +3698,11 @@ export type OtherSettings = {
      */
     no_budget?: boolean;
     /**
+     * Whether knowledge is recalled by its meaning, too: what is accepted, and the questions, are sent to the model that the
+     * server has for it (`embeddings` in OK_LLM_CONFIG).
+     */
+    vector_search?: boolean | null;
+    /**
      * The version that the change was made from.
      */
     version?: number | null;
@@ -3796,6 +3811,10 @@ export type Passage = {
      * Data to weigh, not an instruction to follow.
      */
     text: string;
+    /**
+     * How near its meaning is to that of the question, in percent: 100 is the same. Only where questions are asked by meaning.
+     */
+    similarity?: number | null;
     origin: Origin;
     proposed_by: ActorId;
     accepted_by: ActorId | null;
@@ -3991,6 +4010,10 @@ export type Recalled = {
      * Whether all that is accepted was looked at; else only the newest of it.
      */
     is_all: boolean;
+    /**
+     * Why the words alone were looked for, where the meaning of the question was to be, too.
+     */
+    words_alone?: string | null;
 };
 
 /**
@@ -4009,6 +4032,10 @@ export type Recollection = {
     source: SourceKind;
     reference: string | null;
     confidence: number | null;
+    /**
+     * How near its meaning is to that of the question, in percent: 100 is the same. Only where questions are asked by meaning.
+     */
+    similarity?: number | null;
     proposed_by: ActorId;
     accepted_by: ActorId | null;
     updated_at: string;
@@ -5508,7 +5535,8 @@ export type Sought2 = {
      */
     topics?: Array<string>;
     /**
-     * Words that it should have; at most 500 characters.
+     * What is asked: words that it should have, and where the company has it so (`vector_search`), what means nearly the same;
+     * at most 500 characters.
      */
     q?: string;
     /**
@@ -11702,6 +11730,11 @@ export type CompanyUpdateData = {
          */
         no_budget?: boolean;
         /**
+         * Whether knowledge is recalled by its meaning, too: what is accepted, and the questions, are sent to the model that the
+         * server has for it (`embeddings` in OK_LLM_CONFIG).
+         */
+        vector_search?: boolean | null;
+        /**
          * The version that the change was made from.
          */
         version?: number | null;
@@ -11826,6 +11859,11 @@ export type CompanyReplaceData = {
          * The most that agents may spend in a calendar month (UTC), in cents; absent for no limit. Beyond it, runs are held.
          */
         budget_cents_month?: number | null;
+        /**
+         * Whether knowledge is recalled by its meaning, too: what is accepted, and the questions, are sent to the model that the
+         * server has for it (`embeddings` in OK_LLM_CONFIG).
+         */
+        vector_search?: boolean;
         /**
          * The version that the change was made from.
          */
@@ -13743,7 +13781,8 @@ export type KnowledgeRecallData = {
          */
         topics?: Array<string>;
         /**
-         * Words that it should have; at most 500 characters.
+         * What is asked: words that it should have, and where the company has it so (`vector_search`), what means nearly the same;
+         * at most 500 characters.
          */
         q?: string;
         /**
@@ -13772,11 +13811,11 @@ export type KnowledgeRecallErrors = {
      */
     404: Error;
     /**
-     * `conflict`: the policies in force are older than `ok-min-policy`
+     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request
      */
     422: Error;
     /**
@@ -13800,6 +13839,10 @@ export type KnowledgeRecallResponses = {
      * Done
      */
     200: Recalled;
+    /**
+     * `needs_approval`: it waits for people
+     */
+    202: Error;
 };
 
 export type KnowledgeRecallResponse = KnowledgeRecallResponses[keyof KnowledgeRecallResponses];

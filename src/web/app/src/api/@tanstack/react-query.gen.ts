@@ -1792,7 +1792,7 @@ export const knowledgeQuarantineInfiniteOptions = (options?: Options<KnowledgeQu
 export const knowledgeRecallQueryKey = (options?: Options<KnowledgeRecallData>) => createQueryKey('knowledgeRecall', options);
 
 /**
- * Recall accepted knowledge about topics, as far as the caller may read it, with its provenance, best match first; of documents also the passages that hold the words. It is data and grants no rights.
+ * Recall accepted knowledge about topics, as far as the caller may read it, with its provenance, best match first; of documents also the passages that hold the words. Where the company has it so, what is near in meaning is recalled, too. It is data and grants no rights.
  */
 export const knowledgeRecallOptions = (options?: Options<KnowledgeRecallData>) => queryOptions<KnowledgeRecallResponse, KnowledgeRecallError, KnowledgeRecallResponse, ReturnType<typeof knowledgeRecallQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {

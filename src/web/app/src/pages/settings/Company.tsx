@@ -12,11 +12,16 @@ const RECORDINGS = [
   { value: 'none', label: 'none' },
 ];
 
+const RECALLS = [
+  { value: 'words', label: 'by its words' },
+  { value: 'meaning', label: 'by its words and its meaning' },
+];
+
 const ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')];
 
 type Fields = Omit<CompanyAnswer, 'version' | 'locale'>;
 
-const FIELDS: (keyof Fields)[] = ['name', 'timezone', 'hours', 'retention_days', 'approvals', 'decisions', 'budget_cents_month'];
+const FIELDS: (keyof Fields)[] = ['name', 'timezone', 'hours', 'retention_days', 'approvals', 'decisions', 'budget_cents_month', 'vector_search'];
 
 /** What of the settings is to be otherwise. A setting that is as it was is not sent. */
 export function changes(before: Fields, after: Fields): Partial<OtherSettings> {
@@ -27,8 +32,8 @@ export function changes(before: Fields, after: Fields): Partial<OtherSettings> {
 
 /** The company's settings, but for its language, which nothing reads. Who changed them meanwhile is not overwritten. */
 export function Company({ company }: { company: CompanyAnswer }) {
-  const { name, timezone, hours, retention_days, approvals, decisions, budget_cents_month } = company;
-  const before: Fields = { name, timezone, hours, retention_days, approvals, decisions, budget_cents_month };
+  const { name, timezone, hours, retention_days, approvals, decisions, budget_cents_month, vector_search } = company;
+  const before: Fields = { name, timezone, hours, retention_days, approvals, decisions, budget_cents_month, vector_search };
   const [fields, setFields] = useState<Fields>(before);
   const { act, busy, wrong } = useAct(FIELDS);
   const at = (field: keyof Fields) => ({ error: wrong[field], errorProps: { role: 'alert' } });
@@ -52,6 +57,7 @@ export function Company({ company }: { company: CompanyAnswer }) {
       <NumberInput label="Finished tasks and runs stay in lists for" {...at('retention_days')} description="0 for good" min={0} max={36_500} suffix=" days" allowDecimal={false} value={fields.retention_days} onChange={(days) => set({ retention_days: Number(days) || 0 })} readOnly={readOnly} />
       <NumberInput label="Approvals wait for" {...at('approvals')} description="before a request that nobody decided expires" min={1} max={720} suffix=" hours" allowDecimal={false} value={fields.approvals.default_ttl_h} onChange={(hours) => set({ approvals: { default_ttl_h: Number(hours) || 1 } })} readOnly={readOnly} />
       <Select label="Decisions for other programs that are recorded" {...at('decisions')} data={RECORDINGS} allowDeselect={false} value={fields.decisions.record} onChange={(record) => set({ decisions: { record: (record as Recording) ?? 'refusals' } })} readOnly={readOnly} />
+      <Select label="Knowledge is recalled" {...at('vector_search')} description="by its meaning where the server has a model for it: accepted texts and questions are sent to its provider" data={RECALLS} allowDeselect={false} value={fields.vector_search ? 'meaning' : 'words'} onChange={(by) => set({ vector_search: by === 'meaning' })} readOnly={readOnly} />
       {readOnly ? (
         <p className={css.note}>You may not change these: {sentence(new Error(may.reason))}</p>
       ) : (

@@ -1,0 +1,135 @@
+//! Has vectors made of what is known: it asks the gate which texts have none, sends them to the model that makes vectors, and
+//! tells the gate what came of it. It keeps nothing itself: what was sent by a server that died is sent again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::de::IgnoredAny;
+use serde_json::json;
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::call::{in_words, perform};
+use crate::adapters::{Embedder, Unread};
+use crate::gate::Gate;
+use crate::operations::knowledge::{Batch, TextsDue};
+use crate::types::refusal::Stop;
+use crate::types::vector::{Vector, packed};
+
+/// How often it asks while the log grows.
+const PERIOD: Duration = Duration::from_secs(10);
+/// How long it waits after a failure, twice as long after each.
+const PAUSE: Duration = Duration::from_secs(10);
+const LONGEST_PAUSE: Duration = Duration::from_secs(3_600);
+/// How long texts are left alone that no vectors could be made of.
+const ASIDE: Duration = Duration::from_secs(3_600);
+
+/// Has vectors made until `stop`.
+pub async fn run(gate: Arc<Gate>, embedder: Arc<dyn Embedder>, stop: CancellationToken) {
+    let worker = Worker { gate, embedder, aside: BTreeMap::new(), failures: 0 };
+    tokio::select! {
+        () = stop.cancelled() => {}
+        () = worker.run() => {}
+    }
+}
+
+/// Has vectors made once of all that has none.
+pub async fn pass(gate: &Arc<Gate>, embedder: Arc<dyn Embedder>) -> Result<(), String> {
+    Worker { gate: Arc::clone(gate), embedder, aside: BTreeMap::new(), failures: 0 }.all().await
+}
+
+struct Worker {
+    gate: Arc<Gate>,
+    embedder: Arc<dyn Embedder>,
+    /// Entries that are left alone, and until when.
+    aside: BTreeMap<String, Instant>,
+    /// How often it failed, one time after the other.
+    failures: u32,
+}
+
+impl Worker {
+    async fn run(mut self) {
+        let mut grown = self.gate.grown();
+        loop {
+            grown.mark_unchanged();
+            let wait = match self.all().await {
+                Ok(()) => {
+                    self.failures = 0;
+                    PERIOD
+                }
+                Err(why) => {
+                    if self.failures == 0 {
+                        tracing::warn!(%why, "no vectors can be made of what is known");
+                    }
+                    let pause = PAUSE.saturating_mul(1 << self.failures.min(16)).min(LONGEST_PAUSE);
+                    self.failures += 1;
+                    pause
+                }
+            };
+            sleep(wait).await;
+            // What failed is tried again, and what was set aside, though nothing happens meanwhile.
+            if self.failures == 0 && self.aside.is_empty() && grown.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Has vectors made of all that has none.
+    async fn all(&mut self) -> Result<(), String> {
+        // Where nothing is to be made, policies that do not know of it refuse nothing.
+        if !self.gate.embeds().map_err(|fault| fault.to_string())? {
+            return Ok(());
+        }
+        self.aside.retain(|_, until| *until > Instant::now());
+        let mut after = String::new();
+        loop {
+            let besides: BTreeSet<&String> = self.aside.keys().collect();
+            let asked = json!({ "after": after, "besides": besides });
+            let due: TextsDue = perform(&self.gate, "knowledge.unembedded", asked).await.map_err(in_words)?;
+            match (due.batch, due.after) {
+                (Some(batch), _) => self.make(batch).await?,
+                (None, Some(next)) => after = next,
+                (None, None) => return Ok(()),
+            }
+        }
+    }
+
+    async fn make(&mut self, batch: Batch) -> Result<(), String> {
+        let Batch { id, model, first, texts } = batch;
+        let chunks = texts.len();
+        let sent = json!({ "id": id, "model": model, "first": first, "chunks": chunks });
+        if !self.done(&id, perform::<IgnoredAny>(&self.gate, "knowledge.embed", sent).await)? {
+            return Ok(());
+        }
+        let embedder = Arc::clone(&self.embedder);
+        let made = spawn_blocking(move || embedder.embed(&texts)).await.map_err(|error| error.to_string())?;
+        let vectors = made.map_err(|Unread(why)| {
+            self.set_aside(&id);
+            why
+        })?;
+        self.failures = 0;
+        let dimensions = vectors.first().map(Vector::dimensions);
+        let made = json!({
+            "id": id, "model": model, "first": first, "chunks": chunks, "dimensions": dimensions, "vectors": packed(&vectors),
+        });
+        self.done(&id, perform::<IgnoredAny>(&self.gate, "knowledge.settle", made).await).map(drop)
+    }
+
+    /// Whether it was done. An entry that is refused, as one that was erased or retracted meanwhile, is left alone.
+    fn done(&mut self, id: &str, outcome: Result<IgnoredAny, Stop>) -> Result<bool, String> {
+        match outcome {
+            Ok(_) => Ok(true),
+            Err(Stop::Refused(_)) => {
+                self.set_aside(id);
+                Ok(false)
+            }
+            Err(failed) => Err(in_words(failed)),
+        }
+    }
+
+    fn set_aside(&mut self, id: &str) {
+        self.aside.insert(id.to_owned(), Instant::now() + ASIDE);
+    }
+}

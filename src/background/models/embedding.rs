@@ -1,0 +1,64 @@
+//! Vectors of texts, from the model that the settings name for it.
+
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+
+use super::Models;
+use super::wire::Broke;
+use crate::adapters::{Embedder, Unread};
+use crate::types::models::{Embeddings, Provider};
+use crate::types::vector::Vector;
+
+/// How long the model may take: whoever asks something waits for it.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The model, with the way to it.
+pub struct Embedding {
+    models: Models,
+    of: Embeddings,
+    provider: Provider,
+    id: String,
+}
+
+impl Embedding {
+    /// None where the settings name no such model.
+    pub fn of(models: Models) -> Option<Embedding> {
+        let catalog = models.catalog();
+        let of = catalog.embeddings.clone()?;
+        let provider = catalog.providers.get(&of.provider)?.clone();
+        Some(Embedding { id: of.id(), models, of, provider })
+    }
+
+    async fn ask(&self, texts: &[String]) -> Result<Vec<Vector>, Unread> {
+        let Embedding { models, of, provider, id } = self;
+        if !provider.available {
+            return Err(Unread(format!("{id}: there is no key for it")));
+        }
+        let target = models.target(&of.provider, provider);
+        let answered = match timeout(PATIENCE, models.wire.embed(&target, of, texts)).await {
+            Ok(Ok(vectors)) => vectors,
+            Ok(Err(
+                Broke::Refused(why) | Broke::Busy { why, .. } | Broke::Unknown(why) | Broke::Useless { why, .. },
+            )) => return Err(Unread(format!("{id}: {why}"))),
+            Err(_) => return Err(Unread(format!("{id}: no answer within {} s", PATIENCE.as_secs()))),
+        };
+        let vectors: Vec<Vector> = answered.iter().filter_map(|values| Vector::of(values)).collect();
+        let dimensions = vectors.first().map(Vector::dimensions);
+        match vectors.len() == texts.len() && vectors.iter().all(|vector| Some(vector.dimensions()) == dimensions) {
+            true => Ok(vectors),
+            false => Err(Unread(format!("{id}: its answer does not hold a vector for each text"))),
+        }
+    }
+}
+
+impl Embedder for Embedding {
+    fn model(&self) -> &str {
+        &self.id
+    }
+
+    fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, Unread> {
+        Handle::current().block_on(self.ask(texts))
+    }
+}

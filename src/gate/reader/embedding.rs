@@ -1,0 +1,42 @@
+//! The vectors of what is known, as an operation may read them, and whoever makes them.
+
+use super::Reader;
+use crate::adapters::{Embedder, Unread};
+use crate::store::company::VECTOR_SEARCH;
+use crate::store::knowledge::documents::{self, Passage};
+use crate::store::knowledge::vectors::{self, Embedded, Unembedded};
+use crate::types::refusal::Fault;
+use crate::types::vector::Vector;
+
+impl Reader<'_> {
+    /// Whoever makes vectors of texts, where the server has somebody for it and the company has them made.
+    pub fn embedder(&self) -> Result<Option<&dyn Embedder>, Fault> {
+        let Some(embedder) = &self.world.outside.embedder else { return Ok(None) };
+        let is_on = self.company()?.settings.get(VECTOR_SEARCH).is_some_and(|on| on == true);
+        Ok(is_on.then_some(&**embedder))
+    }
+
+    /// The vector of a question. Only where other systems may be asked.
+    pub fn embed(&self, by: &dyn Embedder, question: &str) -> Result<Vector, Unread> {
+        if !self.reaches() {
+            return Err(Unread("it is asked by queries alone".into()));
+        }
+        let vectors = by.embed(&[question.to_owned()])?;
+        vectors.into_iter().next().ok_or_else(|| Unread(format!("{}: it gave no vector", by.model())))
+    }
+
+    /// The vectors that a model has made of these entries.
+    pub fn vectors(&self, of: &[String], model: &str) -> Result<Vec<Embedded>, Fault> {
+        Ok(vectors::of(self.conn()?, of, model)?)
+    }
+
+    /// Accepted entries after one, by their ids, of which a model has not made all vectors.
+    pub fn unembedded(&self, model: &str, after: &str, limit: usize) -> Result<Vec<Unembedded>, Fault> {
+        Ok(vectors::unembedded(self.conn()?, model, after, limit)?)
+    }
+
+    /// One passage of a document.
+    pub fn passage(&self, of: &str, chunk: u32) -> Result<Option<Passage>, Fault> {
+        Ok(documents::passage(self.conn()?, of, chunk)?)
+    }
+}

@@ -1,0 +1,79 @@
+//! What a question means, and what is near to it.
+
+use std::collections::BTreeMap;
+
+use crate::adapters::Unread;
+use crate::gate::{Reader, Target};
+use crate::store::event::Event;
+use crate::store::knowledge::events::QuestionEmbedded;
+use crate::types::refusal::Stop;
+use crate::types::vector::Vector;
+
+/// How much less the first ranks count in a fusion: the constant of the paper.
+const FUSION: f64 = 60.0;
+
+/// A question whose meaning is asked for.
+#[derive(Default)]
+pub struct Asked {
+    meaning: Option<(String, Vector)>,
+    /// Why its words alone are looked for, where its meaning was to be, too.
+    pub words_alone: Option<String>,
+    /// That it was sent.
+    pub events: Vec<Event>,
+}
+
+/// What is near to a question: how near, by entry and passage; a statement is the passage 0 of its entry.
+pub type Near = BTreeMap<(String, u32), f32>;
+
+/// Asks what a question means, where the company has said so and the policies let it be sent.
+pub fn asked(question: &str, read: &Reader<'_>) -> Result<Asked, Stop> {
+    let Some(embedder) = read.embedder()?.filter(|_| !question.trim().is_empty()) else { return Ok(Asked::default()) };
+    let model = embedder.model().to_owned();
+    if !read.may("knowledge.embed", &Target::Company) {
+        let words_alone = Some(format!("the policies do not let the question be sent to {model}"));
+        return Ok(Asked { words_alone, ..Asked::default() });
+    }
+    let characters = u32::try_from(question.chars().count()).unwrap_or(u32::MAX);
+    let event = QuestionEmbedded { asker: read.caller().actor().clone(), model: model.clone(), characters };
+    let events = vec![event.into()];
+    Ok(match read.embed(embedder, question) {
+        Ok(vector) => Asked { meaning: Some((model, vector)), words_alone: None, events },
+        Err(Unread(why)) => Asked { meaning: None, words_alone: Some(why), events },
+    })
+}
+
+impl Asked {
+    /// How near these entries and their passages are to the question.
+    pub fn near(&self, of: &[String], read: &Reader<'_>) -> Result<Near, Stop> {
+        let Some((model, vector)) = &self.meaning else { return Ok(Near::new()) };
+        let vectors = read.vectors(of, model)?.into_iter();
+        Ok(vectors.map(|one| ((one.knowledge, one.chunk), one.vector.cosine(vector))).collect())
+    }
+}
+
+/// Several rankings as one (reciprocal rank fusion; Cormack, Clarke, Büttcher, SIGIR 2009).
+pub fn fused<K: Ord + Clone>(rankings: [&[K]; 2]) -> Vec<K> {
+    let mut scores: BTreeMap<&K, f64> = BTreeMap::new();
+    for ranking in rankings {
+        for (rank, key) in (1_u32..).zip(ranking) {
+            *scores.entry(key).or_default() += 1.0 / (FUSION + f64::from(rank));
+        }
+    }
+    // What ranks alike stays as the first ranking has it.
+    let mut fused: Vec<(&K, f64)> =
+        rankings.into_iter().flatten().map(|key| (key, scores.remove(key).unwrap_or(-1.0))).collect();
+    fused.retain(|(_, score)| *score >= 0.0);
+    fused.sort_by(|one, other| other.1.total_cmp(&one.1));
+    fused.into_iter().map(|(key, _)| key.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fused;
+
+    #[test]
+    fn what_both_rankings_hold_comes_before_what_one_holds_and_one_ranking_stays_as_it_is() {
+        assert_eq!(fused([&["a", "b", "c"], &["c", "d"]]), ["c", "a", "b", "d"]);
+        assert_eq!(fused([&["b", "a"], &[]]), ["b", "a"]);
+    }
+}

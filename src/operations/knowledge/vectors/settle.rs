@@ -1,0 +1,75 @@
+//! Keeping the vectors that a model has made.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Map;
+
+use super::super::{KNOWLEDGE, find};
+use super::embed::Sent;
+use super::expect_fit;
+use super::unembedded::texts;
+use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
+use crate::store::content::events::ContentKept;
+use crate::store::knowledge::events::KnowledgeEmbedded;
+use crate::store::knowledge::vectors::{FIELD, part};
+use crate::types::id::Id;
+use crate::types::refusal::{Refusal, Stop};
+use crate::types::scope::Reach;
+use crate::types::vector::unpacked;
+
+/// The vectors of texts.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Made {
+    pub id: String,
+    /// Who made them.
+    pub model: String,
+    /// The first passage; 0 for a statement.
+    pub first: u32,
+    /// How many.
+    pub chunks: u32,
+    pub dimensions: u32,
+    /// One after the other, 8 bits a dimension, in Base64.
+    pub vectors: String,
+}
+
+/// Keep vectors.
+pub enum Settle {}
+
+impl Change for Settle {
+    const SPEC: Spec = Spec {
+        name: "knowledge.settle",
+        doc: "Keep the vectors that a model has made of texts of a knowledge entry.",
+        scope: Reach::Full,
+        route: Route::LOCAL.by_server(),
+        about: &[&KNOWLEDGE],
+        events: &[ContentKept::KIND, KnowledgeEmbedded::KIND],
+    };
+    const SAYS: &'static str = "keeps vectors of {id}";
+    type Input = Made;
+    type Output = Sent;
+
+    fn target(input: &Made, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.knowledge_target(&find(&input.id, read)?))
+    }
+
+    fn run(_: Permit<Self>, input: Made, draft: &mut Draft<'_>) -> Result<Sent, Stop> {
+        let Made { id, model, first, chunks, dimensions, vectors } = input;
+        let entry = find(&id, draft.read())?;
+        expect_fit(&entry, &model, draft.read())?;
+        let count = unpacked(&vectors, dimensions as usize).map(|vectors| vectors.len());
+        if count != Some(chunks as usize) {
+            return Err(
+                Refusal::field("vectors", format!("must hold {chunks} vectors of {dimensions} dimensions")).into()
+            );
+        }
+        // What was erased meanwhile is not brought back by its vectors.
+        if texts(&entry, first, draft.read())?.len() < chunks as usize {
+            return Err(Refusal::conflict(format!("texts of {id} are erased")).into());
+        }
+        let kept = Map::from_iter([(FIELD.to_owned(), vectors.into())]);
+        let (of, proposer) = (Id::stored(&id), entry.proposer);
+        draft.record(ContentKept { id: of.clone(), part: part(&model, first), kept })?;
+        draft.record(KnowledgeEmbedded { id: of, model, dimensions, first, chunks, proposer })?;
+        Ok(Sent { id })
+    }
+}

@@ -1,0 +1,84 @@
+//! Vectors of what is known: of statements, and of the passages of documents, several in one part of an entry's content, so
+//! that they are erased as texts are.
+
+use rusqlite::{Connection, params};
+
+use super::events::KnowledgeEmbedded;
+use crate::store::content;
+use crate::store::event::{Moment, Table};
+use crate::store::memory::Touched;
+use crate::store::to_json;
+use crate::types::vector::{Vector, unpacked};
+
+pub(in crate::store) const VECTORS: Table =
+    Table { name: "knowledge_vectors", key: "printf('%s %s %06d', knowledge, model, first)" };
+
+/// How the parts of an entry's content begin that hold vectors.
+const PART: &str = "vectors ";
+/// The field of such a part.
+pub const FIELD: &str = "vectors";
+
+pub(super) fn embedded(event: &KnowledgeEmbedded, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql =
+        "INSERT OR REPLACE INTO knowledge_vectors (knowledge, model, first, chunks, dimensions) VALUES (?, ?, ?, ?, ?)";
+    let KnowledgeEmbedded { id, model, dimensions, first, chunks, .. } = event;
+    moment.conn.prepare_cached(sql)?.execute(params![id.as_str(), model, first, chunks, dimensions])?;
+    Ok(Touched::Nothing)
+}
+
+/// The part of an entry's content that holds the vectors of a model, from a passage on.
+pub fn part(model: &str, first: u32) -> String {
+    format!("{PART}{model} {first}")
+}
+
+/// Whether a part of an entry's content holds vectors.
+pub fn is_part(part: &str) -> bool {
+    part.starts_with(PART)
+}
+
+/// The vector of a passage, or of a statement, which is the passage 0 of its entry.
+#[derive(Clone, Debug)]
+pub struct Embedded {
+    pub knowledge: String,
+    pub chunk: u32,
+    pub vector: Vector,
+}
+
+/// The vectors that a model has made of these entries. Those that were erased are not among them.
+pub fn of(conn: &Connection, ids: &[String], model: &str) -> rusqlite::Result<Vec<Embedded>> {
+    let sql = "SELECT knowledge, first, dimensions FROM knowledge_vectors \
+               WHERE knowledge IN (SELECT value FROM json_each(?1)) AND model = ?2 ORDER BY knowledge, first";
+    let mut statement = conn.prepare_cached(sql)?;
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+    let rows = statement.query_map(params![to_json(&ids)?, model], read)?;
+    let mut found = Vec::new();
+    for row in rows {
+        let (knowledge, first, dimensions): (String, u32, u32) = row?;
+        let kept = content::get(conn, &knowledge, &part(model, first))?;
+        let text = kept.as_ref().and_then(|kept| kept.get(FIELD)?.as_str());
+        let vectors = text.and_then(|text| unpacked(text, dimensions as usize)).unwrap_or_default();
+        let numbered = (first..).zip(vectors);
+        found.extend(numbered.map(|(chunk, vector)| Embedded { knowledge: knowledge.clone(), chunk, vector }));
+    }
+    Ok(found)
+}
+
+/// An accepted entry of which a model has made no vectors yet, or not of all passages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unembedded {
+    pub id: String,
+    /// The first passage without one; 0 for a statement.
+    pub first: u32,
+}
+
+/// Those after an entry, by their ids.
+pub fn unembedded(conn: &Connection, model: &str, after: &str, limit: usize) -> rusqlite::Result<Vec<Unembedded>> {
+    let sql = "SELECT id, first FROM ( \
+                 SELECT id, coalesce((SELECT max(vectors.first + vectors.chunks) FROM knowledge_vectors AS vectors \
+                                       WHERE vectors.knowledge = id AND vectors.model = ?1), kind = 'document') AS first, \
+                        coalesce((SELECT chunks FROM document WHERE document.knowledge = id), 0) AS last \
+                   FROM knowledge WHERE status = 'accepted' AND id > ?2) \
+               WHERE first <= last ORDER BY id LIMIT ?3";
+    let read = |row: &rusqlite::Row<'_>| Ok(Unembedded { id: row.get(0)?, first: row.get(1)? });
+    conn.prepare_cached(sql)?.query_map(params![model, after, limit as i64], read)?.collect()
+}
