@@ -80,6 +80,12 @@ pub const GITHUB_STEP_SUMMARY: Setting = Setting {
     default: "none",
     doc: "Set by GitHub: the file to which `ok ci` adds its summary, unless `ok ci --summary` names another",
 };
+pub const FINDINGS_URL: Setting = Setting {
+    variable: "OK_FINDINGS_URL",
+    flag: None,
+    default: "none",
+    doc: "Where you have published [the findings](findings.md), such as `https://docs.example.com/findings`: SARIF links each code to its place there (`helpUri`)",
+};
 pub const BIND: Setting = Setting {
     variable: "OK_BIND",
     flag: Some("bind"),
@@ -195,6 +201,7 @@ pub const ALL: &[Setting] = &[
     TOKEN,
     GITHUB_ACTIONS,
     GITHUB_STEP_SUMMARY,
+    FINDINGS_URL,
     BIND,
     TRUSTED_PROXIES,
     HOSTS,

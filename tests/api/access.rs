@@ -5,6 +5,7 @@ mod changes;
 mod completed;
 mod entities;
 mod explain;
+mod published;
 
 use ok::policy::Bundle;
 use serde_json::{Value, json};

@@ -84,6 +84,35 @@ fn a_finding_that_moves_keeps_its_fingerprint() {
 }
 
 #[test]
+fn sarif_explains_each_code_itself_and_links_it_only_to_a_page_that_is_published() {
+    let place = mixed();
+    let rules = |url: &str| -> Vec<serde_json::Value> {
+        let ran = place.ok_with("policy check --format sarif", &[("OK_FINDINGS_URL", url)]);
+        let sarif: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        sarif["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap().clone()
+    };
+    for rule in rules("") {
+        assert!(rule.get("helpUri").is_none(), "{rule}");
+        let (text, markdown) = (rule["help"]["text"].as_str().unwrap(), rule["help"]["markdown"].as_str().unwrap());
+        assert_eq!(markdown.replace("**", ""), text);
+        let meaning = rule["fullDescription"]["text"].as_str().unwrap();
+        assert!(text.starts_with(meaning) && text.contains("What to do: "), "{text}");
+    }
+    let page = "https://docs.example.com/ok/findings";
+    for rule in rules(page) {
+        assert_eq!(rule["helpUri"], format!("{page}#{}", rule["id"].as_str().unwrap()));
+    }
+    for wrong in ["findings.md", "urn:ok:findings", "file:///findings.md", "https://a.example/#x"] {
+        let ran = place.ok_with("policy check --format sarif", &[("OK_FINDINGS_URL", wrong)]);
+        assert_eq!(ran.code, 64, "{ran}");
+        assert!(ran.stdout.is_empty() && ran.stderr.contains("OK_FINDINGS_URL must be the address of a page"), "{ran}");
+        let ran = place.ok_with("ci --sarif ci.sarif", &[("OK_FINDINGS_URL", wrong)]);
+        assert_eq!(ran.code, 64, "{ran}");
+        assert!(!place.path().join("ci.sarif").exists());
+    }
+}
+
+#[test]
 fn a_server_takes_nothing_from_what_the_command_shows() {
     let place = Place::with_company();
     for (path, text) in ok::policy::Bundle::built_in().files {

@@ -31,7 +31,7 @@ impl Reports {
     /// Writes every file that can be written; each whole or not at all. Tells the first that cannot.
     pub fn write(&self, done: &Done<'_>) -> Result<(), Failure> {
         let junit = self.junit.as_ref().map(|path| write(path, &junit(done)));
-        let sarif = self.sarif.as_ref().map(|path| write(path, &sarif(done).to_string()));
+        let sarif = self.sarif.as_ref().map(|path| write(path, &sarif(done)?.to_string()));
         let summary = match (&self.summary, config::GITHUB_STEP_SUMMARY.path()) {
             (Some(path), _) => Some(write(path, &summary::text(done, summary::MOST))),
             (None, Some(path)) => Some(add(&path, done)),
@@ -72,8 +72,8 @@ fn junit(done: &Done<'_>) -> String {
     machine::document("ok ci", suites)
 }
 
-fn sarif(done: &Done<'_>) -> Value {
-    let mut sarif = machine::sarif(&done.checked);
+fn sarif(done: &Done<'_>) -> Result<Value, Failure> {
+    let mut sarif = machine::sarif(&done.checked)?;
     let told = |step: &Step| {
         let level = if step.status.is_bad() { "error" } else { "note" };
         json!({ "level": level, "message": { "text": format!("{}: {}", step.name, step.told) } })
@@ -85,7 +85,7 @@ fn sarif(done: &Done<'_>) -> Value {
     if let Some(run) = sarif.pointer_mut("/runs/0").and_then(Value::as_object_mut) {
         run.insert("invocations".to_owned(), json!([invocation]));
     }
-    sarif
+    Ok(sarif)
 }
 
 pub fn annotations(done: &Done<'_>) -> String {

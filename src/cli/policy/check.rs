@@ -112,7 +112,7 @@ impl Run for Check {
         match self.format {
             Format::Human => human::show(&checked)?,
             Format::Json => show::json(&machine::json(&checked))?,
-            Format::Sarif => show::json(&machine::sarif(&checked))?,
+            Format::Sarif => show::json(&machine::sarif(&checked)?)?,
             Format::Junit => show::text(&machine::junit(&checked))?,
             Format::Github => show::text(&machine::github(&checked))?,
         }

@@ -5,15 +5,15 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use url::Url;
 
+use super::super::exit::Failure;
 use super::check::Checked;
+use crate::config;
 use crate::policy::bundle::is_test;
 use crate::policy::codes::{self, Code};
 use crate::policy::{Finding, Severity};
 use crate::types::visible::steers;
-
-/// What names the explanation of each code, `docs/reference/findings.md`: it has no public address.
-const HELP: &str = "urn:ok:finding";
 
 pub fn problem(finding: &Finding) -> Value {
     json!({
@@ -78,17 +78,38 @@ fn unplaced(message: &str) -> String {
     parts.fold(first, |text, part| format!("{text}:{}", part.trim_start_matches(|c: char| c.is_ascii_digit())))
 }
 
-pub fn sarif(checked: &Checked<'_>) -> Value {
-    let rule = |code: &Code| {
-        json!({
-            "id": code.code,
-            "helpUri": format!("{HELP}:{}", code.code),
-            "shortDescription": { "text": code.title },
-            "fullDescription": { "text": code.meaning },
-            "help": { "text": code.mend },
-            "defaultConfiguration": { "level": code.severity.name() },
-        })
-    };
+/// Where the company has published `docs/reference/findings.md`, if it has: the program knows no address of its own.
+fn published() -> Result<Option<String>, Failure> {
+    let Some(page) = config::FINDINGS_URL.value() else { return Ok(None) };
+    let is_page = Url::parse(&page)
+        .is_ok_and(|url| matches!(url.scheme(), "https" | "http") && url.has_host() && url.fragment().is_none());
+    if is_page {
+        return Ok(Some(page));
+    }
+    let name = config::FINDINGS_URL.variable;
+    Err(Failure::Usage(format!("{name} must be the address of a page, such as `https://docs.example.com/findings`")))
+}
+
+/// A code with all that its page says, since a link may lead nowhere.
+fn rule(code: &Code, page: Option<&str>) -> Value {
+    let mut rule = json!({
+        "id": code.code,
+        "shortDescription": { "text": code.title },
+        "fullDescription": { "text": code.meaning },
+        "help": {
+            "text": format!("{}\n\nWhat to do: {}", code.meaning, code.mend),
+            "markdown": format!("{}\n\n**What to do:** {}", code.meaning, code.mend),
+        },
+        "defaultConfiguration": { "level": code.severity.name() },
+    });
+    if let (Some(page), Some(rule)) = (page, rule.as_object_mut()) {
+        rule.insert("helpUri".to_owned(), json!(format!("{page}#{}", code.code)));
+    }
+    rule
+}
+
+pub fn sarif(checked: &Checked<'_>) -> Result<Value, Failure> {
+    let page = published()?;
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut result = |finding: &Finding| {
         let at = region(checked, finding);
@@ -108,19 +129,19 @@ pub fn sarif(checked: &Checked<'_>) -> Value {
     };
     let open = checked.report.open();
     let results: Vec<Value> = checked.problems().into_iter().chain(&open).map(&mut result).collect();
-    json!({
+    Ok(json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
         "runs": [{
             "tool": { "driver": {
                 "name": "ok policy check",
                 "version": env!("CARGO_PKG_VERSION"),
-                "rules": codes::ALL.iter().map(rule).collect::<Vec<_>>(),
+                "rules": codes::ALL.iter().map(|code| rule(code, page.as_deref())).collect::<Vec<_>>(),
             } },
             "columnKind": "unicodeCodePoints",
             "results": results,
         }],
-    })
+    }))
 }
 
 /// One suite for the policies, a case a file; one for the tests, a case a case. No name tells a result or a line.

@@ -15,6 +15,7 @@ use cedar_policy_core::evaluator::{EvaluationError, Evaluator};
 use cedar_policy_core::extensions::Extensions;
 use cedar_policy_core::validator::RequestValidationError;
 
+use super::alike::Known;
 use super::approvals::ATTRIBUTE;
 use super::history;
 use super::index::{Met, Position, Positions};
@@ -282,7 +283,7 @@ impl Snapshot {
 
     fn evaluate(&self, request: Request, entities: &Entities, candidates: &[Position]) -> Evaluation {
         let evaluator = Evaluator::new(request, entities, Extensions::all_available());
-        let mut found = Evaluation::default();
+        let (mut found, mut seen) = (Evaluation::default(), Known::default());
         for position in candidates {
             let Some(rule) = self.rule(*position) else { continue };
             // The index stands for the scope where it can.
@@ -290,9 +291,13 @@ impl Snapshot {
                 _ if !rule.scope_is_indexed => Some(&rule.condition),
                 conditions => conditions,
             };
-            let holds = match asked {
-                Some(asked) => evaluator.interpret(asked, rule.policy.env()).map(|value| is_true(&value)),
-                None => Ok(true),
+            let holds = match (seen.of(rule), asked) {
+                (Some(holds), _) => Ok(holds),
+                (None, Some(asked)) => {
+                    let holds = evaluator.interpret(asked, rule.policy.env()).map(|value| is_true(&value));
+                    holds.inspect(|holds| seen.keep(rule, *holds))
+                }
+                (None, None) => Ok(true),
             };
             match holds {
                 Ok(true) => match rule.policy.effect() {

@@ -13,6 +13,7 @@ use cedar_policy::{
 use cedar_policy_core::ast::EntityType;
 use cedar_policy_core::parser::Loc;
 
+use super::alike;
 use super::approvals;
 use super::built_in::{self, Passed};
 use super::near::Names;
@@ -88,7 +89,8 @@ pub(super) fn load(ours: &str, bundle: &Bundle, validation: Validation) -> Resul
         loading.findings.dedup();
         return Err(loading.findings);
     }
-    let rules = loading.rules.into_values().collect();
+    let mut rules: Vec<Rule> = loading.rules.into_values().collect();
+    alike::share(&mut rules);
     Ok(Parts { vocabulary, rules, set: loading.set, approvals, limits, collections, views })
 }
 

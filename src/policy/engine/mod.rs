@@ -4,6 +4,7 @@
 //! errors are those of plain Cedar; an answer is computed on the caller's stack, and Cedar refuses to evaluate (which is
 //! then a fault, and a denial) when little of it is left: give threads that decide at least 2 MiB.
 
+mod alike;
 mod approvals;
 mod behalf;
 mod branch;

@@ -66,12 +66,15 @@ pub(super) struct Rule {
     pub condition: Expr,
     /// Whether the index gathers it if, and only if, its scope is true: then its conditions alone are evaluated.
     pub scope_is_indexed: bool,
+    /// Its conditions, where other policies have the same.
+    pub shared: Option<Arc<Expr>>,
     pub meta: Because,
 }
 
 impl Rule {
     pub fn new(policy: ast::Policy, meta: PolicyMeta) -> Rule {
-        Rule { condition: policy.condition(), scope_is_indexed: index::decides(&policy), policy, meta: Arc::new(meta) }
+        let (condition, scope_is_indexed) = (policy.condition(), index::decides(&policy));
+        Rule { condition, scope_is_indexed, shared: None, policy, meta: Arc::new(meta) }
     }
 }
 

@@ -1,10 +1,8 @@
 //! Entities that the company keeps: questions and searches that say nothing of them, and what is left of one that is erased.
 
-use std::collections::BTreeSet;
+use serde_json::{Value, json};
 
-use ok::policy::Bundle;
-use serde_json::{Map, Value, json};
-
+use super::published::search_company;
 use super::{ask, company, doc, question, record, user};
 use crate::harness::{Answer, Test, refolded};
 
@@ -205,113 +203,6 @@ async fn an_entity_that_is_forgotten_is_gone_with_all_that_was_told_before() {
         std::fs::read_dir(test.dir.path()).unwrap().map(|file| std::fs::read(file.unwrap().path()).unwrap()).collect();
     let named = |bytes: &Vec<u8>| bytes.windows(4).any(|window| window == b"zoe@");
     assert!(!bytes.iter().any(named), "what names her is still in a file");
-}
-
-const SCHEMA: &str = "entity user = { role: String, department: String };
-entity record = { title: String, department: String, owner: user };
-action view, edit, delete appliesTo { principal: [user], resource: [record] };
-";
-
-const POLICIES: &str = "@id(\"owners\") permit (principal is user, action, resource is record)
-when { resource.owner == principal };
-@id(\"departments\") permit (principal is user, action == Action::\"view\", resource is record)
-when { resource.department == principal.department };
-@id(\"managers-view\") permit (principal is user, action == Action::\"view\", resource is record)
-when { principal.role == \"manager\" };
-@id(\"managers-edit\") permit (principal is user, action == Action::\"edit\", resource is record)
-when { principal.role == \"manager\" && resource.department == principal.department };
-";
-
-fn vectors() -> Value {
-    serde_json::from_str(include_str!("../../foreign/authzen_search.json")).unwrap()
-}
-
-fn table<'a>(vectors: &'a Value, name: &str) -> &'a Map<String, Value> {
-    vectors[name].as_object().unwrap()
-}
-
-/// A company that keeps what the published searches are about.
-async fn search_company() -> Test {
-    let built_in = Bundle::built_in().files;
-    let own = [("schema.cedarschema", SCHEMA), ("records.cedar", POLICIES)];
-    let own = own.map(|(path, text)| (path.to_owned(), text.to_owned()));
-    let files = built_in.into_iter().filter(|(path, _)| path != "schema.cedarschema").chain(own);
-    let test = Test::with_policies(Bundle::new(files)).await;
-    let vectors = vectors();
-    let user = |(id, properties): (&String, &Value)| json!({ "type": "user", "id": id, "properties": properties });
-    let record = |(id, properties): (&String, &Value)| {
-        let mut properties = properties.clone();
-        properties["owner"] = json!({ "type": "user", "id": properties["owner"] });
-        json!({ "type": "record", "id": id, "properties": properties })
-    };
-    let entities: Vec<Value> =
-        table(&vectors, "users").iter().map(user).chain(table(&vectors, "records").iter().map(record)).collect();
-    let kept = keep(&test, json!(entities)).await;
-    assert_eq!(kept.json()["kept"], 26, "{}", kept.text());
-    test
-}
-
-fn found(answer: &Answer, field: &str) -> BTreeSet<String> {
-    assert_eq!(answer.status, 200, "{}", answer.text());
-    let answer = answer.json();
-    assert_eq!(answer["page"]["next_token"], "");
-    answer["results"].as_array().unwrap().iter().map(|one| one[field].as_str().unwrap().to_owned()).collect()
-}
-
-#[tokio::test]
-async fn the_published_searches_are_answered_as_published() {
-    let (test, vectors) = (search_company().await, vectors());
-    let may = |user: &str, action: &str, record: &str| {
-        let records = vectors["may"][user][action].as_array().unwrap();
-        records.iter().any(|one| one.as_u64() == record.parse().ok())
-    };
-    let (users, records) = (table(&vectors, "users"), table(&vectors, "records"));
-    let actions = ["view", "edit", "delete"];
-    let mut asked = 0;
-    for (record, action) in records.keys().flat_map(|record| actions.map(|action| (record, action))) {
-        let body = json!({ "subject": { "type": "user" }, "action": { "name": action },
-                           "resource": { "type": "record", "id": record } });
-        let wanted = users.keys().filter(|user| may(user, action, record)).cloned().collect();
-        assert_eq!(found(&find(&test, "subject", body).await, "id"), wanted, "who may {action} {record}");
-        asked += 1;
-    }
-    for (user, action) in users.keys().flat_map(|user| actions.map(|action| (user, action))) {
-        let body = json!({ "subject": { "type": "user", "id": user }, "action": { "name": action },
-                           "resource": { "type": "record" } });
-        let wanted = records.keys().filter(|record| may(user, action, record)).cloned().collect();
-        assert_eq!(found(&find(&test, "resource", body).await, "id"), wanted, "what may {user} {action}");
-        asked += 1;
-    }
-    for (user, record) in users.keys().flat_map(|user| records.keys().map(move |record| (user, record))) {
-        let body = json!({ "subject": { "type": "user", "id": user }, "resource": { "type": "record", "id": record } });
-        let wanted =
-            actions.iter().filter(|action| may(user, action, record)).map(|&action| action.to_owned()).collect();
-        assert_eq!(found(&find(&test, "action", body).await, "name"), wanted, "what may {user} do to {record}");
-        asked += 1;
-    }
-    assert_eq!(asked, 198);
-    // Any other value leads to a valid empty answer.
-    for (what, body) in [
-        (
-            "subject",
-            json!({ "subject": { "type": "user" }, "action": { "name": "view" }, "resource": { "type": "record", "id": "999" } }),
-        ),
-        (
-            "resource",
-            json!({ "subject": { "type": "user", "id": "zed" }, "action": { "name": "view" }, "resource": { "type": "record" } }),
-        ),
-        (
-            "resource",
-            json!({ "subject": { "type": "user", "id": "bob" }, "action": { "name": "burn" }, "resource": { "type": "record" } }),
-        ),
-        (
-            "action",
-            json!({ "subject": { "type": "user", "id": "zed" }, "resource": { "type": "record", "id": "101" } }),
-        ),
-    ] {
-        let field = if what == "action" { "name" } else { "id" };
-        assert_eq!(found(&find(&test, what, body).await, field), BTreeSet::new());
-    }
 }
 
 #[tokio::test]

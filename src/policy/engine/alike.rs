@@ -1,0 +1,50 @@
+//! Conditions that several policies have in common, as those have that are written for one team or folder after another:
+//! they are evaluated once for a question.
+//!
+//! Always true: what a condition comes to depends on the question alone, so one answer holds for all that have it. One that
+//! cannot be evaluated is evaluated for each: the error is that policy's own.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use cedar_policy_core::ast::{Expr, ExprShapeOnly};
+use smallvec::SmallVec;
+
+use super::snapshot::Rule;
+
+/// More are not kept for one question: looking for them would cost more than it saves.
+const FEW: usize = 8;
+
+/// Lets the policies that have the same condition know it by one pointer.
+pub(super) fn share(rules: &mut [Rule]) {
+    let mut known: BTreeMap<ExprShapeOnly<'_>, (Arc<Expr>, Vec<usize>)> = BTreeMap::new();
+    for (place, rule) in rules.iter().enumerate().filter(|(_, rule)| rule.scope_is_indexed) {
+        if let Some(condition) = rule.policy.non_scope_constraints_arc() {
+            let shape = ExprShapeOnly::new_from_borrowed(condition.as_ref());
+            known.entry(shape).or_insert_with(|| (Arc::clone(condition), Vec::new())).1.push(place);
+        }
+    }
+    let several: Vec<_> = known.into_values().filter(|(_, places)| places.len() > 1).collect();
+    for (condition, places) in several {
+        for place in places {
+            rules.get_mut(place).into_iter().for_each(|rule| rule.shared = Some(Arc::clone(&condition)));
+        }
+    }
+}
+
+/// What the shared conditions of one question came to.
+#[derive(Default)]
+pub(super) struct Known<'a>(SmallVec<[(&'a Arc<Expr>, bool); FEW]>);
+
+impl<'a> Known<'a> {
+    pub fn of(&self, rule: &Rule) -> Option<bool> {
+        let shared = rule.shared.as_ref()?;
+        self.0.iter().find(|(condition, _)| Arc::ptr_eq(condition, shared)).map(|(_, holds)| *holds)
+    }
+
+    pub fn keep(&mut self, rule: &'a Rule, holds: bool) {
+        if let Some(shared) = rule.shared.as_ref().filter(|_| self.0.len() < FEW) {
+            self.0.push((shared, holds));
+        }
+    }
+}
