@@ -1,9 +1,10 @@
-import { Select, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { collectionQuery, collectionReadOptions, type ShownCollection, type ShownRecord } from '../../api';
 import { Icon } from '../../parts/icons';
+import { Select } from '../../parts/later';
 import { Card, Page } from '../../parts/Page';
 import { Empty, Shown } from '../../parts/states';
 import { Table, type Column } from '../../parts/Table';

@@ -1,10 +1,11 @@
-import { Modal, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { schemaApply, schemaListOptions, schemaReadOptions, schemaReject, type Impact, type ShownProposal } from '../../api';
 import { Actor } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
 import { useGuarded } from '../../parts/guard';
+import { Modal } from '../../parts/later';
 import { Card } from '../../parts/Page';
 import { Json } from '../../parts/PolicyText';
 import { Said } from '../../parts/Said';

@@ -1,9 +1,10 @@
-import { Button, Modal, TextInput } from '@mantine/core';
+import { Button, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { policyDiff, policyPropose, type Exported } from '../../api';
 import { Do, useAct } from '../../parts/act';
+import { Modal } from '../../parts/later';
 import { Failed, Loading } from '../../parts/states';
 import { Comparison } from './Comparison';
 import { applied, discard, type Draft } from './draft';
