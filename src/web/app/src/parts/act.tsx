@@ -43,11 +43,12 @@ export function wrongFields(error: unknown, fields: readonly string[]): { wrong:
 
 /**
  * Runs a change and tells how it ended. A call that waits for people is told with the way to it; a refusal with its
- * reason. Answers the result only when it was carried out. What is wrong with one of `fields` is for the form to show.
+ * reason. Answers the result only when it was carried out; `asked` is the approval that the last one waits for. What is wrong with one of `fields` is for the form to show.
  */
 export function useAct(fields: readonly string[] = NONE) {
   const [busy, setBusy] = useState(false);
   const [wrong, setWrong] = useState<Wrong>({});
+  const [asked, setAsked] = useState<string>();
   // One key for one intent: a second click while the first is on its way does nothing.
   const running = useRef(false);
   const act = useCallback(async function act<T>(call: (headers: { 'Idempotency-Key': string }) => Promise<Answer<T>>, done?: ReactNode | ((data: Exclude<T, { error: string }>) => ReactNode)): Promise<Exclude<T, { error: string }> | undefined> {
@@ -55,10 +56,12 @@ export function useAct(fields: readonly string[] = NONE) {
     running.current = true;
     setBusy(true);
     setWrong({});
+    setAsked(undefined);
     try {
       const { data, response } = await call({ 'Idempotency-Key': crypto.randomUUID() });
       if (response?.status === 202 && isWaiting(data)) {
         const { approval } = data;
+        setAsked(approval);
         notifications.show({
           color: 'yellow',
           title: 'Waits for approval',
@@ -86,7 +89,7 @@ export function useAct(fields: readonly string[] = NONE) {
       void queries.invalidateQueries();
     }
   }, [fields]);
-  return { act, busy, wrong };
+  return { act, busy, wrong, asked };
 }
 
 export function tell(error: unknown) {

@@ -6,6 +6,7 @@ import { policyDiff, policyPropose, type Exported } from '../../api';
 import { Do, useAct } from '../../parts/act';
 import { Modal } from '../../parts/later';
 import { Failed, Loading } from '../../parts/states';
+import { Waits } from '../../parts/Waits';
 import { Comparison } from './Comparison';
 import { applied, discard, type Draft } from './draft';
 import parts from '../../parts/parts.module.css';
@@ -26,7 +27,7 @@ export function Propose({ exported, draft }: { exported: Exported; draft: Draft 
 function Proposal({ exported, draft }: { exported: Exported; draft: Draft }) {
   const [reason, setReason] = useState('');
   const navigate = useNavigate();
-  const { act, busy } = useAct();
+  const { act, busy, asked } = useAct();
   const files = applied(exported.files, draft);
   const compared = useQuery({
     queryKey: ['diff', draft],
@@ -47,6 +48,7 @@ function Proposal({ exported, draft }: { exported: Exported; draft: Draft }) {
       {compared.error ? <Failed error={compared.error} retry={() => void compared.refetch()} /> : compared.data ? <Comparison of={compared.data} impact={compared.data.impact} /> : <Loading rows={6} what="comparing" />}
       <form onSubmit={(event) => void submit(event)} className={parts.form}>
         <TextInput label="Why" description="reviewers read it" value={reason} onChange={(event) => setReason(event.currentTarget.value)} required />
+        {asked && <Waits approval={asked} />}
         <Do op="policy.propose" type="submit" loading={busy} disabled={!reason.trim() || !!compared.error}>
           Propose
         </Do>
