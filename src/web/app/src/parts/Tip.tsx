@@ -77,6 +77,9 @@ function Text({ id, around, label }: { id: string; around: RefObject<HTMLElement
   );
 }
 
+/** Escape on a control with this closes what is beside it, and not the dialog that it is in. */
+export const ESCAPES_ALONE = { 'data-mantine-stop-propagation': 'true' };
+
 type Beside = { label: string; isOpen: boolean; setOpen: (isOpen: boolean) => void; about: ReactNode; children: ReactNode };
 
 /** A small dialog beside what it is about: it has the keys as long as it is open, and is gone once somebody leaves it. */

@@ -9,7 +9,7 @@ import { policyExplain, queries, Refused, type Explained } from '../api';
 import { useMe } from '../shell/useMe';
 import css from './parts.module.css';
 import { refusedOperation, sentence } from './states';
-import { Aside, Tip } from './Tip';
+import { Aside, ESCAPES_ALONE, Tip } from './Tip';
 
 /** What the gate would answer the signed-in person. Unknown until it has said so, and where it does not tell. */
 export function useMay(op: string, target?: string, input?: unknown, enabled = true) {
@@ -162,7 +162,7 @@ export function Do({ op, target, input, children, late = false, ...button }: Doi
       }
     >
       <p>{why}</p>
-      <Anchor component={Link} to="/explain" search={{ actor: me, op, target } as never} size="sm">
+      <Anchor component={Link} to="/explain" search={{ actor: me, op, target } as never} size="sm" {...ESCAPES_ALONE}>
         What would change this?
       </Anchor>
     </Aside>

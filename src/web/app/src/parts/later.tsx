@@ -80,7 +80,8 @@ export function NumberInput(props: NumberInputProps) {
   const controls = useControls();
   const { keys, marks } = useReached();
   if (controls) return <controls.NumberInput {...props} {...keys} />;
-  const { label, description, placeholder, required, error, w, value, suffix = '', 'aria-label': name } = props;
-  const shown = value === '' || value === undefined ? '' : `${value}${suffix}`;
+  const { label, description, placeholder, required, error, w, value, suffix = '', thousandSeparator, 'aria-label': name } = props;
+  const between = typeof thousandSeparator === 'string' ? thousandSeparator : '';
+  const shown = value === '' || value === undefined ? '' : `${String(value).replace(/\B(?=(\d{3})+$)/g, between)}${suffix}`;
   return <TextInput {...{ label, description, placeholder, required, error, w, 'aria-label': name }} {...marks} readOnly inputMode="numeric" value={shown} />;
 }
