@@ -26,6 +26,5 @@ export const theme = createTheme({
     Select: { defaultProps: { size: 'sm', comboboxProps: { shadow: 'md', keepMounted: false } } },
     Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'close' } } },
     Modal: { defaultProps: { closeButtonProps: { 'aria-label': 'close' }, centered: true, radius: 'md', overlayProps: { backgroundOpacity: 0.4 } }, styles: { title: { fontSize: '16px', fontWeight: 600 } } },
-    Tooltip: { defaultProps: { openDelay: 250, events: { hover: true, focus: true, touch: true }, multiline: true, maw: 320 } },
   },
 });

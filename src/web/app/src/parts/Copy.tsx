@@ -1,15 +1,16 @@
-import { ActionIcon, CopyButton, Tooltip } from '@mantine/core';
+import { ActionIcon, CopyButton } from '@mantine/core';
 import { Icon } from './icons';
+import { Tip } from './Tip';
 
 export function Copy({ text, what }: { text: string; what: string }) {
   return (
     <CopyButton value={text} timeout={1500}>
       {({ copied, copy }) => (
-        <Tooltip label={copied ? 'Copied' : `Copy ${what}`}>
+        <Tip label={copied ? 'Copied' : `Copy ${what}`}>
           <ActionIcon variant="subtle" color="gray" size="sm" onClick={copy} aria-label={`Copy ${what}`}>
             <Icon name={copied ? 'check' : 'copy'} size={14} />
           </ActionIcon>
-        </Tooltip>
+        </Tip>
       )}
     </CopyButton>
   );

@@ -1,5 +1,6 @@
-import { Button, Modal, type MantineSize } from '@mantine/core';
+import { Button, type MantineSize } from '@mantine/core';
 import type { FormEvent, ReactNode } from 'react';
+import { Modal } from './later';
 import css from './parts.module.css';
 
 type Dialog = {

@@ -1,6 +1,6 @@
 // Doing something: ahead of it what the gate would say, afterwards what it said.
 
-import { Anchor, Button, Popover, Tooltip, type ButtonProps } from '@mantine/core';
+import { Anchor, Button, type ButtonProps } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -9,6 +9,7 @@ import { policyExplain, queries, Refused, type Explained } from '../api';
 import { useMe } from '../shell/useMe';
 import css from './parts.module.css';
 import { refusedOperation, sentence } from './states';
+import { Aside, ESCAPES_ALONE, Tip } from './Tip';
 
 /** What the gate would answer the signed-in person. Unknown until it has said so, and where it does not tell. */
 export function useMay(op: string, target?: string, input?: unknown, enabled = true) {
@@ -42,11 +43,12 @@ export function wrongFields(error: unknown, fields: readonly string[]): { wrong:
 
 /**
  * Runs a change and tells how it ended. A call that waits for people is told with the way to it; a refusal with its
- * reason. Answers the result only when it was carried out. What is wrong with one of `fields` is for the form to show.
+ * reason. Answers the result only when it was carried out; `asked` is the approval that the last one waits for. What is wrong with one of `fields` is for the form to show.
  */
 export function useAct(fields: readonly string[] = NONE) {
   const [busy, setBusy] = useState(false);
   const [wrong, setWrong] = useState<Wrong>({});
+  const [asked, setAsked] = useState<string>();
   // One key for one intent: a second click while the first is on its way does nothing.
   const running = useRef(false);
   const act = useCallback(async function act<T>(call: (headers: { 'Idempotency-Key': string }) => Promise<Answer<T>>, done?: ReactNode | ((data: Exclude<T, { error: string }>) => ReactNode)): Promise<Exclude<T, { error: string }> | undefined> {
@@ -54,10 +56,12 @@ export function useAct(fields: readonly string[] = NONE) {
     running.current = true;
     setBusy(true);
     setWrong({});
+    setAsked(undefined);
     try {
       const { data, response } = await call({ 'Idempotency-Key': crypto.randomUUID() });
       if (response?.status === 202 && isWaiting(data)) {
         const { approval } = data;
+        setAsked(approval);
         notifications.show({
           color: 'yellow',
           title: 'Waits for approval',
@@ -85,7 +89,7 @@ export function useAct(fields: readonly string[] = NONE) {
       void queries.invalidateQueries();
     }
   }, [fields]);
-  return { act, busy, wrong };
+  return { act, busy, wrong, asked };
 }
 
 export function tell(error: unknown) {
@@ -127,6 +131,7 @@ type Doing = {
 export function Do({ op, target, input, children, late = false, ...button }: Doing) {
   const [isAsked, setAsked] = useState(!late);
   const [isTold, setTold] = useState(false);
+  const me = useMe()?.id;
   const may = useMay(op, target, input, isAsked);
   const isDenied = may?.decision === 'deny';
   const kinds = may?.decision === 'needs_approval' ? may.approvals.map((need) => need.kind).join(' and ') : undefined;
@@ -144,34 +149,22 @@ export function Do({ op, target, input, children, late = false, ...button }: Doi
       {kinds && !late && <small className={css.asks}>asks {kinds}</small>}
     </Button>
   );
-  if (kinds) return <Tooltip label={`takes the approval of ${kinds}`}>{inside}</Tooltip>;
-  if (!isDenied) return inside;
+  const why = isDenied ? sentence(new Error(may.reason)) : '';
   return (
-    <Why reason={may.reason} op={op} target={target} isOpen={isTold} setOpen={setTold}>
-      {inside}
-    </Why>
-  );
-}
-
-type Told = { reason: string; op: string; target?: string; isOpen: boolean; setOpen: (isOpen: boolean) => void; children: ReactNode };
-
-/** Why a button does nothing: beside it for as long as somebody points at it, and until they leave it once it is pressed. */
-function Why({ reason, op, target, isOpen, setOpen, children }: Told) {
-  const me = useMe()?.id;
-  const text = sentence(new Error(reason));
-  return (
-    <Popover opened={isOpen} onChange={setOpen} width={300} shadow="md" withArrow trapFocus returnFocus>
-      <Popover.Target>
-        <Tooltip label={text} disabled={isOpen}>
-          {children}
-        </Tooltip>
-      </Popover.Target>
-      <Popover.Dropdown aria-label="Why not">
-        <p>{text}</p>
-        <Anchor component={Link} to="/explain" search={{ actor: me, op, target } as never} size="sm">
-          What would change this?
-        </Anchor>
-      </Popover.Dropdown>
-    </Popover>
+    <Aside
+      label="Why not"
+      isOpen={isDenied && isTold}
+      setOpen={setTold}
+      about={
+        <Tip label={why || `takes the approval of ${kinds}`} isOff={isTold || !(why || kinds)}>
+          {inside}
+        </Tip>
+      }
+    >
+      <p>{why}</p>
+      <Anchor component={Link} to="/explain" search={{ actor: me, op, target } as never} size="sm" {...ESCAPES_ALONE}>
+        What would change this?
+      </Anchor>
+    </Aside>
   );
 }

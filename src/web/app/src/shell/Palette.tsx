@@ -3,7 +3,7 @@ import { Spotlight, type SpotlightActionData, type SpotlightActionGroupData } fr
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { searchOptions } from '../api';
 import { isWord } from '../pages/data/filter';
 import { whereIs } from '../pages/data/hit';
@@ -13,13 +13,17 @@ import { useSummary } from '../pages/approvals/useSummary';
 import { useMine } from '../pages/work/useWork';
 import { leave } from './leave';
 import { PAGES } from './pages';
+import { chooseFirst, paletteStore } from './paletteStore';
 import { usePending } from './useMe';
 
 /** Everything that can be gone to or done, by typing a part of its name. */
 export function Palette() {
   const [typed, setTyped] = useState('');
   const [words] = useDebouncedValue(typed.slice(0, 200), 200);
-  const hits = useQuery({ ...searchOptions({ query: { q: words, limit: 8 } }), enabled: isWord(words) && words.trim().length > 2, retry: false }).data ?? [];
+  const { data: hits } = useQuery({ ...searchOptions({ query: { q: words, limit: 8 } }), enabled: isWord(words) && words.trim().length > 2, retry: false });
+  useEffect(() => {
+    if (hits && hits.length > 0) chooseFirst();
+  }, [hits]);
   const navigate = useNavigate();
   const { all } = useActors();
   const { questions, todo } = useMine();
@@ -54,7 +58,7 @@ export function Palette() {
     onClick: go(`/people/${encodeURIComponent(id)}`),
   }));
   // What the server has found by its words need not have them in its title.
-  const found: SpotlightActionData[] = hits.map(({ kind, collection, id, title, snippet }) => ({
+  const found: SpotlightActionData[] = (hits ?? []).map(({ kind, collection, id, title, snippet }) => ({
     id: `hit-${id}`,
     label: title || id,
     description: snippet,
@@ -73,6 +77,7 @@ export function Palette() {
   ];
   return (
     <Spotlight
+      store={paletteStore}
       attributes={{ content: { 'aria-label': 'Search' } }}
       actions={groups}
       query={typed}

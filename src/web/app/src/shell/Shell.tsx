@@ -1,6 +1,5 @@
 import { ActionIcon, Button } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
-import { spotlight } from '@mantine/spotlight';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { lazy, Suspense, useState, useSyncExternalStore } from 'react';
@@ -14,6 +13,7 @@ import { When } from '../parts/When';
 import { currentSession, onSession } from '../session';
 import { whenIdle } from './idle';
 import { Nav } from './Nav';
+import { palette } from './paletteStore';
 import css from './shell.module.css';
 import { glassOptions, meOptions, useCompany, useKills, useMe } from './useMe';
 import { Said } from '../parts/Said';
@@ -63,7 +63,7 @@ function Frame() {
   const reads = useCan('event.list');
   useFollowing(reads && reads.decision === 'allow');
   // Somebody may be faster than the palette is loaded: it opens when it is.
-  useHotkeys([['mod+K', () => spotlight.open()]]);
+  useHotkeys([['mod+K', () => palette.open()]]);
   const [isOpen, setOpen] = useState(false);
   const company = useCompany();
   const { pathname } = useLocation();
@@ -82,7 +82,7 @@ function Frame() {
               <Icon name="menu" size={20} />
             </ActionIcon>
             <Said>{company.data?.name ?? 'ok'}</Said>
-            <ActionIcon variant="subtle" color="gray" onClick={() => spotlight.open()} aria-label="Search">
+            <ActionIcon variant="subtle" color="gray" onClick={() => palette.open()} aria-label="Search">
               <Icon name="search" size={18} />
             </ActionIcon>
           </div>

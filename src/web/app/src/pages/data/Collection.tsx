@@ -1,15 +1,17 @@
-import { Select, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { collectionQuery, collectionReadOptions, type ShownCollection, type ShownRecord } from '../../api';
 import { Icon } from '../../parts/icons';
+import { Select } from '../../parts/later';
 import { Card, Page } from '../../parts/Page';
 import { Empty, Shown } from '../../parts/states';
 import { Table, type Column } from '../../parts/Table';
 import { When } from '../../parts/When';
-import { columnsOf, comparisons, filterOf, isOrdered, nameOf, turned, type DataSearch } from './filter';
-import { Value } from './Value';
+import { columnsOf, comparisons, filterOf, hiddenOf, isOrdered, nameOf, turned, type DataSearch } from './filter';
+import { Hidden } from './Hidden';
+import { Value, Withheld } from './Value';
 import { Views } from './View';
 import css from './data.module.css';
 import parts from '../../parts/parts.module.css';
@@ -32,12 +34,8 @@ export function CollectionPage() {
   );
 }
 
-/** What is special about a collection: where its records are kept, and what its reader may not read. */
-function leadOf({ name, source, withheld }: ShownCollection): string {
-  const kept = source ? [`Read from ${source.system} (${source.table}): changed there, not here`] : [];
-  const hidden = withheld.length > 0 ? [`withheld from you: ${withheld.join(', ')}`] : [];
-  return [...kept, ...hidden].join(' · ') || name;
-}
+/** What is special about a collection: where its records are kept. */
+const leadOf = ({ name, source }: ShownCollection) => (source ? `Read from ${source.system} (${source.table}): changed there, not here` : name);
 
 type Found = { list: ShownRecord[]; isPartial: boolean };
 
@@ -66,6 +64,7 @@ function Records({ of }: { of: ShownCollection }) {
           {({ list, isPartial }) => (
             <>
               {list.length === 0 ? <Empty icon="data" title="No record that you may read" /> : <Rows of={of} list={list} sort={sort} set={set} />}
+              <Hidden names={hiddenOf(of)} />
               {isPartial && <p className={parts.cut}>Not all: of another system at most 5,000 rows are read, and rows that do not fit are left out. Filter to see others.</p>}
             </>
           )}
@@ -107,7 +106,7 @@ function Rows({ of, list, sort, set }: { of: ShownCollection; list: ShownRecord[
                     {record.fields[name] === undefined ? record.id : <Value short value={record.fields[name]} field={{ type: 'text' }} />}
                   </Link>
                 ) : (
-                  <Value short value={record.fields[name]} field={of.fields[name]} />
+                  record.withheld?.includes(name) ? <Withheld /> : <Value short value={record.fields[name]} field={of.fields[name]} />
                 )}
               </td>
             ))}

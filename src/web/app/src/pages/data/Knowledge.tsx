@@ -1,4 +1,3 @@
-import { Modal } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -7,6 +6,7 @@ import { knowledgeAccept, knowledgeListOptions, knowledgeReject, knowledgeRetrac
 import { Actor } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
 import { useGuarded } from '../../parts/guard';
+import { Modal } from '../../parts/later';
 import { Card } from '../../parts/Page';
 import { Empty, Shown } from '../../parts/states';
 import { Table } from '../../parts/Table';

@@ -1,16 +1,19 @@
-import { Modal, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { schemaApply, schemaListOptions, schemaReadOptions, schemaReject, type Impact, type ShownProposal } from '../../api';
 import { Actor } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
 import { useGuarded } from '../../parts/guard';
+import { Modal } from '../../parts/later';
 import { Card } from '../../parts/Page';
 import { Json } from '../../parts/PolicyText';
 import { Said } from '../../parts/Said';
 import { Shown } from '../../parts/states';
 import { Table } from '../../parts/Table';
+import { waitingFor, Waits } from '../../parts/Waits';
 import { When } from '../../parts/When';
+import { useApprovals } from '../../shell/useMe';
 import parts from '../../parts/parts.module.css';
 import { isFinal, step } from './steps';
 
@@ -63,6 +66,7 @@ function Decision({ of, end }: { of: ShownProposal; end: () => void }) {
   const read = useQuery({ ...schemaReadOptions({ path: { id: of.id } }), retry: false });
   const [reason, setReason] = useState('');
   const { act, busy } = useAct();
+  const waits = waitingFor(useApprovals('asked').data, 'schema.apply', of.id);
   const path = { path: { id: of.id }, throwOnError: true } as const;
   const apply = async () => {
     if (await act((headers) => schemaApply({ ...path, headers, body: {} }), `${of.collection} is changed`)) end();
@@ -87,10 +91,11 @@ function Decision({ of, end }: { of: ShownProposal; end: () => void }) {
               <summary>The steps, to the letter</summary>
               <Json value={proposal.ops} />
             </details>
+            {waits && <Waits approval={waits} />}
             <div className={parts.actions}>
-              <Do op="schema.apply" target={of.id} color={of.ops.some(isFinal) ? 'red' : undefined} loading={busy} disabled={(proposal.impact?.problems.length ?? 0) > 0} onClick={() => void apply()}>
+              {!waits && <Do op="schema.apply" target={of.id} color={of.ops.some(isFinal) ? 'red' : undefined} loading={busy} disabled={(proposal.impact?.problems.length ?? 0) > 0} onClick={() => void apply()}>
                 Apply
-              </Do>
+              </Do>}
             </div>
             <form
               className={parts.form}

@@ -6,10 +6,9 @@ import { Actor } from '../../parts/Actor';
 import { Card, Facts } from '../../parts/Page';
 import { Empty, Shown } from '../../parts/states';
 import { Table } from '../../parts/Table';
-import { Tag } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import { nameOf } from './filter';
-import { titleOf, Value } from './Value';
+import { titleOf, Value, Withheld } from './Value';
 import css from './data.module.css';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
@@ -69,7 +68,7 @@ function Fields({ record, of }: { record: ShownRecord; of: ShownCollection | und
     if (!withheld.has(name)) return <Value value={record.fields[name]} field={field} />;
     return (
       <>
-        <Tag icon="shield">withheld</Tag>{' '}
+        <Withheld />{' '}
         <Link to="/explain" search={{ op: 'field.read', target: record.collection, input: JSON.stringify({ collection: record.collection, label: field?.label }) }}>
           Why?
         </Link>

@@ -6,6 +6,10 @@ import { Actor } from '../../parts/Actor';
 import { When } from '../../parts/When';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
+import { Tag } from '../../parts/Verdict';
+
+/** In the place of a value that is there, and not for its reader. */
+export const Withheld = () => <Tag icon="shield">withheld</Tag>;
 
 /** A value of a field, as people read it. What somebody wrote is text, whatever stands in it. */
 export function Value({ value, field, short = false }: { value: unknown; field: Field | undefined; short?: boolean }) {

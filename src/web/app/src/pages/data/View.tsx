@@ -7,8 +7,9 @@ import { Empty, Shown } from '../../parts/states';
 import { Table } from '../../parts/Table';
 import parts from '../../parts/parts.module.css';
 import css from './data.module.css';
-import { figureField, lengths, nameOf } from './filter';
-import { Value } from './Value';
+import { figureField, hiddenOf, lengths, nameOf } from './filter';
+import { Hidden } from './Hidden';
+import { Value, Withheld } from './Value';
 import { Said } from '../../parts/Said';
 
 /** The records of one look. */
@@ -58,12 +59,13 @@ function Found({ opened, of }: { opened: OpenedShownView; of: ShownCollection | 
           <tr key={records[at]?.id ?? at}>
             {opened.columns.map((name, place) => (
               <td key={name}>
-                <Cell value={row[name]} name={name} of={of} id={place === 0 ? records[at]?.id : undefined} />
+                {place > 0 && records[at]?.withheld?.includes(name) ? <Withheld /> : <Cell value={row[name]} name={name} of={of} id={place === 0 ? records[at]?.id : undefined} />}
               </td>
             ))}
           </tr>
         ))}
       </Table>
+      {of && records.length > 0 && <Hidden names={hiddenOf(of, opened.query.fields)} />}
       {records.length >= MOST && <p className={parts.cut}>The first {MOST} are shown.</p>}
     </>
   );

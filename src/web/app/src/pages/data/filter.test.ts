@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Field } from '../../api';
-import { columnsOf, figureField, filterOf, isWord, lengths, turned } from './filter';
+import { columnsOf, figureField, filterOf, hiddenOf, isWord, lengths, turned } from './filter';
 
 const fields: Record<string, Field> = { note: { type: 'long_text' }, total: { type: 'money' }, number: { type: 'text' }, count: { type: 'integer' }, paid: { type: 'flag' } };
 
@@ -17,6 +17,13 @@ test('an address asks for a filter once it says which field and which value', ()
 
 test('a table begins with the key and ends with what is long', () => {
   expect(columnsOf(['number'], fields, ['total'])).toEqual(['number', 'count', 'paid', 'note']);
+});
+
+test('columns that are withheld are named as people call them, where somebody would see them', () => {
+  const of = { fields: { ...fields, total: { ...fields.total, type: 'money' as const, title: 'Total' } }, withheld: ['total', 'paid'] };
+  expect(hiddenOf(of)).toEqual(['Total', 'paid']);
+  expect(hiddenOf(of, ['number', 'paid'])).toEqual(['paid']);
+  expect(hiddenOf(of, ['number'])).toEqual([]);
 });
 
 test('a column is sorted up, down, and no more', () => {

@@ -36,6 +36,12 @@ export function columnsOf(key: string[], fields: Record<string, Field>, withheld
   return seen.sort((a, b) => rank(a) - rank(b)).slice(0, most);
 }
 
+/** The columns that a reader would see beside the others if they could: of those that are named, or of all. */
+export function hiddenOf(of: Pick<ShownCollection, 'fields' | 'withheld'>, named?: string[]): string[] {
+  const asked = new Set(named ?? Object.keys(of.fields));
+  return of.withheld.filter((name) => asked.has(name)).map((name) => nameOf(name, of.fields[name]));
+}
+
 /** The order after a click on a column: up, down, and as it was. */
 export function turned(sort: string | undefined, name: string): string | undefined {
   if (sort === name) return `-${name}`;

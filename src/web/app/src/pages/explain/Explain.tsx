@@ -1,10 +1,11 @@
-import { Autocomplete, Button, JsonInput, SegmentedControl, Select, TextInput } from '@mantine/core';
+import { Button, JsonInput, SegmentedControl, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState, type FormEvent } from 'react';
 import { OPERATIONS } from '../../api/operations.gen';
 import { policyExplain, type AllExplained, type Explained } from '../../api';
 import { useActors } from '../../parts/Actor';
+import { Autocomplete, Select } from '../../parts/later';
 import { Page } from '../../parts/Page';
 import { Empty, Failed, Loading } from '../../parts/states';
 import type { ExplainSearch } from '../../router';

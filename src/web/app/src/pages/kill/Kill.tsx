@@ -1,4 +1,4 @@
-import { Button, SegmentedControl, Select, Textarea, TextInput } from '@mantine/core';
+import { Button, SegmentedControl, Textarea, TextInput } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useMemo, useState, type FormEvent } from 'react';
 import { kill, type Engaged } from '../../api';
@@ -6,6 +6,7 @@ import { Actor, useActors } from '../../parts/Actor';
 import { Do, useAct, useMay } from '../../parts/act';
 import { FormDialog } from '../../parts/FormDialog';
 import { Icon } from '../../parts/icons';
+import { Select } from '../../parts/later';
 import { Card, Page } from '../../parts/Page';
 import { Empty, sentence, Shown } from '../../parts/states';
 import { When } from '../../parts/When';

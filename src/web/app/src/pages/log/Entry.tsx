@@ -1,4 +1,4 @@
-import { ActionIcon, Tooltip } from '@mantine/core';
+import { ActionIcon } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams, useSearch } from '@tanstack/react-router';
 import { useEffect } from 'react';
@@ -10,6 +10,7 @@ import { Card, Facts } from '../../parts/Page';
 import { Json } from '../../parts/PolicyText';
 import { fieldsOf, Sentence } from '../../parts/Sentence';
 import { Empty, Failed, Loading, Shown } from '../../parts/states';
+import { Tip } from '../../parts/Tip';
 import { Verdict } from '../../parts/Verdict';
 import { exact } from '../../parts/time';
 import { differences, proveEvent, type Proved } from '../../proof/proofs';
@@ -38,11 +39,11 @@ export function Entry() {
         <div>
           <h1>Event {number.toLocaleString()}</h1>
         </div>
-        <Tooltip label="Close (Esc)">
+        <Tip label="Close (Esc)">
           <ActionIcon component={Link} to="/log" search={search as never} variant="subtle" color="gray" aria-label="Close">
             <Icon name="x" />
           </ActionIcon>
-        </Tooltip>
+        </Tip>
       </div>
       <Shown read={record}>{(data) => (data ? <Told record={data} /> : <Empty title="There is no such event">Or it is not yours to see.</Empty>)}</Shown>
     </div>

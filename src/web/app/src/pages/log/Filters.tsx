@@ -1,13 +1,17 @@
-import { ActionIcon, Menu, Select } from '@mantine/core';
+import { ActionIcon } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
-import { useMemo } from 'react';
+import { lazy, Suspense, useMemo, useState } from 'react';
 import type { EventRecord } from '../../api';
 import { useActors } from '../../parts/Actor';
 import { Icon } from '../../parts/icons';
+import { Select } from '../../parts/later';
 import { TYPES } from '../../parts/Sentence';
 import type { LogSearch } from '../../router';
+import { whenIdle } from '../../shell/idle';
 
-export default function Filters({ search, events }: { search: LogSearch; events: EventRecord[] }) {
+const ExportMenu = lazy(() => whenIdle(() => import('./ExportMenu')));
+
+export function Filters({ search, events }: { search: LogSearch; events: EventRecord[] }) {
   const navigate = useNavigate();
   const { all } = useActors();
   const set = (next: Partial<LogSearch>) => void navigate({ to: '.', search: (before: LogSearch) => ({ ...before, ...next }) as never });
@@ -22,32 +26,21 @@ export default function Filters({ search, events }: { search: LogSearch; events:
   );
 }
 
-/** What is listed, as a file. A whole log with its proofs is exported on the machine of the server. */
+/** What is listed, as a file; which kinds there are is loaded once the page stands. */
 function Export({ events }: { events: EventRecord[] }) {
-  const save = (name: string, text: string, type: string) => {
-    const address = URL.createObjectURL(new Blob([text], { type }));
-    const link = Object.assign(document.createElement('a'), { href: address, download: name });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(address), 10_000);
-  };
-  const lines = () => events.toReversed().map((record) => JSON.stringify(record));
+  const [isOpen, setOpen] = useState(false);
+  const button = (
+    <ActionIcon variant="default" size={36} aria-label="Export" onClick={() => setOpen(true)}>
+      <Icon name="download" />
+    </ActionIcon>
+  );
   return (
     <div style={{ width: 'auto', flex: 'none' }}>
-      <Menu position="bottom-end" shadow="md">
-        <Menu.Target>
-          <ActionIcon variant="default" size={36} aria-label="Export">
-            <Icon name="download" />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Label>The {events.length.toLocaleString()} events listed</Menu.Label>
-          <Menu.Item onClick={() => save('events.jsonl', `${lines().join('\n')}\n`, 'application/x-ndjson')}>JSON, one a line</Menu.Item>
-          <Menu.Divider />
-          <Menu.Label>
-            With proofs, for an auditor: <code>ok audit export DIR</code>
-          </Menu.Label>
-        </Menu.Dropdown>
-      </Menu>
+      <Suspense fallback={button}>
+        <ExportMenu events={events} isOpen={isOpen} setOpen={setOpen}>
+          {button}
+        </ExportMenu>
+      </Suspense>
     </div>
   );
 }

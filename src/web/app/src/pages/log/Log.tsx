@@ -1,15 +1,13 @@
 import { Outlet, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useMemo } from 'react';
+import { useEffect, useMemo } from 'react';
 import type { EventRecord } from '../../api';
 import { Empty, Shown } from '../../parts/states';
 import type { LogSearch } from '../../router';
 import { isTyping } from '../../shell/typing';
+import { Filters } from './Filters';
 import css from './log.module.css';
 import { Earlier, Rows } from './Rows';
 import { useLog } from './useLog';
-
-// The rows do not wait for what filters them.
-const Filters = lazy(() => import('./Filters'));
 
 export function Log() {
   const search = useSearch({ from: '/log' });
@@ -26,9 +24,7 @@ export function Log() {
         <header className={css.head}>
           {seq ? <h2 style={{ fontSize: 'var(--t-xl)', marginRight: 'auto' }}>Log</h2> : <h1>Log</h1>}
           <div className={css.filters}>
-            <Suspense>
-              <Filters search={search} events={newestFirst} />
-            </Suspense>
+            <Filters search={search} events={newestFirst} />
           </div>
         </header>
         <Shown read={log.newest} rows={10}>

@@ -1,4 +1,4 @@
-import { Checkbox, Select, TextInput } from '@mantine/core';
+import { Checkbox, TextInput } from '@mantine/core';
 import { useState, type FormEvent } from 'react';
 import { actorOffboard, approvalListOptions, tokenListOptions, webhookListOptions, type ShownActor } from '../../api';
 import { useActors } from '../../parts/Actor';
@@ -6,6 +6,7 @@ import { Do, useAct } from '../../parts/act';
 import { FormDialog } from '../../parts/FormDialog';
 import { useGuarded } from '../../parts/guard';
 import { Icon } from '../../parts/icons';
+import { Select } from '../../parts/later';
 import { useDelegations } from './Delegations';
 import css from './people.module.css';
 

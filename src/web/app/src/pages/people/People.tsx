@@ -1,4 +1,4 @@
-import { Button, SegmentedControl, Select, TextInput } from '@mantine/core';
+import { Button, SegmentedControl, TextInput } from '@mantine/core';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState, type FormEvent } from 'react';
 import { actorAdd, type Actor as Record, type ActorKind, type Role } from '../../api';
@@ -7,6 +7,7 @@ import { Go } from '../../parts/Go';
 import { Do, useAct } from '../../parts/act';
 import { FormDialog } from '../../parts/FormDialog';
 import { Icon } from '../../parts/icons';
+import { Select } from '../../parts/later';
 import { Card, Page } from '../../parts/Page';
 import { Empty, Shown } from '../../parts/states';
 import { State } from '../../parts/Verdict';

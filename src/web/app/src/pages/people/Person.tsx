@@ -1,4 +1,4 @@
-import { Button, Select, TextInput } from '@mantine/core';
+import { Button, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useEffect, useState, type FormEvent } from 'react';
@@ -7,6 +7,7 @@ import { Actor, Avatar, nameOf, useActors } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
 import { FormDialog } from '../../parts/FormDialog';
 import { Icon } from '../../parts/icons';
+import { Select } from '../../parts/later';
 import { Card, Facts } from '../../parts/Page';
 import { Yaml } from '../../parts/PolicyText';
 import { Shown } from '../../parts/states';

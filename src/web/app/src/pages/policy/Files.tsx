@@ -1,7 +1,8 @@
-import { Button, Modal, TextInput } from '@mantine/core';
+import { Button, TextInput } from '@mantine/core';
 import { useState, type FormEvent } from 'react';
 import type { Problem2 as Problem } from '../../api';
 import { Icon } from '../../parts/icons';
+import { Modal } from '../../parts/later';
 import parts from '../../parts/parts.module.css';
 import { write, type Draft } from './draft';
 import css from './policy.module.css';

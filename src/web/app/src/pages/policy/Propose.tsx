@@ -1,10 +1,12 @@
-import { Button, Modal, TextInput } from '@mantine/core';
+import { Button, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { policyDiff, policyPropose, type Exported } from '../../api';
 import { Do, useAct } from '../../parts/act';
+import { Modal } from '../../parts/later';
 import { Failed, Loading } from '../../parts/states';
+import { Waits } from '../../parts/Waits';
 import { Comparison } from './Comparison';
 import { applied, discard, type Draft } from './draft';
 import parts from '../../parts/parts.module.css';
@@ -25,7 +27,7 @@ export function Propose({ exported, draft }: { exported: Exported; draft: Draft 
 function Proposal({ exported, draft }: { exported: Exported; draft: Draft }) {
   const [reason, setReason] = useState('');
   const navigate = useNavigate();
-  const { act, busy } = useAct();
+  const { act, busy, asked } = useAct();
   const files = applied(exported.files, draft);
   const compared = useQuery({
     queryKey: ['diff', draft],
@@ -46,6 +48,7 @@ function Proposal({ exported, draft }: { exported: Exported; draft: Draft }) {
       {compared.error ? <Failed error={compared.error} retry={() => void compared.refetch()} /> : compared.data ? <Comparison of={compared.data} impact={compared.data.impact} /> : <Loading rows={6} what="comparing" />}
       <form onSubmit={(event) => void submit(event)} className={parts.form}>
         <TextInput label="Why" description="reviewers read it" value={reason} onChange={(event) => setReason(event.currentTarget.value)} required />
+        {asked && <Waits approval={asked} />}
         <Do op="policy.propose" type="submit" loading={busy} disabled={!reason.trim() || !!compared.error}>
           Propose
         </Do>

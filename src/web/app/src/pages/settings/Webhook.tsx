@@ -1,10 +1,10 @@
-import { Modal } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { webhookDelete, webhookDeliveriesOptions, webhookReadOptions, webhookRedeliver, webhookRotate, webhookTest, webhookUpdate, type ShownDelivery, type ShownWebhook } from '../../api';
 import { Actor } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
+import { Modal } from '../../parts/later';
 import { Card, Facts } from '../../parts/Page';
 import { Empty, Shown } from '../../parts/states';
 import { Table } from '../../parts/Table';

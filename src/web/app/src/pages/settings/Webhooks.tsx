@@ -1,4 +1,4 @@
-import { Button, Checkbox, Modal, TextInput } from '@mantine/core';
+import { Button, Checkbox, TextInput } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { webhookCreate, webhookListOptions, type ShownWebhook, type Topic } from '../../api';
@@ -7,6 +7,7 @@ import { Do, useAct } from '../../parts/act';
 import { Copy } from '../../parts/Copy';
 import { useGuarded } from '../../parts/guard';
 import { Icon } from '../../parts/icons';
+import { Modal } from '../../parts/later';
 import { Card } from '../../parts/Page';
 import { Empty, Shown } from '../../parts/states';
 import { Table } from '../../parts/Table';

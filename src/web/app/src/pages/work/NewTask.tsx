@@ -1,10 +1,11 @@
-import { Select, Textarea, TextInput } from '@mantine/core';
+import { Textarea, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { taskCreate, type Priority } from '../../api';
 import { useActors } from '../../parts/Actor';
 import { useAct } from '../../parts/act';
 import { FormDialog } from '../../parts/FormDialog';
+import { Select } from '../../parts/later';
 import css from './work.module.css';
 
 const PRIORITIES: Priority[] = ['low', 'normal', 'high', 'urgent'];

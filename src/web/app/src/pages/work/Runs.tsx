@@ -4,13 +4,14 @@ import { useState } from 'react';
 import type { ShownRun } from '../../api';
 import { Actor } from '../../parts/Actor';
 import { Card } from '../../parts/Page';
+import { Said } from '../../parts/Said';
 import { Empty, Shown } from '../../parts/states';
 import { State } from '../../parts/Verdict';
 import { VirtualRows } from '../../parts/Virtual';
 import { When } from '../../parts/When';
 import { useMe } from '../../shell/useMe';
 import { MOST } from '../../ahead';
-import { useRuns } from './useWork';
+import { useInput, useRuns } from './useWork';
 import { cents, isOver, span, standing } from './words';
 import css from './work.module.css';
 import parts from '../../parts/parts.module.css';
@@ -44,7 +45,7 @@ export function Runs() {
       <Shown read={runs} rows={5}>
         {(all) => (
           <>
-            {listed.length === 0 ? <Empty icon="bot" title={which === 'open' ? 'No agent is at work' : 'No runs'} /> : <RunRows list={listed} />}
+            {listed.length === 0 ? <Empty icon="bot" title={which === 'open' ? 'No agent is at work' : 'No runs'} /> : <RunRows list={listed} withInput />}
             {all.length >= MOST && <p className={parts.cut}>The newest {MOST.toLocaleString()} were looked through.</p>}
           </>
         )}
@@ -55,12 +56,16 @@ export function Runs() {
 
 const HEIGHT = 58;
 
-export function RunRows({ list }: { list: ShownRun[] }) {
+/** Runs as rows; `withInput`, each with what was asked. */
+export function RunRows({ list, withInput = false }: { list: ShownRun[]; withInput?: boolean }) {
   return (
     <VirtualRows list={list} height={HEIGHT} className={list.length > 10 ? css.scroll : undefined}>
       {(run, style) => (
         <Link key={run.id} to="/runs/$id" params={{ id: run.id }} className={css.run} style={style}>
-          <Actor id={run.agent} plain />
+          <span className={css.runOf}>
+            <Actor id={run.agent} plain />
+            {withInput && <Input of={run} />}
+          </span>
           <span className={css.runState}>
             <State state={standing(run)} />
           </span>
@@ -74,4 +79,9 @@ export function RunRows({ list }: { list: ShownRun[] }) {
       )}
     </VirtualRows>
   );
+}
+
+function Input({ of }: { of: ShownRun }) {
+  const text = useInput(of.id);
+  return text ? <Said className={css.asked}>{text}</Said> : null;
 }

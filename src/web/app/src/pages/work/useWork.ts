@@ -30,7 +30,11 @@ export function useMine(): Mine {
 
 /** The first line of what an agent was asked, as far as the run that came of it may be seen. */
 export function useQuestion(task: ShownTask): string | undefined {
-  const run = useRuns().data?.find((one) => one.task === task.id && !one.parent)?.id;
+  return useInput(useRuns().data?.find((one) => one.task === task.id && !one.parent)?.id);
+}
+
+/** The first line of what a run was asked to do. */
+export function useInput(run: string | undefined): string | undefined {
   const { data } = useQuery({
     queryKey: ['question', run],
     queryFn: async () => firstLine((await runRead({ path: { id: run ?? '' }, throwOnError: true })).data.input ?? ''),

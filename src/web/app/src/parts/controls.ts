@@ -1,0 +1,2 @@
+// What opens something over the page: a page is drawn without it, and it is loaded right after.
+export { Autocomplete, Modal, NumberInput, Select } from '@mantine/core';

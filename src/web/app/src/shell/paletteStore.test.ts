@@ -1,0 +1,24 @@
+import { createSpotlight } from '@mantine/spotlight';
+import { expect, test } from 'vitest';
+import { chooseFirst } from './paletteStore';
+
+function listed(inside: string) {
+  const [store] = createSpotlight();
+  store.updateState((state) => ({ ...state, listId: 'list' }));
+  document.body.innerHTML = `<div id="list">${inside}</div>`;
+  chooseFirst(store);
+  return { chosen: [...document.querySelectorAll('[data-selected]')].map(({ id }) => id), selected: store.getState().selected };
+}
+
+test('the first that is found is chosen, so that Enter opens it', () => {
+  expect(listed('<button data-action id="a"></button><button data-action id="b"></button>')).toEqual({ chosen: ['a'], selected: 0 });
+});
+
+test('what is chosen already stays so', () => {
+  expect(listed('<button data-action id="a"></button><button data-action data-selected id="b"></button>')).toEqual({ chosen: ['b'], selected: -1 });
+});
+
+test('of nothing nothing is chosen', () => {
+  document.body.innerHTML = '';
+  expect(() => chooseFirst()).not.toThrow();
+});
