@@ -1,6 +1,5 @@
 //! Bundles that are wrong, too large, or made to do harm.
 
-
 use ok::gate::explain::fixture;
 use ok::policy::check::Options;
 use ok::policy::codes::{self, End};
