@@ -207,3 +207,16 @@ async fn what_is_no_vector_for_each_text_is_not_taken_for_one() {
     let (refused, _) = embedded(kind, 400, json!({ "error": "no such model" })).await;
     assert_eq!(refused, Err(Unread("fake/vec-1@3: it answered 400: no such model".into())));
 }
+
+#[tokio::test]
+async fn who_makes_vectors_and_is_away_is_left_alone_for_a_while() {
+    let fake = Fake::new(ProviderKind::Ollama, vec![Reply::Status(503, "", "")]);
+    let config = format!("{}embeddings: {{provider: fake, name: vec-1}}\n", fake.config());
+    let setup = Setup::of_file(&config, &Usual::default(), &|_| None).unwrap();
+    let embedding = Embedding::of(Models::new(setup, Arc::new(SystemEntropy)).unwrap()).unwrap();
+    let ask = move || [(); 2].map(|()| embedding.embed(&["a cat".to_owned()]).unwrap_err().0);
+    let [first, second] = tokio::task::spawn_blocking(ask).await.unwrap();
+    assert_eq!(first, "fake/vec-1: it answered 503");
+    assert_eq!(second, "fake/vec-1: it answered 503; it is left alone for up to 30 s");
+    assert_eq!(fake.got().len(), 1);
+}

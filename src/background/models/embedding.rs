@@ -1,6 +1,7 @@
 //! Vectors of texts, from the model that the settings name for it.
 
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 use tokio::time::timeout;
@@ -14,12 +15,17 @@ use crate::types::vector::Vector;
 /// How long the model may take: whoever asks something waits for it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long it is left alone after it did not answer: those who ask meanwhile do not wait for it in their turn.
+const REST: Duration = Duration::from_secs(30);
+
 /// The model, with the way to it.
 pub struct Embedding {
     models: Models,
     of: Embeddings,
     provider: Provider,
     id: String,
+    /// Until when it is left alone, and why.
+    rests: Mutex<Option<(Instant, String)>>,
 }
 
 impl Embedding {
@@ -28,21 +34,23 @@ impl Embedding {
         let catalog = models.catalog();
         let of = catalog.embeddings.clone()?;
         let provider = catalog.providers.get(&of.provider)?.clone();
-        Some(Embedding { id: of.id(), models, of, provider })
+        Some(Embedding { id: of.id(), models, of, provider, rests: Mutex::default() })
     }
 
     async fn ask(&self, texts: &[String]) -> Result<Vec<Vector>, Unread> {
-        let Embedding { models, of, provider, id } = self;
+        let Embedding { models, of, provider, id, .. } = self;
         if !provider.available {
             return Err(Unread(format!("{id}: there is no key for it")));
+        }
+        if let Some((_, why)) = self.rests().as_ref().filter(|(until, _)| *until > Instant::now()) {
+            return Err(Unread(format!("{why}; it is left alone for up to {} s", REST.as_secs())));
         }
         let target = models.target(&of.provider, provider);
         let answered = match timeout(PATIENCE, models.wire.embed(&target, of, texts)).await {
             Ok(Ok(vectors)) => vectors,
-            Ok(Err(
-                Broke::Refused(why) | Broke::Busy { why, .. } | Broke::Unknown(why) | Broke::Useless { why, .. },
-            )) => return Err(Unread(format!("{id}: {why}"))),
-            Err(_) => return Err(Unread(format!("{id}: no answer within {} s", PATIENCE.as_secs()))),
+            Ok(Err(Broke::Refused(why) | Broke::Useless { why, .. })) => return Err(Unread(format!("{id}: {why}"))),
+            Ok(Err(Broke::Busy { why, .. } | Broke::Unknown(why))) => return Err(self.rest(&why)),
+            Err(_) => return Err(self.rest(&format!("no answer within {} s", PATIENCE.as_secs()))),
         };
         let vectors: Vec<Vector> = answered.iter().filter_map(|values| Vector::of(values)).collect();
         let dimensions = vectors.first().map(Vector::dimensions);
@@ -50,6 +58,19 @@ impl Embedding {
             true => Ok(vectors),
             false => Err(Unread(format!("{id}: its answer does not hold a vector for each text"))),
         }
+    }
+}
+
+impl Embedding {
+    fn rests(&self) -> MutexGuard<'_, Option<(Instant, String)>> {
+        self.rests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Leaves it alone for a while.
+    fn rest(&self, why: &str) -> Unread {
+        let why = format!("{}: {why}", self.id);
+        *self.rests() = Some((Instant::now() + REST, why.clone()));
+        Unread(why)
     }
 }
 

@@ -16,6 +16,7 @@ import { useShow } from './which';
 import css from './approvals.module.css';
 import { Decide } from './Decide';
 import { useSummary } from './useSummary';
+import { inWords } from '../data/steps';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
 
@@ -93,12 +94,30 @@ function About({ approval, of }: { approval: ShownApproval; of: ExplainedApprova
       <Facts
         of={told.map(({ what, said }): [string, React.ReactNode] => [
           what,
-          <Said key={what} className={css.given}>
-            {said}
-          </Said>,
+          what === 'steps' ? (
+            <Steps key={what} of={said} />
+          ) : (
+            <Said key={what} className={css.given}>
+              {said}
+            </Said>
+          ),
         ])}
       />
     </Card>
+  );
+}
+
+/** The steps of a change of a collection: each in words, and exactly as it stands. */
+function Steps({ of }: { of: string }) {
+  return (
+    <ol className={css.steps}>
+      {of.split('\n').map((line) => (
+        <li key={line}>
+          <span>{inWords(line)}</span>
+          <Said className={css.given}>{line}</Said>
+        </li>
+      ))}
+    </ol>
   );
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isFinal, step } from './steps';
+import { inWords, isFinal, step } from './steps';
 
 test('each step of a proposal says what it does to which field', () => {
   const told = [
@@ -14,4 +14,8 @@ test('each step of a proposal says what it does to which field', () => {
   ];
   expect(told).toEqual(['retire the field iban, with its values', 'rename status to state', 'make place a choice of north, south', 'merge city into place: city goes', 'of total: label none, max 10, options a or b, required yes', 'of the collection: smallest group 5', 'index due', 'retire the collection']);
   expect([isFinal({ retire_field: { name: 'iban' } }), isFinal({ index: { name: 'due', on: true } })]).toEqual([true, false]);
+});
+
+test('a step that is written as JSON is told, too', () => {
+  expect([inWords('{"index":{"name":"due","on":true}}'), inWords('due')]).toEqual(['index due', '']);
 });

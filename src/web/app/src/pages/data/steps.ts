@@ -18,6 +18,15 @@ export function step(op: Operation): string {
   return 'retire the collection';
 }
 
+/** What a step does that is written as JSON; nothing of what is none. */
+export function inWords(json: string): string {
+  try {
+    return step(JSON.parse(json) as Operation);
+  } catch {
+    return '';
+  }
+}
+
 /** Whether something is gone once it is applied, for good. */
 export const isFinal = (op: Operation) => 'retire_field' in op || 'merge_field' in op || 'retire' in op || 'retention' in op;
 
