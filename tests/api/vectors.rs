@@ -156,7 +156,17 @@ async fn nothing_is_sent_unless_the_company_says_so_nor_what_is_not_accepted_or_
     let open = test.post("/knowledge", &cast.mia, json!({ "statement": "Ships are slow", "topics": ["all"] })).await;
     test.embedded().await.unwrap();
     assert_eq!(words.sent(), ["A refund takes 14 days"]);
-    // Retracted and expired, it is not asked about any more.
+    // While everything stands still nothing is sent, and then what had to wait.
+    known(&test, &cast, "Boats are slow", Value::Null).await;
+    let kill = json!({ "scope": "global", "on": true, "reason": "a drill" });
+    assert_eq!(test.post("/kill", &test.admin, kill).await.status, 200);
+    test.embedded().await.unwrap();
+    assert_eq!(words.sent(), Vec::<String>::new());
+    let release = json!({ "scope": "global", "on": false, "reason": "the drill is over" });
+    assert_eq!(test.post("/kill", &test.admin, release).await.status, 200);
+    test.embedded().await.unwrap();
+    assert_eq!(words.sent(), ["Boats are slow"]);
+    // Retracted, it is not asked about any more.
     let id = accepted(&test, &cast, open.json()["id"].as_str().unwrap()).await;
     test.post(&format!("/knowledge/{id}/retract"), &cast.sam, json!({})).await;
     test.embedded().await.unwrap();
