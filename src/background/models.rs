@@ -5,6 +5,7 @@
 mod embedding;
 mod file;
 mod setup;
+mod vectors;
 mod wire;
 
 use std::future::Future;

@@ -10,7 +10,7 @@ use super::command::{Commands, Run, group, own};
 use super::definition::text_of;
 use super::exit::{Exit, Failure};
 use super::knowledge::{self, Uploading};
-use super::operation::{change, decide, query};
+use super::operation::{change, query};
 use super::{Context, show};
 use crate::operations::brain::{
     self, Aggregate, Ask, Backlink, Catalog, CollectionSemantics, Delete, Figure, Flag, Flags, History, Hit, Import,
@@ -65,7 +65,7 @@ pub const COMMANDS: Commands = &[
                 .command("flags")
                 .help("List flags of records, newest first")
                 .table("no flags", columns!(ShownFlag; id, collection, record, kind, note, by, created_at)),
-            &decide::<Recall>()
+            &query::<Recall>()
                 .command("recall")
                 .help("Recall accepted knowledge about topics")
                 .example("ok brain recall invoices acme")

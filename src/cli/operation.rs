@@ -17,7 +17,7 @@ use super::column::{Column, Columns};
 use super::command::{Command, Needs, Running, helped};
 use super::exit::{Exit, Failure};
 use super::{Context, client, show};
-use crate::gate::{Change, Decide, Query};
+use crate::gate::{Change, Query};
 use crate::types::page::{Listed, Page};
 
 /// An operation with its input `I`, its output `O`, and the arguments `A` of its command.
@@ -54,10 +54,6 @@ enum Shows<O> {
 
 pub const fn query<Q: Query>() -> Operation<Q::Input, Q::Output> {
     Operation::of(Q::SPEC.name, Q::SPEC.doc)
-}
-
-pub const fn decide<D: Decide>() -> Operation<D::Input, D::Output> {
-    Operation::of(D::SPEC.name, D::SPEC.doc)
 }
 
 pub const fn change<C: Change>() -> Operation<C::Input, C::Output> {

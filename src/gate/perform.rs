@@ -190,7 +190,11 @@ impl Gate {
         // Only what may be partial or take long is asked of other systems: a decision is not held up by looking.
         let may_reach = entry.spec.route.answer == Answer::Partial || entry.spec.route.slow.is_some();
         let lane = match may_reach && self.is_elsewhere(&*query, &caller) {
-            true => Some(Lane::Elsewhere),
+            true => {
+                let before = self.before(&*query, &caller)?;
+                self.announce(before, &caller).await?;
+                Some(Lane::Elsewhere)
+            }
             false => entry.spec.route.slow.filter(|_| !is_small || query.is_long()),
         };
         let answered = match lane {
@@ -238,6 +242,21 @@ impl Gate {
     fn is_elsewhere(&self, query: &dyn Ask, caller: &Caller) -> bool {
         let world = self.world.load();
         query.is_elsewhere(&Reader::pooled(&self.readers, &world, caller, self.clock.now()))
+    }
+
+    fn before(&self, query: &dyn Ask, caller: &Caller) -> Result<Option<(&'static str, Value)>, Stop> {
+        let world = self.world.load();
+        query.before(&Reader::pooled(&self.readers, &world, caller, self.clock.now()))
+    }
+
+    /// Has recorded what leaves for another system before it does. It is no step of its run: the question is one.
+    async fn announce(&self, before: Option<(&str, Value)>, caller: &Caller) -> Result<(), Stop> {
+        let Some((operation, input)) = before else { return Ok(()) };
+        let entry = self.entry(operation).ok_or_else(Refusal::not_found)?;
+        let prepared = entry.prepare(input).map_err(|bad| Refusal::bad_request(bad.to_string()))?;
+        let caller = Caller { run: None, ..caller.clone() };
+        let changing = Changing { caller, entry, value: prepared.value, act: None, idem: None };
+        self.queue.submit(Work::Change(changing)).await.map(drop)
     }
 
     /// `reaches`: whether other systems may be asked.

@@ -16,6 +16,8 @@ struct Words {
     model: &'static str,
     sent: Mutex<Vec<String>>,
     is_away: Mutex<bool>,
+    /// How many dimensions its vectors have besides the usual ones.
+    more: Mutex<usize>,
 }
 
 /// Words of one meaning.
@@ -23,7 +25,7 @@ const MEANINGS: [&[&str]; 3] = [&["refund", "money", "paid"], &["cat", "kitten"]
 
 impl Words {
     fn new(model: &'static str) -> Arc<Words> {
-        Arc::new(Words { model, sent: Mutex::default(), is_away: Mutex::default() })
+        Arc::new(Words { model, sent: Mutex::default(), is_away: Mutex::default(), more: Mutex::default() })
     }
 
     fn sent(&self) -> Vec<String> {
@@ -49,6 +51,7 @@ impl Embedder for Words {
             let has = |words: &&[&str]| words.iter().any(|word| text.to_lowercase().contains(word));
             let mut of: Vec<f32> = MEANINGS.iter().map(|words| if has(words) { 1.0 } else { 0.0 }).collect();
             of.push(0.1);
+            of.extend(vec![0.0; *self.more.lock().unwrap()]);
             Vector::of(&of).unwrap()
         };
         Ok(texts.iter().map(meaning).collect())
@@ -158,11 +161,11 @@ async fn nothing_is_sent_unless_the_company_says_so_nor_what_is_not_accepted_or_
     assert_eq!(words.sent(), ["A refund takes 14 days"]);
     // While everything stands still nothing is sent, and then what had to wait.
     known(&test, &cast, "Boats are slow", Value::Null).await;
-    let kill = json!({ "scope": "global", "on": true, "reason": "a drill" });
+    let kill = json!({ "scope": "global", "reason": "a drill" });
     assert_eq!(test.post("/kill", &test.admin, kill).await.status, 200);
     test.embedded().await.unwrap();
     assert_eq!(words.sent(), Vec::<String>::new());
-    let release = json!({ "scope": "global", "on": false, "reason": "the drill is over" });
+    let release = json!({ "scope": "global", "off": true, "reason": "the drill is over" });
     assert_eq!(test.post("/kill", &test.admin, release).await.status, 200);
     test.embedded().await.unwrap();
     assert_eq!(words.sent(), ["Boats are slow"]);
@@ -241,10 +244,18 @@ async fn where_nobody_makes_vectors_words_alone_are_looked_for_and_another_model
     let found = recalled(&test, &cast.max, "14 days").await;
     assert_eq!(
         (statements(&found), &found["words_alone"]),
-        (vec!["A refund takes 14 days"], &json!("words: it cannot be reached"))
+        (vec!["A refund takes 14 days"], &json!("words cannot be asked at the moment"))
     );
+    assert_eq!(events(&test, "question_embedded").await.len(), 1, "that it leaves is recorded before it does");
     words.goes_away(false);
     test.embedded().await.unwrap();
+    *words.more.lock().unwrap() = 1;
+    let found = recalled(&test, &cast.max, "money").await;
+    assert!(
+        found["words_alone"].as_str().unwrap().starts_with("words makes vectors of 5 dimensions by now"),
+        "{found}"
+    );
+    *words.more.lock().unwrap() = 0;
     let other = Words::new("other");
     let test = test.embedding_by(Some(other.clone())).await;
     assert_eq!(

@@ -204,6 +204,8 @@ async fn what_is_no_vector_for_each_text_is_not_taken_for_one() {
     ] {
         assert_eq!(embedded(kind, 200, wrong.clone()).await.0, Err(Unread(nothing.into())), "{wrong}");
     }
+    let (long, _) = embedded(kind, 200, form(kind, [json!(vec![0.5; 200_000]), json!([0.5])])).await;
+    assert_eq!(long, Err(Unread("fake/vec-1@3: its answer has more than 327680 bytes".into())));
     let (refused, _) = embedded(kind, 400, json!({ "error": "no such model" })).await;
     assert_eq!(refused, Err(Unread("fake/vec-1@3: it answered 400: no such model".into())));
 }

@@ -7,6 +7,7 @@ use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use super::Models;
+use super::vectors::vectors;
 use super::wire::Broke;
 use crate::adapters::{Embedder, Unread};
 use crate::types::models::{Embeddings, Provider};
@@ -46,16 +47,16 @@ impl Embedding {
             return Err(Unread(format!("{why}; it is left alone for up to {} s", REST.as_secs())));
         }
         let target = models.target(&of.provider, provider);
-        let answered = match timeout(PATIENCE, models.wire.embed(&target, of, texts)).await {
-            Ok(Ok(vectors)) => vectors,
+        let answered = match timeout(PATIENCE, vectors(&models.wire.http, &target, of, texts)).await {
+            Ok(Ok(answered)) => answered,
             Ok(Err(Broke::Refused(why) | Broke::Useless { why, .. })) => return Err(Unread(format!("{id}: {why}"))),
             Ok(Err(Broke::Busy { why, .. } | Broke::Unknown(why))) => return Err(self.rest(&why)),
             Err(_) => return Err(self.rest(&format!("no answer within {} s", PATIENCE.as_secs()))),
         };
-        let vectors: Vec<Vector> = answered.iter().filter_map(|values| Vector::of(values)).collect();
-        let dimensions = vectors.first().map(Vector::dimensions);
-        match vectors.len() == texts.len() && vectors.iter().all(|vector| Some(vector.dimensions()) == dimensions) {
-            true => Ok(vectors),
+        let made: Vec<Vector> = answered.iter().filter_map(|values| Vector::of(values)).collect();
+        let dimensions = made.first().map(Vector::dimensions);
+        match made.len() == texts.len() && made.iter().all(|vector| Some(vector.dimensions()) == dimensions) {
+            true => Ok(made),
             false => Err(Unread(format!("{id}: its answer does not hold a vector for each text"))),
         }
     }

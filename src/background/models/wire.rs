@@ -14,7 +14,6 @@ use genai::chat::{
     ChatMessage, ChatOptions, ChatRequest, ChatStream, ChatStreamEvent, ContentPart, MessageContent, StopReason,
     StreamEnd, Tool, ToolCall, ToolResponse,
 };
-use genai::embed::EmbedOptions;
 use genai::resolver::{AuthData, Endpoint, ProviderConfig};
 use genai::{Error, ModelIden, ServiceTarget};
 use reqwest::StatusCode;
@@ -26,7 +25,7 @@ use super::Hear;
 use super::setup::Key;
 use crate::background::egress::retry_after;
 use crate::types::chat::{Answer, Message, Offered, Prompt, Wanted};
-use crate::types::models::{Embeddings, Model, ProviderKind};
+use crate::types::models::{Model, ProviderKind};
 use crate::types::time::{Clock as _, SECOND, SystemClock};
 
 const CONNECT: Duration = Duration::from_secs(10);
@@ -54,7 +53,11 @@ pub(super) enum Broke {
     Useless { why: String, input_tokens: u32, output_tokens: u32 },
 }
 
-pub(super) struct Wire(genai::Client);
+pub(super) struct Wire {
+    client: genai::Client,
+    /// For what the library reads without a bound.
+    pub(super) http: reqwest::Client,
+}
 
 impl Wire {
     pub fn new() -> Result<Wire, String> {
@@ -66,25 +69,15 @@ impl Wire {
             .user_agent(concat!("ok/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| error.to_string())?;
-        let client = genai::Client::builder().with_reqwest(http).build();
-        Ok(Wire(client.map_err(|error| error.to_string())?))
+        let client = genai::Client::builder().with_reqwest(http.clone()).build();
+        Ok(Wire { client: client.map_err(|error| error.to_string())?, http })
     }
 
     /// How many models a provider offers whoever has this key.
     pub async fn offered(&self, target: &Target<'_>) -> Result<usize, Broke> {
         let place = ProviderConfig::from_endpoint(target.endpoint()).with_auth(target.auth());
-        let names = self.0.all_model_names(target.adapter(), place).await;
+        let names = self.client.all_model_names(target.adapter(), place).await;
         names.map(|names| names.len()).map_err(|error| target.broke(&error, false))
-    }
-
-    /// The vectors of texts, in their order.
-    pub async fn embed(&self, target: &Target<'_>, of: &Embeddings, texts: &[String]) -> Result<Vec<Vec<f32>>, Broke> {
-        let whom = target.model(&of.name);
-        let options = EmbedOptions { dimensions: of.dimensions.map(|count| count as usize), ..EmbedOptions::default() };
-        let answered = self.0.embed_batch(whom, texts.to_vec(), Some(&options)).await;
-        let mut embeddings = answered.map_err(|error| target.broke(&error, false))?.embeddings;
-        embeddings.sort_by_key(|embedding| embedding.index);
-        Ok(embeddings.into_iter().map(|embedding| embedding.vector).collect())
     }
 
     pub async fn ask(
@@ -110,7 +103,7 @@ impl Wire {
         let options = options.with_raw_frame_fn(move |_, frame| {
             counted.fetch_add(frame.data.len(), Ordering::Relaxed);
         });
-        let started = self.0.exec_chat_stream(whom, request(prompt, target.kind), Some(&options)).await;
+        let started = self.client.exec_chat_stream(whom, request(prompt, target.kind), Some(&options)).await;
         let mut stream = started.map_err(|error| target.broke(&error, false))?.stream;
         let mut said = 0;
         loop {
@@ -267,7 +260,7 @@ impl Target<'_> {
         };
         let error = inner.unwrap_or(error);
         match (error.status(), error) {
-            (Some(status), _) => self.said(status, error),
+            (Some(status), _) => self.said(status, body_of(error), error.headers()),
             (None, _) if heard => Broke::Unknown(CUT.into()),
             (None, Error::WebStream { error, .. }) => match error.downcast_ref::<reqwest::Error>() {
                 Some(error) if error.is_connect() => self.away(error),
@@ -287,7 +280,7 @@ impl Target<'_> {
         }
     }
 
-    fn away(&self, error: &reqwest::Error) -> Broke {
+    pub(super) fn away(&self, error: &reqwest::Error) -> Broke {
         let mut cause = error.source();
         while let Some(next) = cause.and_then(std::error::Error::source) {
             cause = Some(next);
@@ -297,13 +290,7 @@ impl Target<'_> {
     }
 
     /// An answer with an error status.
-    fn said(&self, status: StatusCode, error: &Error) -> Broke {
-        let body = match error {
-            Error::HttpError { body, .. } => body,
-            Error::WebModelCall { webc_error: genai::webc::Error::ResponseFailedStatus { body, .. }, .. }
-            | Error::WebAdapterCall { webc_error: genai::webc::Error::ResponseFailedStatus { body, .. }, .. } => body,
-            _ => "",
-        };
+    pub(super) fn said(&self, status: StatusCode, body: &str, headers: Option<&HeaderMap>) -> Broke {
         if status.is_redirection() {
             return Broke::Refused(format!("it redirects ({}), which is never followed", status.as_u16()));
         }
@@ -311,7 +298,7 @@ impl Target<'_> {
         let said = said.map(|said| format!(": {said}")).unwrap_or_default();
         let why = self.scrubbed(&format!("it answered {}{said}", status.as_u16()));
         let later = matches!(status.as_u16(), 408 | 429) || status.is_server_error();
-        if later { Broke::Busy { why, after: error.headers().and_then(patience) } } else { Broke::Refused(why) }
+        if later { Broke::Busy { why, after: headers.and_then(patience) } } else { Broke::Refused(why) }
     }
 
     /// What may be shown: not the key, should a provider repeat it, and not too much.
@@ -321,6 +308,16 @@ impl Target<'_> {
             None => text.to_owned(),
         };
         text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(REASON).collect()
+    }
+}
+
+/// The body of an answer with an error status.
+fn body_of(error: &Error) -> &str {
+    match error {
+        Error::HttpError { body, .. } => body,
+        Error::WebModelCall { webc_error: genai::webc::Error::ResponseFailedStatus { body, .. }, .. }
+        | Error::WebAdapterCall { webc_error: genai::webc::Error::ResponseFailedStatus { body, .. }, .. } => body,
+        _ => "",
     }
 }
 

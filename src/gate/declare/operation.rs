@@ -71,6 +71,10 @@ pub trait Query: Sized + 'static {
     fn is_elsewhere(_input: &Self::Input, _read: &Reader<'_>) -> bool {
         false
     }
+    /// The change, by name and input, that the caller makes before another system is asked: what leaves is in the log first.
+    fn before(_input: &Self::Input, _read: &Reader<'_>) -> Result<Option<(&'static str, Value)>, Stop> {
+        Ok(None)
+    }
 }
 
 /// An operation that changes something: all that it does is the events that it records.
@@ -108,10 +112,6 @@ pub trait Decide: Sized + 'static {
     /// Whether this very question may take long, where the route says that some do and it is a small one.
     fn is_long(_input: &Self::Input) -> bool {
         Self::SPEC.route.slow.is_some()
-    }
-    /// Whether another system takes part in this very answer.
-    fn is_elsewhere(_input: &Self::Input, _read: &Reader<'_>) -> bool {
-        false
     }
 }
 
@@ -173,6 +173,9 @@ pub(in crate::gate) trait Ask: Send {
     fn is_elsewhere(&self, _read: &Reader<'_>) -> bool {
         false
     }
+    fn before(&self, _read: &Reader<'_>) -> Result<Option<(&'static str, Value)>, Stop> {
+        Ok(None)
+    }
     fn target(&self, read: &Reader<'_>) -> Result<Target, Stop>;
     fn run(self: Box<Self>, grant: Grant, read: &Reader<'_>) -> Result<Done, Stop>;
 }
@@ -212,6 +215,9 @@ impl<O: Query> Ask for Asking<O> {
     fn is_elsewhere(&self, read: &Reader<'_>) -> bool {
         O::is_elsewhere(&self.0, read)
     }
+    fn before(&self, read: &Reader<'_>) -> Result<Option<(&'static str, Value)>, Stop> {
+        O::before(&self.0, read)
+    }
     fn target(&self, read: &Reader<'_>) -> Result<Target, Stop> {
         O::target(&self.0, read)
     }
@@ -225,9 +231,6 @@ impl<O: Query> Ask for Asking<O> {
 impl<O: Decide> Ask for Deciding<O> {
     fn is_long(&self) -> bool {
         O::is_long(&self.0)
-    }
-    fn is_elsewhere(&self, read: &Reader<'_>) -> bool {
-        O::is_elsewhere(&self.0, read)
     }
     fn target(&self, read: &Reader<'_>) -> Result<Target, Stop> {
         O::target(&self.0, read)

@@ -21,7 +21,9 @@ impl Reader<'_> {
         if !self.reaches() {
             return Err(Unread("it is asked by queries alone".into()));
         }
-        let vectors = by.embed(&[question.to_owned()])?;
+        let vectors = by.embed(&[question.to_owned()]).inspect_err(|Unread(why)| {
+            tracing::warn!(%why, "a question is answered by its words alone");
+        })?;
         vectors.into_iter().next().ok_or_else(|| Unread(format!("{}: it gave no vector", by.model())))
     }
 

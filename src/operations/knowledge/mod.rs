@@ -36,7 +36,7 @@ pub use vectors::{Batch, Due as TextsDue};
 pub const ALL: &[Entry] = &[
     Entry::query::<list::List>(),
     Entry::query::<list::Quarantine>(),
-    Entry::decide::<recall::Recall>(),
+    Entry::query::<recall::Recall>(),
     Entry::query::<list::Show>(),
     Entry::query::<document::Read>(),
     Entry::change::<propose::Propose>(),

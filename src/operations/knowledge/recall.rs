@@ -3,6 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,12 +12,10 @@ use super::document::{self, Passage, readable, with_words};
 use super::propose::wrong_topics;
 use super::scan::words;
 use super::shown::{shown, statement};
-use super::vectors::{Near, asked, fused};
-use crate::gate::{Decide, Permit, Reader, Spec, Target, get};
+use super::vectors::{Near, announced, asked, asks, fused};
+use crate::gate::{Permit, Query, Reader, Spec, Target, get};
 use crate::operations::company::COMPANY;
-use crate::store::event::Event;
 use crate::store::knowledge::Knowledge;
-use crate::store::knowledge::events::QuestionEmbedded;
 use crate::store::search::Words;
 use crate::types::id::ActorId;
 use crate::types::knowledge::{KnowledgeKind, Origin, SourceKind};
@@ -94,7 +93,7 @@ pub struct Recalled {
 /// Recall knowledge.
 pub enum Recall {}
 
-impl Decide for Recall {
+impl Query for Recall {
     const SPEC: Spec = Spec {
         name: "knowledge.recall",
         doc: "Recall accepted knowledge about topics, as far as the caller may read it, with its provenance, best \
@@ -103,7 +102,7 @@ impl Decide for Recall {
         scope: Reach::READ,
         route: get("/knowledge/recall").slow(),
         about: &[&COMPANY],
-        events: &[QuestionEmbedded::KIND],
+        events: &[],
     };
     type Input = Sought;
     type Output = Recalled;
@@ -113,12 +112,17 @@ impl Decide for Recall {
     }
 
     fn is_elsewhere(input: &Sought, read: &Reader<'_>) -> bool {
-        !input.q.trim().is_empty() && read.embedder().is_ok_and(|embedder| embedder.is_some())
+        asks(&input.q, read).is_ok_and(|embedder| embedder.is_some())
     }
 
-    fn run(_: Permit<Self>, input: Sought, read: &Reader<'_>) -> Result<(Recalled, Vec<Event>), Stop> {
+    fn before(input: &Sought, read: &Reader<'_>) -> Result<Option<(&'static str, Value)>, Stop> {
+        limit(input)?;
+        announced(&input.q, read)
+    }
+
+    fn run(_: Permit<Self>, input: Sought, read: &Reader<'_>) -> Result<Recalled, Stop> {
         let limit = limit(&input)?;
-        let asked = asked(&input.q, read)?;
+        let mut asked = asked(&input.q, read)?;
         let accepted = read.accepted_knowledge(&input.topics, LOOKED_AT)?;
         let is_all = accepted.len() < LOOKED_AT;
         let documents = readable(&accepted, read);
@@ -130,7 +134,7 @@ impl Decide for Recall {
         let near = asked.near(&ids, read)?;
         let passages = passages(&input.q, &documents, &near, MOST_PASSAGES.min(limit), read)?;
         let entries = best(&input, entries, &near, limit, read)?;
-        Ok((Recalled { entries, passages, is_all, words_alone: asked.words_alone }, asked.events))
+        Ok(Recalled { entries, passages, is_all, words_alone: asked.words_alone })
     }
 }
 

@@ -7,26 +7,31 @@ use super::super::{KNOWLEDGE, find};
 use super::expect_fit;
 use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
 use crate::operations::company::COMPANY;
-use crate::store::knowledge::events::EmbeddingRequested;
+use crate::store::knowledge::events::{EmbeddingRequested, QuestionEmbedded};
 use crate::types::id::Id;
 use crate::types::refusal::Stop;
 use crate::types::scope::Reach;
 
-/// Which texts.
+/// Which texts: some of an entry, or else a question.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Texts {
-    pub id: String,
+    pub id: Option<String>,
     /// Who is asked.
     pub model: String,
-    /// The first passage; 0 for a statement.
+    /// The first passage of the entry; 0 for a statement.
+    #[serde(default)]
     pub first: u32,
     /// How many.
+    #[serde(default)]
     pub chunks: u32,
+    /// Of a question: how long it is.
+    #[serde(default)]
+    pub characters: u32,
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Sent {
-    pub id: String,
+    pub model: String,
 }
 
 /// Send texts to be made vectors of. Asked about the company, it is about a question of whoever asks it.
@@ -36,24 +41,32 @@ impl Change for Embed {
     const SPEC: Spec = Spec {
         name: "knowledge.embed",
         doc: "Send texts of a knowledge entry to the model that makes vectors of them. Asked about the company: send a question to it.",
-        scope: Reach::Full,
+        scope: Reach::READ,
         route: Route::LOCAL.by_server(),
         about: &[&KNOWLEDGE, &COMPANY],
-        events: &[EmbeddingRequested::KIND],
+        events: &[EmbeddingRequested::KIND, QuestionEmbedded::KIND],
     };
-    const SAYS: &'static str = "sends texts of {id} to {model}";
+    const SAYS: &'static str = "sends texts[ of {id}] to {model}";
     type Input = Texts;
     type Output = Sent;
 
     fn target(input: &Texts, read: &Reader<'_>) -> Result<Target, Stop> {
-        Ok(read.knowledge_target(&find(&input.id, read)?))
+        match &input.id {
+            Some(id) => Ok(read.knowledge_target(&find(id, read)?)),
+            None => Ok(Target::Company),
+        }
     }
 
-    fn run(_: Permit<Self>, input: Texts, draft: &mut Draft<'_>) -> Result<Sent, Stop> {
-        let Texts { id, model, first, chunks } = input;
+    fn run(permit: Permit<Self>, input: Texts, draft: &mut Draft<'_>) -> Result<Sent, Stop> {
+        let Texts { id, model, first, chunks, characters } = input;
+        let sent = Sent { model: model.clone() };
+        let Some(id) = id else {
+            draft.record(QuestionEmbedded { asker: permit.actor(), model, characters })?;
+            return Ok(sent);
+        };
         let entry = find(&id, draft.read())?;
         expect_fit(&entry, &model, draft.read())?;
         draft.record(EmbeddingRequested { id: Id::stored(&id), model, first, chunks, proposer: entry.proposer })?;
-        Ok(Sent { id })
+        Ok(sent)
     }
 }

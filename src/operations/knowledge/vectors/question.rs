@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::adapters::Unread;
-use crate::gate::{Reader, Target};
-use crate::store::event::Event;
-use crate::store::knowledge::events::QuestionEmbedded;
+use serde_json::{Value, json};
+
+use super::Embed;
+use crate::adapters::Embedder;
+use crate::gate::{Change as _, Reader, Target};
 use crate::types::refusal::Stop;
 use crate::types::vector::Vector;
 
@@ -18,36 +19,54 @@ pub struct Asked {
     meaning: Option<(String, Vector)>,
     /// Why its words alone are looked for, where its meaning was to be, too.
     pub words_alone: Option<String>,
-    /// That it was sent.
-    pub events: Vec<Event>,
 }
 
 /// What is near to a question: how near, by entry and passage; a statement is the passage 0 of its entry.
 pub type Near = BTreeMap<(String, u32), f32>;
 
+/// Whom a question is sent to, if its meaning is to be asked for.
+pub fn asks<'r>(question: &str, read: &'r Reader<'_>) -> Result<Option<&'r dyn Embedder>, Stop> {
+    Ok(read.embedder()?.filter(|_| !question.trim().is_empty()))
+}
+
+/// What records that a question is sent: before it is.
+pub fn announced(question: &str, read: &Reader<'_>) -> Result<Option<(&'static str, Value)>, Stop> {
+    let model = asks(question, read)?.filter(|_| may(read)).map(|embedder| embedder.model().to_owned());
+    Ok(model.map(|model| (Embed::SPEC.name, json!({ "model": model, "characters": question.chars().count() }))))
+}
+
 /// Asks what a question means, where the company has said so and the policies let it be sent.
 pub fn asked(question: &str, read: &Reader<'_>) -> Result<Asked, Stop> {
-    let Some(embedder) = read.embedder()?.filter(|_| !question.trim().is_empty()) else { return Ok(Asked::default()) };
+    let Some(embedder) = asks(question, read)? else { return Ok(Asked::default()) };
     let model = embedder.model().to_owned();
-    if !read.may("knowledge.embed", &Target::Company) {
+    if !may(read) {
         let words_alone = Some(format!("the policies do not let the question be sent to {model}"));
-        return Ok(Asked { words_alone, ..Asked::default() });
+        return Ok(Asked { meaning: None, words_alone });
     }
-    let characters = u32::try_from(question.chars().count()).unwrap_or(u32::MAX);
-    let event = QuestionEmbedded { asker: read.caller().actor().clone(), model: model.clone(), characters };
-    let events = vec![event.into()];
+    // Why is the server's to know: what a provider says may hold more than members should read.
     Ok(match read.embed(embedder, question) {
-        Ok(vector) => Asked { meaning: Some((model, vector)), words_alone: None, events },
-        Err(Unread(why)) => Asked { meaning: None, words_alone: Some(why), events },
+        Ok(vector) => Asked { meaning: Some((model, vector)), words_alone: None },
+        Err(_) => Asked { meaning: None, words_alone: Some(format!("{model} cannot be asked at the moment")) },
     })
+}
+
+fn may(read: &Reader<'_>) -> bool {
+    read.may(Embed::SPEC.name, &Target::Company)
 }
 
 impl Asked {
     /// How near these entries and their passages are to the question.
-    pub fn near(&self, of: &[String], read: &Reader<'_>) -> Result<Near, Stop> {
+    pub fn near(&mut self, of: &[String], read: &Reader<'_>) -> Result<Near, Stop> {
         let Some((model, vector)) = &self.meaning else { return Ok(Near::new()) };
-        let vectors = read.vectors(of, model)?.into_iter();
-        Ok(vectors.map(|one| ((one.knowledge, one.chunk), one.vector.cosine(vector))).collect())
+        let (comparable, others): (Vec<_>, Vec<_>) =
+            read.vectors(of, model)?.into_iter().partition(|one| one.vector.dimensions() == vector.dimensions());
+        if !others.is_empty() {
+            let dimensions = vector.dimensions();
+            self.words_alone = Some(format!(
+                "{model} makes vectors of {dimensions} dimensions by now, and made others before; set `dimensions`"
+            ));
+        }
+        Ok(comparable.into_iter().map(|one| ((one.knowledge, one.chunk), one.vector.cosine(vector))).collect())
     }
 }
 

@@ -68,8 +68,9 @@ impl Change for Settle {
         }
         let kept = Map::from_iter([(FIELD.to_owned(), vectors.into())]);
         let (of, proposer) = (Id::stored(&id), entry.proposer);
+        let sent = Sent { model: model.clone() };
         draft.record(ContentKept { id: of.clone(), part: part(&model, first), kept })?;
         draft.record(KnowledgeEmbedded { id: of, model, dimensions, first, chunks, proposer })?;
-        Ok(Sent { id })
+        Ok(sent)
     }
 }
