@@ -1,6 +1,8 @@
 //! The rules of the house that the compiler does not keep: who may use whom, one declaration for everything, and no
 //! policy without a name.
 
+mod circles;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 

@@ -4,6 +4,7 @@
 
 mod embedding;
 mod file;
+mod known;
 mod setup;
 mod vectors;
 mod wire;

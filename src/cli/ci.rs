@@ -14,19 +14,19 @@ use serde_json::{Value, json};
 
 use super::command::{Commands, Needs, Run, own};
 use super::exit::{Exit, Failure};
-use super::policy::check::Checked;
 use super::policy::check::Measures;
+use super::policy::checked::Checked;
 use super::policy::folder;
 use super::policy::{human, machine};
 use super::show::{self, Format};
-use super::{Context, ci::company::Company, settings};
+use super::{Context, settings};
 use crate::config;
 use crate::gate::explain::fixture;
 use crate::operations;
 use crate::policy::Folder;
 use crate::policy::check::Options;
 use crate::policy::codes::End;
-use crate::types::impact::Budgets;
+use company::{Company, OfCompany};
 use reports::Reports;
 use steps::{Status, Step};
 
@@ -46,15 +46,8 @@ pub struct Ci {
     dir: PathBuf,
     #[command(flatten)]
     measures: Measures,
-    /// Replay the decisions from here on: a time, a date, or the number of an event [default: all]
-    #[arg(long, value_name = "WHEN")]
-    since: Option<String>,
-    /// How many decisions may come out otherwise: newly_allowed, newly_denied, newly_approval
-    #[arg(long, value_name = "NAME=NUMBER,...")]
-    max: Option<Budgets>,
-    /// Fail if the policies differ from those in force
-    #[arg(long)]
-    frozen: bool,
+    #[command(flatten)]
+    of_company: OfCompany,
     #[command(flatten)]
     reports: Reports,
 }
@@ -115,8 +108,8 @@ impl Run for Ci {
         let report = fixture::check(&operations::ALL, &bundle, &options);
         let checked = Checked { dir: &self.dir, bundle: &bundle, report };
         let mut steps = steps::of(&checked, &options);
-        let company = self.company(context, &checked).await;
-        steps.extend(company.steps(&self));
+        let company = self.of_company.ask(context, &checked).await;
+        steps.extend(company.steps(&self.of_company));
         let done = Done { checked, company, steps };
         match context.format {
             Format::Json => show::json(&done.json())?,
@@ -127,12 +120,5 @@ impl Run for Ci {
         }
         self.reports.write(&done)?;
         Ok(done.exit())
-    }
-}
-
-impl Ci {
-    /// Whether something is asked that only a company can answer.
-    fn needs_a_company(&self) -> bool {
-        self.since.is_some() || self.max.is_some() || self.frozen
     }
 }

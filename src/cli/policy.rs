@@ -3,9 +3,11 @@
 mod apply;
 pub mod break_glass;
 pub mod check;
+pub mod checked;
 pub mod compared;
 mod diff;
 mod explain;
+mod explained;
 pub mod export;
 mod git;
 mod given;

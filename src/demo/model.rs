@@ -17,12 +17,13 @@ use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use futures_core::Stream;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{listen, script};
+use super::listen;
+use super::script::{self, Call, Reply, Step};
 
 /// Where it listens if nobody else does.
 const PORT: u16 = 8099;
@@ -30,30 +31,6 @@ const PORT: u16 = 8099;
 const WORD: Duration = Duration::from_millis(25);
 /// Its models; agents' definitions name them.
 const MODELS: [(&str, u32, u32); 3] = [("small", 20, 80), ("medium", 100, 400), ("large", 300, 1_500)];
-/// What it says to one who is asked something.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Reply {
-    agent: String,
-    /// Words that lead here; whatever is asked where there are none.
-    #[serde(default)]
-    when: Vec<String>,
-    steps: Vec<Step>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-enum Step {
-    Call { call: Call },
-    Say { say: String },
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Call {
-    tool: String,
-    with: Map<String, Value>,
-}
 
 pub struct Model {
     listener: TcpListener,

@@ -7,7 +7,6 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::model::Reply;
 use crate::policy::Bundle;
 use crate::types::id::ActorId;
 
@@ -69,6 +68,31 @@ pub enum Expected {
     Allowed,
     Waits,
     Refused,
+}
+
+/// What the model says to one who is asked something.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reply {
+    pub agent: String,
+    /// Words that lead here; whatever is asked where there are none.
+    #[serde(default)]
+    pub when: Vec<String>,
+    pub steps: Vec<Step>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Step {
+    Call { call: Call },
+    Say { say: String },
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Call {
+    pub tool: String,
+    pub with: Map<String, Value>,
 }
 
 fn text(path: &str) -> Result<String, String> {

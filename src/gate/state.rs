@@ -1,10 +1,12 @@
 //! The state file and those beside it: opening, the owner lock, keys, room on the disk, and whether the tables are what the log says.
 
 pub(super) mod begin;
+pub mod difference;
 pub(super) mod guard;
 pub mod keys;
 pub mod lock;
 pub mod open;
+pub(super) mod options;
 pub mod refold;
 pub mod rekey;
 pub(super) mod reserve;

@@ -7,7 +7,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::Body as _;
 use tokio::time::timeout;
 
-use super::dispatch::Face;
+use super::face::Face;
 use super::limits::Limits;
 use crate::gate::admit::shares::{Place, Shares};
 use crate::gate::write::queue::PATIENCE;

@@ -1,6 +1,5 @@
 //! One function for every route: who calls, what is asked, what the gate says.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -9,16 +8,14 @@ use axum::extract::{RawPathParams, Request};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
-use tokio_util::sync::CancellationToken;
 
 use super::connections::Connection;
-use super::gather::{self, ParamKind, Rejected};
-use super::limits::Limits;
+use super::face::Face;
+use super::gather::{self, Failed};
 use super::{hosts, reply, stream};
-use crate::gate::admit::shares::Shares;
-use crate::gate::declare::operation::{Answer, Body, Effect};
+use crate::gate::Request as GateRequest;
+use crate::gate::declare::operation::{Answer, Effect};
 use crate::gate::perform::Idem;
-use crate::gate::{Entry, Gate, Request as GateRequest};
 use crate::types::caller::{Channel, Credential, Presented, Who};
 use crate::types::refusal::{Code, Fault, Refusal, Stop};
 
@@ -28,58 +25,6 @@ pub(super) struct Client {
     /// What is counted of the address.
     pub address: IpAddr,
     pub connection: Arc<Connection>,
-}
-
-/// One route, with what is known about it before any request.
-pub(super) struct Face {
-    pub entry: &'static Entry,
-    pub params: BTreeMap<String, ParamKind>,
-    /// Some field of a body has to be given.
-    pub needs_body: bool,
-    /// It answers with a record that has a version.
-    pub is_versioned: bool,
-    pub gate: Arc<Gate>,
-    pub limits: Limits,
-    /// The room for long bodies, of all routes together.
-    pub bodies: Arc<Shares>,
-    pub stop: CancellationToken,
-}
-
-impl Face {
-    pub fn new(
-        entry: &'static Entry,
-        gate: Arc<Gate>,
-        (limits, bodies): (Limits, Arc<Shares>),
-        stop: CancellationToken,
-    ) -> Face {
-        let (params, needs_body) = (gather::params(&entry.input_schema()), entry.needs_body());
-        Face { entry, params, needs_body, is_versioned: entry.is_versioned(), gate, limits, bodies, stop }
-    }
-
-    /// The most bytes that a body may have.
-    pub fn body_bytes(&self) -> usize {
-        match self.entry.spec.route.body {
-            Body::Large => self.limits.large_body_bytes,
-            Body::Usual | Body::Host => self.limits.body_bytes,
-        }
-    }
-
-    pub fn in_path(&self, name: &str) -> bool {
-        self.entry.spec.route.has_in_path(name)
-    }
-}
-
-/// Why no answer came of a request.
-pub(super) enum Failed {
-    Stop(Stop),
-    /// One of the answers that are not in the error shape.
-    Rejected(Rejected),
-}
-
-impl<S: Into<Stop>> From<S> for Failed {
-    fn from(stop: S) -> Failed {
-        Failed::Stop(stop.into())
-    }
 }
 
 /// Path parameters, unless one is no text.

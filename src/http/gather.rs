@@ -1,7 +1,6 @@
 //! From path, query and body to one JSON value, typed by the operation's own schema. The four answers that are not in
 //! the error shape (400, 413 apart: 400, 405, 415, 422 as text) are made here, as the specification has them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -11,27 +10,16 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use schemars::Schema;
 use serde_json::{Map, Value};
 
 use super::body::{self, Taken};
-use super::dispatch::{Face, Failed};
+use super::face::{Face, ParamKind};
 use super::{hosts, version};
 use crate::gate::admit::shares::Place;
 use crate::gate::declare::operation::{Answer, Body as Carries, Method, Prepared};
 use crate::types::caller::Caller;
 use crate::types::json;
-use crate::types::refusal::Refusal;
-
-/// How the text of a parameter is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ParamKind {
-    Text,
-    Integer,
-    Boolean,
-    /// Separated by commas.
-    List,
-}
+use crate::types::refusal::{Refusal, Stop};
 
 /// An answer in plain text.
 pub(super) struct Rejected(StatusCode, String);
@@ -42,34 +30,16 @@ impl IntoResponse for Rejected {
     }
 }
 
-/// The fields of an input, by its schema.
-pub(super) fn params(schema: &Schema) -> BTreeMap<String, ParamKind> {
-    let fields = schema.get("properties").and_then(Value::as_object);
-    fields.into_iter().flatten().map(|(name, schema)| (name.clone(), kind(schema))).collect()
+/// Why no answer came of a request.
+pub(super) enum Failed {
+    Stop(Stop),
+    /// One of the answers that are not in the error shape.
+    Rejected(Rejected),
 }
 
-fn kind(schema: &Value) -> ParamKind {
-    let is = |name: &str| match schema.get("type") {
-        Some(Value::String(only)) => only == name,
-        Some(Value::Array(some)) => some.iter().any(|one| one == name),
-        _ => false,
-    };
-    match () {
-        () if is("integer") => ParamKind::Integer,
-        () if is("boolean") => ParamKind::Boolean,
-        () if is("array") => ParamKind::List,
-        () => ParamKind::Text,
-    }
-}
-
-impl ParamKind {
-    fn read(self, text: &str) -> Result<Value, &'static str> {
-        match self {
-            ParamKind::Text => Ok(text.into()),
-            ParamKind::Integer => text.parse::<i64>().map(Value::from).map_err(|_| "must be a whole number"),
-            ParamKind::Boolean => text.parse::<bool>().map(Value::from).map_err(|_| "must be true or false"),
-            ParamKind::List => Ok(text.split(',').filter(|part| !part.is_empty()).map(Value::from).collect()),
-        }
+impl<S: Into<Stop>> From<S> for Failed {
+    fn from(stop: S) -> Failed {
+        Failed::Stop(stop.into())
     }
 }
 

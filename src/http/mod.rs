@@ -4,6 +4,7 @@
 mod body;
 mod connections;
 mod dispatch;
+mod face;
 mod framing;
 mod gather;
 mod hosts;

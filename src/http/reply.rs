@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use super::dispatch::Face;
+use super::face::Face;
 use super::version;
 use crate::gate::declare::operation::Answer;
 use crate::gate::perform::Reply;

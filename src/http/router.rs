@@ -13,7 +13,8 @@ use axum::routing::{MethodFilter, MethodRouter, any};
 use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use super::dispatch::{Face, dispatch};
+use super::dispatch::dispatch;
+use super::face::Face;
 use super::limits::Limits;
 use super::{body, hosts, reply, web};
 use crate::gate::declare::operation::Method as Verb;

@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::dispatch::Face;
+use super::face::Face;
 use crate::gate::admit::shares::Place;
 use crate::gate::declare::operation::Entry;
 use crate::gate::perform::Reply;

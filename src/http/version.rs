@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::dispatch::Face;
+use super::face::Face;
 use crate::gate::declare::operation::Effect;
 use crate::types::refusal::Refusal;
 

@@ -12,6 +12,7 @@ pub mod moment;
 pub mod narrowed;
 pub mod propose;
 mod question;
+pub mod shown;
 pub mod source;
 pub mod who_can;
 

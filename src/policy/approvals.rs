@@ -6,7 +6,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::kinds::{MAX_KINDS, is_name};
 use super::yaml::{self, YamlError};
 use crate::types::actor::Role;
 use crate::types::approval::Notice;
@@ -14,6 +13,14 @@ use crate::types::id::ActorId;
 
 /// The file's path in a bundle.
 pub const FILE: &str = "approvals.yaml";
+/// The most kinds that one file may add.
+pub const MAX_KINDS: usize = 64;
+
+/// Whether a kind can have this name.
+pub fn is_name(name: &str) -> bool {
+    let known = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+    (1..=32).contains(&name.len()) && name.starts_with(|c: char| c.is_ascii_lowercase()) && name.bytes().all(known)
+}
 
 /// The rules by kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

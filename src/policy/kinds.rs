@@ -9,12 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::approvals::FILE;
+use super::approvals::{FILE, MAX_KINDS, is_name};
 use super::finding::code;
 use super::{Bundle, Finding, brain, yaml};
 
-/// The most kinds that one file may add.
-pub const MAX_KINDS: usize = 64;
 /// How the product's schema begins to list them.
 const BEGIN: &str = "entity ApprovalKind enum [";
 
@@ -23,12 +21,6 @@ const BEGIN: &str = "entity ApprovalKind enum [";
 struct Named {
     #[serde(default)]
     kinds: BTreeMap<String, IgnoredAny>,
-}
-
-/// Whether a kind can have this name.
-pub fn is_name(name: &str) -> bool {
-    let known = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
-    (1..=32).contains(&name.len()) && name.starts_with(|c: char| c.is_ascii_lowercase()) && name.bytes().all(known)
 }
 
 /// The kinds that a schema lists, and where its list stands.

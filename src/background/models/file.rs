@@ -7,6 +7,7 @@ use serde::Deserialize;
 use url::{Host, Url};
 
 use super::setup::{Key, Setup, Usual, Variable};
+use crate::policy::yaml;
 use crate::types::models::{Capability, Catalog, Embeddings, Limits, Model, OF_PLANS, Price, Provider, ProviderKind};
 use crate::types::vector::MOST_DIMENSIONS;
 
@@ -86,6 +87,14 @@ pub struct LimitsFile {
 
 /// The most tokens of one answer, unless said otherwise.
 const USUAL_OUTPUT: u32 = 8_192;
+
+impl Setup {
+    /// As a file says; each provider's key is in the variable that it names, or in the usual one.
+    pub fn of_file(text: &str, usual: &Usual, variable: Variable<'_>) -> Result<Setup, String> {
+        let file: File = yaml::read_at_once(text).map_err(|error| format!("line {}: {}", error.line, error.message))?;
+        file.setup(usual, variable).map_err(|problems| problems.join("; "))
+    }
+}
 
 impl File {
     /// What it says, with the keys; or all that is wrong with it.

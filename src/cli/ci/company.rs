@@ -9,19 +9,32 @@ use super::super::call::Refused;
 use super::super::client::Session;
 use super::super::exit::Failure;
 use super::super::operation::query;
-use super::super::policy::check::Checked;
+use super::super::policy::checked::Checked;
 use super::super::policy::compared::{number, rows, terms, word};
 use super::super::policy::lock::PolicyLock;
-use super::Ci;
 use super::steps::{Status, Step, UNLOADED};
 use crate::operations::Nothing;
 use crate::operations::policy::diff::{Candidate, Diff};
 use crate::operations::policy::drift::ShowDrift;
-use crate::types::impact::grouped;
+use crate::types::impact::{Budgets, grouped};
 use crate::types::refusal::Code;
 
 /// More pairs than this are counted in a step's line.
 const PAIRS: usize = 3;
+
+/// What is asked of a company.
+#[derive(clap::Args)]
+pub struct OfCompany {
+    /// Replay the decisions from here on: a time, a date, or the number of an event [default: all]
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+    /// How many decisions may come out otherwise: newly_allowed, newly_denied, newly_approval
+    #[arg(long, value_name = "NAME=NUMBER,...")]
+    max: Option<Budgets>,
+    /// Fail if the policies differ from those in force
+    #[arg(long)]
+    frozen: bool,
+}
 
 /// What the company answered. A part that was not answered says why.
 pub struct Company {
@@ -41,10 +54,10 @@ impl Company {
         Company { diff: None, drift: None, no_diff: Some(diff), no_drift: Some(drift), taken_over: false }
     }
 
-    pub fn steps(&self, ci: &Ci) -> Vec<Step> {
+    pub fn steps(&self, asked: &OfCompany) -> Vec<Step> {
         let mut steps = Vec::new();
         match (&self.diff, &self.no_diff) {
-            (Some(answer), _) => steps.extend([diff(answer, ci.frozen), impact(answer)]),
+            (Some(answer), _) => steps.extend([diff(answer, asked.frozen), impact(answer)]),
             (None, Some(step)) => {
                 let why = step.told.strip_prefix("skipped: ").unwrap_or("there is no diff");
                 steps.extend([step.clone(), Step::skipped("impact", why)]);
@@ -57,8 +70,13 @@ impl Company {
     }
 }
 
-impl Ci {
-    pub async fn company(&self, context: &Context, checked: &Checked<'_>) -> Company {
+impl OfCompany {
+    /// Whether something is asked that only a company can answer.
+    fn needs_a_company(&self) -> bool {
+        self.since.is_some() || self.max.is_some() || self.frozen
+    }
+
+    pub async fn ask(&self, context: &Context, checked: &Checked<'_>) -> Company {
         if context.server.is_none() {
             if !context.state.exists() {
                 let why = format!("there is no OK_SERVER, and no state file {}", context.state.display());
@@ -72,12 +90,12 @@ impl Ci {
             Ok(session) => session,
             Err(failure) => return Company::absent(&said(failure), true),
         };
-        let company = self.ask(&mut session, context, checked).await;
+        let company = self.answered(&mut session, context, checked).await;
         session.close().await;
         company
     }
 
-    async fn ask(&self, session: &mut Session, context: &Context, checked: &Checked<'_>) -> Company {
+    async fn answered(&self, session: &mut Session, context: &Context, checked: &Checked<'_>) -> Company {
         let files = Some(checked.bundle.files.clone());
         let candidate = Candidate { files, since: self.since.clone(), max: self.max, ..Candidate::default() };
         let (diff, no_diff) = match checked.report.loads() {
@@ -97,15 +115,15 @@ impl Ci {
             Ok(Err(refused)) => (None, Some(Step::new("drift", Status::Broken, problems(&refused)))),
             Err(failure) => (None, Some(Step::new("drift", Status::Broken, said(failure)))),
         };
-        let taken_over = drift.as_ref().is_some_and(|drift| self.is_from(word(drift, "/applied_hash"), checked));
+        let taken_over = drift.as_ref().is_some_and(|drift| is_from(word(drift, "/applied_hash"), checked));
         Company { diff, drift, no_diff, no_drift, taken_over }
     }
+}
 
-    /// Whether the folder holds what has this hash, or was exported when that was in force.
-    fn is_from(&self, hash: &str, checked: &Checked<'_>) -> bool {
-        let lock = PolicyLock::read(&self.dir).ok().flatten();
-        checked.bundle.hash().as_str() == hash || lock.is_some_and(|lock| lock.hash == hash)
-    }
+/// Whether the folder holds what has this hash, or was exported when that was in force.
+fn is_from(hash: &str, checked: &Checked<'_>) -> bool {
+    let lock = PolicyLock::read(checked.dir).ok().flatten();
+    checked.bundle.hash().as_str() == hash || lock.is_some_and(|lock| lock.hash == hash)
 }
 
 fn said(failure: Failure) -> String {

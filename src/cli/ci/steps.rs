@@ -1,6 +1,6 @@
 //! The steps that need no company, told from the report of a check.
 
-use super::super::policy::check::Checked;
+use super::super::policy::checked::Checked;
 use super::super::policy::human::count;
 use crate::policy::Finding;
 use crate::policy::check::Options;

@@ -14,7 +14,7 @@ use super::super::save::write;
 use super::super::{Context, show};
 use super::given::Given;
 use super::lock::PolicyLock;
-use super::rollout::{Outcome, Rollout, last_applied, tell_its_reason};
+use super::rollout::{Outcome, Rollout, in_force, last_applied, tell_its_reason};
 use super::{compared, git};
 use crate::operations::change::ShownChange;
 use crate::operations::policy::diff::{Candidate, Diff};
@@ -224,12 +224,6 @@ fn unknown_to_git(has_lock: bool, applied: &LastApplied, in_force: &str) -> Opti
     let known = applied.last.commit.is_some() || (last.is_none() && !has_lock);
     let why = format!("{in_force}, and no commit brought it");
     (!known).then(|| Moved { from: last, why, way: TAKE_OVER.to_owned() })
-}
-
-/// `version 3 is in force, applied by ana with chg_…`
-pub fn in_force(applied: &AppliedVersion) -> String {
-    let with = applied.change.as_ref().map(|change| format!(" with {change}"));
-    format!("version {} is in force, applied by {}{}", applied.version, applied.by, with.unwrap_or_default())
 }
 
 impl Run for Apply {

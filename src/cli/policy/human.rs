@@ -4,7 +4,7 @@ use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnost
 
 use super::super::exit::Failure;
 use super::super::show;
-use super::check::Checked;
+use super::checked::Checked;
 use crate::policy::codes;
 use crate::policy::{Finding, Severity as Weight};
 use crate::types::visible::steers;

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use super::super::exit::Failure;
-use super::check::Checked;
+use super::checked::Checked;
 use crate::config;
 use crate::policy::bundle::is_test;
 use crate::policy::codes::{self, Code};

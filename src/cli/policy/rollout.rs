@@ -9,7 +9,6 @@ use super::super::column::columns;
 use super::super::exit::{Exit, Failure};
 use super::super::operation::{change, query};
 use super::super::{Context, show};
-use super::apply::in_force;
 use crate::operations::approval::OneApproval;
 use crate::operations::approval::list::Show;
 use crate::operations::approval::shown::ShownApproval;
@@ -147,6 +146,12 @@ async fn arrived(session: &mut Session, context: &Context, change: String) -> Re
 /// What is in force.
 pub async fn last_applied(session: &mut Session, context: &Context) -> Result<LastApplied, Failure> {
     query::<Applied>().within(session, context, &WhichApplied::default()).await??.read()
+}
+
+/// `version 3 is in force, applied by ana with chg_…`
+pub fn in_force(applied: &AppliedVersion) -> String {
+    let with = applied.change.as_ref().map(|change| format!(" with {change}"));
+    format!("version {} is in force, applied by {}{}", applied.version, applied.by, with.unwrap_or_default())
 }
 
 /// One's own change as it is now, among the newest ones.

@@ -4,7 +4,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
 use super::super::show;
-use super::explain::{break_glass, fails, limits, list, place, said, sentence};
+use super::explained::{break_glass, fails, limits, list, place, said, sentence};
 
 /// A line with what stands below it.
 struct Node {

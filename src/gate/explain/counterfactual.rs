@@ -6,12 +6,13 @@ mod ways;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use cedar_policy::EntityUid;
 use serde_json::{Value, json};
 
 use crate::gate::decide::question::{self, Asker};
 use crate::gate::decide::world::World;
 use crate::gate::explain::inquiry::Inquiry;
-use crate::policy::{Changing, Giver, Question, Scalar, Want};
+use crate::policy::{Changing, Eyes, Giver, Question, Scalar, Want};
 use crate::store::actors::Actor;
 use crate::types::actor::{KillScope, Role, Trust};
 use crate::types::caller::{Caller, Channel};
@@ -105,6 +106,15 @@ impl Changing for Inquiry<'_> {
         let Call { world, caller, granted, now, input } = &call;
         let asked = question::Call { input: input.as_ref(), ..self.call() };
         Some(Asker::of(world, caller, asked, *now).question_for(self.operation, granted, ask))
+    }
+}
+
+impl Inquiry<'_> {
+    /// The smallest sets of changes that turn the answer to yes, for the caller and all on whose behalf it is; each of
+    /// them tried. None that shows what these attributes of the target are.
+    pub fn what_would_change(&self, withheld: &BTreeSet<String>) -> Vec<Vec<Change>> {
+        let sees = |uid: &EntityUid| self.sees_entity(uid);
+        self.world.policy.what_would_change(self, Eyes { sees: &sees, withheld })
     }
 }
 

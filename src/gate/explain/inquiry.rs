@@ -16,7 +16,6 @@ use crate::gate::decide::context;
 use crate::gate::decide::question::{self, Asker};
 use crate::gate::decide::world::World;
 use crate::gate::declare::target::Target;
-use crate::gate::explain::counterfactual::Change;
 use crate::gate::reader::Reader;
 use crate::policy::{Explanation, Eyes, Giver, Ruling};
 use crate::store::actors::Actor;
@@ -112,13 +111,6 @@ impl<'a> Inquiry<'a> {
         self.asked().links(self.operation).into_iter().map(link).collect()
     }
 
-    /// The smallest sets of changes that turn the answer to yes, for the caller and all on whose behalf it is; each of
-    /// them tried. None that shows what these attributes of the target are.
-    pub fn what_would_change(&self, withheld: &BTreeSet<String>) -> Vec<Vec<Change>> {
-        let sees = |uid: &EntityUid| self.sees_entity(uid);
-        self.world.policy.what_would_change(self, Eyes { sees: &sees, withheld })
-    }
-
     /// The row of an actor, for telling what a change changes.
     pub fn actor(&self, id: &ActorId) -> Option<&'a Actor> {
         self.world.card(id).map(|card| &card.actor)
@@ -169,7 +161,7 @@ impl<'a> Inquiry<'a> {
         })
     }
 
-    fn sees_entity(&self, uid: &EntityUid) -> bool {
+    pub(in crate::gate) fn sees_entity(&self, uid: &EntityUid) -> bool {
         match (uid.type_name().basename(), ActorId::from_str(uid.id().unescaped())) {
             ("Actor" | "Team", Ok(id)) => self.sees(&id),
             // The target itself; or no thing that anybody could be kept from seeing.

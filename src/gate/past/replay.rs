@@ -4,6 +4,8 @@
 //! delegation looks at the time; so remembering changes nothing but the time that it takes.
 
 mod evaluated;
+mod remembered;
+mod skipped;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +14,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use self::evaluated::Evaluated;
+use self::remembered::{MOST, Remembered};
+use self::skipped::{BY_PART, ERASED, GONE, NOBODY, NOT_KEPT, OLD, UNREADABLE};
 use crate::gate::decide::equivalence::{self, Names};
 use crate::gate::decide::question::{Asker, Call, sight_for};
 use crate::gate::decide::world::World;
@@ -25,17 +29,6 @@ use crate::store::decisions::events::{AccessDecided, Denied};
 use crate::types::caller::{Caller, Who};
 use crate::types::id::ActorId;
 use crate::types::token::TokenHash;
-
-/// Answers that one thread remembers.
-const REMEMBERED: usize = 1 << 16;
-
-const OLD: &str = "recorded before questions were kept";
-const ERASED: &str = "its content was erased";
-const GONE: &str = "its operation does not exist any more";
-const NOBODY: &str = "who asked is not in the directory";
-const NOT_KEPT: &str = "what its operation was given was not kept";
-const BY_PART: &str = "a part of it was decided while it ran";
-const UNREADABLE: &str = "its question is not understood";
 
 /// What both sides say about one operation.
 struct Plan {
@@ -94,9 +87,6 @@ pub(in crate::gate) struct Worker<'a> {
     pub tally: Tally,
     remembered: Remembered,
 }
-
-#[allow(clippy::disallowed_types, reason = "it is only ever looked up, so its order reaches nothing")]
-type Remembered = std::collections::HashMap<Box<[u8]>, Arc<Outcome>>;
 
 #[derive(Deserialize)]
 struct Payload<'a> {
@@ -227,7 +217,7 @@ impl<'a> Worker<'a> {
             return Arc::clone(outcome);
         }
         let outcome = Arc::new(self.both(batch, entry, caller, operation, asked));
-        if self.remembered.len() >= REMEMBERED {
+        if self.remembered.len() >= MOST {
             self.remembered.clear();
         }
         self.remembered.insert(key.as_slice().into(), Arc::clone(&outcome));

@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use sha2::{Digest, Sha256};
 
 use crate::gate::state::keys::{make_key, signer};
-use crate::gate::state::open::{CannotOpen, Options};
+use crate::gate::state::options::{CannotOpen, Options};
 use crate::gate::write::build_cache::BuildCache;
 use crate::gate::write::follow;
 use crate::gate::write::record::{Entry, GateNote};

@@ -9,8 +9,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use zeroize::Zeroizing;
 
-use crate::gate::state::lock;
-use crate::gate::state::open::{CannotOpen, resolved};
+use crate::gate::state::lock::{self, resolved};
+use crate::gate::state::options::CannotOpen;
 use crate::log::checkpoint::Signer;
 
 /// Where a log's name begins; the company's ULID and the generation follow.

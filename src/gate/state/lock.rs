@@ -39,6 +39,11 @@ pub fn beside(state: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
+/// The file behind a link: one file has one lock, whatever it is called.
+pub(in crate::gate) fn resolved(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// What helps where nothing may be written.
 pub(super) fn hint(error: &std::io::Error) -> &'static str {
     match error.kind() {

@@ -1,7 +1,6 @@
 //! Opening a company: lock, file, key, log, tables, policy, writer. A folder without a state file becomes a new, empty
 //! company; nothing in it is allowed to anybody until `ok init` names the first admin.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,13 +14,11 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 use zeroize::Zeroizing;
 
-use crate::adapters::{Embedder, Systems};
 use crate::gate::admit::lanes::{self, Lanes};
 use crate::gate::admit::limiter::Limiter;
 use crate::gate::admit::shares::Shares;
 use crate::gate::decide::ground::{Ground, Outside};
 use crate::gate::decide::world::World;
-use crate::gate::declare::operation::Entry;
 use crate::gate::declare::resource::Resources;
 use crate::gate::declare::schema::schema;
 use crate::gate::perform::{Gate, OWN_STREAMS, STREAMS};
@@ -29,7 +26,8 @@ use crate::gate::reader::live::Live;
 use crate::gate::state::begin::{create, resume, told};
 use crate::gate::state::guard::Guard;
 use crate::gate::state::keys::{self, signer};
-use crate::gate::state::lock::{self, Holder, Lock, Tried};
+use crate::gate::state::lock::{self, Lock, Tried, resolved};
+pub use crate::gate::state::options::{CannotOpen, Options};
 use crate::gate::state::room::Room;
 use crate::gate::state::vault::Vault;
 use crate::gate::write::build_cache::BuildCache;
@@ -39,7 +37,6 @@ use crate::gate::write::work::Work;
 use crate::gate::write::writer::Writer;
 use crate::log::append::{self, Tail};
 use crate::log::head;
-use crate::log::journal::Journal;
 use crate::policy::{Bundle, Snapshot};
 use crate::store::brain::sum;
 use crate::store::company::{self, Instance};
@@ -47,77 +44,11 @@ use crate::store::open::{self as file, Mode, OpenError};
 use crate::store::policies;
 use crate::types::effort;
 use crate::types::egress::Egress;
-use crate::types::entropy::Entropy;
-use crate::types::models::Catalog;
 use crate::types::refusal::{Fault, Refusal};
-use crate::types::time::{Clock, Monotone, SECOND};
+use crate::types::time::{Monotone, SECOND};
 
 /// One for each place in the lanes; the others are for what is answered where it comes in.
 const READERS: u32 = lanes::PLACES + 4;
-
-/// What a company is opened with.
-#[derive(Clone)]
-pub struct Options {
-    pub path: PathBuf,
-    pub entries: &'static [Entry],
-    /// The default policies of this version.
-    pub policies: Bundle,
-    /// Policies that were compiled already, for another company that this process has open.
-    pub compiled: Vec<Arc<Snapshot>>,
-    /// Shown by `/health`.
-    pub dev_auth: bool,
-    /// The tools from elsewhere that agents may be offered.
-    pub tools: Arc<BTreeSet<String>>,
-    /// Whether webhooks may be at loopback addresses, over plain http: for development.
-    pub loopback: bool,
-    /// The key that secrets are made from; in a file beside the state unless given.
-    pub secrets: Option<Zeroizing<[u8; 32]>>,
-    /// The ports that webhooks may be at.
-    pub ports: Vec<u16>,
-    /// The models that agents may ask.
-    pub models: Arc<Catalog>,
-    /// The systems that collections may be kept in.
-    pub systems: Arc<Systems>,
-    /// Whoever makes vectors of what is known.
-    pub embedder: Option<Arc<dyn Embedder>>,
-    /// MiB on the disk below which only what stops or revokes is accepted; else 256, or 5 % of a small disk.
-    pub low_water: Option<u64>,
-    /// Where the log is kept.
-    pub journal: Arc<dyn Journal>,
-    pub clock: Arc<dyn Clock>,
-    pub entropy: Arc<dyn Entropy>,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum CannotOpen {
-    #[error(transparent)]
-    File(#[from] OpenError),
-    /// Another process owns the file.
-    #[error("the state file is in use by process {}", .0.pid)]
-    Held(Holder),
-    #[error("the state file {0} is in use under another name, which another process has opened it by")]
-    HeldElsewhere(PathBuf),
-    #[error("cannot lock {0}: {1}{hint}", hint = lock::hint(.1))]
-    Lock(PathBuf, std::io::Error),
-    #[error("the audit key {0} {1}")]
-    Key(PathBuf, String),
-    #[error(
-        "the key that this log is signed with is not at {0}, so nothing can be written: put it there, from where the state file was or from a backup. What only reads works without it; where it is lost, `ok audit rekey` makes another, and the log says so"
-    )]
-    NoKey(PathBuf),
-    #[error("the key {0}, which secrets are made from, {1}")]
-    Secrets(PathBuf, String),
-    #[error("the policies do not load: {0}")]
-    Policies(String),
-    #[error(transparent)]
-    Fault(#[from] Fault),
-}
-
-impl From<rusqlite::Error> for CannotOpen {
-    fn from(error: rusqlite::Error) -> CannotOpen {
-        CannotOpen::Fault(error.into())
-    }
-}
 
 /// An open company. Close it, or its last checkpoint is not published.
 pub struct Company {
@@ -318,11 +249,6 @@ pub fn make_way(state: &Path) -> bool {
         Ok(Tried::Ours(_lock)) => Room::new(&state, None).make_way().is_some(),
         Ok(Tried::Held(_)) | Err(_) => false,
     }
-}
-
-/// The file behind a link: one file has one lock, whatever it is called.
-pub(in crate::gate) fn resolved(path: &Path) -> PathBuf {
-    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 fn make_folder(path: &Path) -> Result<(), OpenError> {

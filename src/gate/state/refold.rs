@@ -1,15 +1,13 @@
 //! Whether the tables are what the log says. The log is tamper-evident, the tables are not: whoever edits them by hand
 //! changes what is allowed without leaving an entry. Folding the log again, apart, shows it.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, Rows, Statement};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::gate::decide::usage;
+use crate::gate::state::difference::Difference;
 use crate::gate::state::soundness;
 use crate::log::{index, published, read};
 use crate::store::event::{EventKind, Moment, Table};
@@ -21,15 +19,6 @@ use crate::types::time::SECOND;
 /// The tables that are a fold of the log: those that the events say they change.
 fn folded() -> BTreeSet<Table> {
     EventKind::all().flat_map(|kind| kind.tables().collect::<Vec<_>>()).collect()
-}
-
-/// A row that the log does not account for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Difference {
-    pub table: Cow<'static, str>,
-    /// The row's key.
-    pub key: String,
-    pub message: String,
 }
 
 /// The tables that are missing. Where there are any, the others cannot be compared.

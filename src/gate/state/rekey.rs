@@ -49,7 +49,7 @@ where
 
 /// Makes the key, has it sign the log over, and gives the log's newest state.
 pub fn rekey(options: &Options) -> Result<Head, CannotRekey> {
-    let options = &Options { path: open::resolved(&options.path), ..options.clone() };
+    let options = &Options { path: lock::resolved(&options.path), ..options.clone() };
     // Reading makes no file where there is none.
     drop(file::connect(&options.path, Mode::Read).map_err(CannotOpen::from)?);
     let (_lock, _room) = open::own(options)?;

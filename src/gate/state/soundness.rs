@@ -7,8 +7,8 @@ use rusqlite::{Connection, OptionalExtension as _};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
+use crate::gate::state::difference::Difference;
 use crate::gate::state::open::SCHEMAS;
-use crate::gate::state::refold::Difference;
 use crate::gate::write::record::GateNote;
 use crate::log::checkpoint::owner;
 use crate::log::verify::note::VerifierKey;

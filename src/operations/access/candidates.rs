@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use cedar_policy::EntityUid;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::kept::Keeper;
-use super::search::{FoundEntity, Search};
 use super::words::{Entity, Evaluation, bad, parts, required};
 use crate::policy::Snapshot;
 use crate::policy::own::{self, Asker, Circumstances, Thing, Wrong};
@@ -48,6 +49,14 @@ impl End {
     }
 }
 
+/// An entity that was found.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FoundEntity {
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub id: String,
+}
+
 /// A search, as it is asked about one candidate after another.
 pub(super) struct SearchQuestion<'a> {
     snapshot: &'a Snapshot,
@@ -83,20 +92,17 @@ impl Known {
 
 impl<'a> SearchQuestion<'a> {
     pub fn of(
-        input: &Search,
+        mut said: Evaluation,
         open: End,
         snapshot: &'a Snapshot,
         keeper: Option<&'a Keeper<'a>>,
     ) -> Result<SearchQuestion<'a>, Stop> {
-        let action = input.action.as_ref().ok_or_else(|| bad(&required("action")))?;
+        let action = said.action.as_ref().ok_or_else(|| bad(&required("action")))?;
         let name = action.name.as_deref().ok_or_else(|| bad(&required("name").within("action")))?;
         let uid = own::action(snapshot, name).map_err(|wrong| bad(&wrong.within("name").within("action")))?;
-        let wanted = if open == End::Subject { &input.subject } else { &input.resource };
-        let kind = wanted.as_ref().and_then(|wanted| wanted.kind.as_deref());
+        let kind = open.of(&said).as_ref().and_then(|wanted| wanted.kind.as_deref());
         let kind = kind.ok_or_else(|| bad(&required("type").within(open.field())))?;
         let kind = own::entity_type(snapshot, kind).map_err(|wrong| bad(&wrong.within("type").within(open.field())))?;
-        let (action, context) = (input.action.clone(), input.context.clone());
-        let mut said = Evaluation { subject: input.subject.clone(), resource: input.resource.clone(), action, context };
         *open.of_mut(&mut said) = None;
         let whole = match keeper {
             Some(keeper) => keeper.question(&said)?.into_owned(),

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::candidates::{End, SearchQuestion};
+use super::candidates::{End, FoundEntity, SearchQuestion};
 use super::kept::Keeper;
 use super::pages::{PageAsked, Pages, Placed, Results};
 use super::words::{Action, Entity, Evaluation, SHORT, bad, list, maybe, parts, required};
@@ -56,14 +56,6 @@ pub struct SearchOptions {
     pub candidates: Option<Vec<Entity>>,
 }
 
-/// An entity that was found.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct FoundEntity {
-    #[serde(rename = "type")]
-    pub kind: String,
-    pub id: String,
-}
-
 /// An action that was found.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FoundAction {
@@ -77,6 +69,15 @@ impl Search {
 
     fn candidates(&self) -> Option<&[Entity]> {
         self.options.as_ref()?.candidates.as_deref()
+    }
+
+    fn question(&self) -> Evaluation {
+        Evaluation {
+            subject: self.subject.clone(),
+            action: self.action.clone(),
+            resource: self.resource.clone(),
+            context: self.context.clone(),
+        }
     }
 
     /// What tells this search from another, but for its page.
@@ -123,7 +124,7 @@ fn entities(input: &Search, open: End, pages: &Pages<'_>, read: &Reader<'_>) -> 
     {
         return Ok(pages.all(Vec::new()));
     }
-    let mut asked = SearchQuestion::of(input, open, &snapshot, keeper.as_ref())?;
+    let mut asked = SearchQuestion::of(input.question(), open, &snapshot, keeper.as_ref())?;
     match input.candidates() {
         Some(all) if all.len() > MOST => {
             Err(Refusal::field("options.candidates", format!("must be at most {MOST}")).into())

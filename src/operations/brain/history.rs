@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::judged::may_read;
-use super::query::record_of;
+use super::past::{last, record_of};
 use super::shown::{Shape, ShownRecord, personal, shown_again};
 use super::values::{Parted, WRITE, asks, asks_to_change, check_against_others, keep, would_be};
 use super::{RECORD, at_version, kept_here, known};
@@ -14,7 +14,6 @@ use crate::store::brain::events::RecordRolledBack;
 use crate::store::brain::{Record, Version};
 use crate::store::content::events::ContentKept;
 use crate::types::brain::Written;
-use crate::types::collection::Collection;
 use crate::types::id::{ActorId, Id};
 use crate::types::page::{Page, PageQuery};
 use crate::types::refusal::{Refusal, Stop};
@@ -102,17 +101,6 @@ fn shown(id: &str, version: Version, shape: &Shape<'_>, read: &Reader<'_>) -> Re
     let mut fields = shape.of.as_today(fields);
     fields.extend(personal(shape.of, id, version, read)?);
     Ok(ShownVersion { version, what, fields: shape.fields(fields, read), by, run, at })
-}
-
-/// A record as it is, or as it was before it was deleted.
-pub fn last(of: &Collection, id: &str, read: &Reader<'_>) -> Result<Record, Stop> {
-    if let Some(record) = read.record(of, id)? {
-        return Ok(record);
-    }
-    let versions = read.versions(of.name(), id, i64::MAX, 2)?;
-    let version = versions.into_iter().find(|version| version.what != Written::Deleted);
-    let first = read.origin(of.name(), id)?;
-    Ok(version.zip(first).map(|(version, first)| record_of(of, id, version, &first)).ok_or_else(Refusal::not_found)?)
 }
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]

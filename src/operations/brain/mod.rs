@@ -10,6 +10,7 @@ mod history;
 mod import;
 mod judged;
 mod misfits;
+mod past;
 mod plan;
 mod query;
 mod resource;

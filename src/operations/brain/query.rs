@@ -2,20 +2,19 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::filter::Filters;
-use super::history;
 use super::judged::{Withheld, may_read, values_of};
+use super::past::{self, record_at};
 use super::shown::{Shape, ShownRecord};
 use super::{COLLECTION, is_kept_elsewhere, known};
 use crate::gate::{Permit, Query as QueryOperation, Reader, Spec, Target, get, post};
+use crate::store::brain::Record;
 use crate::store::brain::query::{After, Sorted};
-use crate::store::brain::{Record, Version};
-use crate::types::brain::Written;
 use crate::types::collection::Collection;
-use crate::types::condition::{Condition, Scalar};
+use crate::types::condition::Condition;
 use crate::types::json;
 use crate::types::page::{Page, PageQuery};
 use crate::types::refusal::{Refusal, Stop};
@@ -276,7 +275,7 @@ impl Search<'_> {
                 };
                 // What is hidden by now shows nothing of what it was, either.
                 let seen = match record.filter(is_seen) {
-                    Some(record) => history::last(self.of, &id, self.read)
+                    Some(record) => past::last(self.of, &id, self.read)
                         .is_ok_and(|now| may_read(self.of, &now, self.read))
                         .then_some(record),
                     None => None,
@@ -295,30 +294,5 @@ impl Search<'_> {
                 return Ok((records, None));
             }
         }
-    }
-}
-
-/// A record as it was at a time, if it was there.
-pub fn record_at(of: &Collection, id: &str, at: Time, read: &Reader<'_>) -> Result<Option<Record>, Stop> {
-    let Some(version) = read.version_at(of.name(), id, at)?.filter(|version| version.what != Written::Deleted) else {
-        return Ok(None);
-    };
-    let Some(first) = read.origin(of.name(), id)? else { return Ok(None) };
-    Ok(Some(record_of(of, id, version, &first)))
-}
-
-/// A version as a record: of what its collection has by now.
-pub fn record_of(of: &Collection, id: &str, version: Version, first: &Version) -> Record {
-    let fits =
-        |(name, value): &(String, Value)| of.field(name).is_some_and(|field| Scalar::of(field.kind, value).is_some());
-    let fields: Map<String, Value> = of.as_today(version.fields).into_iter().filter(fits).collect();
-    Record {
-        id: id.to_owned(),
-        version: version.version,
-        fields,
-        created_by: first.by.clone(),
-        created_at: first.at,
-        updated_by: version.by,
-        updated_at: version.at,
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::judged::may_read;
-use super::query::record_at;
+use super::past::record_at;
 use super::shown::Shape;
 use crate::gate::{Brief, Directory, FactSpec, Reader, Resource, Staged, Target, Thing};
 use crate::policy::brain::kind_of;

@@ -8,11 +8,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::explained::{
-    EvaluationExplained, Explained, NeededKind, PolicyVersion, ShownBreakGlass, ShownChange, ShownPolicy, links, needed,
+    EvaluationExplained, Explained, NeededKind, PolicyVersion, ShownBreakGlass, ShownChange, links, needed,
 };
 use super::moment::Moment;
 use super::narrowed::narrowed;
 use super::question::{About, answer, at_work, caller, entry, own_run, run_about, sees_policies, target, under};
+use super::shown::ShownPolicy;
 use crate::gate::past::moment::AsOf;
 use crate::gate::{Alteration, Entry, Inquiry, Permit, Query, Reader, Spec, Target, post};
 use crate::operations;

@@ -1,17 +1,16 @@
 //! A decision as it is told: the policies behind it, what would change it, and who could approve it.
 
-use std::borrow::Cow;
-
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::narrowed::Narrowed;
+use super::shown::ShownPolicy;
 use crate::gate::admit::rate::Left;
 use crate::gate::explain::inquiry::{BreakGlass, Link};
 use crate::gate::{Alteration, Inquiry, Reader};
 use crate::operations::approval::open_request;
-use crate::policy::{Effect, ExplainedPolicy, PolicyMeta, Ruling, ShownPart};
+use crate::policy::Ruling;
 use crate::types::actor::KillScope;
 use crate::types::id::{ActorId, Id};
 use crate::types::impact::Decision;
@@ -118,59 +117,6 @@ pub(super) fn links(inquiry: &Inquiry<'_>) -> Vec<ExplainedLink> {
 pub struct PolicyVersion {
     pub version: i64,
     pub hash: String,
-}
-
-/// One policy.
-#[derive(Serialize, Deserialize, JsonSchema)]
-pub struct ShownPolicy {
-    pub id: String,
-    /// `permit` or `forbid`.
-    #[schemars(extend("enum" = ["permit", "forbid"]))]
-    pub effect: Cow<'static, str>,
-    pub reason: Option<String>,
-    pub title: Option<String>,
-    /// What the policy says, for whoever may read policies.
-    #[serde(flatten)]
-    pub source: Option<PolicySource>,
-}
-
-/// A policy as its author wrote it, and as the question finds it.
-#[derive(Serialize, Deserialize, JsonSchema)]
-pub struct PolicySource {
-    pub file: String,
-    pub line: usize,
-    pub text: String,
-    /// How many parts, at the least, are not as the policy wants them.
-    pub failing: usize,
-    /// Each part, and what it reads.
-    pub observed: Vec<ShownPart>,
-}
-
-impl ShownPolicy {
-    pub(super) fn of(told: ExplainedPolicy, with_source: bool) -> ShownPolicy {
-        let policy = told.policy.as_ref();
-        let source = with_source.then(|| PolicySource {
-            file: policy.file.clone(),
-            line: policy.line,
-            text: policy.text.clone(),
-            failing: told.failing,
-            observed: told.parts,
-        });
-        ShownPolicy { source, ..ShownPolicy::named(policy) }
-    }
-
-    pub(super) fn named(policy: &PolicyMeta) -> ShownPolicy {
-        ShownPolicy {
-            id: policy.id.clone(),
-            effect: match policy.effect {
-                Effect::Permit => "permit".into(),
-                Effect::Forbid => "forbid".into(),
-            },
-            reason: policy.reason.clone(),
-            title: policy.title.clone(),
-            source: None,
-        }
-    }
 }
 
 /// One kind of approval that is needed.

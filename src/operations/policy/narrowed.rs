@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::explained::ShownPolicy;
+use super::shown::ShownPolicy;
 use crate::gate::{Reader, Target};
 use crate::operations::brain::{ANSWERED_WITH_RECORDS, COLLECTION, refused_labels};
 use crate::policy::Ruling;

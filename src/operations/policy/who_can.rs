@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::explained::ShownPolicy;
 use super::question::{About, answer, at_work, caller, entry, run_about, target};
+use super::shown::ShownPolicy;
 use crate::gate::{Entry, Permit, Query, Reader, Spec, Target, get};
 use crate::operations::company::COMPANY;
 use crate::policy::Ruling;

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::shown::{ShownRef, WholeTask, whole};
 use super::{TASK, find, open};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use crate::store::tasks::Task;
 use crate::store::tasks::events::TaskRefAdded;
-use crate::store::tasks::{Task, TaskRef};
 use crate::types::id::{ActorId, Id};
-use crate::types::refusal::{Fault, Refusal, Stop};
+use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::time::Time;
 use crate::types::visible::is_blank;
@@ -113,12 +113,6 @@ impl Reference {
         }
         Ok(problems)
     }
-}
-
-/// What a task is about. What a reader may not see of it is taken out before they are answered.
-pub(super) fn refs_of(task: &str, read: &Reader<'_>) -> Result<Vec<ShownRef>, Fault> {
-    let shown = |TaskRef { place, thing, note, by, at }| ShownRef { collection: place, id: thing, note, by, at };
-    Ok(read.task_refs(task)?.into_iter().map(shown).collect())
 }
 
 /// What cannot be in the references of a new task.

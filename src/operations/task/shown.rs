@@ -3,12 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::refer::refs_of;
 use crate::gate::Reader;
 use crate::operations::run::{ShownRun, shown as shown_run};
-use crate::store::tasks::Task;
+use crate::store::tasks::{Task, TaskRef};
 use crate::types::id::ActorId;
-use crate::types::refusal::Stop;
+use crate::types::refusal::{Fault, Stop};
 use crate::types::time::Time;
 use crate::types::work::{Deadlines, Priority, TaskStatus};
 
@@ -115,4 +114,10 @@ pub(super) fn whole(task: Task, read: &Reader<'_>) -> Result<WholeTask, Stop> {
     let runs = read.runs_of_task(&task.id)?.into_iter().filter(|run| read.may("run.read", &read.run_target(run)));
     let runs = runs.map(|run| shown_run(run, read)).collect::<Result<_, _>>()?;
     Ok(WholeTask { goal, note, result, refs, runs, task: shown(task, read) })
+}
+
+/// What a task is about. What a reader may not see of it is taken out before they are answered.
+fn refs_of(task: &str, read: &Reader<'_>) -> Result<Vec<ShownRef>, Fault> {
+    let shown = |TaskRef { place, thing, note, by, at }| ShownRef { collection: place, id: thing, note, by, at };
+    Ok(read.task_refs(task)?.into_iter().map(shown).collect())
 }

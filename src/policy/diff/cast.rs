@@ -6,7 +6,7 @@ use std::str::FromStr as _;
 use serde_json::Value;
 
 use super::aim::in_part;
-use super::things::AIMED;
+use super::things::{AIMED, MOST, list_of};
 use super::{people, records, things};
 use crate::policy::brain::{Collections, collection_of};
 use crate::policy::engine::{Goal, Looks, Named, Words};
@@ -19,8 +19,6 @@ use crate::types::scope::Scope;
 use crate::types::time::Time;
 
 const COMPANY: &str = include_str!("company.yaml");
-/// As many of the actors, of the teams and of the texts that policies name are added.
-pub(super) const MOST: usize = 8;
 
 /// One company, and what is asked in it.
 pub(super) struct Scene {
@@ -151,34 +149,6 @@ fn rows(fixture: &Fixture, kind: &str) -> Vec<String> {
         None => list_of(kind).is_some_and(|list| row.list == list),
     };
     fixture.rows.iter().filter(is_of).map(|row| row.id.clone()).collect()
-}
-
-/// The lists that things of the Cedar types stand in.
-const LISTS: [(&str, &str); 13] = [
-    ("Ok::Token", "tokens"),
-    ("Ok::Event", "events"),
-    ("Ok::Approval", "approvals"),
-    ("Ok::Change", "changes"),
-    ("Ok::BreakGlass", "break_glass"),
-    ("Ok::Webhook", "webhooks"),
-    ("Ok::Task", "tasks"),
-    ("Ok::Knowledge", "knowledge"),
-    ("Ok::Run", "runs"),
-    ("Ok::Collection", "collections"),
-    ("Ok::SchemaProposal", "schema_proposals"),
-    ("Ok::View", "views"),
-    ("Ok::Record", "brain"),
-];
-
-/// The list that things of a Cedar type stand in.
-pub(super) fn list_of(kind: &str) -> Option<&'static str> {
-    let found = LISTS.iter().find(|(of, _)| *of == kind).map(|(_, list)| *list);
-    found.or_else(|| collection_of(kind).map(|_| "brain"))
-}
-
-/// The Cedar type of what stands in a list.
-pub(super) fn kind_of(list: &str) -> Option<&'static str> {
-    LISTS.iter().find(|(_, of)| *of == list).map(|(kind, _)| *kind)
 }
 
 /// Of what everybody has: one's own, that of a few others, and what policies look for.

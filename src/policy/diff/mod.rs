@@ -6,6 +6,7 @@
 mod aim;
 mod cast;
 mod own;
+mod pair;
 mod people;
 mod records;
 mod report;
@@ -23,8 +24,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use pair::Pair;
 pub use report::{Denominator, Group, Groups, Impact, Sample};
-pub use semantic::{MOST, Pair, Semantic, search};
+pub use semantic::{MOST, Semantic, search};
 pub use tally::{Outcome, Tally};
 pub use terms::{Moved, Term, moved, terms};
 pub use text::{Change, FileChange, PolicyChange, TextDiff, compare};

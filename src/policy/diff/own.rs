@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::semantic::Pair;
+use super::pair::Pair;
 use super::unmet::Differences;
 use super::witness::{Witness, own_witness};
 use super::{Answer, Shift, Sides};

@@ -10,9 +10,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::aim::{aimed, in_part};
-use super::cast::{MOST as MOST_NAMED, Scene, arounds, scenes};
+use super::cast::{Scene, arounds, scenes};
+use super::pair::Pair;
+use super::things::MOST as MOST_NAMED;
 use super::unmet::{Differences, Unmet};
-use super::witness::{Witness, kind_of};
+use super::witness::kind_of;
 use super::{Answer, Shift, Sides, own};
 use crate::policy::brain::Collections;
 use crate::policy::bundle::is_test;
@@ -43,19 +45,6 @@ pub struct Semantic {
     pub pairs: Vec<Pair>,
     /// `no difference found in 1,204 questions`
     pub told: String,
-}
-
-/// One operation, for one kind of actor.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Pair {
-    pub operation: String,
-    /// A person's role, `agent`, `visitor` or `server`.
-    pub actor_kind: String,
-    /// `looser`, `tighter`, `mixed`, or `same` if no difference was found.
-    pub change: Shift,
-    pub questions: usize,
-    /// The plainest question of each direction.
-    pub witnesses: Vec<Witness>,
 }
 
 impl Semantic {
@@ -342,19 +331,6 @@ impl Search<'_> {
 /// So many of them, as many of the first as of the last.
 fn spread<'a, T>(all: &'a [&'a T], most: usize) -> impl Iterator<Item = &'a T> {
     (0..most).filter_map(move |at| all.get(at * all.len() / most).copied())
-}
-
-impl Pair {
-    fn note(&mut self, fixture: &Fixture, case: &Case, old: Answer, new: Answer) {
-        let shift = Shift::between(&old, &new);
-        if shift == Shift::Same {
-            return;
-        }
-        self.change = self.change.and(shift);
-        if !self.witnesses.iter().any(|witness| witness.change == shift) {
-            self.witnesses.push(Witness::new(fixture, case, old, new));
-        }
-    }
 }
 
 impl Asking {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::cast::{MOST, kind_of, list_of};
 use super::people::{self, Fill};
 use crate::policy::brain::collection_of;
 use crate::policy::engine::{Goal, Named, Words};
@@ -13,6 +12,37 @@ use crate::types::knowledge::KnowledgeStatus;
 
 /// In the ids of what is as policies look for it.
 pub(super) const AIMED: &str = "_aim";
+
+/// As many of the actors, of the teams and of the texts that policies name are added.
+pub(super) const MOST: usize = 8;
+
+/// The lists that things of the Cedar types stand in.
+const LISTS: [(&str, &str); 13] = [
+    ("Ok::Token", "tokens"),
+    ("Ok::Event", "events"),
+    ("Ok::Approval", "approvals"),
+    ("Ok::Change", "changes"),
+    ("Ok::BreakGlass", "break_glass"),
+    ("Ok::Webhook", "webhooks"),
+    ("Ok::Task", "tasks"),
+    ("Ok::Knowledge", "knowledge"),
+    ("Ok::Run", "runs"),
+    ("Ok::Collection", "collections"),
+    ("Ok::SchemaProposal", "schema_proposals"),
+    ("Ok::View", "views"),
+    ("Ok::Record", "brain"),
+];
+
+/// The list that things of a Cedar type stand in.
+pub(super) fn list_of(kind: &str) -> Option<&'static str> {
+    let found = LISTS.iter().find(|(of, _)| *of == kind).map(|(_, list)| *list);
+    found.or_else(|| collection_of(kind).map(|_| "brain"))
+}
+
+/// The Cedar type of what stands in a list.
+pub(super) fn kind_of(list: &str) -> Option<&'static str> {
+    LISTS.iter().find(|(_, of)| *of == list).map(|(kind, _)| *kind)
+}
 
 /// Tokens, events and approvals: one's own, another's, and for each text that a policy could compare them with.
 pub(super) fn furnish(fixture: &mut Fixture, named: &Named) {

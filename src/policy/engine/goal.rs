@@ -4,6 +4,7 @@
 //! Always true: a goal is a suggestion. Whether the policy holds then is asked.
 
 mod number;
+mod place;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,15 +12,14 @@ use cedar_policy_core::ast::{BinaryOp, Effect, Expr, ExprKind, Literal, PatternE
 use serde_json::{Value as Json, json};
 
 use self::number::{Number, Wanted, places};
+pub use self::place::Path;
+use self::place::path;
 use super::snapshot::{Rule, Snapshot};
 
 /// Ways to make one condition true, and goals of one action.
 const MOST: usize = 32;
 /// As many places of one sum have their turn to be what decides.
 const TURNS: usize = 3;
-
-/// Where a value stands: `["run", "calls"]` of the context, `["total"]` of the resource.
-pub type Path = Vec<String>;
 
 /// What is wanted of one place.
 #[derive(Clone, Debug, PartialEq)]
@@ -279,19 +279,6 @@ impl Goal {
 /// One of what a set has: another one each time.
 fn one_of(mut all: Vec<Requirement>, turn: usize) -> Option<Requirement> {
     if all.is_empty() { None } else { Some(all.swap_remove(turn % all.len())) }
-}
-
-/// `context.run.calls`
-fn path(expr: &Expr) -> Option<(Var, Path)> {
-    match expr.expr_kind() {
-        ExprKind::Var(var @ (Var::Context | Var::Principal | Var::Resource)) => Some((*var, Vec::new())),
-        ExprKind::GetAttr { expr, attr } => {
-            let (var, mut path) = path(expr)?;
-            path.push(attr.to_string());
-            Some((var, path))
-        }
-        _ => None,
-    }
 }
 
 /// The constants that an expression is, or is a set of; or what is within them.

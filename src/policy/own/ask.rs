@@ -6,8 +6,9 @@ use cedar_policy::EntityUid;
 use cedar_policy_core::ast::{EntityType, EntityUID};
 
 use super::Wrong;
-use super::read::{Circumstances, Few, Found, Thing};
+use super::read::{Circumstances, Thing};
 use super::reader::bare;
+use super::reader::{Few, Found};
 use crate::policy::{Closed, Facts, Question, Ruling, Slice, Snapshot};
 
 /// Asks one question after another. What two in a row have in common is gathered once.

@@ -1,15 +1,14 @@
 //! The ends and the context of a question, from JSON.
 
 use cedar_policy::EntityUid;
-use cedar_policy_core::ast::{EntityType, EntityUID};
+use cedar_policy_core::ast::EntityType;
 use cedar_policy_core::validator::types::Type;
-use smallvec::SmallVec;
 
 use super::Wrong;
 use super::catalog::{entity_type, short};
 use super::json::Properties;
-use super::reader::Reader;
-use crate::policy::{Closed, Facts, Snapshot};
+use super::reader::{Found, Reader};
+use crate::policy::{Facts, Snapshot};
 
 /// How far policies follow references: what a root refers to is opened, what that refers to is only compared.
 pub(super) const OPENED: u8 = 1;
@@ -20,17 +19,6 @@ pub struct Parts<'a> {
     pub kind: &'a str,
     pub id: &'a str,
     pub properties: Option<&'a Properties>,
-}
-
-/// As many entities as a question seldom goes beyond.
-pub type Few = SmallVec<[Closed; 4]>;
-
-/// The entities that were met while reading.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Found {
-    pub described: Few,
-    /// Without any properties.
-    pub named: Vec<EntityUID>,
 }
 
 /// One end of a question.

@@ -6,11 +6,11 @@ use cedar_policy_core::evaluator::RestrictedEvaluator;
 use cedar_policy_core::extensions::Extensions;
 use cedar_policy_core::validator::ValidatorEntityTypeKind;
 use cedar_policy_core::validator::types::{Attributes, EntityKind, Type};
+use smallvec::SmallVec;
 
 use super::Wrong;
 use super::catalog::{Kind, short};
 use super::json::{Json, Properties};
-use super::read::Found;
 use crate::policy::record::reference;
 use crate::policy::{Closed, Snapshot};
 
@@ -18,6 +18,17 @@ use crate::policy::{Closed, Snapshot};
 const MOST_ID: usize = 1_024;
 /// The property that holds the groups an entity is in, near and far; unless the schema has an attribute of that name.
 pub(super) const PARENTS: &str = "parents";
+
+/// As many entities as a question seldom goes beyond.
+pub type Few = SmallVec<[Closed; 4]>;
+
+/// The entities that were met while reading.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    pub described: Few,
+    /// Without any properties.
+    pub named: Vec<EntityUID>,
+}
 
 /// Reads values, and keeps the entities that it meets.
 pub(super) struct Reader<'a> {

@@ -7,10 +7,10 @@ use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use super::case::{Around, Case, Way};
 use super::matrix::Matrix;
 use super::own::{self, Evaluation, Records};
-use super::rows::{Delegation, Member, Row, Step, Strict, Team};
-use super::run::Expected;
+use super::rows::{Delegation, Fixture, Member, Row, Step, Strict, Team};
 use crate::policy::Finding;
 use crate::policy::finding::code;
 use crate::policy::yaml::{self, YamlError};
@@ -81,53 +81,6 @@ impl<'de> Deserialize<'de> for Fields {
     }
 }
 
-/// The company that a file's questions are about.
-#[derive(Clone, Debug)]
-pub struct Fixture {
-    /// The time that it is, unless a case says otherwise: 2026-01-01 unless given.
-    pub now: Time,
-    pub teams: Vec<Team>,
-    pub actors: Vec<Member>,
-    pub delegations: Vec<Delegation>,
-    /// Whatever else there is.
-    pub rows: Vec<Row>,
-}
-
-/// The way by which a question comes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Way {
-    Http,
-    Cli,
-}
-
-/// What is the case when a question is asked.
-#[derive(Clone, Debug, Default)]
-pub struct Around {
-    /// Kinds of approval that were given.
-    pub granted: Vec<String>,
-    /// They were not given: a break-glass grant lets the call go on without them.
-    pub broken: bool,
-    /// Engaged kill switches.
-    pub kill: Vec<KillScope>,
-    /// The kill switch that is asked about would be released, not engaged.
-    pub release: bool,
-    /// What the token is limited to.
-    pub scopes: Scopes,
-    pub channel: Option<Way>,
-    pub now: Option<Time>,
-    /// The delegation that the actor acts under.
-    pub under: Option<String>,
-    /// What the operation is given; what it leaves out is blank.
-    pub input: Option<Value>,
-    /// Who issued the token, where that is not the actor.
-    pub issuer: Option<ActorId>,
-    /// The run that the call is a step of.
-    pub run: Option<Step>,
-    /// What the actor has done before, by operation.
-    pub hist: History,
-}
-
 /// One case as it is written. (serde cannot flatten a struct that refuses unknown fields.)
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -156,35 +109,6 @@ struct Line {
     run: Option<Step>,
     #[serde(default)]
     hist: History,
-}
-
-/// One question and the expected answer.
-#[derive(Clone, Debug)]
-pub struct Case {
-    pub line: usize,
-    /// An actor of the company, `server`, or `visitor`.
-    pub actor: String,
-    pub op: String,
-    pub target: Option<String>,
-    pub around: Around,
-    pub expect: Decision,
-    /// The ids of the determining policies, if the case says them.
-    pub because: Option<BTreeSet<String>>,
-    /// The kinds asked for, if the case says them.
-    pub approvals: Option<BTreeSet<String>>,
-}
-
-impl Case {
-    pub fn expected(&self) -> Expected {
-        Expected { decision: self.expect, because: self.because.clone(), approvals: self.approvals.clone() }
-    }
-}
-
-impl std::fmt::Display for Case {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}", self.actor, self.op)?;
-        self.target.iter().try_for_each(|target| write!(f, " {target}"))
-    }
 }
 
 /// One file, read.

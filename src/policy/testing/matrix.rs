@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::file::{Around, Case, Way};
+use super::case::{Around, Case, Way};
 use super::rows::Step;
 use crate::policy::yaml::YamlError;
 use crate::types::actor::KillScope;

@@ -3,6 +3,7 @@
 //! Always true: the entities and the facts of a question are made by whoever implements [`Stage`], which in the product is
 //! the gate, with the code that serves; so a test sees what a caller would see.
 
+mod case;
 mod file;
 mod matrix;
 mod own;
@@ -14,10 +15,11 @@ use std::sync::Arc;
 use cedar_policy::EntityUid;
 use serde_json::Value;
 
-pub use file::{Around, Case, Fixture, TestFile, Way, parse};
+pub use case::{Around, Case, Expected, Way};
+pub use file::{TestFile, parse};
 pub use own::{Evaluation, Records};
-pub use rows::{Delegation, Member, Row, Step, Team};
-pub use run::{Coverage, Expected, Mutation, Ran, Run, Tried, cover, mutate, run};
+pub use rows::{Delegation, Fixture, Member, Row, Step, Team};
+pub use run::{Coverage, Mutation, Ran, Run, Tried, cover, mutate, run};
 
 use super::engine::{Difference, Words};
 use super::{Answered, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use super::OwnedQuestion;
-use super::run::Expected;
+use super::case::Expected;
 use crate::policy::Snapshot;
 use crate::policy::engine::name_of;
 use crate::policy::own::{self, Described, Properties, Said};

@@ -7,7 +7,6 @@ use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-use super::file::Fixture;
 use crate::types::actor::{ActorKind, Role, Trust};
 use crate::types::delegation::Authority;
 use crate::types::field::Label;
@@ -135,6 +134,18 @@ pub struct Delegation {
     pub exhausted: bool,
     /// Its end: never unless given.
     pub expires_at: Option<Time>,
+}
+
+/// The company that a file's questions are about.
+#[derive(Clone, Debug)]
+pub struct Fixture {
+    /// The time that it is, unless a case says otherwise: 2026-01-01 unless given.
+    pub now: Time,
+    pub teams: Vec<Team>,
+    pub actors: Vec<Member>,
+    pub delegations: Vec<Delegation>,
+    /// Whatever else there is.
+    pub rows: Vec<Row>,
 }
 
 impl Fixture {

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::case::Expected;
 use super::file::{TestFile, line_spans, parse};
 use super::{OwnedQuestion, Stage};
 use crate::policy::bundle::is_test;
 use crate::policy::engine::{Mutant, Part};
 use crate::policy::finding::code;
-use crate::policy::{Answered, Bundle, Finding, Ruling, Snapshot};
+use crate::policy::{Bundle, Finding, Snapshot};
 use crate::types::effort;
-use crate::types::impact::Decision;
 
 /// What the cases of a bundle came to.
 #[derive(Default)]
@@ -45,16 +45,6 @@ pub struct Ran {
     pub expected: Expected,
     pub asked: OwnedQuestion,
     pub passed: bool,
-}
-
-/// The expected answer.
-#[derive(Clone, Debug)]
-pub struct Expected {
-    pub decision: Decision,
-    /// The ids of the determining policies, if the case says them.
-    pub because: Option<BTreeSet<String>>,
-    /// The kinds asked for, if the case says them.
-    pub approvals: Option<BTreeSet<String>>,
 }
 
 /// Runs the cases of a bundle, no more than `most`: a file that would go beyond is told of, and not run.
@@ -111,44 +101,6 @@ pub fn run(bundle: &Bundle, snapshot: &Arc<Snapshot>, stage: &dyn Stage, most: u
         }
     }
     run
-}
-
-impl Expected {
-    /// What is wrong with an answer; None if it is the expected one.
-    pub fn judge(&self, answered: &Answered) -> Option<String> {
-        let ruling = &answered.ruling;
-        let answer = ruling.decision();
-        let ids: BTreeSet<String> = ruling.because().iter().map(|policy| policy.id.clone()).collect();
-        let why = match (ruling, answered.hidden) {
-            (Ruling::Deny { fault: Some(fault), .. }, _) => format!(" ({fault})"),
-            (_, true) => " (the target is not to be seen)".to_owned(),
-            _ if ids.is_empty() => " (no policy permits it)".to_owned(),
-            _ => format!(" ({})", listed(&ids)),
-        };
-        // A question that cannot be asked, or a policy that cannot be evaluated, is never what a test is about.
-        if answer != self.decision || matches!(ruling, Ruling::Deny { fault: Some(_), .. }) {
-            return Some(format!("expected {}, got {}{why}", self.decision.name(), answer.name()));
-        }
-        if let Some(because) = self.because.as_ref().filter(|because| **because != ids) {
-            return Some(format!(
-                "{} as expected, because of {} instead of {}",
-                answer.name(),
-                listed(&ids),
-                listed(because)
-            ));
-        }
-        match (ruling, &self.approvals) {
-            (Ruling::NeedsApproval { kinds, .. }, Some(expected)) if !kinds.iter().eq(expected) => {
-                let kinds = kinds.iter().cloned().collect();
-                Some(format!("expected to need {}, needs {}", listed(expected), listed(&kinds)))
-            }
-            _ => None,
-        }
-    }
-}
-
-fn listed(ids: &BTreeSet<String>) -> String {
-    if ids.is_empty() { "nothing".to_owned() } else { ids.iter().cloned().collect::<Vec<_>>().join(", ") }
 }
 
 /// How much of the policies the cases have seen.

@@ -7,11 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{fold, retention};
+use super::fold::{self, Remaking};
+use super::{retention, table};
 use crate::store::event::{Content, Moment, Notify, Table, events};
 use crate::store::memory::{Memory, Touched};
 use crate::store::{search, to_json};
-use crate::types::brain::{FlagKind, Operation, ProposalStatus};
+use crate::types::brain::{FlagKind, Operation, ProposalStatus, Written};
 use crate::types::collection::Collection;
 use crate::types::id::{ActorId, Id};
 
@@ -60,14 +61,14 @@ events! {
         collection: String, rows: Vec<Row>, run: Option<Id>,
     } about [run] => {
         content: Content::SHOWN.hiding(&["rows"]), tables: &[VERSION, search::TABLE], memory: Memory::Nothing,
-        fold: Some(fold::written), notify: Notify::Nobody, news: None,
+        fold: Some(written), notify: Notify::Nobody, news: None,
     }
     /// A record was deleted. Its history is kept.
     RecordDeleted = "record_deleted" {
         collection: String, id: Id, version: i64, run: Option<Id>,
     } about [id, run] => {
         content: Content::SHOWN, tables: &[VERSION, search::TABLE], memory: Memory::Nothing,
-        fold: Some(fold::deleted), notify: Notify::Nobody, news: None,
+        fold: Some(deleted), notify: Notify::Nobody, news: None,
     }
     /// Earlier versions of records were removed, as the collection's `retention` says.
     HistoryRemoved = "history_removed" {
@@ -76,7 +77,7 @@ events! {
         rows: Vec<(Id, i64)>,
     } about [] => {
         content: Content::SHOWN.hiding(&["rows"]), tables: &[VERSION], memory: Memory::Nothing,
-        fold: Some(retention::history_removed), notify: Notify::Nobody, news: None,
+        fold: Some(history_removed), notify: Notify::Nobody, news: None,
     }
     /// An earlier version of a record was restored as a new version.
     RecordRolledBack = "record_rolled_back" {
@@ -84,7 +85,7 @@ events! {
         reason: String,
     } about [id, run] => {
         content: Content::SHOWN.hiding(&["fields"]), tables: &[VERSION, search::TABLE], memory: Memory::Nothing,
-        fold: Some(fold::rolled_back), notify: Notify::Nobody, news: None,
+        fold: Some(rolled_back), notify: Notify::Nobody, news: None,
     }
     /// Somebody flagged a record.
     RecordFlagged = "record_flagged" {
@@ -119,7 +120,9 @@ fn decided(moment: &Moment<'_>, id: &Id, status: ProposalStatus) -> rusqlite::Re
 }
 
 fn applied(event: &SchemaApplied, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    fold::remade(event, moment)?;
+    let SchemaApplied { collection, version, definition, renamed, merged, .. } = event;
+    let remaking = Remaking { name: collection, version: *version, definition: definition.as_ref(), renamed, merged };
+    fold::remade(&remaking, moment)?;
     decided(moment, &event.id, ProposalStatus::Applied)
 }
 
@@ -136,5 +139,37 @@ fn flagged(event: &RecordFlagged, moment: &Moment<'_>) -> rusqlite::Result<Touch
         moment.by.as_str(),
         moment.at.0
     ])?;
+    Ok(Touched::Nothing)
+}
+
+fn written(event: &RecordWritten, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let of = fold::known(moment, &event.collection)?;
+    for row in &event.rows {
+        fold::put(moment, &of, &row.id, row.version, &row.fields)?;
+        let at = (event.collection.as_str(), &row.id, row.version);
+        fold::note(moment, at, Written::Written, &row.fields, event.run.as_ref())?;
+    }
+    Ok(Touched::Nothing)
+}
+
+fn rolled_back(event: &RecordRolledBack, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let of = fold::known(moment, &event.collection)?;
+    fold::put(moment, &of, &event.id, event.version, &event.fields)?;
+    let at = (event.collection.as_str(), &event.id, event.version);
+    fold::note(moment, at, Written::RolledBack, &event.fields, event.run.as_ref())?;
+    Ok(Touched::Nothing)
+}
+
+fn deleted(event: &RecordDeleted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = format!("DELETE FROM {} WHERE id = ?", table::name(&event.collection));
+    moment.conn.prepare_cached(&sql)?.execute([event.id.as_str()])?;
+    search::remove(moment.conn, search::Thing { place: &event.collection, id: event.id.as_str() })?;
+    let at = (event.collection.as_str(), &event.id, event.version);
+    fold::note(moment, at, Written::Deleted, &Map::new(), event.run.as_ref())?;
+    Ok(Touched::Nothing)
+}
+
+fn history_removed(event: &HistoryRemoved, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    event.rows.iter().try_for_each(|(id, from)| retention::remove(moment.conn, &event.collection, id, *from))?;
     Ok(Touched::Nothing)
 }

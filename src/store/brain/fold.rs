@@ -1,30 +1,42 @@
 //! What events make of collections and their records.
 
+use std::collections::BTreeMap;
+
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, params};
 use serde_json::{Map, Value};
 
-use super::events::{RecordDeleted, RecordRolledBack, RecordWritten, SchemaApplied};
 use super::{Record, collection, origin, table};
 use crate::store::event::Moment;
-use crate::store::memory::Touched;
 use crate::store::search::{self, Texts, Thing};
 use crate::store::to_json;
 use crate::types::brain::Written;
 use crate::types::collection::Collection;
 use crate::types::id::Id;
 
+/// What becomes of a collection, and of which fields its own take over the values.
+pub(super) struct Remaking<'a> {
+    pub name: &'a str,
+    pub version: i64,
+    /// Without one it is retired.
+    pub definition: Option<&'a Collection>,
+    /// What its fields were called before.
+    pub renamed: &'a BTreeMap<String, String>,
+    /// The fields that are merged into others.
+    pub merged: &'a BTreeMap<String, String>,
+}
+
 /// Makes a table of a collection, with the rows of the one that it takes the place of.
-pub fn remade(event: &SchemaApplied, moment: &Moment<'_>) -> rusqlite::Result<()> {
-    let (conn, name) = (moment.conn, event.collection.as_str());
+pub(super) fn remade(to: &Remaking<'_>, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let (conn, name) = (moment.conn, to.name);
     let old = collection(conn, name)?.map(|(old, _)| old);
-    let Some(new) = &event.definition else {
+    let Some(new) = to.definition else {
         conn.execute_batch(&format!("DROP TABLE IF EXISTS {}", table::name(name)))?;
         conn.execute("DELETE FROM collection WHERE name = ?", [name])?;
         return search::clear(conn, name);
     };
     let kept = "INSERT OR REPLACE INTO collection (name, definition, version, changed_at) VALUES (?, ?, ?, ?)";
-    let row = params![name, to_json(new)?, event.version, moment.at.0];
+    let row = params![name, to_json(new)?, to.version, moment.at.0];
     if old.as_ref().is_some_and(|old| old.spec.fields == new.spec.fields && table::made_by(old) == table::made_by(new))
     {
         // Its records stay as they are; only what they mean is otherwise.
@@ -41,7 +53,7 @@ pub fn remade(event: &SchemaApplied, moment: &Moment<'_>) -> rusqlite::Result<()
     let (first, indexes) = made.split_first().map_or(("", made.as_slice()), |(first, rest)| (first.as_str(), rest));
     conn.execute_batch(first)?;
     if let Some(old) = &old {
-        copy(conn, old, new, event)?;
+        copy(conn, old, new, to)?;
         conn.execute_batch(&format!("DROP TABLE {}", table::name(OLD)))?;
     }
     indexes.iter().try_for_each(|index| conn.execute_batch(index))?;
@@ -83,8 +95,8 @@ fn indexes(conn: &Connection, name: &str) -> rusqlite::Result<Vec<String>> {
 }
 
 /// Takes over the rows: each field from what it was called, and as what it is now.
-fn copy(conn: &Connection, old: &Collection, new: &Collection, event: &SchemaApplied) -> rusqlite::Result<()> {
-    let was = |name: &String| event.renamed.get(name).unwrap_or(name).clone();
+fn copy(conn: &Connection, old: &Collection, new: &Collection, to: &Remaking<'_>) -> rusqlite::Result<()> {
+    let was = |name: &String| to.renamed.get(name).unwrap_or(name).clone();
     let kept =
         |name: &String| old.field(&was(name)).filter(|field| new.field(name).is_some_and(|new| new.kind == field.kind));
     let own = "id, version, created_by, created_at, updated_by, updated_at";
@@ -93,7 +105,7 @@ fn copy(conn: &Connection, old: &Collection, new: &Collection, event: &SchemaApp
         into.push_str(&format!(", {}", table::column(name)));
         let old_field = old.field(&was(name));
         match (kept(name), old_field, &field.default) {
-            (Some(_), ..) => from.push_str(&format!(", {}", taken_over(&was(name), event.merged.get(name)))),
+            (Some(_), ..) => from.push_str(&format!(", {}", taken_over(&was(name), to.merged.get(name)))),
             (None, Some(_), _) => from.push_str(&format!(", {}", table::converted(old_field, &was(name), field.kind))),
             (None, None, Some(default)) => {
                 from.push_str(", ?");
@@ -114,7 +126,7 @@ fn taken_over(was: &str, merged: Option<&String>) -> String {
 }
 
 /// Writes a version of a record, and the record itself.
-fn put(
+pub(super) fn put(
     moment: &Moment<'_>,
     of: &Collection,
     id: &Id,
@@ -143,7 +155,7 @@ fn put(
 }
 
 /// Adds to the history of a record.
-fn note(
+pub(super) fn note(
     moment: &Moment<'_>,
     (collection, id, version): (&str, &Id, i64),
     what: Written,
@@ -166,33 +178,6 @@ fn note(
     Ok(())
 }
 
-fn known(moment: &Moment<'_>, name: &str) -> rusqlite::Result<Collection> {
+pub(super) fn known(moment: &Moment<'_>, name: &str) -> rusqlite::Result<Collection> {
     Ok(super::collection(moment.conn, name)?.ok_or(rusqlite::Error::QueryReturnedNoRows)?.0)
-}
-
-pub fn written(event: &RecordWritten, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let of = known(moment, &event.collection)?;
-    for row in &event.rows {
-        put(moment, &of, &row.id, row.version, &row.fields)?;
-        let at = (event.collection.as_str(), &row.id, row.version);
-        note(moment, at, Written::Written, &row.fields, event.run.as_ref())?;
-    }
-    Ok(Touched::Nothing)
-}
-
-pub fn rolled_back(event: &RecordRolledBack, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let of = known(moment, &event.collection)?;
-    put(moment, &of, &event.id, event.version, &event.fields)?;
-    let at = (event.collection.as_str(), &event.id, event.version);
-    note(moment, at, Written::RolledBack, &event.fields, event.run.as_ref())?;
-    Ok(Touched::Nothing)
-}
-
-pub fn deleted(event: &RecordDeleted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let sql = format!("DELETE FROM {} WHERE id = ?", table::name(&event.collection));
-    moment.conn.prepare_cached(&sql)?.execute([event.id.as_str()])?;
-    search::remove(moment.conn, Thing { place: &event.collection, id: event.id.as_str() })?;
-    let at = (event.collection.as_str(), &event.id, event.version);
-    note(moment, at, Written::Deleted, &Map::new(), event.run.as_ref())?;
-    Ok(Touched::Nothing)
 }

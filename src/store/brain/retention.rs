@@ -2,10 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use super::events::HistoryRemoved;
 use super::table;
-use crate::store::event::Moment;
-use crate::store::memory::Touched;
 use crate::types::collection::Collection;
 use crate::types::id::Id;
 use crate::types::time::Time;
@@ -45,13 +42,8 @@ pub fn unchanged(
         .collect()
 }
 
-pub(super) fn history_removed(event: &HistoryRemoved, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    event.rows.iter().try_for_each(|(id, from)| remove(moment.conn, &event.collection, id, *from))?;
-    Ok(Touched::Nothing)
-}
-
-/// Who made the record and when stays: policies look at it.
-fn remove(conn: &Connection, of: &str, id: &Id, from: i64) -> rusqlite::Result<()> {
+/// Removes the versions of a record before one. Who made the record and when stays: policies look at it.
+pub(super) fn remove(conn: &Connection, of: &str, id: &Id, from: i64) -> rusqlite::Result<()> {
     let first = "(SELECT min(version) FROM record_version WHERE collection = ?1 AND id = ?2)";
     let which = "collection = ?1 AND id = ?2";
     let row = params![of, id.as_str(), from];

@@ -4,7 +4,6 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::events::DocumentIndexed;
 use crate::store::event::{Moment, Table};
 use crate::store::memory::Touched;
 use crate::store::search::Words;
@@ -76,12 +75,18 @@ fn read_passage(row: &rusqlite::Row<'_>) -> rusqlite::Result<Passage> {
     })
 }
 
-pub(super) fn indexed(event: &DocumentIndexed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let id = event.id.as_str();
+/// Puts a document into the index, with the passages that its text is cut into.
+pub(super) fn index(
+    moment: &Moment<'_>,
+    id: &Id,
+    document: &Document,
+    bounds: &[(u32, u32)],
+) -> rusqlite::Result<Touched> {
+    let id = id.as_str();
     moment
         .conn
         .prepare_cached("INSERT INTO document (knowledge, content_type, bytes, chunks) VALUES (?, ?, ?, ?)")?
-        .execute(params![id, event.content_type.name(), event.bytes, event.chunks])?;
+        .execute(params![id, document.content_type.name(), document.bytes, document.chunks])?;
     // A text that is erased has no passages.
     let kept = content::get(moment.conn, id, PART)?;
     let Some(text) = kept.as_ref().and_then(|kept| kept.get("text")?.as_str()) else { return Ok(Touched::Nothing) };
@@ -89,7 +94,7 @@ pub(super) fn indexed(event: &DocumentIndexed, moment: &Moment<'_>) -> rusqlite:
         "INSERT INTO knowledge_chunk (number, knowledge, chunk, first, after) VALUES (?, ?, ?, ?, ?)",
     )?;
     let mut words = moment.conn.prepare_cached("INSERT INTO knowledge_words (rowid, text) VALUES (?, ?)")?;
-    for (place, (first, after)) in event.bounds.iter().take(MOST_CHUNKS).enumerate() {
+    for (place, (first, after)) in bounds.iter().take(MOST_CHUNKS).enumerate() {
         let number = moment.seq * MOST_CHUNKS as i64 + place as i64;
         row.execute(params![number, id, place as i64 + 1, first, after])?;
         words.execute(params![number, text.get(*first as usize..*after as usize).unwrap_or_default()])?;

@@ -3,8 +3,8 @@
 use rusqlite::params;
 use serde_json::json;
 
-use super::documents::{self, CHUNK, DOCUMENT};
-use super::vectors::{self, VECTORS};
+use super::documents::{self, CHUNK, DOCUMENT, Document};
+use super::vectors::VECTORS;
 use crate::store::event::{Content, Moment, Notify, Table, Teller, events};
 use crate::store::memory::{Memory, Touched};
 use crate::store::outbox::News;
@@ -38,7 +38,7 @@ events! {
         content_type: DocumentType, bytes: u32, chunks: u32, bounds: Vec<(u32, u32)>,
     } about [id, proposer, person] => {
         content: Content::SHOWN.hiding(&["bounds"]), tables: &[DOCUMENT, CHUNK], memory: Memory::Nothing,
-        fold: Some(documents::indexed), notify: Notify::Nobody, news: Some(news_of_indexing),
+        fold: Some(indexed), notify: Notify::Nobody, news: Some(news_of_indexing),
     }
     /// A proposed knowledge entry was quarantined, for these reasons.
     KnowledgeQuarantined = "knowledge_quarantined" {
@@ -93,7 +93,7 @@ events! {
         id: Id, model: String, dimensions: u32, first: u32, chunks: u32, proposer: ActorId,
     } about [id] => {
         content: Content::SHOWN, tables: &[VECTORS], memory: Memory::Nothing,
-        fold: Some(vectors::embedded), notify: Notify::Nobody, news: None,
+        fold: Some(embedded), notify: Notify::Nobody, news: None,
     }
     /// A question was sent to a model that makes vectors of texts. What was asked is not kept.
     QuestionEmbedded = "question_embedded" {
@@ -147,6 +147,12 @@ fn proposed(event: &KnowledgeProposed, moment: &Moment<'_>) -> rusqlite::Result<
     Ok(Touched::Nothing)
 }
 
+fn indexed(event: &DocumentIndexed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let DocumentIndexed { id, content_type, bytes, chunks, bounds, .. } = event;
+    let document = Document { content_type: *content_type, bytes: *bytes, chunks: *chunks };
+    documents::index(moment, id, &document, bounds)
+}
+
 fn accepted(event: &KnowledgeAccepted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let sql = "UPDATE knowledge SET status = 'superseded', superseded_by = ?, version = version + 1, updated_at = ? \
                WHERE id = ? AND status = 'accepted'";
@@ -186,4 +192,12 @@ fn notify_proposer(moment: &Moment<'_>, id: &Id, proposer: &ActorId, became: &st
     let end = if note.is_empty() { String::new() } else { format!(": {}", quoted(note)) };
     let title = format!("{} {became} knowledge that you proposed{end}", moment.by);
     if proposer == moment.by { Ok(()) } else { inbox::add(moment, proposer, ItemKind::Decision, id.as_str(), &title) }
+}
+
+fn embedded(event: &KnowledgeEmbedded, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql =
+        "INSERT OR REPLACE INTO knowledge_vectors (knowledge, model, first, chunks, dimensions) VALUES (?, ?, ?, ?, ?)";
+    let KnowledgeEmbedded { id, model, dimensions, first, chunks, .. } = event;
+    moment.conn.prepare_cached(sql)?.execute(params![id.as_str(), model, first, chunks, dimensions])?;
+    Ok(Touched::Nothing)
 }

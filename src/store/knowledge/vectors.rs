@@ -3,10 +3,8 @@
 
 use rusqlite::{Connection, params};
 
-use super::events::KnowledgeEmbedded;
 use crate::store::content;
-use crate::store::event::{Moment, Table};
-use crate::store::memory::Touched;
+use crate::store::event::Table;
 use crate::store::to_json;
 use crate::types::vector::{Vector, unpacked};
 
@@ -17,14 +15,6 @@ pub(in crate::store) const VECTORS: Table =
 const PART: &str = "vectors ";
 /// The field of such a part.
 pub const FIELD: &str = "vectors";
-
-pub(super) fn embedded(event: &KnowledgeEmbedded, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let sql =
-        "INSERT OR REPLACE INTO knowledge_vectors (knowledge, model, first, chunks, dimensions) VALUES (?, ?, ?, ?, ?)";
-    let KnowledgeEmbedded { id, model, dimensions, first, chunks, .. } = event;
-    moment.conn.prepare_cached(sql)?.execute(params![id.as_str(), model, first, chunks, dimensions])?;
-    Ok(Touched::Nothing)
-}
 
 /// The part of an entry's content that holds the vectors of a model, from a passage on.
 pub fn part(model: &str, first: u32) -> String {

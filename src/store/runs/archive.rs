@@ -2,11 +2,8 @@
 
 use rusqlite::{Connection, params};
 
-use super::events::RunArchived;
 use super::{COLUMNS, LIST, Run, read};
-use crate::store::event::Moment;
 use crate::store::list::List;
-use crate::store::memory::Touched;
 use crate::types::time::Time;
 
 /// How all runs are listed, those that are archived too.
@@ -21,10 +18,4 @@ pub fn due(conn: &Connection, before: Time, limit: usize) -> rusqlite::Result<Ve
     ))?
     .query_map(params![before.0, limit as i64], read)?
     .collect()
-}
-
-pub(super) fn archived(event: &RunArchived, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let sql = "UPDATE run SET archived_at = ? WHERE id = ?";
-    moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, event.id.as_str()])?;
-    Ok(Touched::Nothing)
 }

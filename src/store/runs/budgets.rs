@@ -2,16 +2,12 @@
 
 use rusqlite::{Connection, params};
 
-use super::events::{RunBudgetRaised, RunHeld};
-use super::fold::{stand, task_waits};
-use super::{COLUMNS, Run, get, open_parts, read, step};
+use super::{COLUMNS, Run, get, read, step};
 use crate::store::done::{self, MODEL_CALL, PLANNED};
 use crate::store::event::Moment;
-use crate::store::memory::Touched;
-use crate::store::{parsed, to_json};
+use crate::store::parsed;
 use crate::types::id::{ActorId, Id};
 use crate::types::time::Time;
-use crate::types::work::{Beside, Wait};
 
 /// Whether any run is held until somebody raises a budget.
 pub fn any_held_by_budget(conn: &Connection) -> rusqlite::Result<bool> {
@@ -74,53 +70,9 @@ pub(super) fn others_look_again(moment: &Moment<'_>, agent: &ActorId) -> rusqlit
     Ok(())
 }
 
-pub(super) fn held(event: &RunHeld, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let sql = "UPDATE run SET status = 'held', wait = ?, due_at = ? WHERE id = ?";
-    let until = event.until.map(|until| until.0);
-    let (reason, payer) = (event.reason.clone(), event.payer.clone());
-    let beside = event.beside.clone().map(|of| Beside { of, since: moment.at });
-    let wait = Wait::Budget { reason, payer, until: event.until, cost_cents: event.cost_cents, beside };
-    moment.conn.prepare_cached(sql)?.execute(params![to_json(&wait)?, until, event.id.as_str()])?;
-    // What holds this one for good may hold others that still wait for calls under way.
-    if event.beside.is_none() && event.until.is_some() {
-        others_look_again(moment, &event.agent)?;
-    }
-    get(moment.conn, event.id.as_str())?.map_or(Ok(Touched::Nothing), |run| task_waits(moment, &run))
-}
-
 /// What the budget of a day or a month holds looks again: there may be another one.
 pub fn look_again(moment: &Moment<'_>) -> rusqlite::Result<()> {
     let sql = "UPDATE run SET due_at = ? WHERE status = 'held' AND due_at IS NOT NULL AND ended_at IS NULL";
     moment.conn.prepare_cached(sql)?.execute([moment.at.0])?;
-    Ok(())
-}
-
-pub(super) fn raised(event: &RunBudgetRaised, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let sql = "UPDATE run SET budget_cents = ? WHERE id = ?";
-    moment.conn.prepare_cached(sql)?.execute(params![event.budget_cents, event.id.as_str()])?;
-    let run = get(moment.conn, event.id.as_str())?;
-    if run.is_some_and(|run| run.wait.as_ref().is_some_and(Wait::is_for_a_runs_budget)) {
-        stand(moment, &event.id)?;
-    }
-    go_on_below(moment, event.id.as_str()).map(|()| Touched::Nothing)
-}
-
-/// What one part did not spend any other of the same whole may: those that are held look again, however deep they are.
-pub(super) fn go_on_beside(moment: &Moment<'_>, parent: &Run) -> rusqlite::Result<()> {
-    let mut whole = parent.clone();
-    while let Some(above) = whole.parent.as_deref().map(|id| get(moment.conn, id)).transpose()?.flatten() {
-        whole = above;
-    }
-    go_on_below(moment, &whole.id)
-}
-
-/// The parts of a run that a budget holds look again, and theirs.
-fn go_on_below(moment: &Moment<'_>, whole: &str) -> rusqlite::Result<()> {
-    for part in open_parts(moment.conn, whole)? {
-        if part.wait.as_ref().is_some_and(Wait::is_for_a_runs_budget) {
-            stand(moment, &Id::stored(&part.id))?;
-        }
-        go_on_below(moment, &part.id)?;
-    }
     Ok(())
 }

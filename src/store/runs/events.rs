@@ -2,25 +2,23 @@
 
 use std::collections::BTreeSet;
 
-use super::archive::archived;
-use super::budgets::{held, raised};
-use super::fold::{
-    answered, completed_step, decided_step, denied_step, dispatched_step, ended, failed, failed_step, resumed, started,
-    unknown_step, waiting,
-};
-use super::notify::{
-    news_of_completion, news_of_failure, notify_of_completion, notify_of_failure, notify_of_hold, notify_of_less,
-    notify_of_question,
-};
+use rusqlite::params;
+
+use super::budgets::others_look_again;
+use super::fold::{Taken, ended, go_on_below, mark, stand, taken_anew, task_waits};
+use super::notify::{self, Ended};
+use super::{get, step};
 use crate::store::done::DONE;
-use crate::store::event::{Content, Notify, Table, events};
-use crate::store::inbox;
-use crate::store::memory::Memory;
-use crate::store::tasks::events::TASK;
+use crate::store::event::{Content, Moment, Notify, Table, Teller, events};
+use crate::store::memory::{Memory, Touched};
+use crate::store::outbox::News;
+use crate::store::tasks::events::{TASK, became};
+use crate::store::{inbox, to_json};
 use crate::types::field::Label;
 use crate::types::id::{ActorId, Id};
+use crate::types::inbox::ItemKind;
 use crate::types::time::Time;
-use crate::types::work::{Failure, Happened, RunStatus, StepKind, Wait};
+use crate::types::work::{Beside, Failure, Happened, RunStatus, StepKind, StepStatus, TaskStatus, Wait};
 
 pub const RUN: Table = Table { name: "run", key: "id" };
 const STEP: Table = Table { name: "step", key: "run || ' ' || printf('%06d', number)" };
@@ -43,14 +41,18 @@ events! {
         #[schemars(extend("x-names" = "reference"))] target: String, wait: Wait,
     } about [id, agent, asker] => {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
-        fold: Some(waiting), notify: Notify::AndShow(notify_of_question), news: None,
+        fold: Some(waiting),
+        notify: Notify::AndShow(|event, moment| {
+            notify::of_question(moment, (&event.id, &event.agent), &event.name, &event.wait)
+        }),
+        news: None,
     }
     /// A run resumed and takes its step again: what it waited for has changed.
     RunResumed = "run_resumed" {
         id: Id, agent: ActorId, asker: ActorId, step: u32,
     } about [id, agent, asker] => {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK], memory: Memory::Nothing,
-        fold: Some(resumed), notify: Notify::AndShow(|event, moment| notify_of_less(&event.id, event.step, moment)),
+        fold: Some(resumed), notify: Notify::AndShow(|event, moment| notify::of_less(moment, &event.id, event.step)),
         news: None,
     }
     /// A step that reaches outside was allowed with what it may take, and is not begun: an approver let it go on.
@@ -125,7 +127,7 @@ events! {
     } about [id, agent, asker, by] => {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(answered),
-        notify: Notify::AndShow(|event, moment| notify_of_less(&event.id, event.step, moment)), news: None,
+        notify: Notify::AndShow(|event, moment| notify::of_less(moment, &event.id, event.step)), news: None,
     }
     /// A run is held by a budget, until it is raised, until a time, or until enough of what is set aside is free again (`beside`
     /// says whose budget that is).
@@ -183,4 +185,170 @@ events! {
         content: Content::SHOWN, tables: &[RUN], memory: Memory::Nothing,
         fold: Some(archived), notify: Notify::Nobody, news: None,
     }
+}
+
+fn started(event: &RunStarted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let RunStarted { id, task, agent, asker, askers, parent, depth, budget_cents, labels, planned } = event;
+    let sql = "INSERT INTO run (id, task, agent, asker, askers, asked, parent, depth, status, due_at, budget_cents, steps, \
+               turn, turn_end, calls, cost_cents, labels, tokens_in, tokens_out, denials, created_at, planned) \
+               VALUES (?1, ?2, ?3, ?4, ?5, '[]', ?6, ?7, 'queued', ?9, ?8, 0, 0, 0, 0, 0, ?10, 0, 0, 0, ?9, ?11)";
+    moment.conn.prepare_cached(sql)?.execute(params![
+        id.as_str(),
+        task.as_str(),
+        agent.as_str(),
+        asker.as_str(),
+        to_json(askers)?,
+        parent.as_ref().map(Id::as_str),
+        depth,
+        budget_cents,
+        moment.at.0,
+        to_json(labels)?,
+        planned
+    ])?;
+    if parent.is_none() { became(moment, task.as_str(), TaskStatus::Running) } else { Ok(Touched::Nothing) }
+}
+
+fn waiting(event: &RunWaiting, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let RunWaiting { id, step, kind, name, target, wait, .. } = event;
+    let taken = Taken::new(id, *step, *kind, name, target, StepStatus::Waiting);
+    Taken { wait: Some(wait), ..taken }.begin(moment)
+}
+
+fn resumed(event: &RunResumed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    taken_anew(moment, (&event.id, event.step))
+}
+
+fn decided_step(event: &StepDecided, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let StepDecided { id, step, kind, name, target, tokens_in, tokens_out, cost_cents, .. } = event;
+    let taken =
+        Taken::new(id, *step, *kind, name, target, StepStatus::Decided).taking(*tokens_in, *tokens_out, *cost_cents);
+    taken.begin(moment)
+}
+
+fn dispatched_step(event: &StepDispatched, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let StepDispatched { id, step, kind, name, target, tokens_in, tokens_out, cost_cents, .. } = event;
+    let taken =
+        Taken::new(id, *step, *kind, name, target, StepStatus::Dispatched).taking(*tokens_in, *tokens_out, *cost_cents);
+    taken.begin(moment)
+}
+
+fn unknown_step(event: &StepUnknown, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let StepUnknown { id, step, kind, name, target, reason, tokens_in, tokens_out, cost_cents, .. } = event;
+    let taken = Taken::new(id, *step, *kind, name, target, StepStatus::Unknown)
+        .taking(*tokens_in, *tokens_out, *cost_cents)
+        .because(reason.as_deref());
+    taken.settle(moment)
+}
+
+fn completed_step(event: &StepCompleted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let StepCompleted { id, step, kind, name, target, tokens_in, tokens_out, cost_cents, labels, calls, .. } = event;
+    mark(moment, id.as_str(), labels)?;
+    if let Some(calls) = calls {
+        let sql = "UPDATE run SET turn = ?2, turn_end = ?2 + ?3 WHERE id = ?1";
+        moment.conn.prepare_cached(sql)?.execute(params![id.as_str(), step, calls])?;
+    }
+    let taken =
+        Taken::new(id, *step, *kind, name, target, StepStatus::Completed).taking(*tokens_in, *tokens_out, *cost_cents);
+    taken.settle(moment)
+}
+
+fn denied_step(event: &StepDenied, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let StepDenied { id, step, kind, name, target, reason, .. } = event;
+    let taken = Taken::new(id, *step, *kind, name, target, StepStatus::Denied).because(Some(reason));
+    taken.settle(moment)
+}
+
+fn failed_step(event: &StepFailed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let StepFailed { id, step, kind, name, reason, labels, .. } = event;
+    // Why it failed may be told in words of the other side.
+    mark(moment, id.as_str(), labels)?;
+    let taken = Taken::new(id, *step, *kind, name, "", StepStatus::Failed).because(reason.as_deref());
+    taken.settle(moment)
+}
+
+fn answered(event: &RunAnswered, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let RunAnswered { id, step: number, by, happened, .. } = event;
+    let Some(happened) = happened else {
+        let by = by.as_str();
+        return Taken::new(id, *number, StepKind::Question, by, by, StepStatus::Completed).settle(moment);
+    };
+    let Some(step) = step(moment.conn, id.as_str(), *number)? else { return Ok(Touched::Nothing) };
+    let taken = |status| Taken::new(id, *number, StepKind::Tool, &step.name, &step.target, status);
+    match happened {
+        Happened::Yes => taken(StepStatus::Completed).settle(moment),
+        Happened::No => {
+            let reason = format!("{by} says that it did not happen");
+            taken(StepStatus::Failed).because(Some(&reason)).settle(moment)
+        }
+        Happened::Retry => taken_anew(moment, (id, *number)),
+    }
+}
+
+fn failed(event: &RunFailed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let status = if event.reason == Failure::TimedOut { RunStatus::TimedOut } else { RunStatus::Failed };
+    ended(moment, &event.id, status, Some((event.reason, event.message.as_deref())))
+}
+
+fn held(event: &RunHeld, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE run SET status = 'held', wait = ?, due_at = ? WHERE id = ?";
+    let until = event.until.map(|until| until.0);
+    let (reason, payer) = (event.reason.clone(), event.payer.clone());
+    let beside = event.beside.clone().map(|of| Beside { of, since: moment.at });
+    let wait = Wait::Budget { reason, payer, until: event.until, cost_cents: event.cost_cents, beside };
+    moment.conn.prepare_cached(sql)?.execute(params![to_json(&wait)?, until, event.id.as_str()])?;
+    // What holds this one for good may hold others that still wait for calls under way.
+    if event.beside.is_none() && event.until.is_some() {
+        others_look_again(moment, &event.agent)?;
+    }
+    get(moment.conn, event.id.as_str())?.map_or(Ok(Touched::Nothing), |run| task_waits(moment, &run))
+}
+
+fn raised(event: &RunBudgetRaised, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE run SET budget_cents = ? WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute(params![event.budget_cents, event.id.as_str()])?;
+    let run = get(moment.conn, event.id.as_str())?;
+    if run.is_some_and(|run| run.wait.as_ref().is_some_and(Wait::is_for_a_runs_budget)) {
+        stand(moment, &event.id)?;
+    }
+    go_on_below(moment, event.id.as_str()).map(|()| Touched::Nothing)
+}
+
+fn archived(event: &RunArchived, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    let sql = "UPDATE run SET archived_at = ? WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, event.id.as_str()])?;
+    Ok(Touched::Nothing)
+}
+
+fn notify_of_hold(event: &RunHeld, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    // That ends by itself, within minutes as a rule.
+    if event.beside.is_some() {
+        return Ok(());
+    }
+    let title = format!("a run of {} is held: {}", event.agent, event.reason);
+    inbox::add(moment, &event.asker, ItemKind::Alert, event.id.as_str(), &title)
+}
+
+fn notify_of_completion(event: &RunCompleted, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    inbox::resolve(moment, event.id.as_str())?;
+    let title = format!("{} has finished what you asked", event.agent);
+    inbox::add(moment, &event.asker, ItemKind::Decision, event.id.as_str(), &title)
+}
+
+fn notify_of_failure(event: &RunFailed, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    inbox::resolve(moment, event.id.as_str())?;
+    let why = event.message.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+    let title = format!("a run of {} failed{why}", event.agent);
+    inbox::add(moment, &event.asker, ItemKind::Failure, event.id.as_str(), &title)
+}
+
+fn news_of_completion(event: &RunCompleted, _: &Teller<'_>) -> Option<News> {
+    let RunCompleted { id, agent, asker, askers, tokens_in, tokens_out, duration_ms, .. } = event;
+    let (tokens, duration_ms) = ((*tokens_in, *tokens_out), *duration_ms);
+    Some(Ended { id, agent, asker, askers, failure: None, tokens, duration_ms }.news())
+}
+
+fn news_of_failure(event: &RunFailed, _: &Teller<'_>) -> Option<News> {
+    let RunFailed { id, agent, asker, askers, tokens_in, tokens_out, duration_ms, reason, .. } = event;
+    let (tokens, duration_ms) = ((*tokens_in, *tokens_out), *duration_ms);
+    Some(Ended { id, agent, asker, askers, failure: Some(*reason), tokens, duration_ms }.news())
 }

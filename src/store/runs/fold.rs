@@ -5,66 +5,48 @@ use std::collections::BTreeSet;
 
 use rusqlite::params;
 
-use super::budgets::{go_on_beside, others_look_again, spend};
-use super::events::{
-    RunAnswered, RunFailed, RunResumed, RunStarted, RunWaiting, StepCompleted, StepDecided, StepDenied, StepDispatched,
-    StepFailed, StepUnknown,
-};
-use super::{Run, Step, begun, denials, get, step, waits as waits_of, waits_for};
+use super::budgets::{others_look_again, spend};
+use super::{Run, Step, begun, denials, get, open_parts, step, waits as waits_of, waits_for};
 use crate::store::event::Moment;
 use crate::store::memory::Touched;
 use crate::store::tasks::events::became;
 use crate::store::to_json;
 use crate::types::field::Label;
 use crate::types::id::{ActorId, Id};
-use crate::types::work::{Failure, Happened, MOST_DENIALS, RunStatus, StepKind, StepStatus, TaskStatus, Wait};
-
-pub(super) fn started(event: &RunStarted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let RunStarted { id, task, agent, asker, askers, parent, depth, budget_cents, labels, planned } = event;
-    let sql = "INSERT INTO run (id, task, agent, asker, askers, asked, parent, depth, status, due_at, budget_cents, steps, \
-               turn, turn_end, calls, cost_cents, labels, tokens_in, tokens_out, denials, created_at, planned) \
-               VALUES (?1, ?2, ?3, ?4, ?5, '[]', ?6, ?7, 'queued', ?9, ?8, 0, 0, 0, 0, 0, ?10, 0, 0, 0, ?9, ?11)";
-    moment.conn.prepare_cached(sql)?.execute(params![
-        id.as_str(),
-        task.as_str(),
-        agent.as_str(),
-        asker.as_str(),
-        to_json(askers)?,
-        parent.as_ref().map(Id::as_str),
-        depth,
-        budget_cents,
-        moment.at.0,
-        to_json(labels)?,
-        planned
-    ])?;
-    if parent.is_none() { became(moment, task.as_str(), TaskStatus::Running) } else { Ok(Touched::Nothing) }
-}
+use crate::types::work::{Failure, MOST_DENIALS, RunStatus, StepKind, StepStatus, TaskStatus, Wait};
 
 /// One step, as it stands now.
-struct Taken<'a> {
-    run: &'a Id,
-    number: u32,
-    kind: StepKind,
-    name: &'a str,
-    target: &'a str,
-    status: StepStatus,
-    wait: Option<&'a Wait>,
-    reason: Option<&'a str>,
-    tokens: (u32, u32),
-    cost_cents: u32,
+pub(super) struct Taken<'a> {
+    pub run: &'a Id,
+    pub number: u32,
+    pub kind: StepKind,
+    pub name: &'a str,
+    pub target: &'a str,
+    pub status: StepStatus,
+    pub wait: Option<&'a Wait>,
+    pub reason: Option<&'a str>,
+    pub tokens: (u32, u32),
+    pub cost_cents: u32,
 }
 
 impl<'a> Taken<'a> {
     /// A step of a run that stands so, and has taken nothing.
-    fn new(run: &'a Id, number: u32, kind: StepKind, name: &'a str, target: &'a str, status: StepStatus) -> Taken<'a> {
+    pub fn new(
+        run: &'a Id,
+        number: u32,
+        kind: StepKind,
+        name: &'a str,
+        target: &'a str,
+        status: StepStatus,
+    ) -> Taken<'a> {
         Taken { run, number, kind, name, target, status, wait: None, reason: None, tokens: (0, 0), cost_cents: 0 }
     }
 
-    fn taking(self, tokens_in: u32, tokens_out: u32, cost_cents: u32) -> Taken<'a> {
+    pub fn taking(self, tokens_in: u32, tokens_out: u32, cost_cents: u32) -> Taken<'a> {
         Taken { tokens: (tokens_in, tokens_out), cost_cents, ..self }
     }
 
-    fn because(self, reason: Option<&'a str>) -> Taken<'a> {
+    pub fn because(self, reason: Option<&'a str>) -> Taken<'a> {
         Taken { reason, ..self }
     }
 
@@ -97,13 +79,13 @@ impl<'a> Taken<'a> {
     }
 
     /// The step is under way, or waits.
-    fn begin(&self, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    pub fn begin(&self, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
         self.write(moment)?;
         stand(moment, self.run)
     }
 
     /// The step is over: when those before it are, the run goes on from the next one.
-    fn settle(&self, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
+    pub fn settle(&self, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
         self.write(moment)?;
         let called = matches!(self.kind, StepKind::Tool | StepKind::Question | StepKind::Delegate);
         let sql = "UPDATE run SET calls = calls + ?2, cost_cents = cost_cents + ?3, tokens_in = tokens_in + ?4, \
@@ -130,12 +112,6 @@ fn goes_on(moment: &Moment<'_>, run: &str) -> rusqlite::Result<Touched> {
     Ok(Touched::Nothing)
 }
 
-pub(super) fn waiting(event: &RunWaiting, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let RunWaiting { id, step, kind, name, target, wait, .. } = event;
-    let taken = Taken::new(id, *step, *kind, name, target, StepStatus::Waiting);
-    Taken { wait: Some(wait), ..taken }.begin(moment)
-}
-
 pub(super) fn task_waits(moment: &Moment<'_>, run: &Run) -> rusqlite::Result<Touched> {
     match run.parent {
         None => became(moment, &run.task, TaskStatus::Waiting),
@@ -143,11 +119,7 @@ pub(super) fn task_waits(moment: &Moment<'_>, run: &Run) -> rusqlite::Result<Tou
     }
 }
 
-pub(super) fn resumed(event: &RunResumed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    taken_anew(moment, (&event.id, event.step))
-}
-
-fn taken_anew(moment: &Moment<'_>, (run, step): (&Id, u32)) -> rusqlite::Result<Touched> {
+pub(super) fn taken_anew(moment: &Moment<'_>, (run, step): (&Id, u32)) -> rusqlite::Result<Touched> {
     let sql = "UPDATE step SET status = 'due' WHERE run = ? AND number = ? AND status = 'waiting'";
     moment.conn.prepare_cached(sql)?.execute(params![run.as_str(), step])?;
     stand(moment, run)
@@ -193,83 +165,12 @@ fn asked_at(step: &Step) -> &[ActorId] {
     step.wait.as_ref().map_or(&[], Wait::asks)
 }
 
-pub(super) fn decided_step(event: &StepDecided, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let StepDecided { id, step, kind, name, target, tokens_in, tokens_out, cost_cents, .. } = event;
-    let taken =
-        Taken::new(id, *step, *kind, name, target, StepStatus::Decided).taking(*tokens_in, *tokens_out, *cost_cents);
-    taken.begin(moment)
-}
-
-pub(super) fn dispatched_step(event: &StepDispatched, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let StepDispatched { id, step, kind, name, target, tokens_in, tokens_out, cost_cents, .. } = event;
-    let taken =
-        Taken::new(id, *step, *kind, name, target, StepStatus::Dispatched).taking(*tokens_in, *tokens_out, *cost_cents);
-    taken.begin(moment)
-}
-
-pub(super) fn unknown_step(event: &StepUnknown, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let StepUnknown { id, step, kind, name, target, reason, tokens_in, tokens_out, cost_cents, .. } = event;
-    let taken = Taken::new(id, *step, *kind, name, target, StepStatus::Unknown)
-        .taking(*tokens_in, *tokens_out, *cost_cents)
-        .because(reason.as_deref());
-    taken.settle(moment)
-}
-
-pub(super) fn completed_step(event: &StepCompleted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let StepCompleted { id, step, kind, name, target, tokens_in, tokens_out, cost_cents, labels, calls, .. } = event;
-    mark(moment, id.as_str(), labels)?;
-    if let Some(calls) = calls {
-        let sql = "UPDATE run SET turn = ?2, turn_end = ?2 + ?3 WHERE id = ?1";
-        moment.conn.prepare_cached(sql)?.execute(params![id.as_str(), step, calls])?;
-    }
-    let taken =
-        Taken::new(id, *step, *kind, name, target, StepStatus::Completed).taking(*tokens_in, *tokens_out, *cost_cents);
-    taken.settle(moment)
-}
-
 /// A run that has read what has these labels bears them from then on.
-fn mark(moment: &Moment<'_>, run: &str, labels: &BTreeSet<Label>) -> rusqlite::Result<()> {
+pub(super) fn mark(moment: &Moment<'_>, run: &str, labels: &BTreeSet<Label>) -> rusqlite::Result<()> {
     let Some(run) = get(moment.conn, run)?.filter(|run| !labels.is_subset(&run.labels)) else { return Ok(()) };
     let all: BTreeSet<Label> = run.labels.union(labels).copied().collect();
     moment.conn.prepare_cached("UPDATE run SET labels = ? WHERE id = ?")?.execute(params![to_json(&all)?, run.id])?;
     Ok(())
-}
-
-pub(super) fn denied_step(event: &StepDenied, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let StepDenied { id, step, kind, name, target, reason, .. } = event;
-    let taken = Taken::new(id, *step, *kind, name, target, StepStatus::Denied).because(Some(reason));
-    taken.settle(moment)
-}
-
-pub(super) fn failed_step(event: &StepFailed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let StepFailed { id, step, kind, name, reason, labels, .. } = event;
-    // Why it failed may be told in words of the other side.
-    mark(moment, id.as_str(), labels)?;
-    let taken = Taken::new(id, *step, *kind, name, "", StepStatus::Failed).because(reason.as_deref());
-    taken.settle(moment)
-}
-
-pub(super) fn answered(event: &RunAnswered, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let RunAnswered { id, step: number, by, happened, .. } = event;
-    let Some(happened) = happened else {
-        let by = by.as_str();
-        return Taken::new(id, *number, StepKind::Question, by, by, StepStatus::Completed).settle(moment);
-    };
-    let Some(step) = step(moment.conn, id.as_str(), *number)? else { return Ok(Touched::Nothing) };
-    let taken = |status| Taken::new(id, *number, StepKind::Tool, &step.name, &step.target, status);
-    match happened {
-        Happened::Yes => taken(StepStatus::Completed).settle(moment),
-        Happened::No => {
-            let reason = format!("{by} says that it did not happen");
-            taken(StepStatus::Failed).because(Some(&reason)).settle(moment)
-        }
-        Happened::Retry => taken_anew(moment, (id, *number)),
-    }
-}
-
-pub(super) fn failed(event: &RunFailed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let status = if event.reason == Failure::TimedOut { RunStatus::TimedOut } else { RunStatus::Failed };
-    ended(moment, &event.id, status, Some((event.reason, event.message.as_deref())))
 }
 
 /// The run is over, and its task with it; what it is a part of goes on.
@@ -350,4 +251,24 @@ fn part_ended(
         cost_cents: whole(cost_cents),
     };
     taken.settle(moment)
+}
+
+/// What one part did not spend any other of the same whole may: those that are held look again, however deep they are.
+fn go_on_beside(moment: &Moment<'_>, parent: &Run) -> rusqlite::Result<()> {
+    let mut whole = parent.clone();
+    while let Some(above) = whole.parent.as_deref().map(|id| get(moment.conn, id)).transpose()?.flatten() {
+        whole = above;
+    }
+    go_on_below(moment, &whole.id)
+}
+
+/// The parts of a run that a budget holds look again, and theirs.
+pub(super) fn go_on_below(moment: &Moment<'_>, whole: &str) -> rusqlite::Result<()> {
+    for part in open_parts(moment.conn, whole)? {
+        if part.wait.as_ref().is_some_and(Wait::is_for_a_runs_budget) {
+            stand(moment, &Id::stored(&part.id))?;
+        }
+        go_on_below(moment, &part.id)?;
+    }
+    Ok(())
 }

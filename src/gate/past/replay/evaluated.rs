@@ -5,13 +5,11 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::{Remembered, UNREADABLE};
+use super::remembered::{MOST, Remembered};
+use super::skipped::{ERASED, NOT_SAID, UNFIT, UNREADABLE};
 use crate::log::read::Decided;
 use crate::policy::diff::{Answer, Decision, Outcome, Sides};
 use crate::policy::own::Said;
-
-const NOT_KEPT: &str = "what another program asked was not kept";
-const UNFIT: &str = "what another program asked does not fit the schema of both sides";
 
 #[derive(Deserialize)]
 struct Payload {
@@ -39,10 +37,10 @@ pub(super) fn again(
     entry: &Decided,
     remembered: &mut Remembered,
 ) -> Result<Evaluated, &'static str> {
-    let payload = entry.payload.as_ref().ok_or(super::ERASED)?;
+    let payload = entry.payload.as_ref().ok_or(ERASED)?;
     let Recorded { decision, needs_approval, asked } =
         serde_json::from_slice::<Payload>(payload).map_err(|_| UNREADABLE)?.event;
-    let said = asked.ok_or(NOT_KEPT)?;
+    let said = asked.ok_or(NOT_SAID)?;
     let recorded = match (decision, needs_approval.is_empty()) {
         (true, _) => Decision::Allow,
         (false, false) => Decision::NeedsApproval,
@@ -58,7 +56,7 @@ pub(super) fn again(
     let [Ok(old), Ok(new)] = asked else { return Err(UNFIT) };
     let (old, new) = (Answer::of(&old.answer(before)), Answer::of(&new.answer(after)));
     let outcome = Arc::new(Outcome::of(old, new, changed));
-    if remembered.len() < super::REMEMBERED {
+    if remembered.len() < MOST {
         remembered.insert(key.into_bytes().into(), Arc::clone(&outcome));
     }
     Ok(Evaluated { said, recorded, outcome })

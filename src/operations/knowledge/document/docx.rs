@@ -9,7 +9,7 @@ use quick_xml::events::{BytesStart, Event};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::extract::is_bounded;
+use super::bounded::is_bounded;
 
 /// The part that is read.
 const PART: &str = "word/document.xml";

@@ -4,11 +4,9 @@ use std::io;
 
 use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 
+use super::bounded::is_bounded;
 use super::{docx, pdf};
 use crate::types::knowledge::DocumentType;
-
-/// The most bytes of a text.
-pub(super) const MOST_TEXT: usize = 1 << 20;
 
 /// The text of a file, or what is wrong with it.
 pub(super) fn text(kind: DocumentType, bytes: &[u8]) -> Result<String, String> {
@@ -48,10 +46,6 @@ pub(super) fn clean(raw: &str) -> String {
         text.extend(line.chars().filter(|c| !c.is_control() || *c == '\t'));
     }
     text
-}
-
-pub(super) fn is_bounded(text: &str) -> Result<(), String> {
-    if text.len() <= MOST_TEXT { Ok(()) } else { Err(format!("holds more than {MOST_TEXT} bytes of text: split it")) }
 }
 
 fn utf8(bytes: &[u8]) -> Result<&str, String> {

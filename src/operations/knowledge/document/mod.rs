@@ -1,6 +1,7 @@
 //! Documents in what is known: a text with its passages. A document is an entry of knowledge, so it is accepted, held apart,
 //! retracted and read like any; here is only what it has besides.
 
+mod bounded;
 mod chunks;
 mod docx;
 mod extract;

@@ -3,7 +3,7 @@
 use cedar_policy_core::ast::{BinaryOp, Expr, ExprKind, Literal, UnaryOp};
 use serde_json::{Value as Json, json};
 
-use super::path;
+use super::place::path;
 use crate::policy::record::{instant, span};
 use crate::types::decimal::{decimal, shown_decimal};
 use crate::types::time::{DAY, HOUR, SECOND, Time};

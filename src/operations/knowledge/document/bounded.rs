@@ -1,0 +1,8 @@
+//! How long the text of a file may be.
+
+/// The most bytes of a text.
+pub(super) const MOST_TEXT: usize = 1 << 20;
+
+pub(super) fn is_bounded(text: &str) -> Result<(), String> {
+    if text.len() <= MOST_TEXT { Ok(()) } else { Err(format!("holds more than {MOST_TEXT} bytes of text: split it")) }
+}
