@@ -13811,11 +13811,11 @@ export type KnowledgeRecallErrors = {
      */
     404: Error;
     /**
-     * `conflict`: it is in the wrong state or at another version, or the policies in force are older than `ok-min-policy`
+     * `conflict`: the policies in force are older than `ok-min-policy`
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request
+     * `invalid`: well formed but not acceptable
      */
     422: Error;
     /**
@@ -13839,10 +13839,6 @@ export type KnowledgeRecallResponses = {
      * Done
      */
     200: Recalled;
-    /**
-     * `needs_approval`: it waits for people
-     */
-    202: Error;
 };
 
 export type KnowledgeRecallResponse = KnowledgeRecallResponses[keyof KnowledgeRecallResponses];
