@@ -24,7 +24,7 @@ function precompress(): Plugin {
 }
 
 /** What a page may load before it is shown, in bytes of script, packed; React alone is 49,000 of it. */
-const FIRST_LOAD = 161_000;
+const FIRST_LOAD = 170_000;
 
 /** Fails where a page loads more script than it may before it is shown. */
 function weigh(): Plugin {
@@ -80,7 +80,7 @@ function styled(): Plugin {
 }
 
 /** What is drawn over a page: no page waits for it, so nothing that one needs may be in a file with it. */
-const OPENED = /node_modules\/(@floating-ui|react-remove-scroll|react-number-format|@mantine\/core\/esm\/(utils\/Floating|components\/(Autocomplete|Combobox|Modal|ModalBase|NumberInput|Popover|ScrollArea|Select)))\//;
+const OPENED = /node_modules\/(@floating-ui|react-remove-scroll|@mantine\/core\/esm\/(utils\/Floating|components\/(Autocomplete|Combobox|Modal|ModalBase|Popover|ScrollArea|Select)))\//;
 
 const target = 'es2023';
 

@@ -1,6 +1,6 @@
 // Controls that open something. Until what they open is loaded, they look as they will, and remember whether they were reached.
 
-import { TextInput, type AutocompleteProps, type ModalProps, type NumberInputProps, type SelectProps } from '@mantine/core';
+import { TextInput, type AutocompleteProps, type ModalProps, type SelectProps } from '@mantine/core';
 import { useDeferredValue, useState, useSyncExternalStore, type FocusEvent } from 'react';
 import { whenIdle } from '../shell/idle';
 import { chosenIn } from './chosen';
@@ -74,14 +74,4 @@ export function Autocomplete(props: AutocompleteProps) {
   if (controls) return <controls.Autocomplete {...props} {...keys} />;
   const { label, placeholder, value, onChange } = props;
   return <TextInput {...{ label, placeholder, value }} {...marks} onChange={(event) => onChange?.(event.currentTarget.value)} />;
-}
-
-export function NumberInput(props: NumberInputProps) {
-  const controls = useControls();
-  const { keys, marks } = useReached();
-  if (controls) return <controls.NumberInput {...props} {...keys} />;
-  const { label, description, placeholder, required, error, w, value, suffix = '', thousandSeparator, 'aria-label': name } = props;
-  const between = typeof thousandSeparator === 'string' ? thousandSeparator : '';
-  const shown = value === '' || value === undefined ? '' : `${String(value).replace(/\B(?=(\d{3})+$)/g, between)}${suffix}`;
-  return <TextInput {...{ label, description, placeholder, required, error, w, 'aria-label': name }} {...marks} readOnly inputMode="numeric" value={shown} />;
 }

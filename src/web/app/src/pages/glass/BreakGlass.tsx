@@ -1,4 +1,4 @@
-import { SegmentedControl, Textarea, TextInput } from '@mantine/core';
+import { NumberInput, SegmentedControl, Textarea, TextInput } from '@mantine/core';
 import { useState, type FormEvent } from 'react';
 import { breakGlassEnd, breakGlassListOptions, breakGlassOpen, breakGlassReview, type ShownGrant } from '../../api';
 import { Actor } from '../../parts/Actor';
@@ -6,7 +6,6 @@ import { Do, useAct } from '../../parts/act';
 import { FormDialog } from '../../parts/FormDialog';
 import { useGuarded } from '../../parts/guard';
 import { Icon } from '../../parts/icons';
-import { NumberInput } from '../../parts/later';
 import { Card, Page } from '../../parts/Page';
 import { Empty, Shown } from '../../parts/states';
 import { Tag } from '../../parts/Verdict';

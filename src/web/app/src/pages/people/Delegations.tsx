@@ -1,4 +1,4 @@
-import { TextInput } from '@mantine/core';
+import { NumberInput, TextInput } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useMemo, useState, type FormEvent } from 'react';
 import { delegationGrant, delegationListOptions, delegationRevoke, type Authority, type ShownDelegation } from '../../api';
@@ -7,7 +7,7 @@ import { Do, useAct } from '../../parts/act';
 import { FormDialog } from '../../parts/FormDialog';
 import { useGuarded } from '../../parts/guard';
 import { Icon } from '../../parts/icons';
-import { Select, NumberInput } from '../../parts/later';
+import { Select } from '../../parts/later';
 import { Card, Page } from '../../parts/Page';
 import { Empty, Shown } from '../../parts/states';
 import { Table } from '../../parts/Table';

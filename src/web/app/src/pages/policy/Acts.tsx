@@ -1,9 +1,8 @@
-import { Button, Textarea } from '@mantine/core';
+import { Button, NumberInput, Textarea } from '@mantine/core';
 import { useState } from 'react';
 import { changeCanary, changeEvals, changePromote, changeReject, changeReview, type ShownChange } from '../../api';
 import { Do, useAct } from '../../parts/act';
 import { Icon } from '../../parts/icons';
-import { NumberInput } from '../../parts/later';
 import { Card } from '../../parts/Page';
 import { useMe } from '../../shell/useMe';
 import parts from '../../parts/parts.module.css';

@@ -1,8 +1,8 @@
-import { Button, TextInput } from '@mantine/core';
+import { Button, NumberInput, TextInput } from '@mantine/core';
 import { useState, type FormEvent } from 'react';
 import { companyUpdate, type CompanyAnswer, type OtherSettings, type Recording } from '../../api';
 import { useAct, useMay } from '../../parts/act';
-import { NumberInput, Select } from '../../parts/later';
+import { Select } from '../../parts/later';
 import { sentence } from '../../parts/states';
 import { cents } from '../work/words';
 import css from './settings.module.css';

@@ -1,4 +1,4 @@
-import { Anchor, Button, Textarea } from '@mantine/core';
+import { Anchor, Button, NumberInput, Textarea } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState, type FormEvent } from 'react';
 import { agentAsk, meAgentsOptions, type Askable } from '../../api';
@@ -6,7 +6,6 @@ import { Avatar, nameOf, useActors } from '../../parts/Actor';
 import { useAct } from '../../parts/act';
 import { useGuarded } from '../../parts/guard';
 import { Icon } from '../../parts/icons';
-import { NumberInput } from '../../parts/later';
 import { Card, Kbd, Page } from '../../parts/Page';
 import { Empty, Shown } from '../../parts/states';
 import { Tag } from '../../parts/Verdict';

@@ -1,4 +1,4 @@
-import { SegmentedControl, Textarea, TextInput } from '@mantine/core';
+import { NumberInput, SegmentedControl, Textarea, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useEffect, useState, type FormEvent, type ReactNode } from 'react';
@@ -8,7 +8,7 @@ import { Do, useAct } from '../../parts/act';
 import { Copy } from '../../parts/Copy';
 import { FormDialog } from '../../parts/FormDialog';
 import { Icon } from '../../parts/icons';
-import { NumberInput, Select } from '../../parts/later';
+import { Select } from '../../parts/later';
 import { Card, Facts } from '../../parts/Page';
 import { Empty, Shown } from '../../parts/states';
 import { State } from '../../parts/Verdict';

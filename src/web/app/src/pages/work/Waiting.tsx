@@ -1,4 +1,4 @@
-import { Button, Textarea } from '@mantine/core';
+import { Button, NumberInput, Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useRef, useState, type FormEvent, type ReactNode } from 'react';
@@ -6,7 +6,6 @@ import { approvalReadOptions, budgetRaise, runAnswer, type ShownStep, type Whole
 import { Actor } from '../../parts/Actor';
 import { Do, useAct, useMay } from '../../parts/act';
 import { Icon } from '../../parts/icons';
-import { NumberInput } from '../../parts/later';
 import { Kbd } from '../../parts/Page';
 import { sentence, Shown } from '../../parts/states';
 import { When } from '../../parts/When';
