@@ -1,21 +1,23 @@
 // Controls that open something. Until what they open is loaded, they look as they will, and remember whether they were reached.
 
 import { TextInput, type AutocompleteProps, type ModalProps, type SelectProps } from '@mantine/core';
-import { useDeferredValue, useState, useSyncExternalStore, type FocusEvent } from 'react';
-import { whenIdle } from '../shell/idle';
+import { useDeferredValue, useEffect, useEffectEvent, useState, useSyncExternalStore, type FocusEvent, type KeyboardEvent } from 'react';
+import { promised, whenIdle } from '../shell/idle';
 import { chosenIn } from './chosen';
 import { Icon } from './icons';
 
 type Controls = typeof import('./controls');
 
 let loaded: Controls | undefined;
-let isAsked = false;
+let isBegun = false;
+/** Who reaches for a control does not wait until the page is idle. */
+const [reachedFor, reach] = promised();
 const listeners = new Set<() => void>();
 
 function load() {
-  if (isAsked) return;
-  isAsked = true;
-  void whenIdle(() => import('./controls')).then((controls) => {
+  if (isBegun) return;
+  isBegun = true;
+  void whenIdle(() => import('./controls'), reachedFor).then((controls) => {
     loaded = controls;
     for (const listener of listeners) listener();
   });
@@ -40,32 +42,77 @@ function Opening({ of, opened, ...props }: { of: Controls } & ModalProps) {
   return <of.Modal {...props} opened={opened && isDrawn} />;
 }
 
-type Reached = 'focus' | 'press' | undefined;
+type Reached = 'focus' | 'open' | undefined;
 
-/** Whether somebody has come to a control that is not there yet. */
+const OPENS = ['ArrowDown', 'ArrowUp', 'Enter', ' '];
+
+/** Whether somebody has come to a control that is not there yet, and what they have typed there to search for. */
 function useReached() {
   const [reached, setReached] = useState<Reached>();
+  const [typed, setTyped] = useState<string>();
+  const come = (how: Reached) => {
+    reach();
+    setReached((before) => (before === 'open' ? before : how));
+  };
   return {
     reached,
+    typed,
+    setTyped,
     /** The keys stay where they are once the control takes the place of what stood for it. */
     keys: { autoFocus: reached !== undefined },
     marks: {
-      onFocus: () => setReached((before) => before ?? 'focus'),
-      onPointerDown: () => setReached('press'),
-      onBlur: ({ currentTarget }: FocusEvent) => currentTarget.isConnected && setReached(undefined),
+      onFocus: () => come('focus'),
+      onPointerDown: () => come('open'),
+      onBlur: ({ currentTarget }: FocusEvent) => {
+        if (!currentTarget.isConnected) return;
+        setReached(undefined);
+        setTyped(undefined);
+      },
+    },
+    /** The keys that open a list open it when it is there. What is typed to search for may have spaces. */
+    opens: (searchable: boolean | undefined) => (event: KeyboardEvent) => {
+      if (!OPENS.includes(event.key) || (searchable && event.key === ' ')) return;
+      event.preventDefault();
+      come('open');
     },
   };
 }
 
-const ROLE = { role: 'combobox', 'aria-haspopup': 'listbox', 'aria-expanded': false, readOnly: true } as const;
+const ROLE = { role: 'combobox', 'aria-haspopup': 'listbox', 'aria-expanded': false } as const;
 
 export function Select(props: SelectProps) {
   const controls = useControls();
-  const { reached, keys, marks } = useReached();
-  if (controls) return <controls.Select {...props} {...keys} defaultDropdownOpened={reached === 'press'} />;
-  const { label, description, placeholder, required, leftSection, data, value, readOnly, error, w, 'aria-label': name } = props;
-  const given = { label, description, placeholder, required, leftSection, error, w, 'aria-label': name };
-  return <TextInput {...given} {...(readOnly ? { readOnly } : ROLE)} {...marks} size="sm" value={chosenIn(data, value)} rightSection={<Icon name="choose" size={14} />} rightSectionPointerEvents="none" pointer={!readOnly} />;
+  const { reached, typed, setTyped, keys, marks, opens } = useReached();
+  if (controls) {
+    const given = { ...props, ...keys, defaultDropdownOpened: reached === 'open' || typed !== undefined };
+    return props.searchable ? <Searched of={controls} typed={typed} {...given} /> : <controls.Select {...given} />;
+  }
+  const { label, description, placeholder, required, disabled, leftSection, data, value, readOnly, searchable, error, w, 'aria-label': name } = props;
+  const given = { label, description, placeholder, required, disabled, leftSection, error, w, 'aria-label': name };
+  const role = readOnly ? {} : { ...ROLE, onKeyDown: opens(searchable) };
+  return (
+    <TextInput
+      {...given}
+      {...role}
+      {...marks}
+      readOnly={readOnly || !searchable}
+      size="sm"
+      value={typed ?? chosenIn(data, value)}
+      onChange={(event) => setTyped(event.currentTarget.value)}
+      rightSection={<Icon name="choose" size={14} />}
+      rightSectionPointerEvents="none"
+      pointer={!readOnly && !searchable}
+    />
+  );
+}
+
+/** A list that goes on searching for what was typed before it was there: at first it searches for what is chosen. */
+function Searched({ of, typed, ...props }: { of: Controls; typed: string | undefined } & SelectProps) {
+  const [search, setSearch] = useState(typed ?? chosenIn(props.data, props.value));
+  // The list itself begins with searching for what is chosen.
+  const goOn = useEffectEvent(() => queueMicrotask(() => typed !== undefined && setSearch(typed)));
+  useEffect(() => goOn(), []);
+  return <of.Select {...props} searchValue={search} onSearchChange={setSearch} />;
 }
 
 export function Autocomplete(props: AutocompleteProps) {

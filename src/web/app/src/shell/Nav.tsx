@@ -7,7 +7,7 @@ import { Icon, Mark } from '../parts/icons';
 import { Kbd } from '../parts/Page';
 import { whenIdle } from './idle';
 import { mod, PAGES } from './pages';
-import { palette } from './paletteStore';
+import { openPalette } from './paletteStore';
 import css from './shell.module.css';
 import { useCompany, useKills, useMe, usePending } from './useMe';
 import { useMine } from '../pages/work/useWork';
@@ -29,7 +29,7 @@ export function Nav({ close }: { close?: () => void }) {
         <Mark />
         <Said>{company.data?.name ?? 'ok'}</Said>
       </div>
-      <button type="button" className={css.search} onClick={() => palette.open()}>
+      <button type="button" className={css.search} onClick={openPalette}>
         <Icon name="search" size={14} />
         <span>Search or do…</span>
         <Kbd>{mod}K</Kbd>

@@ -3,7 +3,7 @@ import { Spotlight, type SpotlightActionData, type SpotlightActionGroupData } fr
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { useEffect, useSyncExternalStore } from 'react';
 import { searchOptions } from '../api';
 import { isWord } from '../pages/data/filter';
 import { whereIs } from '../pages/data/hit';
@@ -13,12 +13,15 @@ import { useSummary } from '../pages/approvals/useSummary';
 import { useMine } from '../pages/work/useWork';
 import { leave } from './leave';
 import { PAGES } from './pages';
-import { chooseFirst, paletteStore } from './paletteStore';
+import { chooseFirst, paletteIsThere, paletteStore, query } from './paletteStore';
 import { usePending } from './useMe';
+
+const SEARCH = { placeholder: 'Go to, find, do…', 'aria-label': 'search', 'data-palette': true };
 
 /** Everything that can be gone to or done, by typing a part of its name. */
 export function Palette() {
-  const [typed, setTyped] = useState('');
+  const typed = useSyncExternalStore(paletteStore.subscribe, query);
+  useEffect(paletteIsThere, []);
   const [words] = useDebouncedValue(typed.slice(0, 200), 200);
   const { data: hits } = useQuery({ ...searchOptions({ query: { q: words, limit: 8 } }), enabled: isWord(words) && words.trim().length > 2, retry: false });
   useEffect(() => {
@@ -81,14 +84,13 @@ export function Palette() {
       attributes={{ content: { 'aria-label': 'Search' } }}
       actions={groups}
       query={typed}
-      onQueryChange={setTyped}
       shortcut={null}
       limit={12}
       scrollable
       maxHeight={420}
       highlightQuery
       nothingFound="Nothing is called that"
-      searchProps={{ placeholder: 'Go to, find, do…', 'aria-label': 'search', leftSection: <Icon name="search" /> }}
+      searchProps={{ ...SEARCH, leftSection: <Icon name="search" />, onFocus: () => typed && chooseFirst() }}
     />
   );
 }

@@ -13,14 +13,14 @@ import { When } from '../parts/When';
 import { currentSession, onSession } from '../session';
 import { whenIdle } from './idle';
 import { Nav } from './Nav';
-import { palette } from './paletteStore';
+import { openPalette, paletteAsked } from './paletteStore';
 import css from './shell.module.css';
 import { glassOptions, meOptions, useCompany, useKills, useMe } from './useMe';
 import { Said } from '../parts/Said';
 
 const SignIn = lazy(() => import('./SignIn'));
 /** A page is as good without the palette: that a server is gone is told otherwise. */
-const Extras = lazy(() => whenIdle(() => import('./Extras')));
+const Extras = lazy(() => whenIdle(() => import('./Extras'), paletteAsked));
 
 export function Shell() {
   const session = useSyncExternalStore(onSession, currentSession);
@@ -63,7 +63,7 @@ function Frame() {
   const reads = useCan('event.list');
   useFollowing(reads && reads.decision === 'allow');
   // Somebody may be faster than the palette is loaded: it opens when it is.
-  useHotkeys([['mod+K', () => palette.open()]]);
+  useHotkeys([['mod+K', openPalette]]);
   const [isOpen, setOpen] = useState(false);
   const company = useCompany();
   const { pathname } = useLocation();
@@ -82,7 +82,7 @@ function Frame() {
               <Icon name="menu" size={20} />
             </ActionIcon>
             <Said>{company.data?.name ?? 'ok'}</Said>
-            <ActionIcon variant="subtle" color="gray" onClick={() => palette.open()} aria-label="Search">
+            <ActionIcon variant="subtle" color="gray" onClick={openPalette} aria-label="Search">
               <Icon name="search" size={18} />
             </ActionIcon>
           </div>

@@ -15,11 +15,18 @@ const settled = () =>
 
 let last: Promise<unknown> | undefined;
 
+/** A promise, and what keeps it. */
+export function promised(): [kept: Promise<void>, keep: () => void] {
+  let keep = () => {};
+  const kept = new Promise<void>((resolve) => (keep = resolve));
+  return [kept, keep];
+}
+
 /** Loads once what somebody waits for has been drawn, one after the other: a key that is pressed meanwhile waits for one of them at
- *  most. Without what cannot be loaded the page stays as it is, and the console says why. */
-export function whenIdle<T>(load: () => Promise<T>): Promise<T> {
+ *  most. What is `asked` for does not wait for its turn. Without what cannot be loaded the page stays as it is, and the console says why. */
+export function whenIdle<T>(load: () => Promise<T>, asked?: Promise<unknown>): Promise<T> {
   last = (last ?? settled()).then(pause);
-  return last
+  return (asked ? Promise.race([last, asked]) : last)
     .then(serverIsThere)
     .then(load)
     .catch((why: unknown) => {

@@ -1,7 +1,90 @@
 import { createSpotlight } from '@mantine/spotlight';
+import { promised } from './idle';
 
-/** What the palette is at, and how it is opened. */
+/** What the palette is at, and how it is closed; `openPalette` opens it. */
 export const [paletteStore, palette] = createSpotlight();
+
+/** Once somebody has asked for the palette, which is loaded late. */
+export const [paletteAsked, ask] = promised();
+
+let isThere = false;
+let isAwaited = false;
+
+/** What the palette looks for. */
+export const query = () => paletteStore.getState().query;
+
+const setQuery = (next: string) => paletteStore.updateState((state) => ({ ...state, query: next }));
+
+/** Opens the palette, as soon as it is there. Until its field has the keys, what is typed is kept for it, and does nothing else. */
+export function openPalette() {
+  ask();
+  if (!isAwaited) {
+    isAwaited = true;
+    window.addEventListener('keydown', keep, true);
+    window.addEventListener('pointerdown', turnAway, true);
+  }
+  if (isThere) palette.open();
+}
+
+/** The palette is there, until what is returned is called; it opens where somebody waits for it. */
+export function paletteIsThere() {
+  isThere = true;
+  if (isAwaited) palette.open();
+  return () => {
+    isThere = false;
+  };
+}
+
+function awaitNoMore() {
+  isAwaited = false;
+  window.removeEventListener('keydown', keep, true);
+  window.removeEventListener('pointerdown', turnAway, true);
+}
+
+/** Whether the palette has got the keys, or was closed again. */
+const isOver = () => !!document.activeElement?.closest('[data-palette]') || (isThere && !paletteStore.getState().opened);
+
+function keep(event: KeyboardEvent) {
+  if (isOver()) return awaitNoMore();
+  event.stopImmediatePropagation();
+  if (event.key === 'Escape') {
+    event.preventDefault();
+    giveUp();
+    return;
+  }
+  const next = afterKey(query(), event);
+  if (next === undefined) return;
+  event.preventDefault();
+  if (next !== query()) setQuery(next);
+}
+
+/** Who presses something else before there is a palette does not wait for it any more. */
+function turnAway() {
+  if (isOver()) awaitNoMore();
+  else if (!isThere) giveUp();
+}
+
+function giveUp() {
+  awaitNoMore();
+  // One that is open already clears what it looks for when it has closed.
+  if (isThere) palette.close();
+  else setQuery('');
+}
+
+type Key = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey'> & { getModifierState?: (key: string) => boolean };
+
+const ELSEWHERE = ['Enter', 'Tab', 'ArrowDown', 'ArrowUp'];
+
+/** What stands in a field with `text` once a key was pressed at its end; nothing where the key is the browser's. */
+export function afterKey(text: string, event: Key): string | undefined {
+  const { key, ctrlKey, metaKey, altKey } = event;
+  const isPlain = !ctrlKey && !metaKey && !altKey;
+  if ((ctrlKey || metaKey) && key.toLowerCase() === 'k') return text;
+  if (!isPlain && !event.getModifierState?.('AltGraph')) return undefined;
+  if (key === 'Backspace') return [...text].slice(0, -1).join('');
+  if (ELSEWHERE.includes(key)) return text;
+  return [...key].length === 1 ? text + key : undefined;
+}
 
 /** Chooses the first of what is listed, where nothing is chosen: what the server finds comes after the last key, when Enter waits for it. */
 export function chooseFirst(store = paletteStore) {
