@@ -113,12 +113,25 @@ impl Client {
     }
 }
 
-/// The body of an answer, if it is not too long.
-async fn body(mut answer: Response) -> Result<Vec<u8>, Missed> {
+async fn body(answer: Response) -> Result<Vec<u8>, Missed> {
+    whole(answer, MOST_BYTES).await.map_err(|cut| match cut {
+        Cut::TooLong => Missed::Refused(format!("it answers more than {MOST_BYTES} bytes")),
+        Cut::Broken(error) => Missed::Silent(because(&error)),
+    })
+}
+
+/// Why an answer was not read to its end.
+pub(super) enum Cut {
+    TooLong,
+    Broken(reqwest::Error),
+}
+
+/// The body of an answer, if it has no more than so many bytes.
+pub(super) async fn whole(mut answer: Response, most: usize) -> Result<Vec<u8>, Cut> {
     let mut bytes = Vec::new();
-    while let Some(piece) = answer.chunk().await.map_err(|error| Missed::Silent(because(&error)))? {
-        if bytes.len() + piece.len() > MOST_BYTES {
-            return Err(Missed::Refused(format!("it answers more than {MOST_BYTES} bytes")));
+    while let Some(piece) = answer.chunk().await.map_err(Cut::Broken)? {
+        if bytes.len() + piece.len() > most {
+            return Err(Cut::TooLong);
         }
         bytes.extend_from_slice(&piece);
     }

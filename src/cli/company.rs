@@ -110,5 +110,11 @@ fn told(answer: &CompanyAnswer) -> Result<(), Failure> {
         answer.settings.decisions.record, answer.settings.budget_cents_month, answer.settings.vector_search,
         answer.version
     );
-    show::one(fields, &ShownHours { hours: format!("{from}-{to}"), answer })
+    show::one(fields, &ShownHours { hours: format!("{from}-{to}"), answer })?;
+    if answer.settings.vector_search && answer.vector_model.is_none() {
+        show::note(
+            "No model makes vectors on this server (`embeddings` in OK_LLM_CONFIG): knowledge is recalled by its words alone.",
+        );
+    }
+    Ok(())
 }

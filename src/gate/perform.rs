@@ -254,6 +254,12 @@ impl Gate {
         let Some((operation, input)) = before else { return Ok(()) };
         let entry = self.entry(operation).ok_or_else(Refusal::not_found)?;
         let prepared = entry.prepare(input).map_err(|bad| Refusal::bad_request(bad.to_string()))?;
+        rate::count(
+            &self.world.load(),
+            caller,
+            (&entry.spec, rate::weight(entry.effect, prepared.bytes)),
+            self.clock.now(),
+        )?;
         let caller = Caller { run: None, ..caller.clone() };
         let changing = Changing { caller, entry, value: prepared.value, act: None, idem: None };
         self.queue.submit(Work::Change(changing)).await.map(drop)

@@ -1,32 +1,24 @@
 //! The company: its settings, and its first admin.
 
+mod init;
+
 use std::ops::Not;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::blueprint;
-use super::joining::{Known, NewActor, joined};
-use super::token::{IssuedToken, issue};
 use super::{Nothing, given};
-use crate::gate::{
-    Change, Draft, Entry, Permit, Query, Reader, Resource, Route, Spec, Staged, Target, get, patch, put,
-};
-use crate::store::actors::events::{ActorAdded, ActorHired};
-use crate::store::blueprints::events::BlueprintInstalled;
+use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, Resource, Spec, Staged, Target, get, patch, put};
 use crate::store::company::Company;
 use crate::store::company::events::CompanyUpdated;
-use crate::store::policies::events::PolicyApplied;
-use crate::store::tokens::events::TokenIssued;
-use crate::types::actor::{ActorKind, Role};
 use crate::types::decision::Recording;
 use crate::types::hours::Working;
-use crate::types::id::ActorId;
-use crate::types::refusal::{Code, Fault, Refusal, Stop};
-use crate::types::scope::{Reach, Scopes};
-use crate::types::time::DAY;
+use crate::types::refusal::{Fault, Refusal, Stop};
+use crate::types::scope::Reach;
 use crate::types::visible::{NO_NAME, is_name};
+
+pub use init::{Begun, FirstAdmin, Init};
 
 /// The company itself: what has no narrower thing to be about.
 pub static COMPANY: Resource = Resource {
@@ -164,6 +156,15 @@ pub struct CompanyAnswer {
     pub settings: Settings,
     /// Grows with each change; send it back to be refused when somebody else changed the settings meanwhile.
     pub version: i64,
+    /// The model that makes vectors on this server, without which `vector_search` does nothing; none where none is set up.
+    #[serde(default)]
+    pub vector_model: Option<String>,
+}
+
+/// The settings with what goes with them.
+fn answer(settings: Settings, version: i64, read: &Reader<'_>) -> CompanyAnswer {
+    let vector_model = read.any_embedder().map(|embedder| embedder.model().to_owned());
+    CompanyAnswer { settings, version, vector_model }
 }
 
 /// The settings.
@@ -187,7 +188,7 @@ impl Query for Read {
 
     fn run(_: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<CompanyAnswer, Stop> {
         let company = read.company()?;
-        Ok(CompanyAnswer { settings: Settings::stored(&company)?, version: company.version })
+        Ok(answer(Settings::stored(&company)?, company.version, read))
     }
 }
 
@@ -327,71 +328,5 @@ fn changed(
     }
     let version = current + 1;
     draft.record(CompanyUpdated { version, settings: serde_json::to_value(&settings)? })?;
-    Ok(CompanyAnswer { settings, version })
-}
-
-/// Who the first admin will be, and what the company begins with.
-#[derive(Serialize, Deserialize, JsonSchema)]
-pub struct FirstAdmin {
-    pub id: ActorId,
-    /// A blueprint that the company begins with.
-    pub blueprint: Option<blueprint::ChosenBlueprint>,
-}
-
-/// A company with its first token.
-#[derive(Serialize, Deserialize, JsonSchema)]
-pub struct Begun {
-    #[serde(flatten)]
-    pub token: IssuedToken,
-    /// What the blueprint came to.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub blueprint: Option<blueprint::Installed>,
-}
-
-/// Name the first admin.
-pub enum Init {}
-
-impl Change for Init {
-    const SPEC: Spec = Spec {
-        name: "company.init",
-        doc: "Name the first admin of a company that has none, and issue a first token. Only for whoever holds the state file.",
-        scope: Reach::Full,
-        route: Route::LOCAL.by_server().secret("token"),
-        about: &[&COMPANY],
-        events: &[
-            ActorAdded::KIND,
-            TokenIssued::KIND,
-            ActorHired::KIND,
-            CompanyUpdated::KIND,
-            PolicyApplied::KIND,
-            BlueprintInstalled::KIND,
-        ],
-    };
-    const SAYS: &'static str = "founds the company";
-    type Input = FirstAdmin;
-    type Output = Begun;
-
-    fn target(_: &FirstAdmin, _: &Reader<'_>) -> Result<Target, Stop> {
-        Ok(Target::Company)
-    }
-
-    fn run(_: Permit<Self>, input: FirstAdmin, draft: &mut Draft<'_>) -> Result<Begun, Stop> {
-        let read = draft.read();
-        if read.admins() > 0 {
-            return Err(Refusal::new(Code::Conflict, "the company has an admin already").into());
-        }
-        if input.id.is_team() || input.id.is_reserved() || read.card(&input.id).is_some() {
-            return Err(Refusal::field("admin", format!("{} cannot become the first admin", input.id)).into());
-        }
-        let (kind, role) = (ActorKind::Person, Some(Role::Admin));
-        let (name, team, lead, owner, skills) = (None, None, None, None, Vec::new());
-        let admin = NewActor { id: input.id.clone(), kind, name, role, team, lead, owner, skills, trust: None };
-        let admin = admin.actor(&input.id, read);
-        draft.record(joined(&admin))?;
-        let known = Known { read, more: [(input.id.clone(), admin)].into() };
-        let begin = |asked: &blueprint::ChosenBlueprint| blueprint::began(asked, &input.id, known, draft);
-        let blueprint = input.blueprint.as_ref().map(begin).transpose()?;
-        let token = issue(draft, input.id, "first token".into(), Scopes::new(), 30 * DAY)?;
-        Ok(Begun { token, blueprint })
-    }
+    Ok(answer(settings, version, draft.read()))
 }

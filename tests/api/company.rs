@@ -20,6 +20,7 @@ async fn settings_are_replaced_whole_and_counted() {
     assert_eq!((updated.status.as_u16(), &updated.json()["version"]), (200, &json!(2)));
     let mut expected = new;
     expected["version"] = json!(2);
+    expected["vector_model"] = json!(null);
     assert_eq!(test.get("/company", &test.admin).await.json(), expected);
     assert_eq!(test.event().await["event"]["type"], "company_updated");
     assert_eq!(ok::gate::state::refold::compare(&test.file()).unwrap(), []);

@@ -270,8 +270,12 @@ async fn where_nobody_makes_vectors_words_alone_are_looked_for_and_another_model
     words.sent();
     test.embedded().await.unwrap();
     assert_eq!(words.sent(), Vec::<String>::new(), "what it has made is still there");
+    assert_eq!(test.get("/company", &test.admin).await.json()["vector_model"], "words");
     let test = test.embedding_by(None).await;
-    assert_eq!(recalled(&test, &cast.max, "money").await["entries"], json!([]));
+    let found = recalled(&test, &cast.max, "money").await;
+    assert_eq!(found["entries"], json!([]));
+    assert!(found["words_alone"].as_str().unwrap().starts_with("no model makes vectors on this server"), "{found}");
+    assert_eq!(test.get("/company", &test.admin).await.json()["vector_model"], Value::Null);
     assert_folds(&test);
 }
 

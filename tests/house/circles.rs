@@ -17,8 +17,7 @@ const CIRCLES: [&str; 6] = [
      policy::engine::vocabulary",
     "types::altered types::brain types::collection types::condition types::definition types::field types::filter \
      types::retention types::semantics types::target types::work",
-    "operations::actor operations::company operations::definition operations::hire operations::kill \
-     operations::run::tools operations::token operations::token::issue",
+    "operations::actor operations::hire operations::kill operations::token",
     "operations::run::budget operations::run::budgets operations::run::model operations::run::next \
      operations::run::prompt operations::run::rest operations::run::shown operations::run::think",
     "store::outbox::events store::webhooks::events",

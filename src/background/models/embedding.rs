@@ -60,9 +60,7 @@ impl Embedding {
             false => Err(Unread(format!("{id}: its answer does not hold a vector for each text"))),
         }
     }
-}
 
-impl Embedding {
     fn rests(&self) -> MutexGuard<'_, Option<(Instant, String)>> {
         self.rests.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -2,12 +2,13 @@
 //! `POST /models/{model}:batchEmbedContents`, Ollama's `POST /api/embed`. The library that speaks to models knows these forms,
 //! too, but reads an answer of any size.
 
-use reqwest::{Client, RequestBuilder, Response};
+use reqwest::{Client, RequestBuilder};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::setup::Key;
-use super::wire::{Broke, Target};
+use super::wire::{Broke, CUT, NO_FORM, Target};
+use crate::background::egress::{Cut, whole};
 use crate::types::models::{Embeddings, ProviderKind};
 use crate::types::vector::MOST_DIMENSIONS;
 
@@ -16,8 +17,6 @@ const VALUE: usize = 32;
 const FRAME: usize = 64 << 10;
 /// The most bytes that are read of an answer with an error status.
 const ERROR: usize = 8 << 10;
-
-const NO_FORM: &str = "its answer is not what such a provider answers";
 
 /// The vectors of texts, in their order.
 pub(super) async fn vectors(
@@ -29,14 +28,18 @@ pub(super) async fn vectors(
     let sent = request(http, target, of, texts).send().await;
     let answer = sent.map_err(|error| match error.is_connect() {
         true => target.away(&error),
-        false => Broke::Unknown("its answer broke off".into()),
+        false => Broke::Unknown(CUT.into()),
     })?;
     let (status, headers) = (answer.status(), answer.headers().clone());
     if !status.is_success() {
-        let body = whole(answer, ERROR).await.unwrap_or_default();
+        let body = whole(answer, ERROR).await.unwrap_or_else(|_| Vec::new());
         return Err(target.said(status, &String::from_utf8_lossy(&body), Some(&headers)));
     }
-    let body = whole(answer, FRAME + texts.len() * MOST_DIMENSIONS * VALUE).await?;
+    let most = FRAME + texts.len() * MOST_DIMENSIONS * VALUE;
+    let body = whole(answer, most).await.map_err(|cut| match cut {
+        Cut::TooLong => Broke::Refused(format!("its answer has more than {most} bytes")),
+        Cut::Broken(_) => Broke::Unknown(CUT.into()),
+    })?;
     read(target.kind, &body).ok_or_else(|| Broke::Refused(NO_FORM.into()))
 }
 
@@ -69,21 +72,6 @@ fn request(http: &Client, target: &Target<'_>, of: &Embeddings, texts: &[String]
         }
         ProviderKind::Ollama => bearer(http.post(format!("{base}api/embed"))).json(&plain),
         ProviderKind::OpenAi | ProviderKind::Anthropic => bearer(http.post(format!("{base}embeddings"))).json(&plain),
-    }
-}
-
-/// A body of so many bytes at most.
-async fn whole(mut answer: Response, most: usize) -> Result<Vec<u8>, Broke> {
-    let mut body = Vec::new();
-    loop {
-        match answer.chunk().await {
-            Ok(Some(piece)) if body.len() + piece.len() > most => {
-                return Err(Broke::Refused(format!("its answer has more than {most} bytes")));
-            }
-            Ok(Some(piece)) => body.extend_from_slice(&piece),
-            Ok(None) => return Ok(body),
-            Err(_) => return Err(Broke::Unknown("its answer broke off".into())),
-        }
     }
 }
 

@@ -126,7 +126,8 @@ impl Wire {
     }
 }
 
-const CUT: &str = "its answer broke off";
+pub(super) const CUT: &str = "its answer broke off";
+pub(super) const NO_FORM: &str = "its answer is not what such a provider answers";
 /// How many bytes a provider may frame one byte of an answer with.
 const FRAMING: usize = 256;
 
@@ -269,14 +270,14 @@ impl Target<'_> {
             (None, Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. }) => {
                 match webc_error {
                     genai::webc::Error::Reqwest(error) if error.is_connect() => self.away(error),
-                    _ => Broke::Refused("its answer is not what such a provider answers".into()),
+                    _ => Broke::Refused(NO_FORM.into()),
                 }
             }
             (None, Error::ChatResponse { body, .. }) => Broke::Busy {
                 why: self.scrubbed(&message(body).unwrap_or_else(|| "it reports an error".into())),
                 after: None,
             },
-            (None, _) => Broke::Refused("its answer is not what such a provider answers".into()),
+            (None, _) => Broke::Refused(NO_FORM.into()),
         }
     }
 

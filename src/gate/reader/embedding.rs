@@ -9,11 +9,19 @@ use crate::types::refusal::Fault;
 use crate::types::vector::Vector;
 
 impl Reader<'_> {
+    /// Whoever makes vectors of texts on this server, whether or not the company has them made.
+    pub fn any_embedder(&self) -> Option<&dyn Embedder> {
+        self.world.outside.embedder.as_deref()
+    }
+
+    /// Whether the company has vectors made of what is known.
+    pub fn wants_vectors(&self) -> Result<bool, Fault> {
+        Ok(self.company()?.settings.get(VECTOR_SEARCH).is_some_and(|on| on == true))
+    }
+
     /// Whoever makes vectors of texts, where the server has somebody for it and the company has them made.
     pub fn embedder(&self) -> Result<Option<&dyn Embedder>, Fault> {
-        let Some(embedder) = &self.world.outside.embedder else { return Ok(None) };
-        let is_on = self.company()?.settings.get(VECTOR_SEARCH).is_some_and(|on| on == true);
-        Ok(is_on.then_some(&**embedder))
+        Ok(if self.wants_vectors()? { self.any_embedder() } else { None })
     }
 
     /// The vector of a question. Only where other systems may be asked.

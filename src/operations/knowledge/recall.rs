@@ -117,7 +117,8 @@ impl Query for Recall {
 
     fn before(input: &Sought, read: &Reader<'_>) -> Result<Option<(&'static str, Value)>, Stop> {
         limit(input)?;
-        announced(&input.q, read)
+        // Whoever may not recall is refused before anything leaves.
+        if !read.may(Self::SPEC.name, &Target::Company) { Ok(None) } else { announced(&input.q, read) }
     }
 
     fn run(_: Permit<Self>, input: Sought, read: &Reader<'_>) -> Result<Recalled, Stop> {

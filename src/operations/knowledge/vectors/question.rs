@@ -37,7 +37,12 @@ pub fn announced(question: &str, read: &Reader<'_>) -> Result<Option<(&'static s
 
 /// Asks what a question means, where the company has said so and the policies let it be sent.
 pub fn asked(question: &str, read: &Reader<'_>) -> Result<Asked, Stop> {
-    let Some(embedder) = asks(question, read)? else { return Ok(Asked::default()) };
+    let Some(embedder) = asks(question, read)? else {
+        let is_missing = !question.trim().is_empty() && read.wants_vectors()? && read.any_embedder().is_none();
+        let words_alone =
+            is_missing.then(|| "no model makes vectors on this server (`embeddings` in OK_LLM_CONFIG)".into());
+        return Ok(Asked { meaning: None, words_alone });
+    };
     let model = embedder.model().to_owned();
     if !may(read) {
         let words_alone = Some(format!("the policies do not let the question be sent to {model}"));

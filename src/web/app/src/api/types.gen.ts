@@ -801,6 +801,10 @@ export type CompanyAnswer = {
      * Grows with each change; send it back to be refused when somebody else changed the settings meanwhile.
      */
     version: number;
+    /**
+     * The model that makes vectors on this server, without which `vector_search` does nothing; none where none is set up.
+     */
+    vector_model: string | null;
 };
 
 /**

@@ -20,7 +20,7 @@ const RECALLS = [
 
 const ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')];
 
-type Fields = Omit<CompanyAnswer, 'version' | 'locale'>;
+type Fields = Omit<CompanyAnswer, 'version' | 'locale' | 'vector_model'>;
 
 const FIELDS: (keyof Fields)[] = ['name', 'timezone', 'hours', 'retention_days', 'approvals', 'decisions', 'budget_cents_month', 'vector_search'];
 
