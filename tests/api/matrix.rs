@@ -173,7 +173,7 @@ impl Stage {
                 json!({ "id": self.grant(of, who).await, "verdict": "justified" })
             }
             "policy.check" => json!({ "files": {} }),
-            "policy.diff" => json!({ "files": {}, "impact": false }),
+            "policy.diff" => json!({ "files": Stage::policies(), "impact": false }),
             "search" => json!({ "q": "note" }),
             "policy.who_can" => json!({ "op": "tick" }),
             "policy.propose" => json!({ "files": Stage::policies(), "reason": "tidying up" }),

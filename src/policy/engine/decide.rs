@@ -162,12 +162,17 @@ impl Snapshot {
         let reached = || {
             let entities = question.entities.entities()?;
             let action = self.action(question)?;
+            let none = || Ok((Evaluation::default(), Positions::default()));
             if action.index.is_empty() {
-                return Ok((Evaluation::default(), Positions::default()));
+                return none();
+            }
+            let candidates = self.gather(question, action, entities)?;
+            // What they would say to a question that does not fit the schema is no matter then.
+            if candidates.is_empty() {
+                return none();
             }
             let request = self.request_with(question, Some(action), &[]);
             self.fits(question, action, &request)?;
-            let candidates = self.gather(question, action, entities)?;
             effort::spend(1 + candidates.len());
             Ok::<_, String>((self.evaluate(request, entities, &candidates), candidates))
         };

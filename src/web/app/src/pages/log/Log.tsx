@@ -1,5 +1,5 @@
 import { Outlet, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useEffect, useMemo } from 'react';
+import { useEffect, useEffectEvent, useMemo } from 'react';
 import type { EventRecord } from '../../api';
 import { Empty, Shown } from '../../parts/states';
 import type { LogSearch } from '../../router';
@@ -28,7 +28,7 @@ export function Log() {
           </div>
         </header>
         <Shown read={log.newest} rows={10}>
-          {() => (newestFirst.length === 0 ? <None log={log} /> : <Rows events={newestFirst} seq={seq} search={search} log={log} />)}
+          {() => (newestFirst.length === 0 ? <None key={JSON.stringify(search)} log={log} /> : <Rows events={newestFirst} seq={seq} search={search} log={log} />)}
         </Shown>
       </section>
       {seq && (
@@ -40,8 +40,11 @@ export function Log() {
   );
 }
 
-/** The server filters by type and actor, the browser by decision: further back there may be what was not among the newest. */
+/** The server filters by type and actor, the browser by decision: further back there may be what was not among the newest, so the log is
+ * read on once by itself. */
 function None({ log }: { log: ReturnType<typeof useLog> }) {
+  const readOn = useEffectEvent(() => void log.before());
+  useEffect(() => readOn(), []);
   if (log.first <= 1) return <Empty icon="log" title="No such events">Nothing that you may see matches these filters.</Empty>;
   return (
     <Empty icon="log" title={`None since event ${log.first.toLocaleString()}`} action={<Earlier log={log} />}>

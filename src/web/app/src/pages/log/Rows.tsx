@@ -2,14 +2,14 @@ import { Button } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useNavigate } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useEffectEvent, useMemo, useRef, useState, type CSSProperties } from 'react';
+import { useEffect, useEffectEvent, useLayoutEffect, useMemo, useRef, useState, type CSSProperties, type RefObject } from 'react';
 import type { EventRecord } from '../../api';
 import { Go } from '../../parts/Go';
 import { Icon, type IconName } from '../../parts/icons';
 import { fieldsOf, Sentence } from '../../parts/Sentence';
 import { When } from '../../parts/When';
 import type { LogSearch } from '../../router';
-import { keysOf, rowsOf, toggled, type Group } from './groups';
+import { keysOf, rowsOf, toggled, type Group, type Row } from './groups';
 import css from './log.module.css';
 import type { useLog } from './useLog';
 
@@ -24,8 +24,10 @@ export function Rows({ events, seq, search, log }: { events: EventRecord[]; seq?
   const scroll = useRef<HTMLDivElement>(null);
   const { list, toggle } = useGroups(events, search);
   const isSmall = useMediaQuery('(max-width: 767px)');
-  const rows = useVirtualizer({ count: list.length, getScrollElement: () => scroll.current, estimateSize: () => (isSmall ? 64 : 40), overscan: 12 });
+  const height = isSmall ? 64 : 40;
+  const rows = useVirtualizer({ count: list.length, getScrollElement: () => scroll.current, estimateSize: () => height, overscan: 12 });
   useEffect(() => rows.measure(), [isSmall, rows]);
+  useStillness(scroll, list, height);
   const last = rows.getVirtualItems().at(-1)?.index ?? 0;
   const readOn = useEffectEvent(() => void log.before());
   useEffect(() => {
@@ -48,6 +50,18 @@ export function Rows({ events, seq, search, log }: { events: EventRecord[]; seq?
       )}
     </div>
   );
+}
+
+const keyOf = (row: Row | undefined) => row && ('record' in row ? row.record.seq : row.key);
+
+/** Who has scrolled down goes on looking at the same rows when newer ones come above them. */
+function useStillness(scroll: RefObject<HTMLDivElement | null>, list: Row[], height: number) {
+  const top = useRef<number | undefined>(undefined);
+  useLayoutEffect(() => {
+    const came = list.findIndex((row) => keyOf(row) === top.current);
+    if (came > 0 && (scroll.current?.scrollTop ?? 0) > height) scroll.current?.scrollBy({ top: came * height, behavior: 'instant' });
+    top.current = keyOf(list[0]);
+  }, [scroll, list, height]);
 }
 
 /** The rows with what the server did by itself in groups, but where somebody asks for just that. */
