@@ -1,17 +1,19 @@
 //! People, agents and teams: listed, shown, added, trusted.
 
+pub mod resource;
+
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
+use self::resource::{ACTOR, TEAM};
 use super::Nothing;
 use super::hire::ruling_of_trust;
 use super::joining::{Known, NewActor, joined, joining};
 use super::kill::stopping;
 use crate::gate::decide::world::Card;
-use crate::gate::{Brief, Change, Draft, Entry, Permit, Query, Reader, Resource, Spec, Staged, Target, get, post};
+use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, Resource, Spec, Target, get, post};
 use crate::operations::company::COMPANY;
 use crate::store::actors::events::{ActorAdded, TrustChanged};
 use crate::store::actors::{self, Actor, Status};
@@ -19,76 +21,9 @@ use crate::types::actor::{ActorKind, KillScope, Trust};
 use crate::types::definition::AgentDefinition;
 use crate::types::id::ActorId;
 use crate::types::page::{Page, PageQuery};
-use crate::types::refusal::{Fault, Refusal, Stop};
+use crate::types::refusal::{Refusal, Stop};
 use crate::types::scope::Reach;
 use crate::types::visible::is_blank;
-
-pub static ACTOR: Resource = Resource {
-    name: "Actor",
-    doc: "A person or an agent.",
-    sight: Some("actor.read"),
-    own: None,
-    facts: &[],
-    staged: Staged::Directory,
-    title: None,
-    brief,
-    find: |id, read| find(id, false, read),
-    state,
-};
-
-pub static TEAM: Resource = Resource {
-    name: "Team",
-    doc: "A team.",
-    sight: Some("actor.read"),
-    own: None,
-    facts: &[],
-    staged: Staged::Directory,
-    title: None,
-    brief,
-    find: |id, read| find(id, true, read),
-    state,
-};
-
-fn find(id: &str, team: bool, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
-    let id = id.parse().ok().filter(|id: &ActorId| id.is_team() == team && read.card(id).is_some());
-    Ok(id.map(Target::Actor))
-}
-
-/// So many of whom somebody answers for, or of what they lead, are named to an approver.
-const NAMED: usize = 20;
-
-/// What somebody is and what hangs on them, for whoever decides how far they are trusted, or whether they leave.
-fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
-    let Target::Actor(id) = target else { return Ok(Brief::new()) };
-    let Some(Actor { kind, role, trust, team, owner, lead, .. }) = read.card(id).map(|card| &card.actor) else {
-        return Ok(Brief::new());
-    };
-    let is = match kind {
-        ActorKind::Person => format!("person, {role}"),
-        ActorKind::Team => "team".to_owned(),
-        ActorKind::Agent | ActorKind::OutsideAgent => format!("{kind}, {trust}"),
-    };
-    let agents = named(read.owned_by(id).map(|card| format!("{} ({})", card.actor.id, card.actor.trust)));
-    let teams = named(read.led_by(id).map(|card| card.actor.id.to_string()));
-    let hangs = [("team", team), ("owner", owner), ("lead", lead)];
-    let hangs = hangs.into_iter().filter_map(|(what, id)| Some((what, id.as_ref()?.to_string())));
-    let lists = [("answers for", agents), ("leads", teams)].into_iter().filter(|(_, all)| !all.is_empty());
-    Ok([("is", is)].into_iter().chain(hangs).chain(lists).collect())
-}
-
-fn named(mut all: impl Iterator<Item = String>) -> String {
-    let shown: Vec<String> = all.by_ref().take(NAMED).collect();
-    let more = all.next().map(|_| ", and others").unwrap_or_default();
-    shown.join(", ") + more
-}
-
-/// It stays in the log with the request, where a name has no place.
-fn state(target: &Target, read: &Reader<'_>) -> Result<Value, Fault> {
-    let Target::Actor(id) = target else { return Ok(Value::Null) };
-    let mut state = serde_json::to_value(read.card(id).map(|card| &card.actor))?;
-    state.as_object_mut().map(|fields| fields.remove("name"));
-    Ok(state)
-}
 
 pub const ALL: &[Entry] = &[
     Entry::query::<Me>(),

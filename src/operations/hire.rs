@@ -9,7 +9,7 @@ use super::definition::Written;
 use super::joining::{Known, NewActor, joined, joining};
 use super::run::tools;
 use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
-use crate::operations::actor::TEAM;
+use crate::operations::actor::resource::TEAM;
 use crate::operations::company::COMPANY;
 use crate::policy::Ruling;
 use crate::store::actors::Actor;

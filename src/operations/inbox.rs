@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, Spec, Target, get, post};
-use crate::operations::actor::ACTOR;
+use crate::operations::actor::resource::ACTOR;
 use crate::store::inbox::events::InboxItemRead;
 use crate::store::inbox::{self, Item};
 use crate::types::id::ActorId;

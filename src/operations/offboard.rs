@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::standing::stays_governed;
 use super::token;
 use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
-use crate::operations::actor::{ACTOR, TEAM};
+use crate::operations::actor::resource::{ACTOR, TEAM};
 use crate::store::actors::events::{ActorOffboarded, LeadChanged, OwnerChanged};
 use crate::store::actors::{Actor, Status};
 use crate::store::approvals::events::ApprovalCancelled;

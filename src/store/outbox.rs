@@ -2,6 +2,7 @@
 //! recorded. Only deliveries to webhooks so far.
 
 pub mod events;
+pub(in crate::store) mod table;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 

@@ -19,44 +19,47 @@ pub(super) fn with(policy: &str) -> Bundle {
 /// A policy that looks at several things at once differs only where all of them are so.
 #[test]
 fn a_change_is_found_where_only_several_things_together_show_it() {
-    for (effect, operation, about, condition) in [
-        ("forbid", "task.create", "", "context has run && context.run.calls >= 40"),
-        ("forbid", "task.create", "", "principal.trust < 2 && context has run && context.run.calls >= 10"),
-        ("forbid", "task.create", "", "context has run && context.run.cost_cents + context.run.calls > 500"),
-        (
-            "forbid",
-            "model.call",
-            "",
-            "principal.kind == \"agent\" && context.hist[\"model.call\"].day_cents + context.input.cost_cents > 500",
-        ),
-        ("forbid", "run.ask", "", "principal.kind == \"agent\" && context.hist[\"run.ask\"].hour >= 3"),
-        (
-            "forbid",
-            "task.create",
-            "",
-            "context has run && context.run.depth == 4 && context.hist[\"task.create\"].day > 7",
-        ),
-        ("permit", "token.issue", "", "context has run && context.run.steps >= 3"),
-        ("permit", "token.issue", "", "context has run && context.run.asker == Ok::Actor::\"kai\""),
-        (
-            "permit",
-            "token.issue",
-            "",
-            "context has run && !(context.run.depth < 4 || context.run.labels.contains(\"personal\"))",
-        ),
-        (
-            "forbid",
-            "record.read",
-            "is Brain::invoices",
-            "resource has status && resource has total && resource.status == \"paid\" && resource.total.greaterThan(decimal(\"100.0\"))",
-        ),
-        (
-            "forbid",
-            "record.read",
-            "is Brain::invoices",
-            "resource has due && resource has total && resource.due < datetime(\"2020-05-05\") && resource.total.greaterThanOrEqual(decimal(\"7.5\"))",
-        ),
-    ] {
+    for (effect, operation, about, condition) in some_of(
+        vec![
+            ("forbid", "task.create", "", "context has run && context.run.calls >= 40"),
+            ("forbid", "task.create", "", "principal.trust < 2 && context has run && context.run.calls >= 10"),
+            ("forbid", "task.create", "", "context has run && context.run.cost_cents + context.run.calls > 500"),
+            (
+                "forbid",
+                "model.call",
+                "",
+                "principal.kind == \"agent\" && context.hist[\"model.call\"].day_cents + context.input.cost_cents > 500",
+            ),
+            ("forbid", "run.ask", "", "principal.kind == \"agent\" && context.hist[\"run.ask\"].hour >= 3"),
+            (
+                "forbid",
+                "task.create",
+                "",
+                "context has run && context.run.depth == 4 && context.hist[\"task.create\"].day > 7",
+            ),
+            ("permit", "token.issue", "", "context has run && context.run.steps >= 3"),
+            ("permit", "token.issue", "", "context has run && context.run.asker == Ok::Actor::\"kai\""),
+            (
+                "permit",
+                "token.issue",
+                "",
+                "context has run && !(context.run.depth < 4 || context.run.labels.contains(\"personal\"))",
+            ),
+            (
+                "forbid",
+                "record.read",
+                "is Brain::invoices",
+                "resource has status && resource has total && resource.status == \"paid\" && resource.total.greaterThan(decimal(\"100.0\"))",
+            ),
+            (
+                "forbid",
+                "record.read",
+                "is Brain::invoices",
+                "resource has due && resource has total && resource.due < datetime(\"2020-05-05\") && resource.total.greaterThanOrEqual(decimal(\"7.5\"))",
+            ),
+        ],
+        2,
+    ) {
         let who = if effect == "permit" { "principal == Ok::Actor::\"bot\"" } else { "principal is Ok::Actor" };
         let policy = format!(
             "@id(\"more\") @reason(\"r\") {effect} ({who}, action == Ok::Action::\"{operation}\", resource {about}) when {{ {condition} }};"
@@ -238,45 +241,60 @@ fn a_grant_beside_a_long_list_is_found() {
 /// In a part of a run an agent asks, and others asked before it.
 #[test]
 fn who_asked_for_the_whole_is_told_from_who_asks() {
-    for (effect, operation, target, before, after) in [
-        (
-            "forbid",
-            "task.create",
-            "",
-            "context has run && principal has owner && !context.run.askers.contains(principal.owner)",
-            "context has run && principal has owner && context.run.asker != principal.owner",
-        ),
-        (
-            "forbid",
-            "task.create",
-            "",
-            "context has run && principal has owner && context.run.calls >= 5 && context.run.asker != principal.owner",
-            "context has run && principal has owner && context.run.calls >= 5 && !context.run.askers.contains(principal.owner)",
-        ),
-        ("permit", "run.answer", "is Ok::Run", "resource.askers.contains(principal)", "resource.asker == principal"),
-        ("permit", "run.answer", "is Ok::Run", "resource.asked == [principal]", "resource.asked.contains(principal)"),
-        (
-            "permit",
-            "task.update",
-            "is Ok::Task",
-            "context has run && context.run.asker == resource.creator",
-            "context has run && context.run.askers.contains(resource.creator)",
-        ),
-        (
-            "permit",
-            "agent.ask",
-            "is Ok::Actor",
-            "context has run && resource has owner && resource.owner == context.run.asker",
-            "context has run && resource has owner && context.run.askers.contains(resource.owner)",
-        ),
-        (
-            "permit",
-            "task.create",
-            "",
-            "context has run && context.run.asker has team && principal has team && context.run.asker.team == principal.team",
-            "context has run && principal has team && context.run.asker in principal.team",
-        ),
-    ] {
+    for (effect, operation, target, before, after) in some_of(
+        vec![
+            (
+                "forbid",
+                "task.create",
+                "",
+                "context has run && principal has owner && !context.run.askers.contains(principal.owner)",
+                "context has run && principal has owner && context.run.asker != principal.owner",
+            ),
+            (
+                "forbid",
+                "task.create",
+                "",
+                "context has run && principal has owner && context.run.calls >= 5 && context.run.asker != principal.owner",
+                "context has run && principal has owner && context.run.calls >= 5 && !context.run.askers.contains(principal.owner)",
+            ),
+            (
+                "permit",
+                "run.answer",
+                "is Ok::Run",
+                "resource.askers.contains(principal)",
+                "resource.asker == principal",
+            ),
+            (
+                "permit",
+                "run.answer",
+                "is Ok::Run",
+                "resource.asked == [principal]",
+                "resource.asked.contains(principal)",
+            ),
+            (
+                "permit",
+                "task.update",
+                "is Ok::Task",
+                "context has run && context.run.asker == resource.creator",
+                "context has run && context.run.askers.contains(resource.creator)",
+            ),
+            (
+                "permit",
+                "agent.ask",
+                "is Ok::Actor",
+                "context has run && resource has owner && resource.owner == context.run.asker",
+                "context has run && resource has owner && context.run.askers.contains(resource.owner)",
+            ),
+            (
+                "permit",
+                "task.create",
+                "",
+                "context has run && context.run.asker has team && principal has team && context.run.asker.team == principal.team",
+                "context has run && principal has team && context.run.asker in principal.team",
+            ),
+        ],
+        2,
+    ) {
         let of = |condition: &str| {
             let policy =
                 format!("{effect} (principal is Ok::Actor, action == Ok::Action::\"{operation}\", resource {target})");
@@ -291,53 +309,65 @@ fn who_asked_for_the_whole_is_told_from_who_asks() {
 fn a_change_of_one_constant_is_found() {
     let mut missed = Vec::new();
     let hist = "context.hist[\"model.call\"]";
-    for (operation, about, before, after) in [
-        ("task.create", "", "context.now.toTime() >= duration(\"18h\")", "context.now.toTime() >= duration(\"19h\")"),
-        (
-            "task.create",
-            "",
-            "context.now.durationSince(datetime(\"2026-01-01\")) > duration(\"30d\")",
-            "context.now.durationSince(datetime(\"2026-01-01\")) > duration(\"31d\")",
-        ),
-        (
-            "task.create",
-            "",
-            "context has delegation && context.delegation.depth > 2",
-            "context has delegation && context.delegation.depth > 1",
-        ),
-        (
-            "model.call",
-            "",
-            &format!("{hist}.day * 3 + {hist}.hour_cents > 60"),
-            &format!("{hist}.day * 3 + {hist}.hour_cents > 61"),
-        ),
-        (
-            "model.call",
-            "",
-            &format!("{hist}.month_cents + context.input.cost_cents > 500"),
-            &format!("{hist}.day_cents + context.input.cost_cents > 500"),
-        ),
-        (
-            "model.call",
-            "",
-            &format!("10 * {hist}.hour - {hist}.day > 50"),
-            &format!("11 * {hist}.hour - {hist}.day > 50"),
-        ),
-        (
-            "model.call",
-            "",
-            &format!("context has run && context.run.steps > 20 && {hist}.hour > 7 && context.input.cost_cents >= 3"),
-            &format!("context has run && context.run.steps > 20 && {hist}.hour > 8 && context.input.cost_cents >= 3"),
-        ),
-        ("record.read", "is Brain::invoices", "resource.version > 3", "resource.version > 4"),
-        (
-            "record.read",
-            "is Brain::invoices",
-            "resource has due && context.now.durationSince(resource.due) > duration(\"30d\")",
-            "resource has due && context.now.durationSince(resource.due) > duration(\"60d\")",
-        ),
-        ("task.assign", "", "resource.status == \"running\"", "resource.status == \"waiting\""),
-    ] {
+    for (operation, about, before, after) in some_of(
+        vec![
+            (
+                "task.create",
+                "",
+                "context.now.toTime() >= duration(\"18h\")",
+                "context.now.toTime() >= duration(\"19h\")",
+            ),
+            (
+                "task.create",
+                "",
+                "context.now.durationSince(datetime(\"2026-01-01\")) > duration(\"30d\")",
+                "context.now.durationSince(datetime(\"2026-01-01\")) > duration(\"31d\")",
+            ),
+            (
+                "task.create",
+                "",
+                "context has delegation && context.delegation.depth > 2",
+                "context has delegation && context.delegation.depth > 1",
+            ),
+            (
+                "model.call",
+                "",
+                &format!("{hist}.day * 3 + {hist}.hour_cents > 60"),
+                &format!("{hist}.day * 3 + {hist}.hour_cents > 61"),
+            ),
+            (
+                "model.call",
+                "",
+                &format!("{hist}.month_cents + context.input.cost_cents > 500"),
+                &format!("{hist}.day_cents + context.input.cost_cents > 500"),
+            ),
+            (
+                "model.call",
+                "",
+                &format!("10 * {hist}.hour - {hist}.day > 50"),
+                &format!("11 * {hist}.hour - {hist}.day > 50"),
+            ),
+            (
+                "model.call",
+                "",
+                &format!(
+                    "context has run && context.run.steps > 20 && {hist}.hour > 7 && context.input.cost_cents >= 3"
+                ),
+                &format!(
+                    "context has run && context.run.steps > 20 && {hist}.hour > 8 && context.input.cost_cents >= 3"
+                ),
+            ),
+            ("record.read", "is Brain::invoices", "resource.version > 3", "resource.version > 4"),
+            (
+                "record.read",
+                "is Brain::invoices",
+                "resource has due && context.now.durationSince(resource.due) > duration(\"30d\")",
+                "resource has due && context.now.durationSince(resource.due) > duration(\"60d\")",
+            ),
+            ("task.assign", "", "resource.status == \"running\"", "resource.status == \"waiting\""),
+        ],
+        2,
+    ) {
         let policy = |condition: &str| {
             let scope = format!("principal is Ok::Actor, action == Ok::Action::\"{operation}\", resource {about}");
             format!("@id(\"more\") @reason(\"r\") forbid ({scope}) when {{ {condition} }};")

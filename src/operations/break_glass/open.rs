@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ShownGrant, shown};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::operations::actor::ACTOR;
+use crate::operations::actor::resource::ACTOR;
 use crate::operations::{actor, scope};
 use crate::store::break_glass::BreakGlass;
 use crate::store::break_glass::events::BreakGlassOpened;

@@ -9,7 +9,7 @@ use super::narrow::{Above, narrower};
 use super::shown::{ShownDelegation, shown};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use crate::operations;
-use crate::operations::actor::ACTOR;
+use crate::operations::actor::resource::ACTOR;
 use crate::operations::company::COMPANY;
 use crate::operations::run::tools;
 use crate::operations::scope;

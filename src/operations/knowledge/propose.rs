@@ -10,7 +10,7 @@ use super::find;
 use super::scan::{self, Said};
 use super::shown::{PROPOSED, ShownKnowledge, statement, with};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::operations::actor::{ACTOR, TEAM};
+use crate::operations::actor::resource::{ACTOR, TEAM};
 use crate::operations::company::COMPANY;
 use crate::store::actors::Status;
 use crate::store::content::events::ContentKept;

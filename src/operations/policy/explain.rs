@@ -18,7 +18,7 @@ use crate::gate::past::moment::AsOf;
 use crate::gate::{Alteration, Entry, Inquiry, Permit, Query, Reader, Spec, Target, post};
 use crate::operations;
 use crate::operations::access::{self, Evaluation, Kept};
-use crate::operations::actor::ACTOR;
+use crate::operations::actor::resource::ACTOR;
 use crate::operations::brain;
 use crate::policy::{ExplainedPolicy, Eyes, Ruling};
 use crate::store::actors::Status;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::gate::{Entry, Inquiry, Reader, Target};
 use crate::operations;
-use crate::operations::actor::ACTOR;
+use crate::operations::actor::resource::ACTOR;
 use crate::operations::company::COMPANY;
 use crate::policy::Ruling;
 use crate::store::runs::Run;

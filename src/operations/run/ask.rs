@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::begin::{Beginning, Begun, begin};
 use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, post};
-use crate::operations::actor::ACTOR;
+use crate::operations::actor::resource::ACTOR;
 use crate::operations::company::COMPANY;
 use crate::operations::definition::Written;
 use crate::policy::Ruling;

@@ -8,7 +8,7 @@ use super::refer::{Reference, distinct, refer, wrong_in};
 use super::shown::{WholeTask, whole};
 use super::{find, owner};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::operations::actor::ACTOR;
+use crate::operations::actor::resource::ACTOR;
 use crate::operations::company::{COMPANY, Settings};
 use crate::store::content::events::ContentKept;
 use crate::store::tasks::Task;

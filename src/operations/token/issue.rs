@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::access;
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::operations::actor::ACTOR;
+use crate::operations::actor::resource::ACTOR;
 use crate::store::actors::Status;
 use crate::store::tokens::events::TokenIssued;
 use crate::types::actor::ActorKind;

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, Spec, Target, delete, get, patch};
-use crate::operations::actor::{ACTOR, TEAM};
+use crate::operations::actor::resource::{ACTOR, TEAM};
 use crate::operations::company::COMPANY;
 use crate::store::tokens::events::{TokenNarrowed, TokenRevoked};
 use crate::store::tokens::{self, Token};

@@ -2,15 +2,13 @@
 
 use rusqlite::params;
 
-use super::KEPT;
-use crate::store::event::{Content, Moment, Notify, Table, events};
+use super::table::{OUTBOX, forget_old};
+use crate::store::event::{Content, Moment, Notify, events};
 use crate::store::memory::{Memory, Touched};
 use crate::store::webhooks::events::{WEBHOOK, attempted};
 use crate::types::id::{ActorId, Id};
 use crate::types::time::Time;
 use crate::types::webhook::Outcome;
-
-pub(in crate::store) const OUTBOX: Table = Table { name: "outbox", key: "id" };
 
 events! {
     /// A message is to be delivered. Recorded in the transaction of the event that it reports.
@@ -70,19 +68,4 @@ fn requeued(event: &DeliveryRequeued, moment: &Moment<'_>) -> rusqlite::Result<T
     let sql = "UPDATE outbox SET state = 'pending', attempts = 0, due_at = ?2, ended_at = NULL WHERE id = ?1";
     moment.conn.prepare_cached(sql)?.execute(params![event.id.as_str(), moment.at.0])?;
     Ok(Touched::Nothing)
-}
-
-/// Nothing more is sent to a recipient.
-pub(in crate::store) fn cancel(moment: &Moment<'_>, recipient: &str) -> rusqlite::Result<()> {
-    let sql = "UPDATE outbox SET state = 'cancelled', due_at = NULL, ended_at = ?2 \
-               WHERE recipient = ?1 AND state = 'pending'";
-    moment.conn.prepare_cached(sql)?.execute(params![recipient, moment.at.0])?;
-    Ok(())
-}
-
-fn forget_old(moment: &Moment<'_>, recipient: &str) -> rusqlite::Result<()> {
-    let sql = "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE recipient = ?1 AND state <> 'pending' \
-               ORDER BY created_at DESC, id DESC LIMIT -1 OFFSET ?2)";
-    moment.conn.prepare_cached(sql)?.execute(params![recipient, KEPT])?;
-    Ok(())
 }

@@ -9,7 +9,7 @@ use super::{COLUMNS, Webhook, get};
 use crate::store::event::{Content, Moment, Notify, Table, Teller, events};
 use crate::store::memory::{Memory, Touched};
 use crate::store::outbox::News;
-use crate::store::outbox::events::{OUTBOX, cancel};
+use crate::store::outbox::table::{OUTBOX, cancel};
 use crate::store::{inbox, to_json};
 use crate::types::id::{ActorId, Id};
 use crate::types::inbox::ItemKind;

@@ -12,7 +12,7 @@ use super::super::scan;
 use super::super::shown::{ShownDocument, ShownKnowledge};
 use super::{chunks, extract, pdf};
 use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::operations::actor::{ACTOR, TEAM};
+use crate::operations::actor::resource::{ACTOR, TEAM};
 use crate::operations::company::COMPANY;
 use crate::store::content::events::ContentKept;
 use crate::store::knowledge::documents::PART;

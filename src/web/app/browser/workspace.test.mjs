@@ -321,7 +321,9 @@ test('a kill switch is seen on every page until it is released', async () => {
       let engaged;
       const isEngaged = new Promise((resolve) => (engaged = resolve));
       await other.route('**/api/events?limit=200', (route) => isEngaged.then(() => route.continue()));
-      const switches = other.waitForResponse('**/api/kill');
+      // The page that it leaves may still be reading them.
+      const isOfThis = (answer) => answer.url().endsWith('/api/kill') && other.url().endsWith('/people');
+      const switches = other.waitForResponse(isOfThis);
       await other.goto('/people');
       await switches;
       await page.goto('/kill');
