@@ -371,21 +371,6 @@ test('the log is live, and an event is verified in the browser', async () => {
   });
 });
 
-test('what a filter does not find among the newest events is looked for further back', async () => {
-  await as('ana', async (page) => {
-    const [one] = (await company.ask(made.tokens.ana, 'GET', '/api/events?limit=1')).events;
-    const at = (seq) => ({ ...one, seq, decision: seq === 7 ? 'deny' : 'allow' });
-    const from = (first, most) => Array.from({ length: most }, (_, place) => at(first + place));
-    await page.route('**/api/events?*', (route) => {
-      const query = new URL(route.request().url()).searchParams;
-      const events = query.get('since') ? from(Number(query.get('since')) + 1, 300 - Number(query.get('since'))) : from(201, 100);
-      return route.fulfill({ json: { events, last_seq: 300 } });
-    });
-    await page.goto('/log?decision=deny');
-    await page.getByRole('link', { name: '7', exact: true }).waitFor();
-  });
-});
-
 test('whoever has scrolled down the log goes on looking at the same events', async () => {
   await as('ana', async (page) => {
     await page.goto('/log');
