@@ -389,6 +389,19 @@ test('whoever has scrolled down the log goes on looking at the same events', asy
   });
 });
 
+test('whoever goes to another page from the palette by keyboard goes on in that page', async () => {
+  await as('ana', async (page) => {
+    await page.goto('/people');
+    await settled(page);
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').getByRole('textbox').fill('Settings');
+    await page.getByRole('dialog').getByRole('button', { name: /Settings/ }).first().waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/settings');
+    await page.waitForFunction(() => document.activeElement?.id === 'content');
+  });
+});
+
 test('looking at every page asks for nothing that is refused', { timeout: 60_000 }, async () => {
   const refusals = async () => (await company.ask(made.tokens.ana, 'GET', '/api/events?type=denied&actor=max&limit=1000')).events.length;
   const before = await refusals();

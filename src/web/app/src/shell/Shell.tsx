@@ -15,6 +15,7 @@ import { whenIdle } from './idle';
 import { Nav } from './Nav';
 import { openPalette, paletteAsked } from './paletteStore';
 import css from './shell.module.css';
+import { useFocusKept } from './useFocusKept';
 import { glassOptions, meOptions, useCompany, useKills, useMe } from './useMe';
 import { Said } from '../parts/Said';
 
@@ -67,6 +68,7 @@ function Frame() {
   const [isOpen, setOpen] = useState(false);
   const company = useCompany();
   const { pathname } = useLocation();
+  useFocusKept(pathname, 'content');
   return (
     <>
       <a href="#content" className={css.skip}>
@@ -87,7 +89,7 @@ function Frame() {
             </ActionIcon>
           </div>
           <Banners />
-          <main id="content" className={css.content} key={pathname.split('/')[1]}>
+          <main id="content" tabIndex={-1} className={css.content} key={pathname.split('/')[1]}>
             <Outlet />
           </main>
         </div>
