@@ -272,9 +272,9 @@ pub fn secret(name: &str) -> Option<Zeroizing<String>> {
 
 /// The computer's name for whoever runs this.
 pub fn login_name() -> Option<String> {
-    let told = |name| Some(variable(name)?.to_string_lossy().into_owned());
+    let from_env = |name| Some(variable(name)?.to_string_lossy().into_owned());
     let known = || Some(nix::unistd::User::from_uid(nix::unistd::Uid::effective()).ok()??.name);
-    told("LOGNAME").or_else(|| told("USER")).or_else(known)
+    from_env("LOGNAME").or_else(|| from_env("USER")).or_else(known)
 }
 
 /// The system's folder for files that need not last.

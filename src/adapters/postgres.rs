@@ -152,7 +152,7 @@ enum Failed {
 
 impl Failed {
     /// What went wrong, as far as whoever asked should know: nothing of where the database is.
-    fn told(self) -> Unread {
+    fn into_unread(self) -> Unread {
         match self {
             Failed::Connected(why) => {
                 tracing::warn!(%why, "another system cannot be reached");
@@ -230,7 +230,7 @@ impl Adapter for Postgres {
 
     fn rows(&self, wanted: &Wanted<'_>) -> Result<Rows, Unread> {
         let question = asked(wanted, MOST_ROWS + 1);
-        let read = Handle::current().block_on(self.read(question)).map_err(Failed::told);
+        let read = Handle::current().block_on(self.read(question)).map_err(Failed::into_unread);
         effort::spend(1);
         read
     }
@@ -241,7 +241,7 @@ impl Adapter for Postgres {
             let row = client.query_one("SELECT current_setting('server_version')", &[]).await.map_err(Failed::Query)?;
             row.try_get::<_, String>(0).map_err(Failed::Query)
         };
-        let version = Handle::current().block_on(version).map_err(Failed::told)?;
+        let version = Handle::current().block_on(version).map_err(Failed::into_unread)?;
         Ok(format!("is PostgreSQL {version}"))
     }
 }

@@ -118,7 +118,7 @@ impl Mail {
     async fn deliver(&self, message: &Message, id: &str) -> Result<(), Stopped> {
         let formed = self.formed(message, id).map_err(Stopped::Before)?;
         let mut connection = self.connect().await.map_err(Stopped::Before)?;
-        let before = |error: SmtpError| Stopped::Before(told(&error));
+        let before = |error: SmtpError| Stopped::Before(describe(&error));
         let (from, to) = (address(&self.from), address(&message.to));
         let (from, to) = (from.map_err(Stopped::Before)?, to.map_err(Stopped::Before)?);
         connection.command(From::new(Some(from), Vec::new())).await.map_err(before)?;
@@ -126,8 +126,8 @@ impl Mail {
         connection.command(Data).await.map_err(before)?;
         let taken = connection.message(&formed).await;
         taken.map_err(|error| match error.is_permanent() || error.is_transient() {
-            true => Stopped::Before(told(&error)),
-            false => Stopped::Within(told(&error)),
+            true => Stopped::Before(describe(&error)),
+            false => Stopped::Within(describe(&error)),
         })?;
         // It has been taken: a farewell that fails changes nothing.
         let _ = connection.quit().await;
@@ -136,7 +136,7 @@ impl Mail {
 
     async fn connect(&self) -> Result<AsyncSmtpConnection, String> {
         let hello = ClientId::Domain(self.from.domain().to_owned());
-        let tls = || TlsParameters::new(self.host.clone()).map_err(|error| told(&error));
+        let tls = || TlsParameters::new(self.host.clone()).map_err(|error| describe(&error));
         let implicit = (self.tls == Tls::Implicit).then(tls).transpose()?;
         let place = (self.host.as_str(), self.port);
         let connected = AsyncSmtpConnection::connect_tokio1(place, Some(PATIENCE), &hello, implicit, None);
@@ -152,7 +152,7 @@ impl Mail {
             }
             Ok::<_, SmtpError>(connection)
         };
-        tokio::time::timeout(PATIENCE, begun).await.map_err(late)?.map_err(|error| told(&error))
+        tokio::time::timeout(PATIENCE, begun).await.map_err(late)?.map_err(|error| describe(&error))
     }
 
     fn formed(&self, message: &Message, id: &str) -> Result<Vec<u8>, String> {
@@ -173,17 +173,17 @@ fn address(of: &Address) -> Result<lettre::Address, String> {
 }
 
 /// What went wrong, with its causes.
-fn told(error: &SmtpError) -> String {
-    let mut told = error.to_string();
+fn describe(error: &SmtpError) -> String {
+    let mut message = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(deeper) = cause {
-        let deeper_told = deeper.to_string();
-        if !told.contains(&deeper_told) {
-            told = format!("{told}: {deeper_told}");
+        let deeper_message = deeper.to_string();
+        if !message.contains(&deeper_message) {
+            message = format!("{message}: {deeper_message}");
         }
         cause = deeper.source();
     }
-    told
+    message
 }
 
 /// What a call's message is known by, wherever it is found.

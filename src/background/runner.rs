@@ -263,7 +263,7 @@ async fn call(
     let presented = Presented { credential, channel: Channel::Run, address: None, under: None };
     let caller = match gate.admit(&presented, &entry.spec) {
         Ok(caller) => caller,
-        Err(refusal) => return unable(told(&refusal)),
+        Err(refusal) => return unable(describe(&refusal)),
     };
     let call = match entry.prepare(input) {
         Ok(call) => call,
@@ -284,13 +284,13 @@ async fn call(
             Code::RateLimited
                 if operation != MODEL_CALL && refusal.retry_after.is_some_and(|wait| wait > SOON.unsigned_abs()) =>
             {
-                unable(told(&refusal))
+                unable(describe(&refusal))
             }
             Code::RateLimited | Code::Unavailable | Code::AuditUnavailable => {
                 wait_for(&refusal).await;
                 Ok(Called::Settled)
             }
-            _ => unable(told(&refusal)),
+            _ => unable(describe(&refusal)),
         },
         Err(failed) => Err(failed),
     }
@@ -316,7 +316,7 @@ async fn wait_for(refusal: &Refusal) {
     sleep(refusal.retry_after.map_or(BUSY, Duration::from_secs).min(LONGEST_WAIT)).await;
 }
 
-fn told(refusal: &Refusal) -> String {
+fn describe(refusal: &Refusal) -> String {
     format!("{}: {}", refusal.code.name(), refusal.message)
 }
 

@@ -48,7 +48,7 @@ pub const COMMANDS: Commands = &[&group(
             .help("Hire an agent by its definition")
             .example("ok actor hire agents/invoice-clerk.yaml")
             .given::<DefinitionFile>()
-            .told(hired),
+            .print(hired),
         &change::<Update>()
             .command("set")
             .help("Change a person's role, anybody's team or name, or a team's lead")

@@ -26,22 +26,22 @@ pub const COMMANDS: Commands = &[
         .help("Approve or reject a pending call\n\nThe decision that completes the approval performs the call at once.")
         .example("ok approve apr_01M7… --note \"as agreed on Monday\"")
         .given::<Approve>()
-        .told(decided)
+        .print(decided)
         .ends(carried_out),
     &group(
         "approval",
         "Show calls that wait for people",
         &[
-            &query::<List>().command("list").help("List approvals, newest first").in_pages().told(listed),
-            &query::<Show>().command("show").help("Show one approval").told(shown),
+            &query::<List>().command("list").help("List approvals, newest first").in_pages().print(listed),
+            &query::<Show>().command("show").help("Show one approval").print(shown),
             &change::<Withdraw>()
                 .command("withdraw")
                 .help("Withdraw your own request")
-                .told(|approval| show::text(&format!("{} {}", approval.id, approval.status))),
+                .print(|approval| show::text(&format!("{} {}", approval.id, approval.status))),
             &query::<Explain>()
                 .command("explain")
                 .help("Explain why an approval is needed, who may decide, and what happens on each outcome")
-                .told(explained),
+                .print(explained),
         ],
     ),
 ];
@@ -199,11 +199,11 @@ struct Argument<'a> {
 fn arguments(args: &Value, withheld: &[String]) -> Result<(), Failure> {
     let given = args.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
     let given = given.map(|(name, value)| Argument { argument: name, value: value.clone() });
-    let told = |name: &str| if args.get(name).is_some() { "(not all of it is shown)" } else { "(withheld)" };
-    let withheld = withheld.iter().map(|name| Argument { argument: name, value: told(name).into() });
+    let placeholder = |name: &str| if args.get(name).is_some() { "(not all of it is shown)" } else { "(withheld)" };
+    let withheld = withheld.iter().map(|name| Argument { argument: name, value: placeholder(name).into() });
     let (long, short): (Vec<Argument<'_>>, Vec<Argument<'_>>) = given.chain(withheld).partition(Argument::has_lines);
     show::rows(columns!(Argument<'_>; argument, value), &short)?;
-    long.iter().try_for_each(Argument::told)
+    long.iter().try_for_each(Argument::print)
 }
 
 impl Argument<'_> {
@@ -212,7 +212,7 @@ impl Argument<'_> {
         self.value.as_str().is_some_and(|text| text.trim_end().contains('\n'))
     }
 
-    fn told(&self) -> Result<(), Failure> {
+    fn print(&self) -> Result<(), Failure> {
         show::text(&format!("{}:", self.argument))?;
         let lines = self.value.as_str().unwrap_or_default().lines();
         { lines }.try_for_each(|line| show::text(&format!("    {line}")))

@@ -292,27 +292,27 @@ fn continues(context: &Context, from: u64, to: Option<u64>) -> Result<Exit, Fail
 /// Checks a proof with nothing but what its reader holds.
 fn proven(context: &Context, text: &str, key: &str, older: Option<&str>) -> Result<Exit, Failure> {
     let key = VerifierKey::parse(key.trim()).map_err(|error| Failure::new(error.to_string()))?;
-    let told = if is_inclusion(text) {
+    let checked = if is_inclusion(text) {
         check_proof(text, &key).map(|included| {
             let leaf = String::from_utf8_lossy(&included.leaf).into_owned();
-            let told =
+            let summary =
                 format!("event {} is in the log {} of {} events", included.seq, key.origin(), included.checkpoint.size);
-            (told, Some(leaf))
+            (summary, Some(leaf))
         })
     } else {
         let older = older.ok_or_else(|| Failure::Usage("give the older checkpoint: --checkpoint FILE".into()))?;
-        let told = |newer: Note| {
+        let describe = |newer: Note| {
             format!("the log {} of {} events continues the checkpoint that you hold", key.origin(), newer.size)
         };
-        check_consistency(text, older, &key).map(|newer| (told(newer), None))
+        check_consistency(text, older, &key).map(|newer| (describe(newer), None))
     };
-    let (ok, told, leaf) = match told {
-        Ok((told, leaf)) => (true, told, leaf),
+    let (ok, summary, leaf) = match checked {
+        Ok((summary, leaf)) => (true, summary, leaf),
         Err(error) => (false, error.to_string(), None),
     };
-    let answer = serde_json::json!({ "ok": ok, "told": told, "leaf": leaf });
+    let answer = serde_json::json!({ "ok": ok, "summary": summary, "leaf": leaf });
     context.show(&answer, || {
-        show::text(&show::visible(&format!("{}  {told}", if ok { "ok  " } else { "FAIL" })))?;
+        show::text(&show::visible(&format!("{}  {summary}", if ok { "ok  " } else { "FAIL" })))?;
         leaf.iter().try_for_each(|leaf| show::text(leaf))
     })?;
     Ok(if ok { Exit::Done } else { Exit::Findings })

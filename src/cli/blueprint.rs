@@ -28,7 +28,7 @@ pub const COMMANDS: Commands = &[&group(
                  Its policies become a proposal: `ok changes show`, `review` and `promote` bring it into force.",
             )
             .given::<Chosen>()
-            .told(told),
+            .print(print),
     ],
 )];
 
@@ -84,7 +84,7 @@ impl FromStr for Pair {
 }
 
 /// What came of it.
-pub fn told(installed: &Installed) -> Result<(), Failure> {
+pub fn print(installed: &Installed) -> Result<(), Failure> {
     show::one(columns!(Installed; blueprint, change), installed)?;
     show::column("created", &installed.created)?;
     show::column("skipped", &installed.skipped)?;

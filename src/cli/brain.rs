@@ -38,10 +38,10 @@ pub const COMMANDS: Commands = &[
             &query::<Meaning>()
                 .command("semantics")
                 .help("Show what the records of a collection mean: metrics, dimensions and other words")
-                .told(semantics),
+                .print(semantics),
             &own::<Asking>("query"),
             &own::<Figuring>("aggregate"),
-            &query::<ShowRecord>().command("show").help("Show one record").told(told),
+            &query::<ShowRecord>().command("show").help("Show one record").print(print),
             &query::<Refs>()
                 .command("refs")
                 .help("List the records and tasks that refer to a record")
@@ -69,7 +69,7 @@ pub const COMMANDS: Commands = &[
                 .command("recall")
                 .help("Recall accepted knowledge about topics")
                 .example("ok brain recall invoices acme")
-                .told(knowledge::told),
+                .print(knowledge::print),
             &query::<knowledge_of::List>()
                 .command("knowledge")
                 .help("List knowledge entries, newest first")
@@ -84,7 +84,7 @@ pub const COMMANDS: Commands = &[
                 .example("ok brain propose-knowledge \"Acme pays within 30 days\" --topic acme --topic invoices")
                 .fields(knowledge::ENTRY),
             &own::<Uploading>("upload"),
-            &query::<knowledge_of::Read>().command("text").help("Print the text of a document").told(knowledge::text),
+            &query::<knowledge_of::Read>().command("text").help("Print the text of a document").print(knowledge::text),
             &query::<knowledge_of::Quarantine>()
                 .command("quarantine")
                 .help("List quarantined knowledge entries, with the reasons")
@@ -127,7 +127,7 @@ fn semantics(of: &CollectionSemantics) -> Result<(), Failure> {
 }
 
 /// A record, a line for each field.
-fn told(record: &ShownRecord) -> Result<(), Failure> {
+fn print(record: &ShownRecord) -> Result<(), Failure> {
     let own = columns!(ShownRecord; id, collection, version, created_by, created_at, updated_by, updated_at, withheld);
     show::one(own, record)?;
     let names: Vec<String> = record.fields.keys().cloned().collect();
@@ -299,8 +299,8 @@ impl Run for Importing {
             let new = NewRecords { collection: self.collection.clone(), records: chunk };
             let answer = change::<Import>().ask(context, &new).await;
             let before = format!("{} records are written", number * AT_ONCE);
-            let told = |failure: Failure| failure.at_lines("records", &lines).after(number, &before);
-            let written: Imported = answer.map_err(told)?.read()?;
+            let located = |failure: Failure| failure.at_lines("records", &lines).after(number, &before);
+            let written: Imported = answer.map_err(located)?.read()?;
             (all.created, all.changed) = (all.created + written.created, all.changed + written.changed);
             if records.len() > AT_ONCE {
                 show::note(&format!("{} of {}", (number * AT_ONCE + lines.len()), records.len()));

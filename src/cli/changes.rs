@@ -30,14 +30,14 @@ pub const COMMANDS: Commands = &[&group(
             .command("review")
             .help("Approve somebody else's change, or request changes")
             .given::<Reviewed>()
-            .told(shown),
-        &change::<Evals>().command("evals").help("Run a change's tests").told(shown).ends(tested),
+            .print(shown),
+        &change::<Evals>().command("evals").help("Run a change's tests").print(shown).ends(tested),
         &change::<Canary>()
             .command("canary")
             .help("Start a canary on a share of the traffic; no answer is affected")
-            .told(shown),
-        &change::<Promote>().command("promote").help("Promote a change: bring it into force").told(shown),
-        &change::<Reject>().command("reject").help("Reject a change, or withdraw your own").told(shown),
+            .print(shown),
+        &change::<Promote>().command("promote").help("Promote a change: bring it into force").print(shown),
+        &change::<Reject>().command("reject").help("Reject a change, or withdraw your own").print(shown),
     ],
 )];
 

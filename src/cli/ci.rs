@@ -73,7 +73,7 @@ impl Done<'_> {
     }
 
     fn json(&self) -> Value {
-        let step = |step: &Step| json!({ "name": step.name, "status": step.status.name(), "told": step.told });
+        let step = |step: &Step| json!({ "name": step.name, "status": step.status.name(), "summary": step.summary });
         json!({
             "ok": self.exit() == Exit::Done,
             "exit": self.exit() as u8,
@@ -88,7 +88,7 @@ impl Done<'_> {
     fn human(&self) -> String {
         let row = |step: &Step| {
             let mark = if step.status.is_bad() { "FAILED: " } else { "" };
-            vec![step.name.to_owned(), format!("{mark}{}", show::visible(&step.told).replace('\n', " "))]
+            vec![step.name.to_owned(), format!("{mark}{}", show::visible(&step.summary).replace('\n', " "))]
         };
         format!("{}{}\n", human::findings(&self.checked), show::aligned(self.steps.iter().map(row)))
     }

@@ -18,7 +18,7 @@ pub const COMMANDS: Commands = &[&group(
     "company",
     "Show and change the company's settings",
     &[
-        &query::<Read>().command("show").help("Show the settings").told(told),
+        &query::<Read>().command("show").help("Show the settings").print(print),
         &change::<Update>()
             .command("set")
             .help(
@@ -27,7 +27,7 @@ pub const COMMANDS: Commands = &[&group(
             )
             .example("ok company set --timezone Europe/Berlin --hours 08:00-16:00")
             .given::<Changes>()
-            .told(told),
+            .print(print),
     ],
 )];
 
@@ -101,7 +101,7 @@ struct ShownHours<'a> {
     answer: &'a CompanyAnswer,
 }
 
-fn told(answer: &CompanyAnswer) -> Result<(), Failure> {
+fn print(answer: &CompanyAnswer) -> Result<(), Failure> {
     let Hours { from, to } = &answer.settings.hours;
     let fields = columns!(
         ShownHours<'_>;

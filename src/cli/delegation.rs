@@ -29,7 +29,7 @@ pub const COMMANDS: Commands = &[
             &change::<Revoke>()
                 .command("revoke")
                 .help("Revoke a delegation, granted or held; delegations passed on from it end with it")
-                .told(revoked),
+                .print(revoked),
             &change::<Reserve>()
                 .command("reserve")
                 .help("Reserve a part of a budget before it is spent")

@@ -112,13 +112,13 @@ async fn make(dir: &Path, force: bool, context: &Context) -> Result<Exit, Failur
     let mut progress = |chapter: &str| show::note(&format!("  {chapter}"));
     show::note(&format!("Making a demo company in {}:", dir.display()));
     let options = client::options(&within)?;
-    let told = demo::tell(&options, models::client(context.models())?, policies.clone(), &mut progress).await;
-    let told = told.map_err(failed)?;
+    let summary = demo::tell(&options, models::client(context.models())?, policies.clone(), &mut progress).await;
+    let summary = summary.map_err(failed)?;
     export::write_to(&policies, &within).await?;
     demo::commit_rest(policies, &*options.clock);
     place.finish()?;
-    let made = Made::of(dir, &told);
-    context.show(&serde_json::to_value(&made)?, || made.told())
+    let made = Made::of(dir, &summary);
+    context.show(&serde_json::to_value(&made)?, || made.print())
 }
 
 /// What was made.
@@ -133,12 +133,12 @@ struct Made {
 }
 
 impl Made {
-    fn of(dir: &Path, told: &DemoSummary) -> Made {
-        let DemoSummary { people, agents, teams, events, git } = *told;
+    fn of(dir: &Path, summary: &DemoSummary) -> Made {
+        let DemoSummary { people, agents, teams, events, git } = *summary;
         Made { dir: dir.display().to_string(), people, agents, teams, events, git }
     }
 
-    fn told(&self) -> Result<(), Failure> {
+    fn print(&self) -> Result<(), Failure> {
         let Made { dir, people, agents, teams, events, git } = self;
         show::text(&format!("{people} people, {agents} agents, {teams} teams, {events} events in {dir}"))?;
         let kept = if *git { "a git repository" } else { "no repository, because git is not installed" };
@@ -201,14 +201,14 @@ async fn begin(
     let people: Vec<Link> = people.into_iter().map(|person| Link::of(person, address)).collect();
     let fakes: Vec<_> = list.iter().map(|(name, url)| json!({ "name": name, "url": url })).collect();
     let answer = json!({ "people": people, "fakes": fakes });
-    let told: Vec<String> = list.iter().map(|(name, url)| format!("a {name} at {url}")).collect();
+    let listed: Vec<String> = list.iter().map(|(name, url)| format!("a {name} at {url}")).collect();
     context.show(&answer, || {
-        let people: String = people.iter().map(Link::told).collect();
+        let people: String = people.iter().map(Link::describe).collect();
         show::whole(&format!(
             "Open one of these links; each tab of the browser is one person. They are valid for 7 days.\n\n{people}\
              Local fakes: {}. What arrives is printed here; {models}. The collection `shipments` is read from the warehouse's \
              own table in {}.\n",
-            told.join(", "),
+            listed.join(", "),
             warehouse::FILE
         ))
     })?;
@@ -229,7 +229,7 @@ impl Link {
         Link { person, link }
     }
 
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         let SignIn { name, id, good_for, .. } = &self.person;
         format!("{name} ({id}): {good_for}.\n  {}\n\n", self.link)
     }

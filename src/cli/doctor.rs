@@ -36,7 +36,7 @@ impl Run for Doctor {
             found.push(json!({ "ok": well, "system": "mail", "message": outcome.unwrap_or_else(|why| why) }));
         }
         let well = found.iter().all(|check| check.get("ok") == Some(&Value::Bool(true)));
-        context.show(&found.clone().into(), || found.iter().try_for_each(told))?;
+        context.show(&found.clone().into(), || found.iter().try_for_each(print))?;
         Ok(if well { Exit::Done } else { Exit::Failed })
     }
 }
@@ -72,7 +72,7 @@ fn shown(checked: &Checked) -> Value {
     json!({ "ok": checked.outcome.is_ok(), "provider": checked.provider, "message": message })
 }
 
-fn told(check: &Value) -> Result<(), Failure> {
+fn print(check: &Value) -> Result<(), Failure> {
     let message = show::cell(check.get("message"));
     let well = check.get("ok") == Some(&Value::Bool(true));
     let name = check.get("provider").or(check.get("system"));

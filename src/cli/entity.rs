@@ -93,8 +93,8 @@ fn of_lines(text: &str) -> Result<Vec<KeptEntity>, String> {
 fn of_yaml(text: &str) -> Result<Vec<KeptEntity>, String> {
     let (mut entities, mut part, mut first) = (Vec::new(), String::new(), 0);
     let mut take = |part: &str, first: usize| -> Result<(), String> {
-        let told = |error: yaml::YamlError| format!("line {}: {}", first + error.line, error.message);
-        entities.extend(yaml::read::<Option<Vec<KeptEntity>>>(part).map_err(told)?.unwrap_or_default());
+        let describe = |error: yaml::YamlError| format!("line {}: {}", first + error.line, error.message);
+        entities.extend(yaml::read::<Option<Vec<KeptEntity>>>(part).map_err(describe)?.unwrap_or_default());
         Ok(())
     };
     for (number, line) in text.lines().enumerate() {

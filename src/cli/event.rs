@@ -24,7 +24,7 @@ pub struct Events {
 impl Events {
     pub fn show(&self, context: &Context) -> Result<Exit, Failure> {
         let answer = json!({ "events": self.rows, "last_seq": self.last_seq });
-        context.show(&answer, || self.told())
+        context.show(&answer, || self.print())
     }
 
     /// Shows them if there are any.
@@ -32,7 +32,7 @@ impl Events {
         if self.rows.is_empty() { Ok(Exit::Done) } else { self.show(context) }
     }
 
-    fn told(&self) -> Result<(), Failure> {
+    fn print(&self) -> Result<(), Failure> {
         if self.rows.is_empty() { show::text("no events") } else { show::text(&lines(&self.rows)) }
     }
 }
@@ -115,7 +115,7 @@ fn lines(events: &[Value]) -> String {
 }
 
 /// A field's value; what is JSON in a text, such as a message that is to be sent, as what it says.
-fn told(value: &Value) -> String {
+fn describe(value: &Value) -> String {
     let inner = value.as_str().filter(|text| text.starts_with(['{', '[']));
     let inner = inner.and_then(|text| input::read::<Value>(text.as_bytes()).ok());
     show::cell(Some(inner.as_ref().unwrap_or(value)))
@@ -135,7 +135,8 @@ fn shortened(mut value: String) -> String {
 /// The event's own fields, as `name=value`; what is absent or empty is left out.
 fn details(event: &Value) -> String {
     let fields = event.as_object().into_iter().flatten().filter(|(name, _)| ![TYPE, TIMES].contains(&name.as_str()));
-    let said = fields.map(|(name, value)| (name, shortened(told(value)))).filter(|(_, value)| value != show::NOTHING);
+    let said =
+        fields.map(|(name, value)| (name, shortened(describe(value)))).filter(|(_, value)| value != show::NOTHING);
     said.map(
         |(name, value)| if value.contains(' ') { format!("{name}=\"{value}\"") } else { format!("{name}={value}") },
     )

@@ -89,7 +89,7 @@ impl Failure {
         if before == 0 {
             return self;
         }
-        self.told(&|message| format!("{done}; {message}"))
+        self.with_message(&|message| format!("{done}; {message}"))
     }
 
     /// What is wrong with `list[0]`, `list[1]` …, told as what is wrong with the lines of a file that they were read from.
@@ -98,15 +98,15 @@ impl Failure {
         if let Failure::Refused(refused) = &mut self {
             refused.problems.iter_mut().for_each(|problem| *problem = placed(problem));
         }
-        self.told(&placed)
+        self.with_message(&placed)
     }
 
     /// With its sentence told otherwise.
-    fn told(self, told: &dyn Fn(&str) -> String) -> Failure {
+    fn with_message(self, reword: &dyn Fn(&str) -> String) -> Failure {
         match self {
-            Failure::Exits(exit, message) => Failure::Exits(exit, told(&message)),
+            Failure::Exits(exit, message) => Failure::Exits(exit, reword(&message)),
             Failure::Refused(mut refused) => {
-                refused.message = told(&refused.message);
+                refused.message = reword(&refused.message);
                 Failure::Refused(refused)
             }
             other => other,

@@ -11,7 +11,7 @@ use super::column::columns;
 use super::exit::{Exit, Failure};
 use super::operation::{self, query};
 use super::show::Format;
-use super::steps::{line, told};
+use super::steps::{line, print};
 use super::{Context, models, show};
 use crate::background::runner;
 use crate::operations::run::{self, OneShown, Show, ShownStep, WholeRun};
@@ -58,7 +58,7 @@ pub(super) async fn from(context: &Context, mut which: OneShown) -> Result<Exit,
         };
         if !moves || Instant::now() >= until {
             if context.format == Format::Human {
-                told(&run, &parts, is_served)?;
+                print(&run, &parts, is_served)?;
             } else {
                 let whole = query::<Show>().ask(context, &OneShown { since: first, ..which }).await?;
                 context.show(&whole.value, || Ok(()))?;

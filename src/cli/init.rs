@@ -41,7 +41,7 @@ impl Run for Init {
         }
         let begun = change::<company::Init>().ask_as_holder(context, &FirstAdmin { id: admin, blueprint }).await?;
         let begun = Founded { begun: begun.read()?, vkey: file::head(&file::open(context)?)?.vkey().to_owned() };
-        context.show(&serde_json::to_value(&begun)?, || told(&begun))
+        context.show(&serde_json::to_value(&begun)?, || print(&begun))
     }
 }
 
@@ -53,10 +53,10 @@ struct Founded {
     vkey: String,
 }
 
-fn told(founded: &Founded) -> Result<(), Failure> {
+fn print(founded: &Founded) -> Result<(), Failure> {
     let IssuedToken { actor, expires_at, .. } = &founded.begun.token;
     show::one(columns!(Founded; begun.token.actor, begun.token.token, vkey), founded)?;
-    founded.begun.blueprint.iter().try_for_each(blueprint::told)?;
+    founded.begun.blueprint.iter().try_for_each(blueprint::print)?;
     show::note(&format!(
         "\nThe token is shown this once; it is valid until {}.\n\
          Keep the verifier key (vkey) where this computer cannot reach it: `ok audit verify --vkey` takes it.\n\

@@ -30,7 +30,7 @@ pub const HELD: Columns<ShownKnowledge> =
     columns!(ShownKnowledge; id, statement, reasons, source, proposed_by, created_at);
 
 /// What is known, as a table.
-pub fn told(recalled: &Recalled) -> Result<(), Failure> {
+pub fn print(recalled: &Recalled) -> Result<(), Failure> {
     let entries = serde_json::to_value(&recalled.entries)?;
     let rows = entries.as_array().map(Vec::as_slice).unwrap_or_default();
     if !rows.is_empty() || recalled.passages.is_empty() {

@@ -102,24 +102,24 @@ Examples:
 #[derive(clap::Args)]
 #[command(next_help_heading = "Global options")]
 struct Global {
-    #[arg(id = "global.state", long = "state", global = true, value_name = "PATH", hide_short_help = true, help = told_of(&config::STATE))]
+    #[arg(id = "global.state", long = "state", global = true, value_name = "PATH", hide_short_help = true, help = help_of(&config::STATE))]
     state: Option<PathBuf>,
-    #[arg(id = "global.as", long = "as", global = true, value_name = "ID", hide_short_help = true, help = told_of(&config::AS))]
+    #[arg(id = "global.as", long = "as", global = true, value_name = "ID", hide_short_help = true, help = help_of(&config::AS))]
     acting: Option<String>,
-    #[arg(id = "global.delegation", long = "delegation", global = true, value_name = "DELEGATION", hide_short_help = true, help = told_of(&config::DELEGATION))]
+    #[arg(id = "global.delegation", long = "delegation", global = true, value_name = "DELEGATION", hide_short_help = true, help = help_of(&config::DELEGATION))]
     delegation: Option<String>,
-    #[arg(id = "global.tenant", long = "tenant", global = true, value_name = "NAME", hide_short_help = true, help = told_of(&config::TENANT))]
+    #[arg(id = "global.tenant", long = "tenant", global = true, value_name = "NAME", hide_short_help = true, help = help_of(&config::TENANT))]
     tenant: Option<String>,
-    #[arg(id = "global.tenants-dir", long = "tenants-dir", global = true, value_name = "DIR", hide_short_help = true, help = told_of(&config::TENANTS_DIR))]
+    #[arg(id = "global.tenants-dir", long = "tenants-dir", global = true, value_name = "DIR", hide_short_help = true, help = help_of(&config::TENANTS_DIR))]
     tenants_dir: Option<PathBuf>,
-    #[arg(id = "global.dev-echo-tools", long = "dev-echo-tools", global = true, hide_short_help = true, help = told_of(&config::DEV_ECHO_TOOLS))]
+    #[arg(id = "global.dev-echo-tools", long = "dev-echo-tools", global = true, hide_short_help = true, help = help_of(&config::DEV_ECHO_TOOLS))]
     dev_echo_tools: bool,
     /// How answers are printed
     #[arg(id = "global.format", long = "format", global = true, value_name = "FORMAT", hide_short_help = true, value_parser = show::common(), default_value = "human")]
     format: Format,
 }
 
-fn told_of(setting: &config::Setting) -> String {
+fn help_of(setting: &config::Setting) -> String {
     format!("{} [env: {}] [default: {}]", setting.doc, setting.variable, setting.default)
 }
 
@@ -297,14 +297,14 @@ pub fn main() -> ExitCode {
     let exit = match CommandLine::parse(std::env::args_os()) {
         Ok(asked) => {
             let format = asked.global.format;
-            run(asked).unwrap_or_else(|failure| told(&failure, format))
+            run(asked).unwrap_or_else(|failure| report(&failure, format))
         }
         Err(error) if error.use_stderr() && asks_for_json() => {
             let message = error.render().to_string();
             // Up to the first blank line: usage and hints are for people.
             let lines = message.lines().map(str::trim).take_while(|line| !line.is_empty());
             let message = lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: ").to_owned();
-            told(&Failure::Usage(message), Format::Json)
+            report(&Failure::Usage(message), Format::Json)
         }
         Err(error) => {
             show::clap(&error);
@@ -368,7 +368,7 @@ fn asks_for_json() -> bool {
 }
 
 /// Says why a command did not end well.
-fn told(failure: &Failure, format: Format) -> Exit {
+fn report(failure: &Failure, format: Format) -> Exit {
     match (failure, format) {
         (Failure::NobodyReads, _) => {}
         (_, Format::Json) => show::json_error(&failure.json()),

@@ -49,7 +49,7 @@ enum Shows<O> {
     Nothing,
     Fields(&'static [Column]),
     Table { none: &'static str, columns: &'static [Column] },
-    Told(Read<O>, fn(&O) -> Result<(), Failure>),
+    Printed(Read<O>, fn(&O) -> Result<(), Failure>),
 }
 
 pub const fn query<Q: Query>() -> Operation<Q::Input, Q::Output> {
@@ -155,8 +155,8 @@ impl<I, O, A> Operation<I, O, A> {
 
 impl<I, O: DeserializeOwned, A> Operation<I, O, A> {
     /// Prints the answer in its own way.
-    pub const fn told(self, told: fn(&O) -> Result<(), Failure>) -> Operation<I, O, A> {
-        Operation { shows: Shows::Told(read, told), ..self }
+    pub const fn print(self, print: fn(&O) -> Result<(), Failure>) -> Operation<I, O, A> {
+        Operation { shows: Shows::Printed(read, print), ..self }
     }
 
     /// How it ends hangs on the answer.
@@ -179,10 +179,10 @@ fn sent(input: &impl Serialize) -> Result<Value, Failure> {
 }
 
 fn without(answer: &Value, spared: Option<Spared>) -> Value {
-    let mut told = answer.clone();
+    let mut shown = answer.clone();
     let spared = spared.map(|spared| spared(answer)).unwrap_or_default();
-    told.as_object_mut().into_iter().for_each(|fields| fields.retain(|name, _| !spared.contains(&name.as_str())));
-    told
+    shown.as_object_mut().into_iter().for_each(|fields| fields.retain(|name, _| !spared.contains(&name.as_str())));
+    shown
 }
 
 /// What of a declaration differs from operation to operation.
@@ -219,7 +219,7 @@ where
             Shows::Nothing => Ok(()),
             Shows::Fields(columns) => show::fields(columns, &without(answer, self.spared)),
             Shows::Table { none, columns } => show::list(none, columns, listed(answer)),
-            Shows::Told(read, told) => told(&read(answer.clone())?),
+            Shows::Printed(read, print) => print(&read(answer.clone())?),
         }
     }
 
@@ -234,7 +234,7 @@ where
     fn columns(&self) -> &'static [Column] {
         match self.shows {
             Shows::Fields(columns) | Shows::Table { columns, .. } => columns,
-            Shows::Nothing | Shows::Told(..) => &[],
+            Shows::Nothing | Shows::Printed(..) => &[],
         }
     }
 }

@@ -9,16 +9,16 @@ use super::exit::Failure;
 
 /// Writes a file, whole or not at all. A new one is its owner's alone; one that is there keeps its rights.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let told = |error: io::Error| Failure::new(format!("cannot write {}: {error}", path.display()));
+    let failed = |error: io::Error| Failure::new(format!("cannot write {}: {error}", path.display()));
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(told)?;
+        fs::create_dir_all(folder).map_err(failed)?;
     }
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");
     let beside = PathBuf::from(beside);
     replace(path, &beside, text).map_err(|error| {
         let _ = fs::remove_file(&beside);
-        told(error)
+        failed(error)
     })
 }
 

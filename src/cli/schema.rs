@@ -39,7 +39,7 @@ pub const COMMANDS: Commands = &[&group(
             .command("steward")
             .help("Look over collections and propose what could be better: unused fields, missing indexes and the like")
             .example("ok schema steward invoices")
-            .told(stewarded),
+            .print(stewarded),
         &change::<Reject>()
             .command("reject")
             .help("Reject a schema proposal, or withdraw your own")

@@ -14,7 +14,7 @@ use super::client::{self, Opened};
 use super::command::{Commands, Run, own};
 use super::exit::{Exit, Failure};
 use super::socket::Socket;
-use super::{Context, file, models, settings, show, told_of};
+use super::{Context, file, help_of, models, settings, show};
 use crate::background;
 use crate::background::models::{Checked, Models};
 use crate::config;
@@ -29,7 +29,7 @@ pub const COMMANDS: Commands = &[&own::<Serve>("serve")];
 /// Run the API and the admin socket
 #[derive(clap::Args)]
 pub struct Serve {
-    #[arg(long, value_name = "ADDRESS", help = told_of(&config::BIND))]
+    #[arg(long, value_name = "ADDRESS", help = help_of(&config::BIND))]
     bind: Option<String>,
 }
 

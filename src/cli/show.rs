@@ -96,11 +96,11 @@ pub fn json_error(value: &Value) {
 }
 
 /// What clap has to say: help, the version, or what was not understood.
-pub fn clap(told: &clap::Error) {
-    let text = told.render().to_string();
+pub fn clap(error: &clap::Error) {
+    let text = error.render().to_string();
     let steers = text.chars().any(types::steers);
-    let _ = match (steers, told.use_stderr()) {
-        (false, _) => told.print(),
+    let _ = match (steers, error.use_stderr()) {
+        (false, _) => error.print(),
         (true, true) => writeln!(io::stderr(), "{}", types::visible(text.trim_end())),
         (true, false) => writeln!(io::stdout(), "{}", types::visible(text.trim_end())),
     };

@@ -13,12 +13,12 @@ const LONGEST_INPUT: usize = 200;
 
 /// A run, a line for each step.
 pub(super) fn shown(run: &WholeRun) -> Result<(), Failure> {
-    told(run, &[], false)
+    print(run, &[], false)
 }
 
 /// A run, a line for each step; and what it waits for, which may be what a part of it waits for. `is_served`: whether a server
 /// lets it go on.
-pub(super) fn told(run: &WholeRun, parts: &[WholeRun], is_served: bool) -> Result<(), Failure> {
+pub(super) fn print(run: &WholeRun, parts: &[WholeRun], is_served: bool) -> Result<(), Failure> {
     run.trace.iter().try_for_each(|step| show::text(&line(step)))?;
     if let Some(output) = &run.output {
         show::text(&format!("\n{}", indented(output)))?;

@@ -22,7 +22,7 @@ pub const COMMANDS: Commands = &[&group(
             .command("add")
             .help("Create a subscription; its signing secret is printed only once")
             .example("ok subscription add https://hooks.example.com/ok --event agent.gate.pending")
-            .told(created),
+            .print(created),
         &query::<List>()
             .command("list")
             .help("List subscriptions, newest first")
@@ -40,7 +40,7 @@ pub const COMMANDS: Commands = &[&group(
         &change::<Rotate>()
             .command("rotate")
             .help("Rotate the signing secret, printed only once; the previous one stays valid for a day")
-            .told(rotated),
+            .print(rotated),
         &change::<Test>().command("test").help("Send a test message").fields(columns!(TestedWebhook; id, r#type)),
         &query::<Deliveries>().command("deliveries").help("List deliveries, newest first").table("no deliveries", SENT),
         &change::<Redeliver>().command("redeliver").help("Redeliver a message at once, under the same id").fields(SENT),

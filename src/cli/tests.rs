@@ -10,7 +10,7 @@ fn the_flags_are_those_of_the_settings() {
         let Some(flag) = setting.flag else { continue };
         let mut args = command.get_arguments().chain(serve.get_arguments());
         let arg = args.find(|arg| arg.get_long() == Some(flag)).expect(flag);
-        assert_eq!(arg.get_help().map(ToString::to_string), Some(told_of(setting)));
+        assert_eq!(arg.get_help().map(ToString::to_string), Some(help_of(setting)));
     }
 }
 

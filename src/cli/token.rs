@@ -19,7 +19,7 @@ pub const COMMANDS: Commands = &[&group(
             .command("issue")
             .help("Issue a token; its value is printed only once")
             .example("ok token issue --for ci --ttl 7d --scope read")
-            .told(issued),
+            .print(issued),
         &query::<List>()
             .command("list")
             .help("List tokens, newest first, without their values")

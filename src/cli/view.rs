@@ -55,7 +55,7 @@ impl Run for Showing {
         context.show(&answer.value, || {
             show::one(columns!(ShownView; id, title, visibility), &shown.of)?;
             show::text("")?;
-            told(&shown.rows, self.limit)
+            print(&shown.rows, self.limit)
         })
     }
 }
@@ -80,7 +80,7 @@ impl Run for Previewing {
         let unsaved = Unsaved { query: view.spec.query, layout: view.spec.layout, page };
         let answer = query::<Preview>().ask(context, &unsaved).await?;
         let shown: Opened<Unsaved> = answer.read()?;
-        context.show(&answer.value, || told(&shown.rows, self.limit))
+        context.show(&answer.value, || print(&shown.rows, self.limit))
     }
 }
 
@@ -148,7 +148,7 @@ fn read(file: &Path) -> Result<(String, View), Failure> {
 }
 
 /// What a view finds, in its columns, and whether that may not be all.
-fn told(rows: &Rows, limit: Option<u32>) -> Result<(), Failure> {
+fn print(rows: &Rows, limit: Option<u32>) -> Result<(), Failure> {
     if !rows.problems.is_empty() {
         return show::text(&format!("You cannot ask this: {}", rows.problems.join("; ")));
     }

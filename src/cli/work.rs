@@ -39,18 +39,18 @@ pub const COMMANDS: Commands = &[
             &query::<task::Show>()
                 .command("show")
                 .help("Show one task, with what it is about and its runs")
-                .told(whole),
+                .print(whole),
             &change::<Assign>().command("assign").help("Assign a task to a person or an agent").fields(TASK),
             &own::<Working>("run"),
             &change::<Complete>().given::<Closing>().command("complete").help("Close a task").fields(TASK),
-            &change::<Update>().command("refer").help("Link something to a task").told(whole),
+            &change::<Update>().command("refer").help("Link something to a task").print(whole),
         ],
     ),
     &group(
         "run",
         "Show, follow and cancel runs, and raise their budgets",
         &[
-            &query::<Show>().command("show").help("Show one run, step by step").told(shown),
+            &query::<Show>().command("show").help("Show one run, step by step").print(shown),
             &own::<Following>("follow"),
             &change::<Cancel>().command("cancel").help("Cancel a run and its parts").fields(RUN),
             &change::<Raise>()

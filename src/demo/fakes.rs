@@ -25,9 +25,9 @@ impl Fakes {
     }
 
     /// Takes what arrives until `stop`, and tells of it.
-    pub fn serve(self, told: fn(&str), stop: &CancellationToken) {
-        tokio::spawn(self.receiver.serve(told, stop.clone()));
-        tokio::spawn(self.mailbox.serve(told, stop.clone()));
+    pub fn serve(self, report: fn(&str), stop: &CancellationToken) {
+        tokio::spawn(self.receiver.serve(report, stop.clone()));
+        tokio::spawn(self.mailbox.serve(report, stop.clone()));
         if let Some(model) = self.model {
             tokio::spawn(model.serve(stop.clone()));
         }

@@ -39,11 +39,11 @@ impl Mailbox {
     }
 
     /// Takes what arrives until `stop`, and tells of each message.
-    pub async fn serve(self, told: fn(&str), stop: CancellationToken) {
+    pub async fn serve(self, report: fn(&str), stop: CancellationToken) {
         let taking = async {
             while let Ok((stream, _)) = self.listener.accept().await {
                 tokio::spawn(async move {
-                    if let Err(error) = converse(stream, told).await {
+                    if let Err(error) = converse(stream, report).await {
                         tracing::debug!("a conversation with the demo's mail box broke off: {error}");
                     }
                 });
@@ -56,7 +56,7 @@ impl Mailbox {
     }
 }
 
-async fn converse(mut stream: TcpStream, told: fn(&str)) -> std::io::Result<()> {
+async fn converse(mut stream: TcpStream, report: fn(&str)) -> std::io::Result<()> {
     let (reads, mut writes) = stream.split();
     let mut reads = BufReader::new(reads);
     writes.write_all(b"220 demo mail box\r\n").await?;
@@ -73,7 +73,7 @@ async fn converse(mut stream: TcpStream, told: fn(&str)) -> std::io::Result<()> 
                 writes.write_all(b"354 end with a dot\r\n").await?;
                 match message(&mut reads).await? {
                     Some(message) => {
-                        told(&in_words(&message));
+                        report(&in_words(&message));
                         "250 taken\r\n"
                     }
                     None => "552 too long\r\n",

@@ -74,18 +74,18 @@ pub async fn tell(
     let repository = Repository::new(policies);
     let git = repository.is_git();
     let mut teller = Teller::new(Arc::clone(&company.gate), clock, repository, models);
-    let mut told = Ok(());
+    let mut outcome = Ok(());
     for chapter in &story {
         progress(&chapter.title);
-        told = teller.tell(chapter).await;
-        if told.is_err() {
+        outcome = teller.tell(chapter).await;
+        if outcome.is_err() {
             break;
         }
     }
     drop(teller);
     let counted = count(&company.gate, git).await;
     company.close().await;
-    told?;
+    outcome?;
     counted
 }
 

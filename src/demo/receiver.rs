@@ -42,8 +42,8 @@ impl Receiver {
     }
 
     /// Takes what arrives until `stop`, and tells of each message.
-    pub async fn serve(self, told: fn(&str), stop: CancellationToken) {
-        let app = Router::new().route("/hook", post(arrived)).with_state(Arc::new(told));
+    pub async fn serve(self, report: fn(&str), stop: CancellationToken) {
+        let app = Router::new().route("/hook", post(arrived)).with_state(Arc::new(report));
         let served = axum::serve(self.listener, app).with_graceful_shutdown(stop.cancelled_owned()).await;
         if let Err(error) = served {
             tracing::warn!("the demo's receiver ended: {error}");
@@ -51,11 +51,11 @@ impl Receiver {
     }
 }
 
-async fn arrived(State(told): State<Arc<fn(&str)>>, body: Bytes) -> StatusCode {
+async fn arrived(State(report): State<Arc<fn(&str)>>, body: Bytes) -> StatusCode {
     let message: Value = json::read(&body).unwrap_or_default();
     let kind = message.get("type").and_then(Value::as_str).unwrap_or("a message");
     let text: String = String::from_utf8_lossy(&body).chars().take(MOST).collect();
-    told(&format!("webhook: {kind} arrived: {text}"));
+    report(&format!("webhook: {kind} arrived: {text}"));
     StatusCode::NO_CONTENT
 }
 

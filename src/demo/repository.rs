@@ -75,9 +75,9 @@ impl Repository {
     fn write(&self, bundle: &Bundle) -> Result<(), CannotTell> {
         for (path, text) in &bundle.files {
             let path = self.folder.join(path);
-            let told = |error| CannotTell::Write(path.clone(), error);
-            path.parent().map_or(Ok(()), fs::create_dir_all).map_err(told)?;
-            fs::write(&path, text).map_err(told)?;
+            let failed = |error| CannotTell::Write(path.clone(), error);
+            path.parent().map_or(Ok(()), fs::create_dir_all).map_err(failed)?;
+            fs::write(&path, text).map_err(failed)?;
         }
         Ok(())
     }

@@ -207,7 +207,7 @@ impl Gate {
         };
         match answered {
             QueryOutcome::Done(reply) => Ok(reply),
-            QueryOutcome::Recorded(told) => self.queue.submit(Work::Answered(told)).await,
+            QueryOutcome::Recorded(answer) => self.queue.submit(Work::Answered(answer)).await,
             // A refusal is a record too; if it cannot be recorded, it is not given.
             QueryOutcome::Refused(refused) => self.queue.submit(Work::Refused(refused)).await,
         }
@@ -364,12 +364,12 @@ pub(in crate::gate) fn denial(spec: &Spec, ruling: &Ruling) -> Refusal {
 
 /// What comes of a second question about one call: besides what the gate has asked, the operation asks another.
 pub fn also(operation: &str, ruling: &Ruling) -> Result<(), Refusal> {
-    let told = match ruling {
+    let reason = match ruling {
         Ruling::Allow { .. } => return Ok(()),
         Ruling::NeedsApproval { .. } => format!("this needs approval: ask for it by the operation {operation}"),
         Ruling::Deny { .. } => ruling.reason().to_owned(),
     };
-    Err(Refusal::new(Code::Denied, format!("policy denied {operation}: {told}")))
+    Err(Refusal::new(Code::Denied, format!("policy denied {operation}: {reason}")))
 }
 
 pub(in crate::gate) fn reply(world: &World, spec: &Spec, done: Done) -> Reply {

@@ -42,8 +42,8 @@ pub(super) async fn take(face: &Face, caller: &Caller, body: Body) -> Result<Tak
 async fn collect(face: &Face, caller: &Caller, mut body: Body) -> Result<Taken, Stop> {
     let slow = |_| Refusal::new(Code::Timeout, "the request's body took too long");
     let (limits, most) = (&face.limits, face.body_bytes());
-    let told = body.size_hint().exact().map(|told| usize::try_from(told).unwrap_or(usize::MAX));
-    if told.is_some_and(|told| told > most) {
+    let announced = body.size_hint().exact().map(|announced| usize::try_from(announced).unwrap_or(usize::MAX));
+    if announced.is_some_and(|announced| announced > most) {
         return Err(too_large(most));
     }
     let (mut all, mut place) = (BytesMut::new(), None);
@@ -56,7 +56,7 @@ async fn collect(face: &Face, caller: &Caller, mut body: Body) -> Result<Taken, 
         }
         if length > limits.early_bytes && place.is_none() {
             face.gate.consider(caller, face.entry).await?;
-            place = Some(enter(face, caller, told.unwrap_or(most)).await?);
+            place = Some(enter(face, caller, announced.unwrap_or(most)).await?);
         }
         all.extend_from_slice(data);
     }

@@ -24,7 +24,7 @@ use crate::types::id::ActorId;
 /// How many requests of one holder are answered at once before others' come first.
 const FAIR_PART: usize = 256;
 /// Between two lines of the server's log about connections that were closed or refused for want of a place.
-const TOLD_AGAIN: Duration = Duration::from_secs(60);
+const REPORT_AGAIN: Duration = Duration::from_secs(60);
 
 pub(super) struct Connections {
     most: usize,
@@ -39,7 +39,7 @@ struct Open {
     next: u64,
     all: BTreeMap<u64, Arc<Connection>>,
     by_address: BTreeMap<IpAddr, usize>,
-    told: Option<Instant>,
+    reported_at: Option<Instant>,
 }
 
 /// What is known of one open connection.
@@ -123,10 +123,10 @@ impl Open {
     }
 
     fn tell(&mut self, address: Option<IpAddr>, count: usize, has_room: bool) {
-        if self.told.is_some_and(|told| told.elapsed() < TOLD_AGAIN) {
+        if self.reported_at.is_some_and(|reported_at| reported_at.elapsed() < REPORT_AGAIN) {
             return;
         }
-        self.told = Some(Instant::now());
+        self.reported_at = Some(Instant::now());
         let from = address.map(|address| format!(" from {address}")).unwrap_or_default();
         if has_room {
             tracing::warn!("all {count} connections{from} are taken: for each new one, the idlest is closed");

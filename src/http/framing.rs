@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     /// The number of requests, and the first crooked one, whatever packets they come in.
-    fn told(text: &str) -> (u64, bool) {
+    fn framed(text: &str) -> (u64, bool) {
         let outcome = |step: usize| {
             let crooked = Crooked::default();
             let mut framing = Framing::new(200, crooked.clone());
@@ -197,8 +197,8 @@ mod tests {
         let plain = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
         let body = "POST / HTTP/1.1\nHost: a\nContent-Length: 30\n\nGET / HTTP/1.1\r\nHost: a\r\n\r\nabc";
         let chunked = "POST / HTTP/1.0\r\nTransfer-Encoding: Chunked\r\n\r\n1b;x=y\r\nGET / HTTP/1.1\r\nHost: b\r\n\r\n\r\n0\r\nA: b\r\n\r\n";
-        assert_eq!(told(plain), (1, false));
-        assert_eq!(told(&format!("{plain}\r\n{body}{chunked}{plain}")), (4, false));
+        assert_eq!(framed(plain), (1, false));
+        assert_eq!(framed(&format!("{plain}\r\n{body}{chunked}{plain}")), (4, false));
     }
 
     #[test]
@@ -217,14 +217,14 @@ mod tests {
             "Authorization: Bearer a\r\nauthorization: Bearer b",
         ] {
             assert_eq!(
-                told(&format!("GET / HTTP/1.1\r\nHost: a\r\n\r\nPOST / HTTP/1.1\r\nHost: a\r\n{lines}\r\n\r\n")),
+                framed(&format!("GET / HTTP/1.1\r\nHost: a\r\n\r\nPOST / HTTP/1.1\r\nHost: a\r\n{lines}\r\n\r\n")),
                 (1, true),
                 "{lines}"
             );
         }
-        assert_eq!(told("GET / HTTP/1.1\r\n\r\n"), (0, true));
-        assert_eq!(told("GET / HTTP/1.0\r\n\r\n"), (1, false));
-        assert_eq!(told("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n+1\r\n"), (1, true));
-        assert_eq!(told(&"x".repeat(300)), (0, true));
+        assert_eq!(framed("GET / HTTP/1.1\r\n\r\n"), (0, true));
+        assert_eq!(framed("GET / HTTP/1.0\r\n\r\n"), (1, false));
+        assert_eq!(framed("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n+1\r\n"), (1, true));
+        assert_eq!(framed(&"x".repeat(300)), (0, true));
     }
 }

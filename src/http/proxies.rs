@@ -65,9 +65,9 @@ impl Proxies {
         if !self.trusts(peer) {
             return peer;
         }
-        let told = [("forwarded", hop as fn(&str) -> Option<IpAddr>), ("x-forwarded-for", address)];
-        let mut told = told.into_iter().filter_map(|(name, read)| self.last(peer, headers, name, read));
-        match (told.next(), told.next()) {
+        let readers = [("forwarded", hop as fn(&str) -> Option<IpAddr>), ("x-forwarded-for", address)];
+        let mut addresses = readers.into_iter().filter_map(|(name, read)| self.last(peer, headers, name, read));
+        match (addresses.next(), addresses.next()) {
             (Some(one), None) => one,
             (Some(one), Some(other)) if one == other => one,
             _ => peer,

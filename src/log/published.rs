@@ -64,7 +64,7 @@ struct Walk {
     /// The time of the batch that has to end with a checkpoint.
     due: Option<i64>,
     /// Whether it is told that some are missing after the last one.
-    told: bool,
+    is_reported: bool,
     found: Vec<Amiss>,
 }
 
@@ -102,7 +102,7 @@ impl Walk {
 
     /// Told once, up to the next that is there.
     fn missing(&mut self) {
-        if !std::mem::replace(&mut self.told, true) {
+        if !std::mem::replace(&mut self.is_reported, true) {
             self.found.push(Amiss { place: format!("after {}", self.last), what: MISSING });
         }
     }
@@ -129,7 +129,7 @@ mod tests {
         walk.found.into_iter().map(|amiss| (amiss.place, amiss.what)).collect()
     }
 
-    fn told(place: &str, what: &'static str) -> (String, &'static str) {
+    fn amiss(place: &str, what: &'static str) -> (String, &'static str) {
         (place.to_owned(), what)
     }
 
@@ -146,18 +146,18 @@ mod tests {
 
     #[test]
     fn a_missing_checkpoint_is_told_once() {
-        assert_eq!(found(&[0, 20_000, 40_000], &[(3, 40_000)]), [told("after 0", MISSING)]);
-        assert_eq!(found(&[0, 20_000, 40_000], &[(1, 0), (2, 20_000)]), [told("after 2", MISSING)]);
-        assert_eq!(found(&[0, 20_000, 40_000, 60_000], &[(1, 0)]), [told("after 1", MISSING)]);
+        assert_eq!(found(&[0, 20_000, 40_000], &[(3, 40_000)]), [amiss("after 0", MISSING)]);
+        assert_eq!(found(&[0, 20_000, 40_000], &[(1, 0), (2, 20_000)]), [amiss("after 2", MISSING)]);
+        assert_eq!(found(&[0, 20_000, 40_000, 60_000], &[(1, 0)]), [amiss("after 1", MISSING)]);
         let full = [&[1; 256][..], &[2]].concat();
-        assert_eq!(found(&full, &[(257, 2)]), [told("after 0", MISSING)]);
+        assert_eq!(found(&full, &[(257, 2)]), [amiss("after 0", MISSING)]);
     }
 
     #[test]
     fn a_false_date_is_told() {
         let early = "is dated before the last entry that it covers";
-        assert_eq!(found(&[5_000], &[(1, 4_999)]), [told("1", early)]);
+        assert_eq!(found(&[5_000], &[(1, 4_999)]), [amiss("1", early)]);
         let late = "is dated after the entry that came after it";
-        assert_eq!(found(&[0, 5_000], &[(1, 15_001), (2, 15_001)]), [told("1", late)]);
+        assert_eq!(found(&[0, 5_000], &[(1, 15_001), (2, 15_001)]), [amiss("1", late)]);
     }
 }

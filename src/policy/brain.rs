@@ -88,11 +88,11 @@ fn one(path: &str, text: &str) -> Result<Collection, Vec<Finding>> {
         name_of(path) == Some(read.name()),
         format!("metadata.name: the file of `{}` is `{}`", read.name(), path_of(read.name())),
     );
-    let told = |problem: String| {
+    let to_finding = |problem: String| {
         let key: Vec<&str> = problem.split(':').next().unwrap_or_default().split('.').collect();
         finding(yaml::line_of(text, &key), problem)
     };
-    if problems.0.is_empty() { Ok(read) } else { Err(problems.0.into_iter().map(told).collect()) }
+    if problems.0.is_empty() { Ok(read) } else { Err(problems.0.into_iter().map(to_finding).collect()) }
 }
 
 /// The product's schema with the types of the collections: what stands in it stays on its lines.
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_a_collection_is_told_with_its_line() {
-        let told = |text: &str| {
+        let message = |text: &str| {
             let (_, findings) = read(&Bundle::new([("collections/invoices.yaml", text)]));
             findings
                 .iter()
@@ -152,16 +152,17 @@ mod tests {
                 .collect::<Vec<_>>()
                 .join("; ")
         };
-        assert_eq!(told(INVOICES), "");
+        assert_eq!(message(INVOICES), "");
         assert!(
-            told(&INVOICES.replace("number:", "if:")).starts_with("7: spec.fields.if: a field's name must have"),
+            message(&INVOICES.replace("number:", "if:")).starts_with("7: spec.fields.if: a field's name must have"),
             "{}",
-            told(&INVOICES.replace("number:", "if:"))
+            message(&INVOICES.replace("number:", "if:"))
         );
-        assert!(told(&INVOICES.replace("name: invoices", "name: bills")).contains("the file of `bills` is"));
+        assert!(message(&INVOICES.replace("name: invoices", "name: bills")).contains("the file of `bills` is"));
         assert!(
-            told(&INVOICES.replace("{type: money}", "{type: ref, to: vendors}")).starts_with("8: spec.fields.total.to")
+            message(&INVOICES.replace("{type: money}", "{type: ref, to: vendors}"))
+                .starts_with("8: spec.fields.total.to")
         );
-        assert!(told(&INVOICES.replace("kind: Collection", "kind: Table")).starts_with("2: "));
+        assert!(message(&INVOICES.replace("kind: Collection", "kind: Table")).starts_with("2: "));
     }
 }

@@ -47,12 +47,12 @@ pub(super) fn too_much(text: &str) -> Option<(usize, String)> {
     for one in &declarations {
         let size = sizes.of(one, 0);
         words = words.saturating_add(size.words);
-        let told = |what: String| Some((one.at, what));
+        let wrong = |what: String| Some((one.at, what));
         if size.depth > MAX_DEPTH {
-            return told(format!("types nest deeper than {MAX_DEPTH}, written out"));
+            return wrong(format!("types nest deeper than {MAX_DEPTH}, written out"));
         }
         if size.words > MAX_WORDS_OF_ONE || words > MAX_WORDS {
-            return told(format!("types come to more than {MAX_WORDS_OF_ONE} words, or all of them to {MAX_WORDS}"));
+            return wrong(format!("types come to more than {MAX_WORDS_OF_ONE} words, or all of them to {MAX_WORDS}"));
         }
         let named = one.words.get(1..).unwrap_or_default();
         let mut is_plain = true;
@@ -65,13 +65,13 @@ pub(super) fn too_much(text: &str) -> Option<(usize, String)> {
             pairs = pairs.saturating_add(one.pairs());
         }
         if !is_plain {
-            return told("names with a backslash cannot be told apart: write them plainly".to_owned());
+            return wrong("names with a backslash cannot be told apart: write them plainly".to_owned());
         }
         if types > MAX_TYPES || actions > MAX_ACTIONS {
-            return told(format!("more than {MAX_TYPES} entity types, or {MAX_ACTIONS} actions"));
+            return wrong(format!("more than {MAX_TYPES} entity types, or {MAX_ACTIONS} actions"));
         }
         if pairs > MAX_PAIRS {
-            return told(format!("actions apply to more than {MAX_PAIRS} pairs of types"));
+            return wrong(format!("actions apply to more than {MAX_PAIRS} pairs of types"));
         }
     }
     let deep = groups.is_too_much(true) || parents.is_too_much(false);
@@ -175,7 +175,7 @@ impl<'a> Sizes<'a> {
 mod tests {
     use super::*;
 
-    fn told(text: &str) -> Option<String> {
+    fn message(text: &str) -> Option<String> {
         too_much(text).map(|(_, what)| what)
     }
 
@@ -185,9 +185,9 @@ mod tests {
             entity Team;\n entity User, Robot in [Team] = { home: Address, work: Address };\n\
             action view, edit appliesTo { principal: [User, Robot], resource: User, context: { at: Address } };\n}\n\
             entity Top enum [\"a\", \"b\"];";
-        assert_eq!(told(schema), None);
+        assert_eq!(message(schema), None);
         let whole = crate::policy::Bundle::built_in();
-        assert_eq!(whole.files.get("schema.cedarschema").and_then(|ours| told(ours)), None);
+        assert_eq!(whole.files.get("schema.cedarschema").and_then(|ours| message(ours)), None);
     }
 
     #[test]
@@ -211,7 +211,7 @@ mod tests {
             format!("action a appliesTo {{ principal: [{users}], resource: [{users}] }};"),
             format!("type T = {{{}}};", "a: Long, ".repeat(4_000)),
         ] {
-            assert!(told(&bomb).is_some(), "{:.80}", bomb);
+            assert!(message(&bomb).is_some(), "{:.80}", bomb);
         }
     }
 }

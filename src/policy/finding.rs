@@ -76,18 +76,23 @@ impl Source {
     }
 
     /// The finding that a Cedar diagnostic tells, with its first label as the span, or else `fallback`.
-    pub fn diagnostic(&self, code: &'static str, told: &dyn miette::Diagnostic, fallback: (usize, usize)) -> Finding {
-        let label = told.labels().and_then(|mut labels| labels.next());
+    pub fn diagnostic(
+        &self,
+        code: &'static str,
+        diagnostic: &dyn miette::Diagnostic,
+        fallback: (usize, usize),
+    ) -> Finding {
+        let label = diagnostic.labels().and_then(|mut labels| labels.next());
         let span = label.map_or(fallback, |label| (label.offset(), label.len()));
-        let help = told.help().map(|help| help.to_string());
-        Finding { help, ..self.finding(code, span, with_causes(told)) }
+        let help = diagnostic.help().map(|help| help.to_string());
+        Finding { help, ..self.finding(code, span, with_causes(diagnostic)) }
     }
 }
 
 /// A message and its causes, joined as one sentence.
-fn with_causes(told: &dyn miette::Diagnostic) -> String {
-    let mut message = told.to_string();
-    let mut cause = told.source();
+fn with_causes(diagnostic: &dyn miette::Diagnostic) -> String {
+    let mut message = diagnostic.to_string();
+    let mut cause = diagnostic.source();
     while let Some(error) = cause {
         message = format!("{message}: {error}");
         cause = error.source();

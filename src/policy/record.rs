@@ -120,12 +120,12 @@ pub(super) fn reference(uid: &ast::EntityUID) -> Value {
     Value::new(Literal::EntityUID(Arc::new(uid.clone())), None)
 }
 
-/// Calls `told` with each entity that a policy could open through this value. Cedar offers no way to a member of a set:
+/// Calls `visit` with each entity that a policy could open through this value. Cedar offers no way to a member of a set:
 /// sets are only compared and searched.
-pub(super) fn references<'a>(value: &'a Value, told: &mut impl FnMut(&'a ast::EntityUID)) {
+pub(super) fn references<'a>(value: &'a Value, visit: &mut impl FnMut(&'a ast::EntityUID)) {
     match value.value_kind() {
-        ValueKind::Lit(Literal::EntityUID(uid)) => told(uid),
-        ValueKind::Record(pairs) => pairs.values().for_each(|item| references(item, told)),
+        ValueKind::Lit(Literal::EntityUID(uid)) => visit(uid),
+        ValueKind::Record(pairs) => pairs.values().for_each(|item| references(item, visit)),
         ValueKind::Lit(_) | ValueKind::Set(_) | ValueKind::ExtensionValue(_) => {}
     }
 }

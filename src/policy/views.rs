@@ -60,11 +60,11 @@ fn one(path: &str, text: &str, collections: &Collections) -> Result<View, Vec<Fi
         Some(of) => read.spec.misfits(of, &mut problems),
         None => problems.0.push(no_collection(asked)),
     }
-    let told = |problem: String| {
+    let to_finding = |problem: String| {
         let key: Vec<&str> = problem.split(':').next().unwrap_or_default().split('.').collect();
         finding(yaml::line_of(text, &key), problem)
     };
-    if problems.0.is_empty() { Ok(read) } else { Err(problems.0.into_iter().map(told).collect()) }
+    if problems.0.is_empty() { Ok(read) } else { Err(problems.0.into_iter().map(to_finding).collect()) }
 }
 
 /// What is wrong with a view of a collection that is not there.

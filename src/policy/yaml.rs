@@ -51,15 +51,15 @@ fn read_within<T: DeserializeOwned>(work: usize, text: &str) -> Result<T, YamlEr
         return Err(YamlError::at(1, "the file holds nothing: write what belongs into it, or remove it"));
     }
     measure(work, text)?;
-    let told = |error: serde_yaml::Error| {
+    let to_error = |error: serde_yaml::Error| {
         let message = error.to_string();
         let line = error.location().map_or(1, |at| at.line());
         let place = message.find(" at line ").filter(|_| error.location().is_some());
         YamlError::at(line, place.and_then(|at| message.get(..at)).unwrap_or(&message))
     };
     let mut left = MAX_VALUES;
-    Count { left: &mut left, depth: 0 }.deserialize(serde_yaml::Deserializer::from_str(text)).map_err(told)?;
-    T::deserialize(serde_yaml::Deserializer::from_str(text)).map_err(told)
+    Count { left: &mut left, depth: 0 }.deserialize(serde_yaml::Deserializer::from_str(text)).map_err(to_error)?;
+    T::deserialize(serde_yaml::Deserializer::from_str(text)).map_err(to_error)
 }
 
 /// Whether there is nothing but comments and the marks around a document.

@@ -104,21 +104,21 @@ pub struct NeededRole {
 
 /// The names between `{{` and `}}` in a text, and the text with `with` in their places.
 pub fn filled(text: &str, with: &mut dyn FnMut(&str) -> String) -> String {
-    let (mut told, mut rest) = (String::new(), text);
+    let (mut output, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once("{{") {
-        told.push_str(before);
+        output.push_str(before);
         match after.split_once("}}") {
             Some((name, after)) if is_name(name.trim()) => {
-                told.push_str(&with(name.trim()));
+                output.push_str(&with(name.trim()));
                 rest = after;
             }
             _ => {
-                told.push_str("{{");
+                output.push_str("{{");
                 rest = after;
             }
         }
     }
-    told + rest
+    output + rest
 }
 
 /// Whether something that is asked can be called so.

@@ -176,8 +176,8 @@ impl AgentDefinition {
                 "spec.model.temperature: must be 0 to 2",
             );
         }
-        let told = |text: &String| !is_blank(text) && text.len() <= 32 << 10;
-        problems.check(spec.instructions.as_ref().is_none_or(told), "spec.instructions: must have 1 to 32768 bytes");
+        let fits = |text: &String| !is_blank(text) && text.len() <= 32 << 10;
+        problems.check(spec.instructions.as_ref().is_none_or(fits), "spec.instructions: must have 1 to 32768 bytes");
         let path = |path: &String| (1..=512).contains(&path.len()) && !path.contains(char::is_control);
         problems.check(spec.playbook.as_ref().is_none_or(path), "spec.playbook: must have 1 to 512 characters");
         if let Some(knowledge) = &spec.knowledge {

@@ -217,8 +217,8 @@ mod tests {
             (&deep, "nests deeper"),
             (&"a+".repeat(200), "at most 200 characters"),
         ] {
-            let told = Expr::parse(text).unwrap_err();
-            assert!(told.contains(why), "{text}: {told}");
+            let message = Expr::parse(text).unwrap_err();
+            assert!(message.contains(why), "{text}: {message}");
         }
     }
 }

@@ -254,14 +254,14 @@ impl Field {
             let limit = bound.as_ref().and_then(|bound| kind.number(bound));
             number.zip(limit).is_some_and(|(number, limit)| number.cmp(&limit) == order)
         };
-        let told = |word: &str, bound: &Option<Value>| {
+        let beyond = |word: &str, bound: &Option<Value>| {
             let bound = bound.as_ref().map(|bound| bound.as_str().map_or_else(|| bound.to_string(), str::to_owned));
             Err(format!("must be at {word} {}", bound.unwrap_or_default()))
         };
         if is_beyond(&self.min, Ordering::Less) {
-            return told("least", &self.min);
+            return beyond("least", &self.min);
         }
-        if is_beyond(&self.max, Ordering::Greater) { told("most", &self.max) } else { Ok(()) }
+        if is_beyond(&self.max, Ordering::Greater) { beyond("most", &self.max) } else { Ok(()) }
     }
 
     /// A kept value as policies see it.

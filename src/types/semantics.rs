@@ -141,12 +141,12 @@ impl Semantics {
         for (name, entity) in self.entities.iter().take(MOST) {
             let at = place("entities", name);
             named(name, &at, &entity.title, problems);
-            told(&at, "key", grouped(of, &entity.key, None), problems);
+            report(&at, "key", grouped(of, &entity.key, None), problems);
         }
         for (name, dimension) in self.dimensions.iter().take(MOST) {
             let at = place("dimensions", name);
             named(name, &at, &dimension.title, problems);
-            told(&at, "field", grouped(of, &dimension.field, dimension.grain), problems);
+            report(&at, "field", grouped(of, &dimension.field, dimension.grain), problems);
         }
         for (name, metric) in self.metrics.iter().take(MOST) {
             let at = place("metrics", name);
@@ -155,7 +155,7 @@ impl Semantics {
                 .check(name != Agg::Count.name(), format!("{at}: `count` counts records already; take another name"));
             metric.problems(of, &at, problems);
             if let Some(expr) = &metric.expr {
-                told(&at, "expr", self.made_of(of, expr), problems);
+                report(&at, "expr", self.made_of(of, expr), problems);
             }
         }
         for (name, words) in self.synonyms.iter().take(MOST_SYNONYMS) {
@@ -203,7 +203,7 @@ impl Semantics {
 impl Metric {
     fn problems(&self, of: &Collection, at: &str, problems: &mut Problems) {
         match (self.agg, &self.expr) {
-            (Some(agg), None) => told(at, "field", figured(of, agg, self.field.as_deref()), problems),
+            (Some(agg), None) => report(at, "field", figured(of, agg, self.field.as_deref()), problems),
             (None, Some(_)) => problems.check(
                 self.field.is_none() && self.filter.is_none(),
                 format!("{at}: `field` and `filter` are of the metrics that `expr` is made of"),
@@ -231,7 +231,7 @@ fn place(list: &str, name: &str) -> String {
     format!("spec.semantics.{list}.{}", short(name))
 }
 
-fn told(at: &str, key: &str, fits: Result<(), String>, problems: &mut Problems) {
+fn report(at: &str, key: &str, fits: Result<(), String>, problems: &mut Problems) {
     if let Err(what) = fits {
         problems.0.push(format!("{at}.{key}: {what}"));
     }

@@ -176,24 +176,24 @@ impl ViewSpec {
         {
             problems.0.push(format!("{at}: {what}"));
         }
-        let mut told = |place: &str, fits: Result<(), String>| {
+        let mut report = |place: &str, fits: Result<(), String>| {
             if let Err(what) = fits {
                 problems.0.push(format!("spec.{place}: {what}"));
             }
         };
-        query.sort.iter().for_each(|name| told("query.sort", sorted(of, name)));
+        query.sort.iter().for_each(|name| report("query.sort", sorted(of, name)));
         for name in &query.fields {
-            told("query.fields", of.field(name).map(drop).ok_or_else(|| of.no_field(name)));
+            report("query.fields", of.field(name).map(drop).ok_or_else(|| of.no_field(name)));
         }
-        query.measures.iter().for_each(|text| told("query.measures", figure_of(of, text).map(drop)));
-        query.group_by.iter().for_each(|text| told("query.group_by", group_of(of, text).map(drop)));
+        query.measures.iter().for_each(|text| report("query.measures", figure_of(of, text).map(drop)));
+        query.group_by.iter().for_each(|text| report("query.group_by", group_of(of, text).map(drop)));
         let metrics = &of.spec.semantics.metrics;
         for name in query.metrics.iter().filter(|name| !metrics.contains_key(*name)) {
-            told("query.metrics", Err(no_metric(of, name)));
+            report("query.metrics", Err(no_metric(of, name)));
         }
         let shown: BTreeSet<&String> = query.shown(of).collect();
         for name in self.layout.columns.iter().filter(|name| !shown.contains(name)) {
-            told("layout.columns", Err(format!("`{}` is not asked for", short(name))));
+            report("layout.columns", Err(format!("`{}` is not asked for", short(name))));
         }
     }
 }

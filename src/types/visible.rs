@@ -47,9 +47,9 @@ pub fn visible_json(text: &str) -> String {
 }
 
 fn replaced(text: &str, mut by: impl FnMut(char) -> String) -> String {
-    let mut told = String::with_capacity(text.len());
+    let mut output = String::with_capacity(text.len());
     for c in text.chars() {
-        if steers(c) { told.push_str(&by(c)) } else { told.push(c) }
+        if steers(c) { output.push_str(&by(c)) } else { output.push(c) }
     }
-    told
+    output
 }

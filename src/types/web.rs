@@ -152,16 +152,16 @@ mod tests {
         {
             assert_eq!(host(fine).as_deref(), Ok(fine));
         }
-        let told = |text: &str, right: &str| {
+        let corrected = |text: &str, right: &str| {
             assert_eq!(host(text), Err(format!("`{text}` is written `{right}`")));
         };
-        told("Docs.Example.com", "docs.example.com");
-        told("docs.example.com:443", "docs.example.com");
-        told("docs%2Eexample.com", "docs.example.com");
-        told("docs.example.com.", "docs.example.com");
-        told("docs.example.com.:8443", "docs.example.com:8443");
-        told("straße.example", "xn--strae-oqa.example");
-        told("0x7f.1", "127.0.0.1");
+        corrected("Docs.Example.com", "docs.example.com");
+        corrected("docs.example.com:443", "docs.example.com");
+        corrected("docs%2Eexample.com", "docs.example.com");
+        corrected("docs.example.com.", "docs.example.com");
+        corrected("docs.example.com.:8443", "docs.example.com:8443");
+        corrected("straße.example", "xn--strae-oqa.example");
+        corrected("0x7f.1", "127.0.0.1");
         for none in
             ["", "a/b", "user@a.example", "a.example?x", "a.example#x", "a b", "https://a.example", "a:b", "a\\b"]
         {

@@ -24,7 +24,7 @@ async fn review(test: &Test, token: &str, id: &str) -> Answer {
 }
 
 /// Kinds and titles of somebody's inbox.
-async fn told(test: &Test, token: &str) -> Vec<String> {
+async fn inbox(test: &Test, token: &str) -> Vec<String> {
     let items = test.get("/inbox", token).await.json();
     let line = |item: &Value| format!("{}: {}", item["kind"].as_str().unwrap(), item["title"].as_str().unwrap());
     items.as_array().unwrap().iter().map(line).collect()
@@ -35,7 +35,7 @@ async fn a_call_goes_on_without_its_approval_and_whoever_was_skipped_is_told() {
     let test = Test::new().await;
     let cast = test.cast().await;
     let id = opened(&test, &cast.lea, json!(["actor.offboard"])).await;
-    assert_eq!(told(&test, &test.admin).await, ["alert: lea goes on without approval: the key is stolen"]);
+    assert_eq!(inbox(&test, &test.admin).await, ["alert: lea goes on without approval: the key is stolen"]);
 
     let done = offboard(&test, &cast, "mia").await;
     assert_eq!(done.status, 200, "{}", done.text());
@@ -48,7 +48,7 @@ async fn a_call_goes_on_without_its_approval_and_whoever_was_skipped_is_told() {
             "kinds": ["admin"], "skipped": ["ana"],
         })
     );
-    let mut alerts = told(&test, &test.admin).await;
+    let mut alerts = inbox(&test, &test.admin).await;
     alerts.sort();
     assert_eq!(
         alerts,
@@ -106,7 +106,7 @@ async fn without_a_review_there_is_no_other() {
     let reviewed = review(&test, &test.admin, &id).await;
     assert_eq!(reviewed.json()["review"]["by"], "ana");
     assert_eq!(review(&test, &test.admin, &id).await.error(), "409 conflict ana has reviewed it already");
-    assert_eq!(told(&test, &cast.lea).await[0], "decision: your going on without approval was justified");
+    assert_eq!(inbox(&test, &cast.lea).await[0], "decision: your going on without approval was justified");
     opened(&test, &cast.lea, json!(["actor.*"])).await;
 }
 
@@ -164,10 +164,10 @@ async fn each_use_is_told_on_its_own_and_what_waits_already_goes_on() {
     assert_eq!(offboard(&test, &cast, "mia").await.status, 200);
     let told_of_uses =
         |alerts: Vec<String>| alerts.iter().filter(|alert| alert.contains("without your approval")).count();
-    assert_eq!(told_of_uses(told(&test, &test.admin).await), 2);
+    assert_eq!(told_of_uses(inbox(&test, &test.admin).await), 2);
     assert_eq!(test.file().query_row("SELECT uses FROM break_glass", [], |row| row.get::<_, i64>(0)).unwrap(), 2);
     review(&test, &test.admin, &id).await;
-    assert!(told(&test, &test.admin).await.is_empty(), "what is reviewed is over");
+    assert!(inbox(&test, &test.admin).await.is_empty(), "what is reviewed is over");
 }
 
 #[tokio::test]

@@ -229,7 +229,7 @@ async fn decisions_under_a_delegation_are_replayed_as_they_were() {
     let diff = test.post("/policy/diff", &test.admin, json!({ "files": files, "since": since.to_string() })).await;
     assert_eq!(diff.status, 200, "{}", diff.text());
     let impact = diff.json()["impact"].clone();
-    assert!(impact["denominator"]["told"].as_str().unwrap().ends_with(" 0 not replayable"), "{impact}");
+    assert!(impact["denominator"]["summary"].as_str().unwrap().ends_with(" 0 not replayable"), "{impact}");
     assert_eq!(impact["matrix"]["deny"]["allow"], 2, "{impact}");
     assert_eq!((&impact["matrix"]["allow"]["deny"], &impact["recorded_otherwise"]), (&json!(0), &json!(0)), "{impact}");
 }

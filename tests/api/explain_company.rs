@@ -11,7 +11,7 @@ use crate::harness::{START, Test};
 
 const REFUSED: &str = r#"@reason("r") forbid (principal is Ok::Actor, action == Ok::Action::"company.read", resource)"#;
 
-async fn told(test: &Test, question: Value) -> Vec<String> {
+async fn what_would_change(test: &Test, question: Value) -> Vec<String> {
     sets(&test.why(&test.admin, question).await)
 }
 
@@ -30,7 +30,7 @@ async fn a_moment_is_a_change_and_the_gate_says_so_when_it_comes() {
     let text = format!("the call comes at {opens}");
     let change = json!({ "change": "time", "of": null, "from": Time(START), "to": opens, "text": text });
     assert_eq!(why["what_would_change"], json!([[change]]));
-    let late = told(&test, json!({ "op": "actor.list", "actor": "mia" })).await;
+    let late = what_would_change(&test, json!({ "op": "actor.list", "actor": "mia" })).await;
     assert_eq!(late, [format!("the call had come before {}", Time(START - DAY))]);
     for (more, status) in [(3 * HOUR - 1, 403), (1, 200)] {
         test.clock.advance(more);
@@ -57,7 +57,7 @@ async fn one_joins_a_team_by_oneself_or_with_ones_team() {
     {
         let test = nested(&format!("@id(\"t\") {REFUSED} unless {{ {condition} }};")).await;
         let question = json!({ "op": "company.read", "actor": "max" });
-        assert_eq!(told(&test, question).await, ["max is in team:group", "team:dev is in team:group"]);
+        assert_eq!(what_would_change(&test, question).await, ["max is in team:group", "team:dev is in team:group"]);
         // Whoever is made so is allowed.
         for (id, team) in [("new", "team:group"), ("low", "team:ops")] {
             let token = test.add(id, "person", json!({ "team": team })).await;
@@ -71,18 +71,18 @@ async fn one_leaves_a_team_by_oneself_or_with_a_team_on_the_way() {
     let test = nested(&format!("@id(\"t\") {REFUSED} when {{ principal in Ok::Team::\"team:firm\" }};")).await;
     let ways =
         ["mia is in no team", "mia is in team:group", "team:ops is in no other team", "team:ops is in team:group"];
-    assert_eq!(told(&test, json!({ "op": "company.read", "actor": "mia" })).await, ways);
+    assert_eq!(what_would_change(&test, json!({ "op": "company.read", "actor": "mia" })).await, ways);
     // A team cannot be put below itself.
     let test = nested(&format!("@id(\"t\") {REFUSED} unless {{ principal in Ok::Team::\"team:ops\" }};")).await;
     test.add("fay", "person", json!({ "team": "team:firm" })).await;
-    assert_eq!(told(&test, json!({ "op": "company.read", "actor": "fay" })).await, ["fay is in team:ops"]);
+    assert_eq!(what_would_change(&test, json!({ "op": "company.read", "actor": "fay" })).await, ["fay is in team:ops"]);
 }
 
 #[tokio::test]
 async fn a_lead_is_found_by_another_team_too() {
     let test = Test::new().await;
     test.cast().await;
-    let why = told(&test, json!({ "op": "actor.trust", "target": "bot", "actor": "liv" })).await;
+    let why = what_would_change(&test, json!({ "op": "actor.trust", "target": "bot", "actor": "liv" })).await;
     assert_eq!(why[..3], ["liv leads team:ops", "bot is in team:dev", "the role of liv is admin"]);
 }
 
@@ -104,16 +104,16 @@ async fn a_giver_who_is_in_the_way_is_told_with_what_would_change_them() {
     // Both in the way: neither's change does alone.
     let under = given.grant(&cast.mia, all("max")).await;
     let question = json!({ "op": "company.update", "actor": "max", "under": under });
-    assert_eq!(told(test, question).await, ["the role of max is admin + the role of mia is admin"]);
+    assert_eq!(what_would_change(test, question).await, ["the role of max is admin + the role of mia is admin"]);
     // A giver's kill switch.
     let under = given.grant(&cast.lea, all("ben")).await;
     test.post("/kill", &test.admin, json!({ "scope": "actor:lea" })).await;
     let question = json!({ "op": "company.read", "actor": "ben", "under": under });
-    assert_eq!(told(test, question).await, ["the kill switch actor:lea is released"]);
+    assert_eq!(what_would_change(test, question).await, ["the kill switch actor:lea is released"]);
     // What was not handed on is no change of the company.
     let under = given.grant(&cast.mia, json!({ "to": "ben", "authority": "inform" })).await;
     let question = json!({ "op": "company.update", "actor": "ben", "under": under });
-    assert_eq!(told(test, question).await, Vec::<String>::new());
+    assert_eq!(what_would_change(test, question).await, Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -196,10 +196,10 @@ async fn anything_can_be_what_it_is_about() {
     }
     for target in [(seq + 1).to_string(), "event:".into(), "-1".into(), format!("{}", u64::MAX)] {
         let none = test.post("/policy/explain", &test.admin, json!({ "op": "event.list", "target": target })).await;
-        let told = format!("422 invalid target: event.list is about Company or Event, and `{target}` is none");
-        assert_eq!(none.error(), told);
+        let message = format!("422 invalid target: event.list is about Company or Event, and `{target}` is none");
+        assert_eq!(none.error(), message);
     }
     let unseen = json!({ "op": "event.list", "target": seq.to_string() });
-    let told = format!("422 invalid target: event.list is about Company or Event, and `{seq}` is none");
-    assert_eq!(test.post("/policy/explain", &cast.max, unseen).await.error(), told);
+    let message = format!("422 invalid target: event.list is about Company or Event, and `{seq}` is none");
+    assert_eq!(test.post("/policy/explain", &cast.max, unseen).await.error(), message);
 }

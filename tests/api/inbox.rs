@@ -7,7 +7,7 @@ async fn items(test: &Test, token: &str, query: &str) -> Vec<Value> {
 }
 
 /// The kinds and titles of items.
-fn told(items: &[Value]) -> Vec<(String, String)> {
+fn titles(items: &[Value]) -> Vec<(String, String)> {
     let text = |item: &Value, field: &str| item[field].as_str().unwrap().to_owned();
     items.iter().map(|item| (text(item, "kind"), text(item, "title"))).collect()
 }
@@ -28,16 +28,16 @@ async fn who_may_decide_is_told_and_then_who_asked() {
     let waiting = pair("approval", "lea adds new as person to team:ops: waits for you");
     for admin in [&test.admin, &ben] {
         let items = items(&test, admin, "").await;
-        assert_eq!((told(&items), items[0]["subject"].as_str()), (vec![waiting.clone()], Some(approval.as_str())));
+        assert_eq!((titles(&items), items[0]["subject"].as_str()), (vec![waiting.clone()], Some(approval.as_str())));
     }
     let leads = pair("assignment", "you lead team:ops now");
-    assert_eq!(told(&items(&test, &lea, "").await), std::slice::from_ref(&leads));
+    assert_eq!(titles(&items(&test, &lea, "").await), std::slice::from_ref(&leads));
 
     test.post(&format!("/approvals/{approval}"), &ben, json!({ "decision": "approve" })).await;
     assert!(items(&test, &test.admin, "").await.is_empty(), "what is decided waits for nobody");
-    assert_eq!(told(&items(&test, &test.admin, "?all=true").await), [waiting]);
+    assert_eq!(titles(&items(&test, &test.admin, "?all=true").await), [waiting]);
     assert_eq!(
-        told(&items(&test, &lea, "").await),
+        titles(&items(&test, &lea, "").await),
         [leads, pair("decision", "your request was carried out: adds new as person to team:ops")]
     );
 }
@@ -64,21 +64,21 @@ async fn what_is_read_first_counts_and_is_an_event() {
     let test = test.reopened().await;
     assert_eq!(items(&test, &max, "").await[0]["read_at"], read["read_at"]);
     test.post("/kill", &test.admin, json!({ "scope": "actor:bot", "off": true })).await;
-    assert_eq!(told(&items(&test, &max, "").await), [pair("assignment", "you answer for bot now")]);
+    assert_eq!(titles(&items(&test, &max, "").await), [pair("assignment", "you answer for bot now")]);
 }
 
 #[tokio::test]
 async fn who_answers_for_somebody_from_now_on_is_told_until_they_have_read_it() {
     let test = Test::new().await;
     let cast = test.cast().await;
-    assert_eq!(told(&items(&test, &cast.lea, "").await), [pair("assignment", "you lead team:ops now")]);
-    assert_eq!(told(&items(&test, &cast.mia, "").await), [pair("assignment", "you answer for bot now")]);
+    assert_eq!(titles(&items(&test, &cast.lea, "").await), [pair("assignment", "you lead team:ops now")]);
+    assert_eq!(titles(&items(&test, &cast.mia, "").await), [pair("assignment", "you answer for bot now")]);
     assert!(items(&test, &test.admin, "").await.is_empty(), "nobody is told of what they did themselves");
 
     let leaving = json!({ "reason": "moved on", "successor": "max" });
     assert_eq!(test.post("/actors/mia/offboard", &test.admin, leaving).await.status, 200);
     let now = items(&test, &cast.max, "").await;
-    assert_eq!(told(&now), [pair("assignment", "you answer for bot now")]);
+    assert_eq!(titles(&now), [pair("assignment", "you answer for bot now")]);
     let path = format!("/inbox/{}/read", now[0]["id"].as_str().unwrap());
     assert_eq!(test.post(&path, &cast.max, json!({})).await.status, 200);
     assert!(items(&test, &cast.max, "").await.is_empty(), "what only tells something is over when it is read");
@@ -93,7 +93,10 @@ async fn who_is_named_in_a_note_is_told() {
     let approval = asked.json()["approval"].as_str().unwrap().to_owned();
     let note = json!({ "decision": "reject", "note": "ask @max first, @ana and @nobody know (max@example.org)" });
     test.post(&format!("/approvals/{approval}"), &test.admin, note).await;
-    assert_eq!(told(&items(&test, &cast.max, "").await), [pair("mention", &format!("ana mentions you in {approval}"))]);
+    assert_eq!(
+        titles(&items(&test, &cast.max, "").await),
+        [pair("mention", &format!("ana mentions you in {approval}"))]
+    );
     assert!(items(&test, &test.admin, "").await.is_empty(), "nobody mentions themselves");
 }
 
@@ -102,7 +105,7 @@ async fn who_may_act_on_somebodys_behalf_is_told_as_long_as_they_may() {
     let test = Test::new().await;
     let cast = test.cast().await;
     let granted = test.post("/delegations", &cast.lea, json!({ "to": "bot", "authority": "inform" })).await.json();
-    assert_eq!(told(&items(&test, &cast.bot, "").await), [pair("assignment", "lea lets you act on their behalf")]);
+    assert_eq!(titles(&items(&test, &cast.bot, "").await), [pair("assignment", "lea lets you act on their behalf")]);
     let path = format!("/delegations/{}", granted["id"].as_str().unwrap());
     assert_eq!(test.call("DELETE", &path, &cast.lea, None).await.status, 200);
     assert!(items(&test, &cast.bot, "").await.is_empty());

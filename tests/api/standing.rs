@@ -10,7 +10,7 @@ async fn set(test: &Test, token: &str, id: &str, change: Value) -> Answer {
 }
 
 /// The titles in an inbox.
-async fn told(test: &Test, token: &str) -> Vec<String> {
+async fn inbox(test: &Test, token: &str) -> Vec<String> {
     let items = test.get("/inbox", token).await.json();
     items.as_array().unwrap().iter().map(|item| item["title"].as_str().unwrap().to_owned()).collect()
 }
@@ -27,7 +27,7 @@ async fn another_role_holds_at_once_and_after_a_restart_and_its_holder_is_told()
         (&json!("admin"), &json!(true), &json!("Mia M"))
     );
     assert_eq!(test.newest(2).await, ["role_changed", "actor_renamed"]);
-    assert!(told(&test, &cast.mia).await.contains(&"your role is admin now".into()));
+    assert!(inbox(&test, &cast.mia).await.contains(&"your role is admin now".into()));
     assert_eq!(test.post("/tick", &cast.mia, json!({})).await.status, 200);
     let before = test.last_seq().await;
     assert_eq!(set(&test, &test.admin, "mia", json!({ "role": "admin" })).await.status, 200);
@@ -50,11 +50,11 @@ async fn leads_change_names_alone_and_teams_with_approval_but_no_roles() {
     let why =
         "202 needs_approval actor.update needs approval (admin): another team, lead or owner needs an admin's approval";
     assert_eq!(asked.error(), why);
-    assert!(told(&test, &test.admin).await.contains(&"lea changes mia: team team:dev: waits for you".into()));
+    assert!(inbox(&test, &test.admin).await.contains(&"lea changes mia: team team:dev: waits for you".into()));
     let path = format!("/approvals/{}", asked.json()["approval"].as_str().unwrap());
     let decided = test.post(&path, &test.admin, json!({ "decision": "approve" })).await.json();
     assert_eq!((&decided["status"], &decided["result"]["team"]), (&json!("used"), &json!("team:dev")));
-    assert!(told(&test, &cast.mia).await.contains(&"you are in team:dev now".into()));
+    assert!(inbox(&test, &cast.mia).await.contains(&"you are in team:dev now".into()));
     assert_eq!(set(&test, &cast.lea, "mia", json!({ "name": "M" })).await.status, 403, "no longer of their team");
     assert_eq!(set(&test, &cast.liv, "mia", json!({ "name": "M" })).await.status, 200);
 }
@@ -91,8 +91,8 @@ async fn a_team_gets_another_lead_and_both_are_told() {
     let test = Test::new().await;
     let cast = test.cast().await;
     assert_eq!(set(&test, &test.admin, "team:ops", json!({ "lead": "liv" })).await.json()["lead"], "liv");
-    assert!(told(&test, &cast.liv).await.contains(&"you lead team:ops now".into()));
-    assert!(told(&test, &cast.lea).await.contains(&"you no longer lead team:ops".into()));
+    assert!(inbox(&test, &cast.liv).await.contains(&"you lead team:ops now".into()));
+    assert!(inbox(&test, &cast.lea).await.contains(&"you no longer lead team:ops".into()));
     assert_eq!(test.post("/kill", &cast.lea, json!({ "scope": "actor:mia" })).await.status, 403);
     // Who has the role no longer leads on: whoever took it is told.
     let demoted = set(&test, &test.admin, "liv", json!({ "role": "member" })).await.json();
@@ -113,7 +113,7 @@ async fn an_agent_whose_owner_left_gets_another_one() {
     assert_eq!(nobody.error(), "422 invalid owner: there is no such person");
     let owned = set(&test, &test.admin, "helper", json!({ "owner": "mia" })).await;
     assert_eq!(owned.json()["owner"], "mia", "{}", owned.text());
-    assert!(told(&test, &cast.mia).await.contains(&"you answer for helper now".into()));
+    assert!(inbox(&test, &cast.mia).await.contains(&"you answer for helper now".into()));
     test.post("/kill", &test.admin, json!({ "scope": "actor:helper", "off": true })).await;
     assert_eq!(test.get("/me", &bot).await.status, 200);
     // The same for one that runs elsewhere; one's own takes another admin.
@@ -198,7 +198,7 @@ async fn an_empty_team_is_removed_and_one_with_somebody_in_it_stays() {
     assert_eq!(test.post("/actors/team:sub/offboard", &cast.lea, json!({})).await.status, 403, "for admins alone");
     assert_eq!(test.post("/actors/team:sub/offboard", &test.admin, json!({})).await.status, 200);
     assert_eq!(test.get("/actors/lea", &test.admin).await.json()["leads"], json!(["team:ops"]));
-    assert!(told(&test, &cast.lea).await.contains(&"you no longer lead team:sub".into()));
+    assert!(inbox(&test, &cast.lea).await.contains(&"you no longer lead team:sub".into()));
     assert_eq!(test.get("/actors/team:sub", &test.admin).await.json()["status"], "offboarded");
     let joins = set(&test, &test.admin, "mia", json!({ "team": "team:sub" })).await;
     assert_eq!(joins.error(), "422 invalid team: there is no such team");

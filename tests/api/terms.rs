@@ -38,7 +38,7 @@ fn approvals(admin: &str) -> BTreeMap<String, String> {
 fn term(answer: &Value, about: &str) -> String {
     let terms = answer["terms"].as_array().unwrap();
     let term = terms.iter().find(|term| term["about"] == about).unwrap_or_else(|| panic!("{about}: {answer}"));
-    let told: Vec<&str> = term["told"].as_array().unwrap().iter().map(|told| told.as_str().unwrap()).collect();
+    let told: Vec<&str> = term["parts"].as_array().unwrap().iter().map(|told| told.as_str().unwrap()).collect();
     format!("{}: {}", term["change"].as_str().unwrap(), told.join(", "))
 }
 

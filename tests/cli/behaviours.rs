@@ -113,7 +113,7 @@ fn a_kill_switch_is_told_by_the_next_server() {
     place.ana("actor add-human bob --role member");
     let engaged = place.ana("kill actor:bob --reason 'lost laptop'");
     let server = place.serve();
-    let told = server.told.join("\n");
+    let told = server.lines.join("\n");
     let stopped = server.stop();
     let text = session([engaged, place.ok("--as bob actor list"), place.ana("kill actor:bob --off"), stopped]);
     assert_snapshot("a_kill_switch_is_told_by_the_next_server", format!("{text}The server told:\n{told}"));

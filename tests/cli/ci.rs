@@ -50,7 +50,7 @@ fn tightened() -> Place {
 fn step(ran: &Ran, name: &str) -> (String, String) {
     let answer: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran}"));
     let step = answer["steps"].as_array().unwrap().iter().find(|step| step["name"] == name).unwrap();
-    (step["status"].as_str().unwrap().to_owned(), step["told"].as_str().unwrap().to_owned())
+    (step["status"].as_str().unwrap().to_owned(), step["summary"].as_str().unwrap().to_owned())
 }
 
 #[test]

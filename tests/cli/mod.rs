@@ -200,7 +200,7 @@ pub fn assert_snapshot(name: &str, text: impl std::fmt::Display) {
 /// A running server; it is killed if the test leaves it.
 pub struct Server {
     child: Child,
-    pub told: Vec<String>,
+    pub lines: Vec<String>,
     address: String,
     stderr: BufReader<std::process::ChildStderr>,
 }
@@ -215,16 +215,16 @@ impl Server {
     pub fn begin(mut command: Command) -> Server {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut server = Server { child, told: Vec::new(), address: String::new(), stderr };
+        let mut server = Server { child, lines: Vec::new(), address: String::new(), stderr };
         while server.address.is_empty() {
             let mut line = String::new();
-            assert!(server.stderr.read_line(&mut line).unwrap() > 0, "it did not start: {:?}", server.told);
+            assert!(server.stderr.read_line(&mut line).unwrap() > 0, "it did not start: {:?}", server.lines);
             if let Some((_, address)) = line.split_once("listening on http://") {
                 server.address = address.trim().to_owned();
             }
             // Whether the workspace was built before is no business of these tests.
             if !line.contains("built without the workspace") {
-                server.told.push(line.trim_end().to_owned());
+                server.lines.push(line.trim_end().to_owned());
             }
         }
         server

@@ -221,7 +221,7 @@ fn another_user_gets_no_answer() {
 fn a_key_or_state_file_that_others_may_read_is_told_at_start() {
     let place = Place::with_company();
     let quiet = place.serve();
-    assert!(!quiet.told.iter().any(|line| line.contains("open to others")), "{:?}", quiet.told);
+    assert!(!quiet.lines.iter().any(|line| line.contains("open to others")), "{:?}", quiet.lines);
     quiet.stop();
     for (suffix, mode) in [("", 0o640), (".key", 0o604), (".secrets", 0o660), (".key.part", 0o644)] {
         let path = place.path().join(format!(".ok/state.db{suffix}"));
@@ -229,7 +229,7 @@ fn a_key_or_state_file_that_others_may_read_is_told_at_start() {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
         let server = place.serve();
         let told = format!("state.db{suffix} is open to others (mode {mode:o}); make it its owner's alone: chmod 600");
-        assert!(server.told.iter().any(|line| line.contains(&told)), "{:?}", server.told);
+        assert!(server.lines.iter().any(|line| line.contains(&told)), "{:?}", server.lines);
         server.stop();
     }
 }
@@ -315,11 +315,11 @@ fn a_standard_error_that_nobody_reads_stops_nothing() {
 fn a_server_says_that_nobody_is_there_and_that_others_reach_it() {
     let place = Place::new();
     let server = Server::start(place.command(&["serve", "--bind", "0.0.0.0:0"]));
-    let told = server.told.join("\n");
+    let told = server.lines.join("\n");
     assert!(told.contains("there is nobody in this company yet: `ok init --admin <id>`"), "{told}");
     assert!(told.contains("put a proxy with TLS before it"), "{told}");
     assert_eq!(place.ok("init --admin ana").code, 0, "while it serves");
     assert_eq!(server.stop().code, 0);
-    let told = place.serve().told.join("\n");
+    let told = place.serve().lines.join("\n");
     assert!(told.starts_with("listening on"), "{told}");
 }

@@ -196,14 +196,14 @@ class Keys:
                 found = key
         return found
 
-    def told(self, leaves, payload_lines, published):
+    def problems(self, leaves, payload_lines, published):
         """What is wrong with how the log tells that a key was replaced: (seq or none, why)."""
         claims = {size + 1: (text, self.texts[i][1], size) for i, (size, text) in enumerate(self.texts[1:])}
         for seq, leaf in enumerate(leaves, 1):
-            is_told = leaf.fields is not None and leaf.fields["type"] == "log_rekeyed"
-            if not is_told and seq not in claims:
+            is_rekeyed = leaf.fields is not None and leaf.fields["type"] == "log_rekeyed"
+            if not is_rekeyed and seq not in claims:
                 continue
-            if not is_told:
+            if not is_rekeyed:
                 yield seq, "another key signs from here on, and it does not say so"
                 continue
             try:
@@ -424,7 +424,7 @@ def verify(folder, vkey, since):
     root = roots(leaves, signed, bad)
     payload_lines = lines_of(folder / "payloads.jsonl")
     payloads(payload_lines, leaves, bad)
-    for seq, why in keys.told(leaves, payload_lines, set(sizes)):
+    for seq, why in keys.problems(leaves, payload_lines, set(sizes)):
         if seq is None:
             loose.append(why)
         else:

@@ -62,13 +62,13 @@ async fn the_policies_in_force_are_the_same_as_themselves() {
     assert_eq!(compared["same"], true);
     assert_eq!(compared["hash"], compared["base"]["hash"]);
     assert_eq!(compared["text"], json!({ "policies": [], "files": [] }));
-    assert_eq!(compared["semantic"]["told"], "the policies of every operation are the same");
+    assert_eq!(compared["semantic"]["summary"], "the policies of every operation are the same");
     assert_eq!((&compared["semantic"]["questions"], &compared["semantic"]["pairs"]), (&json!(0), &json!([])));
     let impact = &compared["impact"];
     let decisions = impact["denominator"]["decisions"].as_u64().unwrap();
     // Ana, eleven of the cast with nine tokens, and the refusal.
     assert!(decisions > 10, "{impact}");
-    assert_eq!(impact["denominator"]["told"], format!("{decisions} of {decisions} replayed, 0 not replayable"));
+    assert_eq!(impact["denominator"]["summary"], format!("{decisions} of {decisions} replayed, 0 not replayable"));
     let [[allowed, 0, 0], [0, 0, 0], [0, 0, 1]] = matrix(&compared) else { panic!("{impact}") };
     assert_eq!(allowed + 1, decisions);
     assert_eq!((&impact["recorded_otherwise"], &compared["over_budget"]), (&json!(0), &json!([])));
@@ -90,7 +90,7 @@ async fn recorded_decisions_are_asked_again_and_held_against_budgets() {
     assert_eq!(matrix(&compared), [[0, 1, 0], [0, 0, 1], [0, 0, 1]]);
     assert_eq!(compared["over_budget"], json!([{ "budget": "newly_denied", "max": 0, "found": 1 }]));
     let impact = &compared["impact"];
-    assert_eq!(impact["denominator"]["told"], "3 of 3 replayed, 0 not replayable");
+    assert_eq!(impact["denominator"]["summary"], "3 of 3 replayed, 0 not replayable");
     let names = |group: &str| -> Vec<String> {
         let rows = impact[group]["rows"].as_array().unwrap().iter();
         rows.map(|row| format!("{} {} {}", row["name"].as_str().unwrap(), row["newly_denied"], row["newly_approval"]))
@@ -171,7 +171,7 @@ async fn what_cannot_be_asked_again_is_counted_with_the_reason() {
         denominator,
         json!({
             "decisions": 5, "replayed": 2, "not_replayable": 3,
-            "told": "2 of 5 replayed, 3 not replayable",
+            "summary": "2 of 5 replayed, 3 not replayable",
             "why": {
                 "its content was erased": 1,
                 "its operation does not exist any more": 1,

@@ -33,10 +33,10 @@ fn a_rule_for_one_person_is_found_where_there_is_more_than_can_be_asked() {
     );
     for (after, operations) in [(records, vec!["record.delete", "record.write"]), (tested, vec!["record.delete"])] {
         let found = asked_at_most(&before, &after, 8_000);
-        assert!(found.cut.iter().any(|cut| cut == "record.delete"), "all was asked: {}", found.told);
+        assert!(found.cut.iter().any(|cut| cut == "record.delete"), "all was asked: {}", found.summary);
         for operation in operations {
             let looser = |pair: &&Pair| pair.operation == operation && pair.change == Shift::Looser;
-            assert!(found.pairs.iter().any(|pair| looser(&pair)), "{operation}: {}", found.told);
+            assert!(found.pairs.iter().any(|pair| looser(&pair)), "{operation}: {}", found.summary);
         }
     }
 }

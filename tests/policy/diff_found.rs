@@ -67,7 +67,7 @@ fn a_change_is_found_where_only_several_things_together_show_it() {
         let found = asked_at_most(&with(""), &with(&policy), 8_000);
         let wanted = if effect == "permit" { Shift::Looser } else { Shift::Tighter };
         let is_found = |pair: &Pair| pair.operation == operation && pair.change == wanted;
-        assert!(found.pairs.iter().any(is_found), "{operation} {condition}: {}", found.told);
+        assert!(found.pairs.iter().any(is_found), "{operation} {condition}: {}", found.summary);
     }
 }
 
@@ -179,7 +179,7 @@ fn a_rule_about_other_people_or_one_thing_is_found() {
                 Some(pair) => {
                     assert_eq!(alone(&after, &pair.witnesses[0].test), (1, 0, 0), "{}", pair.witnesses[0].test)
                 }
-                None => missed.push(format!("{operation} {condition}: {}", found.told)),
+                None => missed.push(format!("{operation} {condition}: {}", found.summary)),
             }
         }
     }
@@ -207,7 +207,7 @@ fn one_more_name_on_a_long_list_is_found() {
         let known = if kind == "Ok::Actor" { known.map(|id| &id[..2]) } else { known };
         let found = asked_at_most(&listed(&known), &listed(&[known.as_slice(), &[one_more]].concat()), 20_000);
         if !found.pairs.iter().any(|pair| pair.operation == operation && pair.change == Shift::Looser) {
-            missed.push(format!("{operation}: {}", found.told));
+            missed.push(format!("{operation}: {}", found.summary));
         }
     }
     assert!(missed.is_empty(), "{missed:#?}");
@@ -231,7 +231,7 @@ fn a_grant_beside_a_long_list_is_found() {
         for after in [policy("list", "actor.trust", &together), beside] {
             let found = asked_at_most(&before, &with(&after), 6_000);
             let is_found = |one: &Pair| one.operation == "actor.trust" && one.change == Shift::Looser;
-            assert!(found.pairs.iter().any(is_found) && found.unmet.is_empty(), "{pair}: {}", found.told);
+            assert!(found.pairs.iter().any(is_found) && found.unmet.is_empty(), "{pair}: {}", found.summary);
         }
         let none = asked_at_most(&with(""), &before, 6_000);
         assert!(none.unmet.is_empty(), "{:?}", none.unmet);
@@ -301,7 +301,7 @@ fn who_asked_for_the_whole_is_told_from_who_asks() {
             with(&format!("@id(\"more\") @reason(\"so\") {policy} when {{ {condition} }};"))
         };
         let found = asked_at_most(&of(before), &of(after), 10_000);
-        assert!(found.pairs.iter().any(|pair| pair.operation == operation), "{operation}: {after}: {}", found.told);
+        assert!(found.pairs.iter().any(|pair| pair.operation == operation), "{operation}: {after}: {}", found.summary);
     }
 }
 
@@ -376,7 +376,7 @@ fn a_change_of_one_constant_is_found() {
         let found = asked_at_most(&with(&policy(before)), &with(&policy(after)), most);
         let is_found = |pair: &Pair| pair.operation == operation && pair.change != Shift::Same;
         if !found.pairs.iter().any(is_found) {
-            missed.push(format!("{operation} {before} → {after}: {}", found.told));
+            missed.push(format!("{operation} {before} → {after}: {}", found.summary));
         }
     }
     assert!(missed.is_empty(), "{missed:#?}");

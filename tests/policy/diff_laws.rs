@@ -81,7 +81,7 @@ fn with(number: usize) -> Semantic {
     asked(&Bundle::built_in(), &after)
 }
 
-fn told(semantic: &Semantic) -> Vec<String> {
+fn outcomes(semantic: &Semantic) -> Vec<String> {
     let changed = semantic.changed();
     changed.map(|pair| format!("{} {} {:?}", pair.operation, pair.actor_kind, pair.change)).collect()
 }
@@ -115,10 +115,10 @@ fn made_up_questions_find_what_one_policy_changes() {
     ];
     for (number, expected) in found.iter().enumerate() {
         let semantic = with(number);
-        assert_eq!(told(&semantic), *expected, "{}", MORE[number]);
+        assert_eq!(outcomes(&semantic), *expected, "{}", MORE[number]);
         assert!(semantic.questions > 50, "{}", semantic.questions);
     }
-    assert!(with(2).told.starts_with("no difference found in "));
+    assert!(with(2).summary.starts_with("no difference found in "));
 }
 
 /// A noun that nothing is made up for would be compared without a question.
@@ -161,7 +161,7 @@ fn a_rule_about_a_field_of_a_record_is_told_with_a_record_that_shows_it() {
     ] {
         let found = asked(&rule(before), &rule(after));
         let looser = found.pairs.iter().any(|pair| pair.operation == "record.read" && pair.change == Shift::Looser);
-        assert!(looser, "{before} to {after}: {}", found.told);
+        assert!(looser, "{before} to {after}: {}", found.summary);
     }
 }
 

@@ -13,7 +13,11 @@ fn a_policy_that_no_question_meets_is_named() {
     for (before, after) in [(with(""), with(policy)), (with(policy), with(""))] {
         let found = asked_at_most(&before, &after, 5_000);
         assert_eq!(found.unmet.iter().map(|unmet| unmet.policy.as_str()).collect::<Vec<_>>(), ["more"]);
-        assert!(found.told.ends_with("; `more` decided none of them: what it changes was not seen"), "{}", found.told);
+        assert!(
+            found.summary.ends_with("; `more` decided none of them: what it changes was not seen"),
+            "{}",
+            found.summary
+        );
     }
     let plain =
         "@id(\"more\") permit (principal is Ok::Actor, action == Ok::Action::\"task.complete\", resource is Ok::Task);";
@@ -31,29 +35,29 @@ fn an_alternative_that_no_question_meets_is_named() {
     };
     let whole = "principal.admin";
     let both = policy(&format!("{whole} ||\n  ({never})"));
-    let told = |before: &Bundle, after: &Bundle| {
+    let compare = |before: &Bundle, after: &Bundle| {
         let found = asked_at_most(before, after, 5_000);
         let unmet = found.unmet.into_iter().map(|one| (one.policy, one.line, one.part)).collect::<Vec<_>>();
-        (unmet, found.told)
+        (unmet, found.summary)
     };
     let named = vec![("more".to_owned(), 4, Some(never.to_owned()))];
     for (before, after) in [(&with(""), &both), (&policy(whole), &both), (&both, &policy(whole))] {
-        let (unmet, said) = told(before, after);
+        let (unmet, said) = compare(before, after);
         assert_eq!(unmet, named, "{said}");
         assert!(said.ends_with("; a part of `more` decided none of them: what it changes was not seen"), "{said}");
     }
     let twice = policy(&format!("{whole} || ({never}) || ({})", never.replace("== 7", "== 8")));
-    let (unmet, said) = told(&policy(whole), &twice);
+    let (unmet, said) = compare(&policy(whole), &twice);
     assert_eq!(unmet.len(), 2);
     assert!(said.ends_with("; 2 parts of `more` decided none of them: what they change was not seen"), "{said}");
     // What it adds is met; what it has as before is not asked about.
     let third = policy(&format!("{whole} ||\n  ({never}) || resource.status == \"open\""));
-    assert_eq!(told(&both, &third).0, []);
+    assert_eq!(compare(&both, &third).0, []);
     // What stands before it lets the policy hold without it.
     let (unmet, _) =
-        told(&policy(whole), &policy("principal.admin || (principal.admin && resource.status == \"open\")"));
+        compare(&policy(whole), &policy("principal.admin || (principal.admin && resource.status == \"open\")"));
     assert_eq!(unmet.len(), 1);
-    let (unmet, _) = told(&with(""), &policy("principal.admin && !(context has run && context.run.steps == 1)"));
+    let (unmet, _) = compare(&with(""), &policy("principal.admin && !(context has run && context.run.steps == 1)"));
     assert_eq!(unmet, []);
 }
 
@@ -86,7 +90,7 @@ fn an_exception_that_is_added_is_found_or_named() {
         let found = asked_at_most(&before, &after, 5_000);
         let seen = found.pairs.iter().any(|pair| pair.operation == "tick" && pair.change == Shift::Looser);
         let unmet: Vec<_> = found.unmet.iter().map(|one| (one.policy.as_str(), one.part.as_deref())).collect();
-        assert_eq!(seen, is_found, "{exception}: {} {unmet:?}", found.told);
+        assert_eq!(seen, is_found, "{exception}: {} {unmet:?}", found.summary);
         assert_eq!(unmet, if is_found { vec![] } else { vec![("tick-by-admins", Some(exception))] }, "{exception}");
     }
 }

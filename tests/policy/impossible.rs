@@ -7,7 +7,7 @@ use super::check;
 const INVOICES: &str = "apiVersion: ok/v1\nkind: Collection\nmetadata: {name: invoices}\nspec:\n  fields:\n    note: {type: text}\n    status: {type: choice, options: [open, paid]}\n    marks: {type: choices, options: [late, big]}\n";
 
 /// What is told of a forbid with this scope and condition: the value, and what is proposed.
-fn told(scope: &str, condition: &str) -> Vec<String> {
+fn proposals(scope: &str, condition: &str) -> Vec<String> {
     let text =
         format!("@id(\"a\")\n@reason(\"r\")\nforbid (principal is Ok::Actor, {scope})\nwhen {{ {condition} }};\n");
     let report = check(&Bundle::new([("a.cedar", text.as_str()), ("collections/invoices.yaml", INVOICES)]));
@@ -58,7 +58,7 @@ fn a_value_that_never_occurs_is_told_with_the_one_that_was_meant() {
         ),
     ];
     for (scope, condition, help) in wrong {
-        let told = told(&scope, condition);
+        let told = proposals(&scope, condition);
         assert!(told.len() == 1 && told[0].starts_with(help), "{condition}: {told:?}");
     }
 }
@@ -80,7 +80,7 @@ fn nothing_is_told_of_what_can_be_or_can_be_anything() {
         ),
     ];
     for (scope, condition) in right {
-        assert_eq!(told(&scope, condition), [""; 0], "{condition}");
+        assert_eq!(proposals(&scope, condition), [""; 0], "{condition}");
     }
 }
 

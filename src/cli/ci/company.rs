@@ -59,7 +59,7 @@ impl Company {
         match (&self.diff, &self.no_diff) {
             (Some(answer), _) => steps.extend([diff(answer, asked.frozen), impact(answer)]),
             (None, Some(step)) => {
-                let why = step.told.strip_prefix("skipped: ").unwrap_or("there is no diff");
+                let why = step.summary.strip_prefix("skipped: ").unwrap_or("there is no diff");
                 steps.extend([step.clone(), Step::skipped("impact", why)]);
             }
             (None, None) => {}
@@ -149,28 +149,30 @@ fn diff(answer: &Value, frozen: bool) -> Step {
     }
     let files = rows(answer, "/text/files").len();
     said.extend((files > 0).then(|| format!("other files: {files}")));
-    let mut told = said.join(", ");
+    let mut summary = said.join(", ");
     for change in ["looser", "tighter", "mixed"] {
         if let Some(pairs) = pairs(answer, change) {
-            told = format!("{told}; {change} for {pairs}");
+            summary = format!("{summary}; {change} for {pairs}");
         }
     }
     let terms = terms(answer);
     for term in terms.iter().take(PAIRS) {
-        told = format!("{told}; {term}");
+        summary = format!("{summary}; {term}");
     }
     if terms.len() > PAIRS {
-        told = format!("{told} and {} more", terms.len() - PAIRS);
+        summary = format!("{summary} and {} more", terms.len() - PAIRS);
     }
-    let searched = word(answer, "/semantic/told");
+    let searched = word(answer, "/semantic/summary");
     if !searched.is_empty() {
-        told = format!("{told}; {searched}");
+        summary = format!("{summary}; {searched}");
     }
     match frozen {
-        true => {
-            Step::new("diff", Status::Findings, format!("{told}; --frozen: it must be the same as version {version}"))
-        }
-        false => Step::new("diff", Status::Differs, told),
+        true => Step::new(
+            "diff",
+            Status::Findings,
+            format!("{summary}; --frozen: it must be the same as version {version}"),
+        ),
+        false => Step::new("diff", Status::Differs, summary),
     }
 }
 
@@ -183,10 +185,10 @@ fn pairs(answer: &Value, change: &str) -> Option<String> {
     let listed = |(operation, kinds): (&&str, &BTreeSet<&str>)| {
         format!("{} on {operation}", kinds.iter().copied().collect::<Vec<_>>().join(", "))
     };
-    let told: Vec<String> = kinds.iter().take(PAIRS).map(listed).collect();
+    let parts: Vec<String> = kinds.iter().take(PAIRS).map(listed).collect();
     let more = kinds.len().saturating_sub(PAIRS);
     let more = if more > 0 { format!(" and {more} more operations") } else { String::new() };
-    (!told.is_empty()).then(|| format!("{}{more}", told.join(" and ")))
+    (!parts.is_empty()).then(|| format!("{}{more}", parts.join(" and ")))
 }
 
 /// `1,204 of 1,204 replayed, 0 not replayable: 0 newly allowed, 0 newly denied, 0 newly need approval`
@@ -195,9 +197,9 @@ fn impact(answer: &Value) -> Step {
         return Step::skipped("impact", "it is told to whoever may read the audit");
     }
     let newly = |field: &str| grouped(number(answer, &format!("/impact/{field}")));
-    let mut told = format!(
+    let mut summary = format!(
         "{}: {} newly allowed, {} newly denied, {} newly need approval",
-        word(answer, "/impact/denominator/told"),
+        word(answer, "/impact/denominator/summary"),
         newly("newly_allowed"),
         newly("newly_denied"),
         newly("newly_approval"),
@@ -205,9 +207,9 @@ fn impact(answer: &Value) -> Step {
     let over = rows(answer, "/over_budget");
     for over in over {
         let (name, found, max) = (word(over, "/budget"), number(over, "/found"), number(over, "/max"));
-        told = format!("{told}; over budget: {name} is {found}, and may be {max}");
+        summary = format!("{summary}; over budget: {name} is {found}, and may be {max}");
     }
-    Step::new("impact", if over.is_empty() { Status::Passed } else { Status::Failed }, told)
+    Step::new("impact", if over.is_empty() { Status::Passed } else { Status::Failed }, summary)
 }
 
 /// `in sync`

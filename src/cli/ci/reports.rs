@@ -62,8 +62,8 @@ fn junit(done: &Done<'_>) -> String {
     let mut company = Suite::default();
     for step in elsewhere(done) {
         match step.status {
-            Status::Skipped => company.skipped("company", step.name, &step.told),
-            status if status.is_bad() => company.broken("company", step.name, status.name(), &step.told),
+            Status::Skipped => company.skipped("company", step.name, &step.summary),
+            status if status.is_bad() => company.broken("company", step.name, status.name(), &step.summary),
             _ => company.passed("company", step.name),
         }
     }
@@ -74,13 +74,13 @@ fn junit(done: &Done<'_>) -> String {
 
 fn sarif(done: &Done<'_>) -> Result<Value, Failure> {
     let mut sarif = machine::sarif(&done.checked)?;
-    let told = |step: &Step| {
+    let notification = |step: &Step| {
         let level = if step.status.is_bad() { "error" } else { "note" };
-        json!({ "level": level, "message": { "text": format!("{}: {}", step.name, step.told) } })
+        json!({ "level": level, "message": { "text": format!("{}: {}", step.name, step.summary) } })
     };
     let invocation = json!({
         "executionSuccessful": done.steps.iter().all(|step| step.status != Status::Broken),
-        "toolExecutionNotifications": elsewhere(done).map(told).collect::<Vec<_>>(),
+        "toolExecutionNotifications": elsewhere(done).map(notification).collect::<Vec<_>>(),
     });
     if let Some(run) = sarif.pointer_mut("/runs/0").and_then(Value::as_object_mut) {
         run.insert("invocations".to_owned(), json!([invocation]));
@@ -92,7 +92,7 @@ pub fn annotations(done: &Done<'_>) -> String {
     let remark = |step: &Step| {
         let level = if step.status.is_bad() { "error" } else { "notice" };
         let worth = !matches!(step.status, Status::Passed);
-        worth.then(|| machine::remark(level, &format!("ok ci {}", step.name), &step.told))
+        worth.then(|| machine::remark(level, &format!("ok ci {}", step.name), &step.summary))
     };
     format!("{}{}", machine::github(&done.checked), elsewhere(done).filter_map(remark).collect::<String>())
 }

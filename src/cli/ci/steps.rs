@@ -43,12 +43,12 @@ impl Status {
 pub struct Step {
     pub name: &'static str,
     pub status: Status,
-    pub told: String,
+    pub summary: String,
 }
 
 impl Step {
-    pub fn new(name: &'static str, status: Status, told: impl Into<String>) -> Step {
-        Step { name, status, told: told.into() }
+    pub fn new(name: &'static str, status: Status, summary: impl Into<String>) -> Step {
+        Step { name, status, summary: summary.into() }
     }
 
     pub fn skipped(name: &'static str, why: &str) -> Step {
@@ -131,13 +131,13 @@ fn mutation(checked: &Checked<'_>, options: &Options<'_>) -> Option<Step> {
     let Some(mutation) = &checked.report.mutation else {
         return asked.then(|| Step::skipped("mutation", "the tests do not pass"));
     };
-    let told = format!("{} % ({} of {} noticed)", mutation.percent(), mutation.killed(), mutation.mutants);
-    Some(measured("mutation", told, mutation.percent(), options.min_mutation))
+    let summary = format!("{} % ({} of {} noticed)", mutation.percent(), mutation.killed(), mutation.mutants);
+    Some(measured("mutation", summary, mutation.percent(), options.min_mutation))
 }
 
-fn measured(name: &'static str, told: String, percent: u8, least: Option<u8>) -> Step {
+fn measured(name: &'static str, summary: String, percent: u8, least: Option<u8>) -> Step {
     match least.filter(|least| percent < *least) {
-        Some(least) => Step::new(name, Status::Failed, format!("{told}, {least} % are asked for")),
-        None => Step::new(name, Status::Passed, told),
+        Some(least) => Step::new(name, Status::Failed, format!("{summary}, {least} % are asked for")),
+        None => Step::new(name, Status::Passed, summary),
     }
 }

@@ -28,7 +28,7 @@ pub fn text(done: &Done<'_>, most: usize) -> String {
     let _ =
         write!(page.text, "## Policies: {verdict}\n\n`ok ci` on {}\n", plain(&done.checked.dir.display().to_string()));
     let steps =
-        done.steps.iter().map(|step| vec![step.name.to_owned(), step.status.name().to_owned(), step.told.clone()]);
+        done.steps.iter().map(|step| vec![step.name.to_owned(), step.status.name().to_owned(), step.summary.clone()]);
     page.table("", &["Step", "Status", "Result"], steps.collect());
     let found = |findings: &mut dyn Iterator<Item = &Finding>| -> Vec<Vec<String>> {
         let place = |finding: &Finding| format!("{}:{}", done.checked.path(&finding.file), finding.line);
@@ -59,7 +59,7 @@ fn differences(page: &mut Page, answer: &Value) {
     page.table("Policies that differ", &["Change", "Effect", "Policy", "Place"], policies);
     page.table("Answers that differ", &CHANGED, answers(answer, "/semantic/pairs"));
     if answer.get("same") != Some(&Value::Bool(true)) {
-        page.line(word(answer, "/semantic/told"));
+        page.line(word(answer, "/semantic/summary"));
     }
     let unmet = |row: &Value| {
         let place = format!("{}:{}", word(row, "/file"), number(row, "/line"));
@@ -73,9 +73,9 @@ fn differences(page: &mut Page, answer: &Value) {
 fn answers(answer: &Value, pointer: &str) -> Vec<Vec<String>> {
     let changed = rows(answer, pointer).iter().filter(|pair| word(pair, "/change") != "same");
     let row = |pair: &Value| {
-        let told = ["/operation", "/actor_kind", "/change"].map(|field| word(pair, field).to_owned()).to_vec();
+        let cells = ["/operation", "/actor_kind", "/change"].map(|field| word(pair, field).to_owned()).to_vec();
         let witnesses = rows(pair, "/witnesses").iter().map(witnessed);
-        witnesses.map(move |witness| told.iter().cloned().chain([witness]).collect()).collect::<Vec<_>>()
+        witnesses.map(move |witness| cells.iter().cloned().chain([witness]).collect()).collect::<Vec<_>>()
     };
     changed.flat_map(row).collect()
 }
@@ -88,7 +88,7 @@ fn decisions(page: &mut Page, answer: &Value) {
     };
     let columns = ["Before / after", DECISIONS[0], DECISIONS[1], DECISIONS[2]];
     page.table("Decisions of the log", &columns, DECISIONS.map(row).to_vec());
-    page.line(word(impact, "/denominator/told"));
+    page.line(word(impact, "/denominator/summary"));
     let group = |row: &Value| {
         let counts = ["newly_allowed", "newly_denied", "newly_approval"];
         let counts = counts.map(|field| grouped(number(row, &format!("/{field}"))));

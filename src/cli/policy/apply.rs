@@ -247,7 +247,7 @@ impl Run for Apply {
                 (Outcome::Waits { .. }, None) => {}
             }
         }
-        told(context, &outcome)
+        print(context, &outcome)
     }
 }
 
@@ -320,7 +320,7 @@ impl Run for Rollback {
         let mut session = Session::open(context).await?;
         let outcome = self.walk(&mut session, context).await;
         session.close().await;
-        told(context, &outcome?)
+        print(context, &outcome?)
     }
 }
 
@@ -334,14 +334,15 @@ impl Rollback {
     }
 }
 
-fn told(context: &Context, outcome: &Outcome) -> Result<Exit, Failure> {
+fn print(context: &Context, outcome: &Outcome) -> Result<Exit, Failure> {
     let fields = columns!(LastApplied; last.version, last.hash, last.by, last.at, last.change);
-    let told = |applied: &LastApplied| context.show(&serde_json::to_value(applied)?, || show::one(fields, applied));
+    let print_applied =
+        |applied: &LastApplied| context.show(&serde_json::to_value(applied)?, || show::one(fields, applied));
     match outcome {
-        Outcome::Applied(applied) => told(applied),
+        Outcome::Applied(applied) => print_applied(applied),
         Outcome::Same(applied) => {
             show::note(&format!("version {} is exactly this already", applied.last.version));
-            told(applied)
+            print_applied(applied)
         }
         Outcome::Unread(change) => {
             let what = format!("{change} is in force; under it you may not read what is in force");

@@ -24,15 +24,15 @@ pub fn text(answer: &Value) -> String {
 
 /// ``approvals of `admin`: 4 people → 9 (…), threshold 1 → 2: looser``
 pub fn terms(answer: &Value) -> Vec<String> {
-    let told = |term: &Value| {
-        let told: Vec<&str> = rows(term, "/told").iter().filter_map(Value::as_str).collect();
+    let describe = |term: &Value| {
+        let parts: Vec<&str> = rows(term, "/parts").iter().filter_map(Value::as_str).collect();
         let change = match word(term, "/change") {
             "same" => String::new(),
             change => format!(": {change}"),
         };
-        format!("{}: {}{change}", word(term, "/about"), told.join(", "))
+        format!("{}: {}{change}", word(term, "/about"), parts.join(", "))
     };
-    rows(answer, "/terms").iter().map(told).collect()
+    rows(answer, "/terms").iter().map(describe).collect()
 }
 
 pub fn rows<'a>(of: &'a Value, pointer: &str) -> &'a [Value] {
@@ -85,7 +85,7 @@ fn answers(answer: &Value, into: &mut String) {
     let identical = number(answer, "/semantic/identical");
     let rest =
         if asked { format!("; the policies of {identical} other operations are the same") } else { String::new() };
-    let _ = writeln!(into, "\nanswers: {}{rest}", word(answer, "/semantic/told"));
+    let _ = writeln!(into, "\nanswers: {}{rest}", word(answer, "/semantic/summary"));
     let cut: Vec<&str> = rows(answer, "/semantic/cut").iter().filter_map(Value::as_str).collect();
     if !cut.is_empty() {
         let _ = writeln!(into, "not asked in full: {}", cut.join(", "));
@@ -149,7 +149,7 @@ fn decisions(answer: &Value, into: &mut String) {
         let _ = writeln!(into, "\ndecisions: not replayed; that needs {needed}");
     }
     let Some(impact) = answer.get("impact").filter(|impact| !impact.is_null()) else { return };
-    let _ = writeln!(into, "\ndecisions: {}", word(impact, "/denominator/told"));
+    let _ = writeln!(into, "\ndecisions: {}", word(impact, "/denominator/summary"));
     let why = impact.pointer("/denominator/why").and_then(Value::as_object);
     for (why, count) in why.into_iter().flatten() {
         let _ = writeln!(into, "  {count}: {why}");

@@ -80,7 +80,7 @@ impl Run for Explain {
         context.show(&answer, || match answer.get("operations").and_then(Value::as_array) {
             Some(rows) => show::table(&["operation", "decision", "reason"], rows),
             None if is_tree => show::painted(&tree::drawn(&answer, is_past, show::is_coloured())),
-            None => explained::told(&answer, is_past),
+            None => explained::print(&answer, is_past),
         })
     }
 }
@@ -99,7 +99,7 @@ pub(super) const WHO_CAN: Operation<Wanted, Page<Able>> = query::<who_can::WhoCa
     .example("ok policy who-can actor.offboard bob")
     .anywhere()
     .in_pages()
-    .told(able);
+    .print(able);
 
 /// Somebody who can, by the ids of the policies that say so.
 #[derive(Serialize)]

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::super::exit::Failure;
 use super::super::{client, show};
 
-pub(super) fn told(answer: &Value, is_past: bool) -> Result<(), Failure> {
+pub(super) fn print(answer: &Value, is_past: bool) -> Result<(), Failure> {
     let said = with(answer, "because", named(answer.get("because")));
     let said = with(&said, "near_misses", missed(answer.get("near_misses")));
     let said = with(&said, "policy", answer.pointer("/policy/version").cloned().unwrap_or_default());

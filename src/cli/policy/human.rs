@@ -20,12 +20,12 @@ pub(super) fn show(checked: &Checked<'_>) -> Result<(), Failure> {
 pub fn findings(checked: &Checked<'_>) -> String {
     let handler = handler();
     let open = checked.report.open();
-    let told: Vec<&Finding> = checked.problems().into_iter().chain(&open).collect();
+    let reported: Vec<&Finding> = checked.problems().into_iter().chain(&open).collect();
     let mut text = String::new();
-    for finding in told.iter().take(MOST) {
+    for finding in reported.iter().take(MOST) {
         one(&handler, checked, finding, &mut text);
     }
-    if let Some(more) = told.len().checked_sub(MOST).filter(|more| *more > 0) {
+    if let Some(more) = reported.len().checked_sub(MOST).filter(|more| *more > 0) {
         text.push_str(&format!("and {more} more\n\n"));
     }
     text
@@ -43,11 +43,11 @@ fn one(handler: &GraphicalReportHandler, checked: &Checked<'_>, finding: &Findin
         Weight::Warning => Severity::Warning,
         Weight::Note => Severity::Advice,
     };
-    let mut told =
+    let mut diagnostic =
         MietteDiagnostic::new(show::visible(&finding.message)).with_code(finding.code).with_severity(severity);
     let help = finding.help.clone().or_else(|| codes::of(finding.code).map(|code| code.mend.to_owned()));
     if let Some(help) = help {
-        told = told.with_help(show::visible(&help));
+        diagnostic = diagnostic.with_help(show::visible(&help));
     }
     let path = show::visible(&checked.path(&finding.file));
     let text = harmless(checked.text(&finding.file));
@@ -56,12 +56,12 @@ fn one(handler: &GraphicalReportHandler, checked: &Checked<'_>, finding: &Findin
     let first = text.get(start..start + length).and_then(|span| span.lines().next()).map(str::len);
     let report = match first.filter(|_| !text.is_empty() && length > 0) {
         Some(first) => {
-            told = told.with_label(LabeledSpan::underline(start..start + first));
-            Report::new(told).with_source_code(NamedSource::new(path, text))
+            diagnostic = diagnostic.with_label(LabeledSpan::underline(start..start + first));
+            Report::new(diagnostic).with_source_code(NamedSource::new(path, text))
         }
         None => {
-            told.message = format!("{path}:{}: {}", finding.line, told.message);
-            Report::new(told)
+            diagnostic.message = format!("{path}:{}: {}", finding.line, diagnostic.message);
+            Report::new(diagnostic)
         }
     };
     let _ = handler.render_report(into, report.as_ref());

@@ -166,20 +166,20 @@ pub fn suites(checked: &Checked<'_>) -> Vec<(&'static str, Suite)> {
         checked.bundle.files.keys().chain(report.findings.iter().map(|finding| &finding.file)).collect();
     for file in files {
         let found: Vec<&Finding> = report.findings.iter().filter(|finding| finding.file == *file).collect();
-        policies.told(checked, file, file, &found);
+        policies.report(checked, file, file, &found);
     }
     let unread = |file: &String| -> Vec<&Finding> {
         let of_file = report.run.invalid.iter().filter(|finding| finding.file == *file);
         of_file.filter(|finding| !report.run.cases.iter().any(|case| case.wrong.as_ref() == Some(finding))).collect()
     };
     for file in checked.bundle.files.keys().filter(|file| is_test(file)) {
-        tests.told(checked, file, file, &unread(file));
+        tests.report(checked, file, file, &unread(file));
     }
     let mut seen: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for case in &report.run.cases {
         let number = seen.entry((&case.file, &case.name)).and_modify(|number| *number += 1).or_insert(1);
         let name = if *number == 1 { case.name.clone() } else { format!("{} ({number})", case.name) };
-        tests.told(checked, &case.file, &name, &case.wrong.iter().collect::<Vec<_>>());
+        tests.report(checked, &case.file, &name, &case.wrong.iter().collect::<Vec<_>>());
     }
     let measures = [
         ("cases", codes::NO_TESTS, report.loads()),
@@ -189,7 +189,7 @@ pub fn suites(checked: &Checked<'_>) -> Vec<(&'static str, Suite)> {
     for (name, code, measured) in measures {
         let found: Vec<&Finding> = report.too_little.iter().filter(|finding| finding.code == code).collect();
         match measured {
-            true => tests.told(checked, "tests", name, &found),
+            true => tests.report(checked, "tests", name, &found),
             false => tests.skipped(&checked.path("tests"), name, "not measured"),
         }
     }
@@ -236,7 +236,7 @@ impl Suite {
     }
 
     /// A case that fails with all that was found of it.
-    fn told(&mut self, checked: &Checked<'_>, file: &str, name: &str, found: &[&Finding]) {
+    fn report(&mut self, checked: &Checked<'_>, file: &str, name: &str, found: &[&Finding]) {
         let class = checked.path(file);
         let Some(first) = found.first() else { return self.passed(&class, name) };
         let place = |finding: &&Finding| {

@@ -75,30 +75,30 @@ pub(in crate::gate) fn count(
 /// Whatever stops or revokes is held up by no limit; but also where the disk is nearly full it is recorded, so only admins
 /// may do it without an end.
 fn stops(world: &World, actor: &ActorId, now: Time) -> Result<(), Refusal> {
-    let told = |seconds| format!("{STOPS} calls in this minute that stop or revoke; try again in {seconds} s");
-    unless_admin(world, actor, (Counted::Stops, STOPS, MINUTE), told, now)
+    let message = |seconds| format!("{STOPS} calls in this minute that stop or revoke; try again in {seconds} s");
+    unless_admin(world, actor, (Counted::Stops, STOPS, MINUTE), message, now)
 }
 
 /// Counts a call whose answer is kept for a day, to be given again.
 pub(in crate::gate) fn keyed(world: &World, caller: &Caller, now: Time) -> Result<(), Refusal> {
     let (Who::Token { actor, .. } | Who::Holder(actor)) = &caller.who else { return Ok(()) };
-    let told =
+    let message =
         |seconds| format!("{ANSWERS} calls in a day with an Idempotency-Key; retry without one, or in {seconds} s");
-    unless_admin(world, actor, (Counted::Answers, ANSWERS, KEPT_MS), told, now)
+    unless_admin(world, actor, (Counted::Answers, ANSWERS, KEPT_MS), message, now)
 }
 
 fn unless_admin(
     world: &World,
     actor: &ActorId,
     (what, most, length): (Counted, u32, i64),
-    told: impl Fn(u64) -> String,
+    message: impl Fn(u64) -> String,
     now: Time,
 ) -> Result<(), Refusal> {
     if world.card(actor).is_some_and(|card| card.actor.is_active_admin()) {
         return Ok(());
     }
     let key = Key { what, by: actor.clone(), run_for: None };
-    world.rates.count(key, most, length, now).map_err(|seconds| over(world, told(seconds), seconds))
+    world.rates.count(key, most, length, now).map_err(|seconds| over(world, message(seconds), seconds))
 }
 
 fn over(world: &World, message: String, seconds: u64) -> Refusal {

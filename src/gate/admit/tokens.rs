@@ -174,8 +174,8 @@ mod tests {
             passes.put(hash(number), token("ana", false));
         }
         passes.put(hash(0), token("ana", false));
-        let told = passes.have_room(&ana).unwrap_err().message;
-        assert_eq!(told, "ana has 250000 live tokens, the most there may be: revoke some");
+        let message = passes.have_room(&ana).unwrap_err().message;
+        assert_eq!(message, "ana has 250000 live tokens, the most there may be: revoke some");
         assert!(passes.have_room(&bob).is_ok(), "others have their own");
         passes.put(hash(7), token("ana", true));
         assert!(passes.have_room(&ana).is_ok() && passes.get(&hash(7)).is_none());

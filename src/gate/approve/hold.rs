@@ -78,15 +78,15 @@ const MOST_FOR_ASKER: usize = 25;
 /// Whether one more call of a caller may wait.
 pub(in crate::gate) fn has_room(conn: &Connection, caller: &Caller) -> Result<(), Stop> {
     let requester = caller.actor();
-    let told = "the most there may be: take one back, or have it decided";
+    let advice = "the most there may be: take one back, or have it decided";
     if approvals::open_of(conn, &requester)?.len() >= MOST {
-        return Err(Refusal::conflict(format!("{requester} has {MOST} open requests, {told}")).into());
+        return Err(Refusal::conflict(format!("{requester} has {MOST} open requests, {advice}")).into());
     }
     if let Some(run) = &caller.run
         && approvals::open_in_runs_of(conn, &requester, &run.asker)? >= MOST_FOR_ASKER
     {
         let whose = format!("{requester} has {MOST_FOR_ASKER} open requests in runs that {} asked for", run.asker);
-        return Err(Refusal::conflict(format!("{whose}, {told}")).into());
+        return Err(Refusal::conflict(format!("{whose}, {advice}")).into());
     }
     Ok(())
 }

@@ -91,11 +91,11 @@ impl Draft<'_> {
         events.extend(taken.into_iter().map(|event| Drafted { event, behalf: None }));
         self.take_over(events, &Arc::new(Behalf { caller: caller.clone(), gate }));
         let answer = idempotency::without(&done.body, entry.spec.route.once())?;
-        Ok(Redeemed::Done(self.told(entry, input, &target, answer)?))
+        Ok(Redeemed::Done(self.shown_answer(entry, input, &target, answer)?))
     }
 
     /// The answer to a call, which was made for its requester, as whoever decides may read it.
-    fn told(
+    fn shown_answer(
         &self,
         entry: &'static Entry,
         input: &Value,

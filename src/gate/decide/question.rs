@@ -242,8 +242,12 @@ pub(in crate::gate) fn decide_seen(
     let seeing = |operation| same.clone().unwrap_or_else(|| asker.seeing(operation));
     let Answered { ruling, hidden } = Answered::of(asked, || sight.map(seeing));
     // A denial is told of what may be seen; and to whom a kill switch stops, who sees nothing: the attempt is recorded.
-    let is_told = || sight.is_none_or(|operation| seeing(operation).is_allowed()) || is_stopped(world, caller, now);
-    if hidden || (matches!(ruling, Ruling::Deny { .. }) && !is_told()) { Err(Refusal::not_found()) } else { Ok(ruling) }
+    let is_shown = || sight.is_none_or(|operation| seeing(operation).is_allowed()) || is_stopped(world, caller, now);
+    if hidden || (matches!(ruling, Ruling::Deny { .. }) && !is_shown()) {
+        Err(Refusal::not_found())
+    } else {
+        Ok(ruling)
+    }
 }
 
 /// The read without which a target does not exist for a caller. That oneself exists is no secret.

@@ -228,8 +228,8 @@ impl Shape {
                 let given = value.as_object().ok_or("an object")?;
                 let wrong = given.iter().filter(|(_, value)| !value.is_null()).find_map(|(name, value)| {
                     let field = fields.iter().find(|field| field.name == *name);
-                    let told = field.map_or(Err("no such field".to_owned()), |field| field.shape.check(value));
-                    told.err().map(|expected| format!("an object whose `{name}` is {expected}"))
+                    let checked = field.map_or(Err("no such field".to_owned()), |field| field.shape.check(value));
+                    checked.err().map(|expected| format!("an object whose `{name}` is {expected}"))
                 });
                 wrong.map_or(Ok(()), Err)
             }

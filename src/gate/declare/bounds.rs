@@ -108,8 +108,9 @@ fn check_choices(choices: &[&Value], value: &Value) -> Result<(), BadInput> {
         [] if value.is_array() && choices.iter().any(|choice| named(choice).is_some()) => Err(no_list()),
         [one] => check_form(one, value),
         several => {
-            let told: Vec<_> = several.iter().filter(|one| has_fields(one)).map(|one| check_form(one, value)).collect();
-            if told.iter().any(Result::is_ok) { Ok(()) } else { told.into_iter().next().unwrap_or(Ok(())) }
+            let outcomes: Vec<_> =
+                several.iter().filter(|one| has_fields(one)).map(|one| check_form(one, value)).collect();
+            if outcomes.iter().any(Result::is_ok) { Ok(()) } else { outcomes.into_iter().next().unwrap_or(Ok(())) }
         }
     }
 }
@@ -160,9 +161,10 @@ fn check(schema: &Value, value: &Value) -> Result<(), BadInput> {
     // Whatever it is one of, it is what reads as such: where one of them has room for it, it has.
     let choices = choices(schema);
     if !choices.is_empty() {
-        let mut told = choices.into_iter().filter(|choice| could_be(choice, value)).map(|choice| check(choice, value));
-        let first = told.next().unwrap_or(Ok(()));
-        return if first.is_err() && told.any(|other| other.is_ok()) { Ok(()) } else { first };
+        let mut outcomes =
+            choices.into_iter().filter(|choice| could_be(choice, value)).map(|choice| check(choice, value));
+        let first = outcomes.next().unwrap_or(Ok(()));
+        return if first.is_err() && outcomes.any(|other| other.is_ok()) { Ok(()) } else { first };
     }
     // Policies see texts of this bound whole, so one that is longer than any of them cannot be asked about.
     let declared = words.get("maxLength").and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok());

@@ -321,7 +321,7 @@ impl Entry {
 
     /// What a call of it with this input would do, as a sentence without its subject.
     pub fn summary(&self, input: &Value) -> String {
-        sentence::told(self.says, input)
+        sentence::describe(self.says, input)
     }
 
     /// Parses an input.

@@ -155,14 +155,14 @@ impl Resource {
 
     /// What a row of a test file is, as far as it says it and no company is needed to read it.
     pub(in crate::gate) fn read(&self, row: &Row) -> Result<Thing, String> {
-        let told = || self.facts.iter().filter(|spec| !spec.derived);
+        let stated = || self.facts.iter().filter(|spec| !spec.derived);
         let is_open = matches!(self.staged, Staged::Open { .. });
-        let unknown = row.fields.keys().find(|field| told().all(|spec| spec.name != *field));
+        let unknown = row.fields.keys().find(|field| stated().all(|spec| spec.name != *field));
         if let Some(unknown) = unknown.filter(|_| !is_open) {
-            let names: Vec<&str> = ["id"].into_iter().chain(told().map(|spec| spec.name)).collect();
+            let names: Vec<&str> = ["id"].into_iter().chain(stated().map(|spec| spec.name)).collect();
             return Err(format!("there is no field `{unknown}`; there are {}", names.join(", ")));
         }
-        told().try_fold(Thing::new(self.name, &row.id), |thing, spec| {
+        stated().try_fold(Thing::new(self.name, &row.id), |thing, spec| {
             let fact = spec.of_row(row.fields.get(spec.name))?;
             Ok(fact.into_iter().fold(thing, |thing, fact| thing.with(spec.name, fact)))
         })
@@ -189,11 +189,11 @@ impl Resource {
     /// The row of a test file that says of a thing what no directory does.
     pub fn row(&self, thing: &Thing) -> Option<Row> {
         let own = |name: &str| self.facts.iter().find(|spec| spec.name == name);
-        let told = |(name, fact): (&str, &Fact)| {
+        let field = |(name, fact): (&str, &Fact)| {
             let said = own(name).map_or_else(|| Some(in_row(fact)), |spec| spec.said(fact));
             Some((name.to_owned(), said?))
         };
-        let fields = thing.facts().filter_map(told).collect();
+        let fields = thing.facts().filter_map(field).collect();
         self.list().map(|list| Row { list: list.to_owned(), id: thing.id.clone(), fields })
     }
 

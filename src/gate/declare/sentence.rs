@@ -16,7 +16,7 @@ const OPEN: char = '«';
 const CLOSE: char = '»';
 
 /// The sentence, without its subject.
-pub fn told(words: &str, input: &Value) -> String {
+pub fn describe(words: &str, input: &Value) -> String {
     let mut text = String::new();
     let mut rest = words;
     while let Some((before, after)) = rest.split_once('[') {
@@ -72,31 +72,32 @@ fn shown(value: &Value) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::told;
+    use super::describe;
     use crate::types::quoted::plain;
 
     #[test]
     fn fields_that_are_not_given_leave_no_gap() {
         let words = "adds {id} as {role|kind}[ to {team}]";
         let whole = json!({ "id": "new2", "kind": "person", "role": "admin", "team": "team:ops" });
-        assert_eq!(told(words, &whole), "adds new2 as admin to team:ops");
+        assert_eq!(describe(words, &whole), "adds new2 as admin to team:ops");
         assert_eq!(
-            told(words, &json!({ "id": "new2", "kind": "agent", "role": null, "team": "" })),
+            describe(words, &json!({ "id": "new2", "kind": "agent", "role": null, "team": "" })),
             "adds new2 as agent"
         );
         assert_eq!(
-            told("issues a token[ limited to {scopes}]", &json!({ "scopes": ["read", "policy"] })),
+            describe("issues a token[ limited to {scopes}]", &json!({ "scopes": ["read", "policy"] })),
             "issues a token limited to read, policy"
         );
-        assert_eq!(told("issues a token[ limited to {scopes}]", &json!({ "scopes": [] })), "issues a token");
+        assert_eq!(describe("issues a token[ limited to {scopes}]", &json!({ "scopes": [] })), "issues a token");
         let switch = "{off?releases|engages} the kill switch {scope}";
-        assert_eq!(told(switch, &json!({ "scope": "global", "off": true })), "releases the kill switch global");
-        assert_eq!(told(switch, &json!({ "scope": "global" })), "engages the kill switch global");
+        assert_eq!(describe(switch, &json!({ "scope": "global", "off": true })), "releases the kill switch global");
+        assert_eq!(describe(switch, &json!({ "scope": "global" })), "engages the kill switch global");
     }
 
     #[test]
     fn what_people_write_ends_where_its_quotation_marks_do() {
-        let said = told("creates the task «{title}»[ for {owner}]", &json!({ "title": "a» for max", "owner": "lea" }));
+        let said =
+            describe("creates the task «{title}»[ for {owner}]", &json!({ "title": "a» for max", "owner": "lea" }));
         assert_eq!(plain(&said), "creates the task «a› for max» for lea");
     }
 }

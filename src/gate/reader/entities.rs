@@ -58,12 +58,12 @@ impl Reader<'_> {
 pub struct EntitiesThen<'a> {
     conn: &'a Connection,
     /// Type and name, and the entry that told what it was.
-    told: BTreeMap<(String, String), i64>,
+    seqs: BTreeMap<(String, String), i64>,
 }
 
 impl<'a> EntitiesThen<'a> {
     fn after(last: i64, conn: &'a Connection) -> Result<EntitiesThen<'a>, Fault> {
-        let (mut told, mut names) = (BTreeMap::new(), BTreeMap::new());
+        let (mut seqs, mut names) = (BTreeMap::new(), BTreeMap::new());
         let filter = Filter { kinds: vec![EntityKept::KIND.name, EntityRemoved::KIND.name], ..Filter::default() };
         read::scan(conn, Order::After(0), &filter, &mut |logged| {
             if logged.seq > last {
@@ -73,30 +73,30 @@ impl<'a> EntitiesThen<'a> {
             match event_of(logged)?.and_then(|(_, event)| event.get::<EntityKept>().cloned()) {
                 Some(kept) => {
                     let name = (kept.kind, kept.name);
-                    told.insert(name.clone(), seq);
+                    seqs.insert(name.clone(), seq);
                     names.insert(kept.id.as_str().to_owned(), name);
                 }
                 // Removed; or erased, and with it what was told before.
                 None => refs.iter().filter_map(|id| names.remove(id)).for_each(|name| {
-                    told.remove(&name);
+                    seqs.remove(&name);
                 }),
             }
             Ok(ControlFlow::Continue(()))
         })?;
-        Ok(EntitiesThen { conn, told })
+        Ok(EntitiesThen { conn, seqs })
     }
 
     pub fn keeps_anything(&self) -> bool {
-        !self.told.is_empty()
+        !self.seqs.is_empty()
     }
 
     pub fn keeps_any(&self, kind: &str) -> bool {
         let from = (kind.to_owned(), String::new());
-        self.told.range(from..).next().is_some_and(|((found, _), _)| found == kind)
+        self.seqs.range(from..).next().is_some_and(|((found, _), _)| found == kind)
     }
 
     pub fn entity(&self, kind: &str, name: &str) -> Result<Option<Entity>, Fault> {
-        let Some(seq) = self.told.get(&(kind.to_owned(), name.to_owned())) else { return Ok(None) };
+        let Some(seq) = self.seqs.get(&(kind.to_owned(), name.to_owned())) else { return Ok(None) };
         let logged = read::one(self.conn, *seq)?;
         let kept_at = logged.at;
         let event = event_of(logged)?.and_then(|(_, event)| event.get::<EntityKept>().cloned());

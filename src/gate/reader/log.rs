@@ -52,12 +52,12 @@ impl Reader<'_> {
     /// Walks the whole log with the verifier, which trusts nothing of this program.
     pub fn verify(&self, ask: &verify::Ask<'_>) -> Result<verify::Report, Stop> {
         use verify::Unreadable;
-        let told = verify::verify_sqlite(self.conn()?, ask).map(|mut report| {
+        let verified = verify::verify_sqlite(self.conn()?, ask).map(|mut report| {
             let tables = "whether the tables are what the log says: `ok audit verify` looks, where the state file is";
             report.not_checked.push(tables.to_owned());
             report
         });
-        told.map_err(|why| match why {
+        verified.map_err(|why| match why {
             Unreadable::GivenKey(_) | Unreadable::GivenCheckpoint(_) => Refusal::field("checkpoint", why).into(),
             Unreadable::File { .. } | Unreadable::Tables(_) => Stop::Failed(Fault::Broken(why.to_string())),
         })

@@ -51,13 +51,13 @@ impl<'a> Reader<'a> {
     }
 
     /// A sentence of ours, as the caller may read it.
-    pub fn told(&self, sentence: &str) -> String {
+    pub fn veiled(&self, sentence: &str) -> String {
         veil::text(sentence, self)
     }
 
     /// What a task is called: by its people's words, or by ours, which name the agent that was asked.
     pub fn title(&self, title: String) -> String {
-        if is_of_ask(&title) { self.told(&title) } else { title }
+        if is_of_ask(&title) { self.veiled(&title) } else { title }
     }
 
     /// Oneself is no secret. The server names whom it has to, and somebody without a token knows nobody.

@@ -24,7 +24,7 @@ use crate::types::refusal::Fault;
 use crate::types::time::Time;
 
 /// Findings as one text.
-pub(super) fn told(findings: Vec<Finding>) -> CannotOpen {
+pub(super) fn cannot_open(findings: Vec<Finding>) -> CannotOpen {
     CannotOpen::Policies(findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
 }
 
@@ -35,7 +35,7 @@ pub(super) fn create(
     build_cache: &BuildCache,
 ) -> Result<(Instance, Tail, Arc<Snapshot>), CannotOpen> {
     let now = options.clock.now();
-    let policy = build_cache.snapshot(&options.policies).map_err(told)?;
+    let policy = build_cache.snapshot(&options.policies).map_err(cannot_open)?;
     let ulid = ulid::Ulid::from_parts(u64::try_from(now.0).unwrap_or(0), options.entropy.bits128()).to_string();
     let instance = Instance { ulid, sealing: options.entropy.bytes32() };
     make_key(&options.path, &options.entropy.bytes32())?;
@@ -78,13 +78,13 @@ pub(super) fn resume(
     let newer = applied_now.source == BUILT_IN && applied_now.hash != built_in.hash().as_str();
     let policy = if newer {
         // A new version of ok brings new defaults to a company that has never changed them.
-        let policy = build_cache.snapshot(&built_in).map_err(told)?;
+        let policy = build_cache.snapshot(&built_in).map_err(cannot_open)?;
         let version = applied_now.version + 1;
         let stamp = PolicyStamp { hash: applied_now.hash, seq: applied_now.version };
         log_by_system(&tx, &mut tail, OPENED, applied(version, &built_in), stamp, options, now)?;
         policy
     } else {
-        build_cache.snapshot(&in_force).map_err(told)?
+        build_cache.snapshot(&in_force).map_err(cannot_open)?
     };
     tail.commit(&*options.journal, &tx, now).map_err(NotCommitted::into_fault)?;
     tx.commit()?;

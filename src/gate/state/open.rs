@@ -23,7 +23,7 @@ use crate::gate::declare::resource::Resources;
 use crate::gate::declare::schema::schema;
 use crate::gate::perform::{Gate, OWN_STREAMS, STREAMS};
 use crate::gate::reader::live::Live;
-use crate::gate::state::begin::{create, resume, told};
+use crate::gate::state::begin::{cannot_open, create, resume};
 use crate::gate::state::guard::Guard;
 use crate::gate::state::keys::{self, signer};
 use crate::gate::state::lock::{self, Lock, Tried, resolved};
@@ -135,7 +135,7 @@ pub fn open_to_read(options: &Options, missing: &CannotOpen) -> Result<Company, 
     let build_cache = Arc::new(BuildCache::new(schema(options.entries)));
     let broken = |what: &str| Fault::Broken(what.to_owned());
     let instance = company::instance(&conn)?.ok_or_else(|| broken("there is no company in it"))?;
-    let policy = build_cache.snapshot(&Bundle { files: policies::files(&conn)? }).map_err(told)?;
+    let policy = build_cache.snapshot(&Bundle { files: policies::files(&conn)? }).map_err(cannot_open)?;
     let head = head::head(&conn)?.ok_or_else(|| broken("the log has no head"))?;
     // No secret leaves without being recorded.
     let vault = Vault::new(Zeroizing::new(options.entropy.bytes32()));

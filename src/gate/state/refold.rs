@@ -165,7 +165,7 @@ fn difference(
     found: &mut Vec<Difference>,
 ) -> Result<(), Fault> {
     let name = table.trim_matches('"').to_owned();
-    let told = |key: &str, message: &str| Difference {
+    let differs = |key: &str, message: &str| Difference {
         table: name.clone().into(),
         key: key.to_owned(),
         message: message.into(),
@@ -180,15 +180,15 @@ fn difference(
         match (left, right) {
             (None, None) => return Ok(()),
             (Some(key), right) if right.is_none_or(|right| key < right) => {
-                found.push(told(key, "is in the table, but no event made it"));
+                found.push(differs(key, "is in the table, but no event made it"));
                 stored.as_mut().map_or(Ok(()), Walk::go)?;
             }
             (left, Some(key)) if left.is_none_or(|left| key < left) => {
-                found.push(told(key, "was made by an event, but is not in the table"));
+                found.push(differs(key, "was made by an event, but is not in the table"));
                 folded.go()?;
             }
             (Some(key), _) if stored.as_ref().is_some_and(|stored| stored.row != folded.row) => {
-                found.push(told(key, "differs from what the events made of it"));
+                found.push(differs(key, "differs from what the events made of it"));
                 stored.as_mut().map_or(Ok(()), Walk::go)?;
                 folded.go()?;
             }

@@ -31,12 +31,12 @@ pub(in crate::gate) fn findings(conn: &Connection) -> Result<Vec<Difference>, Fa
     Ok(found)
 }
 
-fn told(table: &'static str, key: impl Into<String>, message: impl Into<String>) -> Difference {
+fn difference(table: &'static str, key: impl Into<String>, message: impl Into<String>) -> Difference {
     Difference { table: table.into(), key: key.into(), message: message.into() }
 }
 
 fn schema(conn: &Connection) -> Result<Vec<Difference>, Fault> {
-    Ok(shape::strange(conn, SCHEMAS)?.into_iter().map(|what| told("sqlite_schema", "-", what)).collect())
+    Ok(shape::strange(conn, SCHEMAS)?.into_iter().map(|what| difference("sqlite_schema", "-", what)).collect())
 }
 
 /// The tables that this version makes and the file lacks: nothing can be compared with them.
@@ -50,7 +50,7 @@ pub(in crate::gate) fn absent(conn: &Connection) -> Result<Vec<Difference>, Faul
 fn indexes(conn: &Connection) -> Result<Vec<Difference>, Fault> {
     let mut check = conn.prepare(&format!("PRAGMA integrity_check({MOST})"))?;
     let lines = check.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
-    Ok(lines.into_iter().filter(|line| line != "ok").map(|line| told("sqlite_schema", "-", line)).collect())
+    Ok(lines.into_iter().filter(|line| line != "ok").map(|line| difference("sqlite_schema", "-", line)).collect())
 }
 
 /// The company's id stands in the log's name, and a hash of the key that seals cursors in its first entry.
@@ -60,14 +60,15 @@ fn instance(conn: &Connection) -> Result<Option<Difference>, Fault> {
         Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?, row.get::<_, Option<String>>(2)?))
     };
     let Some((ulid, sealing, origin)) = conn.query_row(row, [], read_row).optional()? else {
-        return Ok(Some(told("instance", "1", "is missing")));
+        return Ok(Some(difference("instance", "1", "is missing")));
     };
     if !origin.unwrap_or_default().split('/').any(|part| part == ulid) {
-        return Ok(Some(told("instance", "1", "names another company than the log")));
+        return Ok(Some(difference("instance", "1", "names another company than the log")));
     }
     let first = read::one(conn, FIRST)?.event.unwrap_or_default();
     let is_same = first.get("seal").and_then(|seal| seal.as_str()) == Some(&hex::encode(Sha256::digest(sealing)));
-    Ok((!is_same).then(|| told("instance", "1", "holds another sealing key than the one that was made with the log")))
+    Ok((!is_same)
+        .then(|| difference("instance", "1", "holds another sealing key than the one that was made with the log")))
 }
 
 /// No event happens after the head was signed, and no owner was there whom the log's key does not know.
@@ -76,7 +77,7 @@ fn head(conn: &Connection) -> Result<Option<Difference>, Fault> {
         conn.query_row("SELECT size, ts FROM log_head", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let newest = if size > 0 { read::one(conn, size)?.at.0 } else { ts };
     if ts != newest {
-        return Ok(Some(told("log_head", "ts", "is not the time of the newest entry")));
+        return Ok(Some(difference("log_head", "ts", "is not the time of the newest entry")));
     }
     let (key, epoch, signature): (String, i64, Vec<u8>) =
         conn.query_row("SELECT vkey, epoch, owner FROM log_head", [], |row| {
@@ -85,7 +86,7 @@ fn head(conn: &Connection) -> Result<Option<Difference>, Fault> {
     let key =
         VerifierKey::parse(key.lines().next().unwrap_or_default()).map_err(|error| Fault::Broken(error.to_string()))?;
     let is_signed = key.verify(owner(key.origin(), epoch).as_bytes(), &signature).is_ok();
-    Ok((!is_signed).then(|| told("log_head", "epoch", "is not signed with the log's key")))
+    Ok((!is_signed).then(|| difference("log_head", "epoch", "is not signed with the log's key")))
 }
 
 /// An answer is kept with the record of what it answers, which holds its digest, for as long as it is given again. One too
@@ -115,13 +116,13 @@ fn answers(conn: &Connection) -> Result<Vec<Difference>, Fault> {
             Some((answer, end)) if digest.map(hex::encode).as_ref() == Some(&answer) && until == end => continue,
             Some(_) => "is not the answer that was recorded",
         };
-        found.push(told("idem", hex::encode(key), message));
+        found.push(difference("idem", hex::encode(key), message));
     }
     found.extend(
         given
             .into_keys()
             .filter(|key| !erased.contains(key))
-            .map(|key| told("idem", hex::encode(key), "is missing: a retry would be carried out")),
+            .map(|key| difference("idem", hex::encode(key), "is missing: a retry would be carried out")),
     );
     Ok(found)
 }

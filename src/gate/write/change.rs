@@ -79,7 +79,7 @@ impl Writer {
         let outcome = match work {
             Work::Change(changing) => self.change(changing, now),
             Work::Refused(refused) => self.refused(refused, now),
-            Work::Answered(told) => self.told(told, now),
+            Work::Answered(answered) => self.answered(answered, now),
             Work::Stop => Err(Fault::Broken("stopping".into()).into()),
         };
         match outcome {
@@ -91,8 +91,8 @@ impl Writer {
 
     /// Records an answer. It was given by the policies of its own moment, whatever is in force by now: its events say so. Only
     /// where they count what an agent does is it decided again.
-    fn told(&mut self, told: &AnsweredQuery, now: Time) -> Result<Reply, Halt> {
-        let AnsweredQuery { caller, entry, target, input, ruling, events, labels, reply } = told;
+    fn answered(&mut self, answered: &AnsweredQuery, now: Time) -> Result<Reply, Halt> {
+        let AnsweredQuery { caller, entry, target, input, ruling, events, labels, reply } = answered;
         self.room.suffices()?;
         let caller = admission::still(&self.world, caller.clone(), &entry.spec, now)?;
         steps::is_at(&self.conn, &self.world, &caller)?;
@@ -237,8 +237,8 @@ impl Writer {
             return self.effect(&record, (spec, target), act, (&ruling, kinds), uses);
         }
         let id = Id::new(Kind::Approval, now.0, self.entropy.bits128());
-        let told = approvers::of_kinds(&self.world, kinds, (&caller.actor(), &behalf), now);
-        let mut events = hold::park(id.clone(), &asked, ruling, expires_at, told)?;
+        let approvers = approvers::of_kinds(&self.world, kinds, (&caller.actor(), &behalf), now);
+        let mut events = hold::park(id.clone(), &asked, ruling, expires_at, approvers)?;
         events.extend(lapsed.iter().map(|open| {
             let reason = "who approved it has left, is stopped or is another by now".to_owned();
             Event::from(ApprovalStale { id: Id::stored(&open.id), requester: caller.actor(), reason })

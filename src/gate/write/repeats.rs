@@ -99,9 +99,9 @@ impl Repeats {
         let over: Vec<Key> = self.known.iter().filter(|(_, repeated)| over(repeated)).map(|(key, _)| *key).collect();
         let mut over: Vec<(Key, Repeated)> = over.iter().filter_map(|key| self.known.remove_entry(key)).collect();
         over.sort_by_key(|(_, repeated)| repeated.seq);
-        let told = over.iter().filter_map(|(_, repeated)| repeated.told()).collect();
+        let entries = over.iter().filter_map(|(_, repeated)| repeated.count_entry()).collect();
         self.former.extend(over.into_iter().map(|(key, repeated)| (key, Former::Known(Box::new(repeated)))));
-        told
+        entries
     }
 
     /// The entries for everything that was counted.
@@ -140,7 +140,7 @@ impl Repeated {
     }
 
     /// The entry that tells how often, if there was anything to count.
-    fn told(&self) -> Option<Entry> {
+    fn count_entry(&self) -> Option<Entry> {
         let (mut entry, counted, first, last) = (self.entry.clone(), self.count, self.first, self.last);
         if let Some(denied) = entry.event.get::<Denied>() {
             let (count, first_at, last_at) = (Some(counted), Some(first), Some(last));

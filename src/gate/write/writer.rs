@@ -163,10 +163,10 @@ impl Writer {
             }
             Err(why) => {
                 tracing::error!(%why, "the log cannot be written");
-                let told = if matches!(why, Undone::Unknown(_)) { UNKNOWN } else { "nothing was done" };
+                let message = if matches!(why, Undone::Unknown(_)) { UNKNOWN } else { "nothing was done" };
                 for answer in answers {
                     // The cause is in the server's log: it may name places that are no caller's business.
-                    let _ = answer.send(Err(Refusal::audit_unavailable(told).into()));
+                    let _ = answer.send(Err(Refusal::audit_unavailable(message).into()));
                 }
             }
         }

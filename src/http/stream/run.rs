@@ -36,7 +36,7 @@ pub(super) struct Follower {
     /// All steps up to this one are over and told.
     since: u32,
     /// How the later ones were told.
-    told: BTreeMap<u32, (StepStatus, Option<Wait>)>,
+    sent: BTreeMap<u32, (StepStatus, Option<Wait>)>,
     status: Option<(RunStatus, Option<Wait>)>,
     live: Listening,
     /// The step of which something was told that a model says, and how many bytes of it.
@@ -60,8 +60,8 @@ impl Follower {
         let id = asked.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
         let since = asked.get("since").and_then(Value::as_u64).and_then(|since| u32::try_from(since).ok()).unwrap_or(0);
         let live = gate.live().listen(&id);
-        let (told, status, heard) = (BTreeMap::new(), None, (0, 0));
-        Follower { gate, shown, presented, id, since, told, status, live, heard, stop, to, _place: place }
+        let (sent, status, heard) = (BTreeMap::new(), None, (0, 0));
+        Follower { gate, shown, presented, id, since, sent, status, live, heard, stop, to, _place: place }
     }
 
     pub async fn run(mut self) {
@@ -131,11 +131,11 @@ impl Follower {
             return Ok(());
         }
         let stands = (step.status, step.waiting.clone());
-        let is_known = self.told.get(&step.seq) == Some(&stands);
-        self.told.insert(step.seq, stands);
-        while self.told.get(&(self.since + 1)).is_some_and(|(status, _)| status.is_over()) {
+        let is_known = self.sent.get(&step.seq) == Some(&stands);
+        self.sent.insert(step.seq, stands);
+        while self.sent.get(&(self.since + 1)).is_some_and(|(status, _)| status.is_over()) {
             self.since += 1;
-            self.told.remove(&self.since);
+            self.sent.remove(&self.since);
         }
         if is_known {
             return Ok(());
@@ -153,7 +153,7 @@ impl Follower {
     async fn say(&mut self) -> Result<(), Over> {
         let (step, text) = {
             let said = self.live.said.borrow_and_update();
-            if self.told.get(&said.step).is_none_or(|(status, _)| *status != StepStatus::Dispatched) {
+            if self.sent.get(&said.step).is_none_or(|(status, _)| *status != StepStatus::Dispatched) {
                 return Ok(());
             }
             let from = if self.heard.0 == said.step { self.heard.1 } else { 0 };

@@ -28,7 +28,7 @@ struct Former {
     /// The size of the log that it signed last.
     last: u64,
     /// Whether the entry that names the next key was met.
-    is_told: bool,
+    is_met: bool,
 }
 
 /// Which entries a key signs.
@@ -118,23 +118,23 @@ impl Keys {
             }
             return;
         }
-        let told = payload.and_then(|payload| serde_json::from_slice::<KeyPayload>(&payload.body).ok());
-        let is_as_told = at.zip(told).is_some_and(|(at, KeyPayload { event })| {
+        let named = payload.and_then(|payload| serde_json::from_slice::<KeyPayload>(&payload.body).ok());
+        let is_as_claimed = at.zip(named).is_some_and(|(at, KeyPayload { event })| {
             let is = |known: Option<&Known>, text: &str| known.is_some_and(|known| known.text == text);
             let former = self.former.get(at).map(|former| &former.known);
             event.size.checked_add(1) == Some(seq) && is(former, &event.from) && is(self.after(at), &event.to)
         });
-        if !is_as_told {
+        if !is_as_claimed {
             findings.add(Some(seq), "the keys that it names are not those beside the log");
         }
         if let Some(former) = at.and_then(|at| self.former.get_mut(at)) {
-            former.is_told = true;
+            former.is_met = true;
         }
     }
 
     /// Reports the changes of a key that no entry tells.
     pub fn finish(&self, size: u64, findings: &mut Findings) {
-        for former in self.former.iter().filter(|former| !former.is_told && former.last >= size) {
+        for former in self.former.iter().filter(|former| !former.is_met && former.last >= size) {
             findings.add(None, format!("a key ends at {} entries, and no entry after that says so", former.last));
         }
     }
@@ -168,6 +168,6 @@ impl Former {
             line.split_once(' ').ok_or("a key before it must stand behind the size that it signed last")?;
         let last = note::number(last).filter(|last| *last < u64::MAX);
         let last = last.ok_or("the size that a key signed last must be a whole number")?;
-        Ok(Former { known: Known::parse(key)?, last, is_told: false })
+        Ok(Former { known: Known::parse(key)?, last, is_met: false })
     }
 }

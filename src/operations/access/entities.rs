@@ -28,7 +28,7 @@ const MOST_KEPT: usize = 100_000;
 /// The most bytes of the properties of one, as JSON.
 const MOST_BYTES: usize = 16 << 10;
 /// The most problems that one answer names.
-const MOST_TOLD: usize = 20;
+const MOST_REPORTED: usize = 20;
 
 /// What is to be kept, and what no longer.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -165,7 +165,7 @@ fn check(input: &ToKeep, read: &Reader<'_>) -> Result<(), Stop> {
     let mut problems = Vec::new();
     for (index, entity) in entities.iter().enumerate() {
         problems.extend(problem(entity)?.map(|what| format!("entities.{index}.{what}")));
-        if problems.len() >= MOST_TOLD {
+        if problems.len() >= MOST_REPORTED {
             break;
         }
     }

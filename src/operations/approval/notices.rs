@@ -21,7 +21,7 @@ pub fn due(read: &Reader<'_>, now: Time, most: usize) -> Result<Vec<Event>, Faul
             for (notice, hours) in read.approval_rule(kind).waits() {
                 let waited = now.0 - approval.created_at.0 >= i64::from(hours) * HOUR;
                 let people = if waited && !given.contains(&(kind.clone(), notice)) {
-                    told(&approval, kind, notice, now, read)
+                    recipients(&approval, kind, notice, now, read)
                 } else {
                     Vec::new()
                 };
@@ -36,7 +36,7 @@ pub fn due(read: &Reader<'_>, now: Time, most: usize) -> Result<Vec<Event>, Faul
 }
 
 /// Who is told: of a reminder, everybody who may decide and has not; of an escalation, whoever could not before.
-fn told(approval: &Approval, kind: &str, notice: Notice, now: Time, read: &Reader<'_>) -> Vec<ActorId> {
+fn recipients(approval: &Approval, kind: &str, notice: Notice, now: Time, read: &Reader<'_>) -> Vec<ActorId> {
     let may = read.approvers_at(kind, approval, now);
     let already: BTreeSet<ActorId> = match notice {
         Notice::Reminded => {

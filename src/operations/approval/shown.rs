@@ -115,7 +115,7 @@ pub(super) fn frozen_by(approval: &Approval, read: &Reader<'_>) -> Option<KillSc
 
 /// What is said of it.
 pub(super) fn frozen(by: &KillScope, read: &Reader<'_>) -> String {
-    read.told(&format!("the kill switch {by} freezes it"))
+    read.veiled(&format!("the kill switch {by} freezes it"))
 }
 
 /// Whether the caller decides it, asked for it, or had it asked for.
@@ -185,7 +185,7 @@ pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> ShownApproval {
 /// what people wrote is not.
 pub(super) fn summary(approval: &Approval, args: &Value, read: &Reader<'_>) -> String {
     let who = requester(approval, read);
-    let what = entry(approval).map_or_else(|| read.told(&approval.summary), |entry| plain(&entry.summary(args)));
+    let what = entry(approval).map_or_else(|| read.veiled(&approval.summary), |entry| plain(&entry.summary(args)));
     format!("{who} {what}")
 }
 

@@ -101,8 +101,8 @@ impl<'a> Making<'a> {
         match serde_json::from_value::<Settings>(fields) {
             Err(error) => self.problems.check(false, format!("spec.settings: {error}")),
             Ok(settings) => {
-                let told = settings.problems();
-                self.problems.0.extend(told.iter().map(|problem| format!("spec.settings.{problem}")));
+                let problems = settings.problems();
+                self.problems.0.extend(problems.iter().map(|problem| format!("spec.settings.{problem}")));
                 let settings: Value = serde_json::to_value(&settings)?;
                 self.plan.events.push(CompanyUpdated { version: company.version + 1, settings }.into());
                 self.plan.created.append(&mut set);
@@ -118,12 +118,12 @@ impl<'a> Making<'a> {
         let NewTeam { id, name, lead, team } = team.clone();
         let (kind, lead, team) = (ActorKind::Team, lead, team);
         let new = NewActor { id, kind, name, role: None, team, lead, owner: None, skills: Vec::new(), trust: None };
-        let told = new.problems(&self.known);
-        if told.is_empty() {
+        let problems = new.problems(&self.known);
+        if problems.is_empty() {
             let actor = new.actor(self.admin, self.known.read);
             self.joins(actor.clone(), vec![joined(&actor).into()]);
         } else {
-            self.problems.0.extend(told.iter().map(|problem| format!("spec.teams.{}: {problem}", new.id)));
+            self.problems.0.extend(problems.iter().map(|problem| format!("spec.teams.{}: {problem}", new.id)));
         }
     }
 
@@ -133,8 +133,8 @@ impl<'a> Making<'a> {
             return Ok(());
         }
         match Candidate::new(definition, self.admin, &self.known) {
-            Err(told) => {
-                self.problems.0.extend(told.iter().map(|problem| format!("spec.agents.{name}: {problem}")));
+            Err(problems) => {
+                self.problems.0.extend(problems.iter().map(|problem| format!("spec.agents.{name}: {problem}")));
             }
             Ok(candidate) => {
                 let hired = candidate.hired(&self.known);
@@ -181,8 +181,8 @@ impl<'a> Making<'a> {
     fn role(&mut self, needed: &NeededRole) {
         let NeededRole { role, team, people, why } = needed;
         let name = team.as_ref().is_none_or(|team| self.known.is(team, ActorKind::Team));
-        let told = team.as_ref().map(ToString::to_string).unwrap_or_default();
-        self.problems.check(name, format!("spec.roles: there is no such team as `{told}`"));
+        let team_name = team.as_ref().map(ToString::to_string).unwrap_or_default();
+        self.problems.check(name, format!("spec.roles: there is no such team as `{team_name}`"));
         self.problems.check((1..=100).contains(people), "spec.roles: people: must be 1 to 100");
         let fits = |actor: &&Actor| {
             let person = actor.kind == ActorKind::Person && actor.status == Status::Active;

@@ -134,7 +134,7 @@ pub fn figures(input: &Wanted, read: &Reader<'_>) -> Result<Vec<Figure>, Stop> {
         let group = group
             .map(|((name, value), (_, kind))| (name.clone(), value.map_or(Value::Null, |value| shown(value, *kind))));
         let mut figure = Figure { group: group.collect(), values: Map::new(), too_large: Vec::new() };
-        for (name, value) in plan.told(&figures, &shown) {
+        for (name, value) in plan.answers(&figures, &shown) {
             if value == Err(NoFigure::TooLarge) {
                 figure.too_large.push(name.to_owned());
             }

@@ -23,7 +23,7 @@ const SCALE: u32 = 10_000;
 pub struct Plan {
     pub measures: Vec<Typed<Measure>>,
     /// What is answered, by its name.
-    told: Vec<(String, Formula)>,
+    answers: Vec<(String, Formula)>,
 }
 
 enum Formula {
@@ -39,30 +39,30 @@ impl Plan {
             let what = format!("must be 1 to {MOST_MEASURES} of them and metrics");
             return Err(Refusal::field("measures", what));
         }
-        let (mut plan, mut known) = (Plan { measures: Vec::new(), told: Vec::new() }, Vec::new());
+        let (mut plan, mut known) = (Plan { measures: Vec::new(), answers: Vec::new() }, Vec::new());
         for text in measures {
-            plan.told.push((text.clone(), Formula::One(plan.measures.len())));
+            plan.answers.push((text.clone(), Formula::One(plan.measures.len())));
             plan.measures.push(measure(text, filters)?);
         }
         for name in metrics {
             let wrong = |what: String| Refusal::field("metrics", format!("`{name}`: {what}"));
             let metric = filters.of.spec.semantics.metrics.get(name);
             let metric = metric.ok_or_else(|| Refusal::field("metrics", no_metric(filters.of, name)))?;
-            let told = match &metric.expr {
+            let formula = match &metric.expr {
                 None => Formula::One(plan.place(name, metric, &mut known, filters).map_err(wrong)?),
                 Some(expr) => {
                     let expr = Expr::parse(expr).map_err(wrong)?;
                     let part = |part: &str| {
                         let metric = filters.of.spec.semantics.metrics.get(part);
                         let metric = metric.ok_or_else(|| no_metric(filters.of, part))?;
-                        let told = |what: String| format!("`{part}`: {what}");
-                        Ok((part.to_owned(), plan.place(part, metric, &mut known, filters).map_err(told)?))
+                        let describe = |what: String| format!("`{part}`: {what}");
+                        Ok((part.to_owned(), plan.place(part, metric, &mut known, filters).map_err(describe)?))
                     };
                     let parts = expr.names().into_iter().map(part).collect::<Result<_, String>>().map_err(wrong)?;
                     Formula::Made(expr, parts)
                 }
             };
-            plan.told.push((name.clone(), told));
+            plan.answers.push((name.clone(), formula));
         }
         if plan.measures.len() > MOST_MEASURES {
             let what = format!("are made of more than {MOST_MEASURES} figures together: ask for fewer at once");
@@ -94,7 +94,7 @@ impl Plan {
     }
 
     /// What is answered of a group, by name, from its figures; `shown` brings one into its form.
-    pub fn told<'a>(
+    pub fn answers<'a>(
         &'a self,
         figures: &'a [Result<Scalar, NoFigure>],
         shown: &'a dyn Fn(Scalar, Option<FieldKind>) -> Value,
@@ -111,7 +111,7 @@ impl Plan {
                 (Scalar::Text(_), _) => Err(NoFigure::Absent),
             }
         };
-        let value = move |told: &Formula| match told {
+        let value = move |formula: &Formula| match formula {
             Formula::One(place) => match at(*place)? {
                 // JSON holds no larger ones exactly.
                 (Scalar::Number(number), Some(FieldKind::Integer)) if number.abs() > MOST_INTEGER => {
@@ -121,7 +121,7 @@ impl Plan {
             },
             Formula::Made(expr, parts) => made(expr, &|name| part(parts, name)),
         };
-        self.told.iter().map(move |(name, told)| (name.as_str(), value(told)))
+        self.answers.iter().map(move |(name, formula)| (name.as_str(), value(formula)))
     }
 }
 

@@ -22,7 +22,7 @@ use crate::types::scope::Reach;
 /// The most records of one call.
 const MOST: usize = 5_000;
 /// The most problems that one answer names.
-const MOST_TOLD: usize = 20;
+const MOST_REPORTED: usize = 20;
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct NewRecords {
@@ -74,11 +74,11 @@ impl Change for Import {
                 Ok(one) => written.push(one),
                 Err(Stop::Refused(refusal)) => {
                     denied |= refusal.code == Code::Denied;
-                    problems.extend(told(number, &refusal));
+                    problems.extend(problems_of(number, &refusal));
                 }
                 Err(stop) => return Err(stop),
             }
-            if problems.len() >= MOST_TOLD {
+            if problems.len() >= MOST_REPORTED {
                 break;
             }
         }
@@ -97,7 +97,7 @@ impl Change for Import {
 }
 
 /// What is wrong with one of them, with its place.
-fn told(number: usize, refusal: &Refusal) -> Vec<String> {
+fn problems_of(number: usize, refusal: &Refusal) -> Vec<String> {
     let at = |what: &str| format!("records[{number}]: {what}");
     match refusal.problems.as_slice() {
         [] => vec![at(&refusal.message)],
@@ -137,8 +137,8 @@ impl Batch<'_> {
         let values = [&next.record.fields, &next.personal];
         let value = |name: &String| values.iter().find_map(|fields| fields.get(name)).map(Value::to_string);
         let taken = self.keys.insert(key.iter().map(|name| value(name).unwrap_or_default()).collect(), number);
-        let told = |first| Refusal::conflict(format!("has the same {} as records[{first}]", key.join(", ")));
-        taken.map_or(Ok(()), |first| Err(told(first)))
+        let repeated = |first| Refusal::conflict(format!("has the same {} as records[{first}]", key.join(", ")));
+        taken.map_or(Ok(()), |first| Err(repeated(first)))
     }
 
     fn may(

@@ -53,7 +53,7 @@ impl Demand<'_> {
 
     /// How the records do not meet it, if they do not.
     fn problem(&self, of: &Collection, read: &Reader<'_>) -> Result<Option<String>, Fault> {
-        let (is_amiss, told) = match self {
+        let (is_amiss, problem) = match self {
             Demand::OneOf(name, into) => (
                 read.any_differ(of, name, into)?,
                 format!("ops: records have a `{name}` and another `{into}`: change them first"),
@@ -70,7 +70,7 @@ impl Demand<'_> {
                 format!("ops: records have a `{name}` beyond its bounds: change them first"),
             ),
         };
-        Ok(is_amiss.then_some(told))
+        Ok(is_amiss.then_some(problem))
     }
 }
 

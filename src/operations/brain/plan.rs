@@ -45,11 +45,11 @@ pub fn could_be(collection: &str, ops: &[Operation], read: &Reader<'_>) -> Resul
         return Err(Refusal::invalid(problems.0).into());
     }
     if read.collection(collection).is_some() && !read.sees(&read.collection_target(collection)) {
-        let told = |(number, op): (usize, &Operation)| match op {
+        let problem = |(number, op): (usize, &Operation)| match op {
             Operation::Create { .. } => format!("ops[{number}]: the name `{collection}` is taken"),
             _ => format!("ops[{number}]: {}", no_collection(collection)),
         };
-        return Err(Refusal::invalid(ops.iter().enumerate().map(told).collect()).into());
+        return Err(Refusal::invalid(ops.iter().enumerate().map(problem).collect()).into());
     }
     let rows = rows_known(collection, read)?.unwrap_or(0);
     planned(collection, ops, (read.collection_version(collection)?, rows), may_export(read), read).map(drop)
@@ -144,16 +144,16 @@ pub fn still_fit(plan: &Plan, is_foreseen: bool, read: &Reader<'_>) -> Result<()
         let view = name.and_then(|(name, _)| read.view(name));
         view.is_some_and(|view| !read.may("view.read", &read.view_target(&view)))
     };
-    let is_untold = is_foreseen && !may_export(read);
+    let is_withheld = is_foreseen && !may_export(read);
     let is_of_policies = |problem: &String| !problem.starts_with(views::FOLDER) && !problem.starts_with(FOLDER);
     let unseen = || "a view that you may not see asks for what would be gone".to_owned();
     match compiled(&plan.bundle, read) {
         Err(Stop::Refused(refusal)) if !refusal.problems.is_empty() => {
-            let mut told = refusal.problems;
-            told.retain(|problem| !(is_untold && is_of_policies(problem)));
-            told.iter_mut().filter(|problem| is_hidden(problem)).for_each(|problem| *problem = unseen());
-            told.dedup();
-            if told.is_empty() { Ok(()) } else { Err(Refusal::invalid(told).into()) }
+            let mut problems = refusal.problems;
+            problems.retain(|problem| !(is_withheld && is_of_policies(problem)));
+            problems.iter_mut().filter(|problem| is_hidden(problem)).for_each(|problem| *problem = unseen());
+            problems.dedup();
+            if problems.is_empty() { Ok(()) } else { Err(Refusal::invalid(problems).into()) }
         }
         compiled => compiled.map(drop),
     }

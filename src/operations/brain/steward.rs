@@ -128,7 +128,8 @@ impl Change for Steward {
         let again = || Refusal::new(Code::Unavailable, "the collections were not looked over yet; try again");
         let found = draft.read().build_cache().get::<Found>(&key(&input, draft.read())).ok_or_else(again)?;
         found.labels.iter().for_each(|label| draft.read().mark(*label));
-        let mut told = Stewarded { proposals: Vec::new(), noticed: found.noticed.clone(), seen: found.seen.clone() };
+        let mut stewarded =
+            Stewarded { proposals: Vec::new(), noticed: found.noticed.clone(), seen: found.seen.clone() };
         let mut known: BTreeMap<String, Vec<Proposal>> = BTreeMap::new();
         let mut room = MOST_OPEN.saturating_sub(draft.read().open_proposals_of(&permit.actor())?);
         for Idea { collection, field, ops, reason } in found.ideas.iter().cloned() {
@@ -145,25 +146,27 @@ impl Change for Steward {
                 what: format!("{reason}; not proposed: {why}"),
             };
             if room == 0 {
-                told.noticed.push(left_out(&format!("you have {MOST_OPEN} open proposals, the most there may be")));
+                stewarded
+                    .noticed
+                    .push(left_out(&format!("you have {MOST_OPEN} open proposals, the most there may be")));
                 continue;
             }
             match proposed(permit.actor(), collection.clone(), ops, reason.clone(), draft) {
                 Ok(proposal) => {
                     room -= 1;
-                    told.proposals.push(proposal);
+                    stewarded.proposals.push(proposal);
                 }
-                Err(Stop::Refused(refusal)) => told.noticed.push(left_out(&because(&refusal))),
+                Err(Stop::Refused(refusal)) => stewarded.noticed.push(left_out(&because(&refusal))),
                 Err(stop) => return Err(stop),
             }
         }
-        Ok(told)
+        Ok(stewarded)
     }
 }
 
 fn because(refusal: &Refusal) -> String {
-    let told = refusal.problems.first().unwrap_or(&refusal.message);
-    told.trim_start_matches("ops: ").to_owned()
+    let problem = refusal.problems.first().unwrap_or(&refusal.message);
+    problem.trim_start_matches("ops: ").to_owned()
 }
 
 /// What was found for exactly this caller.
@@ -255,7 +258,7 @@ impl Found {
 
     /// Proposed where the caller reads all records; else it may be otherwise in those that they do not. What is said of these
     /// fields is said to whoever reads the proposal, so none of them has a label.
-    fn told(&mut self, of: &Collection, fields: &[&str], op: Operation, what: String, all: bool) {
+    fn suggest(&mut self, of: &Collection, fields: &[&str], op: Operation, what: String, all: bool) {
         let (collection, field) = (of.name().to_owned(), fields.first().copied().unwrap_or_default().to_owned());
         let is_labelled = |name: &&str| of.field(name).is_some_and(|field| field.label.is_some());
         let left_out = match fields.iter().find(|name| is_labelled(name)) {
@@ -276,7 +279,7 @@ impl Found {
                 }
                 _ => continue,
             };
-            self.told(of, &[name], Operation::RetireField { name: name.clone() }, what, all);
+            self.suggest(of, &[name], Operation::RetireField { name: name.clone() }, what, all);
         }
     }
 
@@ -287,7 +290,7 @@ impl Found {
             let Some((first, others)) = names.split_first() else { continue };
             for name in others.iter().filter(|name| !of.spec.key.iter().any(|key| key == *name)) {
                 let what = format!("`{name}` has the same value as `{first}` in all of {} records", seen.records);
-                self.told(of, &[name, first], Operation::RetireField { name: (*name).to_owned() }, what, all);
+                self.suggest(of, &[name, first], Operation::RetireField { name: (*name).to_owned() }, what, all);
             }
         }
     }
@@ -304,15 +307,15 @@ impl Found {
             };
             let what = format!("`{name}` is a text with {} values in {} records", options.len(), values.filled);
             let op = Operation::RetypeField { name: name.clone(), r#type: FieldKind::Choice, options };
-            self.told(of, &[name], op, what, all);
+            self.suggest(of, &[name], op, what, all);
         }
     }
 
     /// No change of a collection changes values: whoever reads them is told.
     fn spellings(&mut self, of: &Collection, seen: &Seen) {
         for (name, values) in &seen.fields {
-            let told = |texts: Vec<&str>| texts.iter().map(|text| format!("`{text}`")).collect::<Vec<_>>().join(", ");
-            let spellings: Vec<String> = values.spellings().into_iter().take(MOST_SPELLINGS).map(told).collect();
+            let listed = |texts: Vec<&str>| texts.iter().map(|text| format!("`{text}`")).collect::<Vec<_>>().join(", ");
+            let spellings: Vec<String> = values.spellings().into_iter().take(MOST_SPELLINGS).map(listed).collect();
             if !spellings.is_empty() {
                 let what = format!("values that differ only in how they are written: {}", spellings.join("; "));
                 self.noticed.push(Noticed { collection: of.name().to_owned(), field: name.clone(), what });

@@ -51,7 +51,9 @@ impl Change for Review {
             return Err(Refusal::field("note", "must have at most 1000 characters").into());
         }
         if let Some(review) = &break_glass.review {
-            return Err(Refusal::conflict(draft.read().told(&format!("{} has reviewed it already", review.by))).into());
+            return Err(
+                Refusal::conflict(draft.read().veiled(&format!("{} has reviewed it already", review.by))).into()
+            );
         }
         let (id, holder) = (break_glass.id.clone(), break_glass.holder.clone());
         draft.record(BreakGlassReviewed { id, holder, verdict, note: note.clone() })?;

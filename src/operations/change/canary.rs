@@ -98,11 +98,11 @@ pub fn is_tried(change: &crate::store::changes::Change, read: &Reader<'_>) -> Re
     }
     if seen < terms.min_decisions {
         let least = terms.min_decisions;
-        let told = match may_read_all(read) {
+        let message = match may_read_all(read) {
             true => format!("its trial has seen {seen} of {least} decisions; {FEWER}"),
             false => format!("its trial has not seen {least} decisions yet; {FEWER}"),
         };
-        return Err(Refusal { retry_after: Some(LATER), ..Refusal::conflict(told) });
+        return Err(Refusal { retry_after: Some(LATER), ..Refusal::conflict(message) });
     }
     Ok(())
 }

@@ -116,9 +116,9 @@ fn case(name: &str, problems: Vec<String>) -> EvalCase {
 fn cases(run: &Run) -> Vec<EvalCase> {
     let mut problems: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for finding in run.invalid.iter().chain(&run.failed) {
-        let told = problems.entry(&finding.file).or_default();
-        if told.len() < MOST {
-            told.push(finding.to_string());
+        let messages = problems.entry(&finding.file).or_default();
+        if messages.len() < MOST {
+            messages.push(finding.to_string());
         }
     }
     let files: BTreeSet<&str> = run.asked.iter().map(|ran| ran.file.as_str()).chain(problems.keys().copied()).collect();

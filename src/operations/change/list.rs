@@ -128,9 +128,9 @@ impl Query for Diff {
             let found = both.compare(read);
             (found.text.clone(), both.terms(read), found.semantic.clone())
         } else {
-            let told =
+            let summary =
                 "what it would change is shown to whoever may export the policies, or decide about it".to_owned();
-            (TextDiff::default(), Vec::new(), Semantic { told, ..Semantic::default() })
+            (TextDiff::default(), Vec::new(), Semantic { summary, ..Semantic::default() })
         };
         Ok(Compared {
             base: PolicyVersion { version: change.base_version, hash: base.hash().to_string() },

@@ -172,8 +172,9 @@ pub fn compiled(bundle: &Bundle, read: &Reader<'_>) -> Result<Arc<Snapshot>, Sto
     if !bad.is_empty() {
         return Err(Refusal::invalid(bad).into());
     }
-    let told = |findings: Vec<Finding>| Refusal::invalid(findings.iter().take(MOST).map(ToString::to_string).collect());
-    Ok(read.build_cache().snapshot(bundle).map_err(told)?)
+    let refused =
+        |findings: Vec<Finding>| Refusal::invalid(findings.iter().take(MOST).map(ToString::to_string).collect());
+    Ok(read.build_cache().snapshot(bundle).map_err(refused)?)
 }
 
 /// Records a proposal, if it is made from what is in force.

@@ -61,7 +61,7 @@ fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
     let new = after.keys().filter(|path| !before.contains_key(*path));
     let gone = before.keys().filter(|path| !after.contains_key(*path));
     let named = |paths: Vec<&String>| first_of(&paths, MOST_NAMED);
-    let told = vec![
+    let rows = vec![
         ("reason", change.reason.clone()),
         ("proposed by", change.author.to_string()),
         ("made from version", change.base_version.to_string()),
@@ -72,7 +72,7 @@ fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
         ("reviews", reviews.join(", ")),
         ("all of it", format!("ok changes show {}", change.id)),
     ];
-    Ok(told.into_iter().filter(|(_, said)| !said.is_empty()).collect())
+    Ok(rows.into_iter().filter(|(_, said)| !said.is_empty()).collect())
 }
 
 fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {

@@ -36,7 +36,7 @@ const COMPARED: usize = 500;
 /// Entries of one proposer that nobody has decided about: more would only keep those busy who decide.
 const MOST_OPEN: usize = 100;
 /// Whoever may be told that something waits.
-const MOST_TOLD: usize = 20;
+const MOST_NOTIFIED: usize = 20;
 
 /// What somebody has learnt.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
@@ -374,7 +374,7 @@ fn reasons(
 /// Who decides about it: stewards, or admins where there are none.
 fn stewards(proposer: &ActorId, read: &Reader<'_>) -> Vec<ActorId> {
     let those = |role: Role| -> Vec<ActorId> {
-        read.people(role).filter(|id| *id != proposer).take(MOST_TOLD).cloned().collect()
+        read.people(role).filter(|id| *id != proposer).take(MOST_NOTIFIED).cloned().collect()
     };
     let stewards = those(Role::Steward);
     if stewards.is_empty() { those(Role::Admin) } else { stewards }

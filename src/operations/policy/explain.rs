@@ -198,12 +198,13 @@ fn one(
     let explanation = inquiry.explain(&own, &withheld);
     let is_hidden = hidden.is_some();
     let ruling = if is_hidden { own.clone() } else { with_parts(entry, inquiry, input, own.clone(), read) };
-    let of_parts = told_of_parts(&own, &ruling);
+    let of_parts = explained_parts(&own, &ruling);
     let because = if own.is_allowed() && !ruling.is_allowed() { Vec::new() } else { explanation.because };
     let kinds = ruling.kinds();
     let break_glass = if is_hidden { None } else { inquiry.break_glass(entry, &ruling) };
     let with_source = sees_policies(read);
-    let shown = |told: Vec<_>| told.into_iter().map(|told| ShownPolicy::of(told, with_source)).collect::<Vec<_>>();
+    let shown =
+        |all: Vec<_>| all.into_iter().map(|explained| ShownPolicy::of(explained, with_source)).collect::<Vec<_>>();
     let changes = match &ruling {
         _ if is_hidden || ruling.is_allowed() => Vec::new(),
         _ if ruling == own => inquiry.what_would_change(&withheld),
@@ -275,7 +276,7 @@ fn named_by_target(entry: &Entry, target: &Target, input: &Value) -> Value {
 }
 
 /// The policies that only the call's parts run into. What they read is another question's.
-fn told_of_parts(own: &Ruling, whole: &Ruling) -> Vec<ExplainedPolicy> {
+fn explained_parts(own: &Ruling, whole: &Ruling) -> Vec<ExplainedPolicy> {
     let more = whole.because().iter().filter(|policy| !own.because().contains(policy));
     more.map(|policy| ExplainedPolicy { policy: Arc::clone(policy), failing: 0, parts: Vec::new() }).collect()
 }
@@ -300,7 +301,7 @@ fn evaluated(
     let eyes = Eyes { sees: &|_| true, withheld: &BTreeSet::new() };
     let explanation = question.put(&snapshot, &question.action, &[], |put| snapshot.explain(put, &ruling, eyes));
     let with_source = sees_policies(read);
-    let shown = |told: Vec<_>| told.into_iter().map(|told| ShownPolicy::of(told, with_source)).collect();
+    let shown = |all: Vec<_>| all.into_iter().map(|explained| ShownPolicy::of(explained, with_source)).collect();
     let kinds = match &ruling {
         Ruling::NeedsApproval { kinds, .. } => kinds.clone(),
         Ruling::Allow { .. } | Ruling::Deny { .. } => Vec::new(),

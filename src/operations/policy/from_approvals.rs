@@ -71,8 +71,8 @@ fn drafted(calls: &[Call], read: &Reader<'_>) -> Result<Drafted, Stop> {
     }
     let also_allows = neighbours::let_through(calls, &candidate, read);
     let (path, test) = stage::test(calls, &candidate, read);
-    let told: String = also_allows.iter().map(|one| format!("# also allowed: {one}\n")).collect();
-    bundle.files.insert(path, told + &test);
+    let comments: String = also_allows.iter().map(|one| format!("# also allowed: {one}\n")).collect();
+    bundle.files.insert(path, comments + &test);
     Ok(Drafted { bundle, also_allows })
 }
 

@@ -60,7 +60,7 @@ pub fn narrowed(operation: &str, target: &Target, caller: &Reader<'_>, with_sour
     }
     let of = caller.collection(&thing.id)?;
     let withheld = refused_labels(&of, caller).into_iter().map(|(label, ruling)| withheld(&of, label, &ruling));
-    let said = |condition: &Condition| with_source.then(|| told(condition, &of));
+    let said = |condition: &Condition| with_source.then(|| describe(condition, &of));
     let (records, condition) = match caller.rows(READ, &of) {
         None => ("each", None),
         Some(rows) => (share(&rows), said(&rows)),
@@ -88,12 +88,12 @@ fn withheld(of: &Collection, label: Label, ruling: &Ruling) -> WithheldFields {
 }
 
 /// `team in ["team:ops"] or owner = "mia"`
-fn told(condition: &Condition, of: &Collection) -> String {
+fn describe(condition: &Condition, of: &Collection) -> String {
     let value = |column: &str, scalar: &Scalar| shown(column, scalar, of);
     let each = |all: &[&Condition], word: &str| {
         let parts = all.iter().map(|one| match one {
             Condition::All(_) | Condition::Any(_) if all.len() > 1 => parted(one, of),
-            one => told(one, of),
+            one => describe(one, of),
         });
         parts.collect::<Vec<_>>().join(word)
     };
@@ -104,7 +104,7 @@ fn told(condition: &Condition, of: &Collection) -> String {
         Condition::Any(all) => each(&all.iter().collect::<Vec<_>>(), " or "),
         Condition::Not(inner) => match &**inner {
             Condition::Has(column) => format!("{column} is missing"),
-            inner => format!("not ({})", told(inner, of)),
+            inner => format!("not ({})", describe(inner, of)),
         },
         Condition::Has(column) => format!("{column} is there"),
         Condition::Is(column, order, scalar) => format!("{column} {} {}", sign(*order), value(column, scalar)),
@@ -138,7 +138,7 @@ fn together(all: &[Condition]) -> Vec<&Condition> {
 
 /// In brackets, if it has parts.
 fn parted(condition: &Condition, of: &Collection) -> String {
-    let text = told(condition, of);
+    let text = describe(condition, of);
     match condition {
         Condition::All(all) if together(all).len() < 2 => text,
         _ => format!("({text})"),

@@ -34,14 +34,14 @@ pub struct PolicySource {
 }
 
 impl ShownPolicy {
-    pub(super) fn of(told: ExplainedPolicy, with_source: bool) -> ShownPolicy {
-        let policy = told.policy.as_ref();
+    pub(super) fn of(explained: ExplainedPolicy, with_source: bool) -> ShownPolicy {
+        let policy = explained.policy.as_ref();
         let source = with_source.then(|| PolicySource {
             file: policy.file.clone(),
             line: policy.line,
             text: policy.text.clone(),
-            failing: told.failing,
-            observed: told.parts,
+            failing: explained.failing,
+            observed: explained.parts,
         });
         ShownPolicy { source, ..ShownPolicy::named(policy) }
     }

@@ -70,7 +70,7 @@ impl Budget {
     }
 
     /// Why it does not allow a step of this cost.
-    pub fn told(&self, cost: u32, set_aside: i64) -> String {
+    pub fn reason(&self, cost: u32, set_aside: i64) -> String {
         let Budget { cents, whose, .. } = self;
         let spent = self.spent.saturating_sub(set_aside);
         let aside = match set_aside {

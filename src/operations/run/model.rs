@@ -90,7 +90,7 @@ impl Change for Call {
         let budgets = budgets::of(&run, draft.read())?;
         if let Some(budget) = budgets.iter().find(|budget| budget.is_exceeded_by(cost)) {
             let set_aside = budget.set_aside(&run, draft.read())?;
-            let (reason, until, wants) = (budget.told(cost, set_aside), budget.until, budget.wants(cost));
+            let (reason, until, wants) = (budget.reason(cost, set_aside), budget.until, budget.wants(cost));
             let (payer, beside) = (budget.payer().filter(|payer| *payer != id), budget.may_suffice(cost, set_aside));
             draft.record(RunHeld { id, agent, asker, reason, until, payer, cost_cents: Some(cost), beside })?;
             return Ok(Spoken { answered: false, dispatched: false, wants });

@@ -34,7 +34,7 @@ use crate::types::work::{StepKind, StepStatus, ToolEffect, Wait};
 /// The most bytes of an answer that a run keeps. Of a longer one, it keeps how long it was.
 const MOST_KEPT: usize = 64 << 10;
 /// The most characters of an argument that people are told who are asked what came of a call.
-const MOST_TOLD: usize = 200;
+const MOST_SHOWN: usize = 200;
 /// The most characters of why a call failed.
 const REASON: usize = 1_000;
 /// The most people who are asked whether something has happened.
@@ -223,11 +223,11 @@ fn called(run: &Run, step: u32, read: &Reader<'_>) -> Result<String, Stop> {
     let input = calls.into_iter().find(|call| call.number == step).and_then(|call| call.input.ok());
     let given = |(name, value): (&String, &Value)| {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let cut: String = text.chars().take(MOST_TOLD).collect();
+        let cut: String = text.chars().take(MOST_SHOWN).collect();
         format!("{name} `{cut}{}`", if cut.len() < text.len() { "…" } else { "" })
     };
-    let told: Vec<String> = input.iter().filter_map(Value::as_object).flatten().map(given).collect();
-    Ok(if told.is_empty() { String::new() } else { format!("It was called with {}. ", told.join(", ")) })
+    let arguments: Vec<String> = input.iter().filter_map(Value::as_object).flatten().map(given).collect();
+    Ok(if arguments.is_empty() { String::new() } else { format!("It was called with {}. ", arguments.join(", ")) })
 }
 
 fn kept(answer: Value) -> Map<String, Value> {

@@ -144,14 +144,14 @@ impl Change for Create {
             parent,
             deadlines,
         })?;
-        let told = (!goal.is_empty()).then(|| goal.clone());
+        let shown_goal = (!goal.is_empty()).then(|| goal.clone());
         if !goal.is_empty() {
             let kept = Map::from_iter([("goal".to_owned(), Value::from(goal))]);
             draft.record(ContentKept { id, part: "goal".into(), kept })?;
         }
         refs.iter().try_for_each(|one| refer(&task, one.clone(), draft))?;
         let refs = refs.into_iter().map(|one| one.shown(permit.actor(), permit.now())).collect();
-        Ok(WholeTask { goal: told, refs, ..whole(task, draft.read())? })
+        Ok(WholeTask { goal: shown_goal, refs, ..whole(task, draft.read())? })
     }
 }
 

@@ -56,8 +56,8 @@ impl Query for Preview {
             spec.misfits(&of, &mut problems);
         }
         if !problems.0.is_empty() {
-            let told = problems.0.into_iter().map(|problem| problem.trim_start_matches("spec.").to_owned());
-            return Err(Refusal::invalid(told.collect()).into());
+            let problems = problems.0.into_iter().map(|problem| problem.trim_start_matches("spec.").to_owned());
+            return Err(Refusal::invalid(problems.collect()).into());
         }
         let Answer { rows, next } = opened(&spec, page, read)?;
         let of = Unsaved { query: spec.query, layout: spec.layout, page: PageQuery::default() };

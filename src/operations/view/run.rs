@@ -73,8 +73,8 @@ fn refusal(
     // What a view leaves out, its reader would leave out.
     asked.retain(|_, given| !given.is_null() && !given.as_array().is_some_and(Vec::is_empty));
     let ruling = read.ruling_on(read.caller(), operation, &of, &Value::Object(asked));
-    let told = || refused(vec![format!("policy denied {operation}: {}", ruling.reason())]);
-    Ok((!ruling.is_allowed()).then(told))
+    let denied = || refused(vec![format!("policy denied {operation}: {}", ruling.reason())]);
+    Ok((!ruling.is_allowed()).then(denied))
 }
 
 fn refused(problems: Vec<String>) -> Answer {

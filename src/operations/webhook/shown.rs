@@ -66,7 +66,7 @@ pub struct ShownDelivery {
 }
 
 pub(super) fn shown(webhook: Webhook, last: Option<Intent>) -> ShownWebhook {
-    let told = |intent: Intent| LastDelivery {
+    let delivery = |intent: Intent| LastDelivery {
         id: intent.id,
         at: intent.last_at,
         outcome: intent.last_outcome,
@@ -84,7 +84,7 @@ pub(super) fn shown(webhook: Webhook, last: Option<Intent>) -> ShownWebhook {
         status: webhook.status,
         owner: webhook.owner,
         both_until: webhook.both_until,
-        last_delivery: last.map(told),
+        last_delivery: last.map(delivery),
         created_at: webhook.created_at,
         updated_at: webhook.updated_at,
     }

@@ -68,10 +68,10 @@ pub(super) fn scenes(
         things::furnish(&mut fixture, named);
         records::furnish(&mut fixture, collections, named, goals, words);
         fixture.rows.retain(|row| resources.iter().any(|kind| list_of(kind) == Some(row.list.as_str())));
-        let told = things::name(&mut fixture, named);
-        things::aim(&mut fixture, goals, &told, words);
+        let all_named = things::name(&mut fixture, named);
+        things::aim(&mut fixture, goals, &all_named, words);
         let rows = resources.iter().map(|kind| (kind.clone(), rows(&fixture, kind))).collect();
-        Scene { switches: switches(&fixture, named), named: told, rows, fixture, actors: actors.clone(), is_apart }
+        Scene { switches: switches(&fixture, named), named: all_named, rows, fixture, actors: actors.clone(), is_apart }
     };
     all.into_iter().map(furnish).collect()
 }
@@ -255,7 +255,7 @@ fn histories(operation: &str, named: &Named) -> impl Iterator<Item = History> {
 fn instants(named: &Named) -> Vec<Time> {
     let read = |text: &String| text.parse().or_else(|_| format!("{text}T00:00:00Z").parse()).ok();
     let around = |time: Time| [-1, 0, 1].map(|ms| time.plus_ms(ms));
-    let told = named.texts.iter().filter_map(read).take(MOST).flat_map(around);
+    let near = named.texts.iter().filter_map(read).take(MOST).flat_map(around);
     let days = ["2026-01-05T12:00:00Z", "2026-01-05T22:00:00Z", "2026-01-03T12:00:00Z", "2026-01-05T03:00:00Z"];
-    told.chain(days.into_iter().filter_map(|day| day.parse().ok())).collect()
+    near.chain(days.into_iter().filter_map(|day| day.parse().ok())).collect()
 }

@@ -233,7 +233,7 @@ fn found_or_made(fixture: &mut Fixture, wanted: &Wanted<'_>, steps: usize) -> Op
 
 /// Somebody who is as wanted, as far as that goes.
 fn made(fixture: &mut Fixture, wanted: &Wanted<'_>, number: usize, steps: usize) -> Option<Member> {
-    let told = match wanted.want(&[]) {
+    let wanted_role = match wanted.want(&[]) {
         Some(Requirement::Role(name)) => name.parse().ok(),
         _ => None,
     };
@@ -241,7 +241,7 @@ fn made(fixture: &mut Fixture, wanted: &Wanted<'_>, number: usize, steps: usize)
     let kind: Option<ActorKind> = wanted.value(&["kind"]).and_then(Value::as_str).and_then(|kind| kind.parse().ok());
     let is_agent = wanted.names("owner");
     let usual = if is_agent { Role::Agent } else { Role::Member };
-    let role: Role = told.or(admin).or(kind.map(ActorKind::usual_role)).unwrap_or(usual);
+    let role: Role = wanted_role.or(admin).or(kind.map(ActorKind::usual_role)).unwrap_or(usual);
     let trust = wanted.value(&["trust"]).and_then(Value::as_i64);
     if trust.is_some() && !role.kind().is_agent() {
         // How far people are trusted is the same for all of them.

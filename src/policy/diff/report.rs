@@ -43,7 +43,7 @@ pub struct Denominator {
     /// Why some could not be replayed.
     pub why: BTreeMap<String, u64>,
     /// `1,204,331 of 1,204,331 replayed, 0 not replayable`
-    pub told: String,
+    pub summary: String,
 }
 
 /// The decisions that would come out otherwise, by one of their properties.

@@ -44,7 +44,7 @@ pub struct Semantic {
     /// Every kind of actor that was asked about, with every operation whose policies differ.
     pub pairs: Vec<Pair>,
     /// `no difference found in 1,204 questions`
-    pub told: String,
+    pub summary: String,
 }
 
 impl Semantic {
@@ -88,12 +88,12 @@ pub fn search(sides: &Sides<'_>, stage: &(dyn Stage + Sync), most: usize) -> Sem
         found.pairs.extend(own.pairs);
     }
     found.unmet = differences.unmet();
-    found.told = found.told(differing);
+    found.summary = found.summarize(differing);
     found
 }
 
 impl Semantic {
-    fn told(&self, differing: usize) -> String {
+    fn summarize(&self, differing: usize) -> String {
         if differing == 0 {
             return "the policies of every operation are the same".to_owned();
         }
@@ -220,11 +220,11 @@ impl Search<'_> {
             before.iter().chain(&**after).map(|(name, of)| (name.clone(), Arc::clone(of))).collect();
         let about = |case: &&Case| case.op == asking.operation;
         let cases = |file: &TestFixture| -> Vec<Case> { file.cases.iter().filter(about).cloned().collect() };
-        let told: usize = files.iter().map(|file| file.cases.iter().filter(about).count()).sum();
+        let in_tests: usize = files.iter().map(|file| file.cases.iter().filter(about).count()).sum();
         let scenes = scenes(&asking.named, &asking.goals, &collections, &asking.resources, self.stage);
         let mut whole = !asking.left_out;
         for (number, scene) in scenes.iter().enumerate() {
-            let left = self.left.saturating_sub(told);
+            let left = self.left.saturating_sub(in_tests);
             let share = match (number, scenes.len() - number) {
                 (_, 1) => left,
                 (0, _) => left / 2,
@@ -240,13 +240,13 @@ impl Search<'_> {
     fn scene(&mut self, scene: &Scene, most: usize) -> bool {
         let asking = self.asking;
         let switch = asking.resources.contains("Ok::KillSwitch");
-        let told = |asker: &str, target: &str| {
+        let is_asked = |asker: &str, target: &str| {
             !scene.is_apart || scene.actors.contains(asker) || scene.actors.contains(target)
         };
         let askers: Vec<String> = scene.askers().into_iter().filter(|asker| asking.is_principal(asker)).collect();
         let of = |asker: &String| -> Vec<(String, String)> {
             let targets = asking.resources.iter().flat_map(|kind| scene.targets(asker, kind));
-            targets.filter(|target| told(asker, target)).map(|target| (asker.clone(), target)).collect()
+            targets.filter(|target| is_asked(asker, target)).map(|target| (asker.clone(), target)).collect()
         };
         let pairs: Vec<(String, String)> = askers.iter().flat_map(of).collect();
         let is_named = |(asker, target): &&(String, String)| scene.names(asker, target);

@@ -225,7 +225,7 @@ impl Tally {
         let replayed = self.matrix.sum();
         let not_replayable: u64 = self.unreplayable.values().sum();
         let decisions = replayed + not_replayable;
-        let told = format!(
+        let summary = format!(
             "{} of {} replayed, {} not replayable",
             grouped(replayed),
             grouped(decisions),
@@ -236,7 +236,7 @@ impl Tally {
         newly.newly_approval += self.harder_approvals;
         let why = self.unreplayable.into_iter().map(|(why, count)| (why.to_owned(), count)).collect();
         Impact {
-            denominator: Denominator { decisions, replayed, not_replayable, why, told },
+            denominator: Denominator { decisions, replayed, not_replayable, why, summary },
             newly,
             matrix: self.matrix,
             other_approvals: self.other_approvals,

@@ -29,7 +29,7 @@ pub struct Term {
     /// what a view asks for.
     pub change: Shift,
     /// Such as «4 people → 9» and «threshold 1 → 2».
-    pub told: Vec<String>,
+    pub parts: Vec<String>,
 }
 
 /// The kinds of approval that are easier to get, and those that are harder.
@@ -52,11 +52,11 @@ pub fn terms(sides: &Sides<'_>, directory: Option<&Directory>) -> Vec<Term> {
     let limits = limits.map(|(about, parts)| (limits::FILE.to_owned(), about, parts));
     let views = views_of(before.views(), after.views());
     let all = approvals.chain(limits).chain(views);
-    let told = all.filter(|(.., parts)| !parts.is_empty()).map(|(file, about, parts)| {
+    let terms = all.filter(|(.., parts)| !parts.is_empty()).map(|(file, about, parts)| {
         let change = parts.iter().fold(Shift::Same, |shift, (part, _)| shift.and(*part));
-        Term { file, about, change, told: parts.into_iter().map(|(_, told)| told).collect() }
+        Term { file, about, change, parts: parts.into_iter().map(|(_, text)| text).collect() }
     });
-    told.collect()
+    terms.collect()
 }
 
 /// Which kinds are given otherwise. What is looser in one way and tighter in another counts as easier.
@@ -94,8 +94,8 @@ fn rule(before: &ApprovalRule, after: &ApprovalRule, directory: Option<&Director
     }
     if before.self_approval != after.self_approval {
         let shift = if after.self_approval { Shift::Looser } else { Shift::Tighter };
-        let told = format!("by the requester {} → {}", yes_no(before.self_approval), yes_no(after.self_approval));
-        parts.push((shift, told));
+        let text = format!("by the requester {} → {}", yes_no(before.self_approval), yes_no(after.self_approval));
+        parts.push((shift, text));
     }
     for (what, unless, before, after) in [
         ("expires", "as the company says", before.ttl_hours, after.ttl_hours),
@@ -131,12 +131,12 @@ fn escalation(before: Option<&Escalation>, after: Option<&Escalation>, directory
         (Some(before), Some(after)) if before != after => {
             let mut parts = Vec::new();
             if before.to != after.to {
-                let (shift, told) = people(&before.to, &after.to, directory);
-                parts.push((shift, format!("escalates to {told}")));
+                let (shift, text) = people(&before.to, &after.to, directory);
+                parts.push((shift, format!("escalates to {text}")));
             }
             if before.after_hours != after.after_hours {
-                let told = format!("escalates after {} h → {} h", before.after_hours, after.after_hours);
-                parts.push((more(after.after_hours, before.after_hours), told));
+                let text = format!("escalates after {} h → {} h", before.after_hours, after.after_hours);
+                parts.push((more(after.after_hours, before.after_hours), text));
             }
             parts
         }
@@ -179,9 +179,9 @@ fn limits_of(before: &Limits, after: &Limits) -> Vec<(String, Vec<Part>)> {
     });
     let budgets = |limits: &Limits| limits.impact.unwrap_or_default().each();
     let budget = budgets(before).into_iter().zip(budgets(after)).map(|((name, old), (_, new))| {
-        let told = |most: Option<u64>| most.map_or_else(|| "any".to_owned(), |most| most.to_string());
+        let describe = |most: Option<u64>| most.map_or_else(|| "any".to_owned(), |most| most.to_string());
         let shift = more(old.unwrap_or(u64::MAX), new.unwrap_or(u64::MAX));
-        let part = (old != new).then(|| (shift, format!("at most {} → {}", told(old), told(new))));
+        let part = (old != new).then(|| (shift, format!("at most {} → {}", describe(old), describe(new))));
         (format!("budget `{name}`"), part.into_iter().collect())
     });
     rates.chain(budget).chain(teams_of(before, after)).collect()
@@ -191,11 +191,12 @@ fn limits_of(before: &Limits, after: &Limits) -> Vec<(String, Vec<Part>)> {
 fn teams_of(before: &Limits, after: &Limits) -> Vec<(String, Vec<Part>)> {
     let teams: BTreeSet<&ActorId> = before.teams.keys().chain(after.teams.keys()).collect();
     let of = |limits: &Limits, team: &ActorId| limits.teams.get(team).map(|limits| limits.month_cents);
-    let told = |cents: Option<i64>| cents.map_or_else(|| "without limit".to_owned(), |cents| format!("{cents} cents"));
+    let describe =
+        |cents: Option<i64>| cents.map_or_else(|| "without limit".to_owned(), |cents| format!("{cents} cents"));
     let differing = teams.into_iter().map(|team| (team, of(before, team), of(after, team)));
     let differing = differing.filter(|(_, old, new)| old != new).map(|(team, old, new)| {
         let most = |cents: Option<i64>| cents.map_or(u64::MAX, i64::unsigned_abs);
-        let part = (more(most(old), most(new)), format!("a month {} → {}", told(old), told(new)));
+        let part = (more(most(old), most(new)), format!("a month {} → {}", describe(old), describe(new)));
         (format!("budget of {team}"), vec![part])
     });
     differing.collect()
@@ -203,9 +204,9 @@ fn teams_of(before: &Limits, after: &Limits) -> Vec<(String, Vec<Part>)> {
 
 fn views_of(before: &Views, after: &Views) -> Vec<(String, String, Vec<Part>)> {
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    let told = |name: &String| (views::path_of(name), format!("view `{name}`"));
+    let place = |name: &String| (views::path_of(name), format!("view `{name}`"));
     let compared = names.into_iter().map(|name| {
-        let ((file, about), (old, new)) = (told(name), (before.get(name), after.get(name)));
+        let ((file, about), (old, new)) = (place(name), (before.get(name), after.get(name)));
         (file, about, view(old.map(Arc::as_ref), new.map(Arc::as_ref)))
     });
     compared.collect()

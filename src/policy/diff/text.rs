@@ -91,7 +91,7 @@ fn policies(before: &Snapshot, after: &Snapshot) -> Vec<PolicyChange> {
     let mut ids: Vec<&str> = before.keys().chain(after.keys()).copied().collect();
     ids.sort_unstable();
     ids.dedup();
-    let told = |id: &str| {
+    let compare = |id: &str| {
         let (old, new) = (before.get(id), after.get(id));
         let change = match (old, new) {
             (None, _) => Change::Added,
@@ -113,7 +113,7 @@ fn policies(before: &Snapshot, after: &Snapshot) -> Vec<PolicyChange> {
             diff: unified(text_of(old), text_of(new)),
         })
     };
-    ids.into_iter().filter_map(told).collect()
+    ids.into_iter().filter_map(compare).collect()
 }
 
 fn text_of<'a>(policy: Option<&&'a PolicyMeta>) -> &'a str {
@@ -125,7 +125,7 @@ fn files(sides: &Sides<'_>) -> Vec<FileChange> {
     let mut paths: Vec<&String> = before.keys().chain(after.keys()).collect();
     paths.sort_unstable();
     paths.dedup();
-    let told = |path: &String| {
+    let compare = |path: &String| {
         let (old, new) = (before.get(path), after.get(path));
         let change = match (old, new) {
             (old, new) if old == new => return None,
@@ -140,7 +140,7 @@ fn files(sides: &Sides<'_>) -> Vec<FileChange> {
         let text = |side: Option<&String>| side.cloned().unwrap_or_default();
         Some(FileChange { path: path.clone(), change, diff: unified(&text(old), &text(new)) })
     };
-    paths.into_iter().filter_map(told).collect()
+    paths.into_iter().filter_map(compare).collect()
 }
 
 fn policies_in<'a>(snapshot: &'a Snapshot, path: &str) -> Vec<(&'a str, &'a str)> {

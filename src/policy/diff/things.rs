@@ -202,8 +202,8 @@ pub(super) fn aim(fixture: &mut Fixture, goals: &[Goal], named: &BTreeSet<String
         let event = |(count, row): (usize, &Row)| Row { id: format!("event:{}", number * 1000 + count), ..row.clone() };
         let rows = made.iter().map(copy).chain(events.iter().enumerate().map(event));
         let rows: Vec<Row> = rows.map(|row| filled(row, &fills, words)).collect();
-        let told = fixture.rows.iter_mut().filter(|row| row.list != "brain" && named.contains(&row.id));
-        told.for_each(|row| *row = filled(row.clone(), &fills, words));
+        let named_rows = fixture.rows.iter_mut().filter(|row| row.list != "brain" && named.contains(&row.id));
+        named_rows.for_each(|row| *row = filled(row.clone(), &fills, words));
         fixture.rows.extend(rows);
     }
 }

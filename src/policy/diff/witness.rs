@@ -107,18 +107,18 @@ fn written(value: &impl Serialize) -> String {
 }
 
 fn given(around: &Around) -> Vec<String> {
-    let mut told: Vec<String> = around.granted.iter().map(|kind| format!("approved: {kind}")).collect();
-    told.extend(around.kill.iter().map(|scope| format!("kill switch engaged: {scope}")));
-    told.extend(around.release.then(|| "the switch would be released".to_owned()));
-    told.extend((!around.scopes.is_empty()).then(|| format!("with a token limited to {}", listed(&around.scopes))));
-    told.extend(around.channel.filter(|way| *way == Way::Cli).map(|_| "on the command line".to_owned()));
-    told.extend(around.now.map(|now| format!("at {now}")));
-    told.extend(around.under.iter().map(|id| format!("under the delegation {id}")));
-    told.extend(around.issuer.iter().map(|id| format!("with a token that {id} issued")));
-    told.extend(around.run.iter().map(in_a_run));
-    told.extend(around.hist.iter().map(|(operation, done)| format!("after {operation} {}", json!(done))));
-    told.extend(around.input.iter().map(|input| format!("given {input}")));
-    told
+    let mut parts: Vec<String> = around.granted.iter().map(|kind| format!("approved: {kind}")).collect();
+    parts.extend(around.kill.iter().map(|scope| format!("kill switch engaged: {scope}")));
+    parts.extend(around.release.then(|| "the switch would be released".to_owned()));
+    parts.extend((!around.scopes.is_empty()).then(|| format!("with a token limited to {}", listed(&around.scopes))));
+    parts.extend(around.channel.filter(|way| *way == Way::Cli).map(|_| "on the command line".to_owned()));
+    parts.extend(around.now.map(|now| format!("at {now}")));
+    parts.extend(around.under.iter().map(|id| format!("under the delegation {id}")));
+    parts.extend(around.issuer.iter().map(|id| format!("with a token that {id} issued")));
+    parts.extend(around.run.iter().map(in_a_run));
+    parts.extend(around.hist.iter().map(|(operation, done)| format!("after {operation} {}", json!(done))));
+    parts.extend(around.input.iter().map(|input| format!("given {input}")));
+    parts
 }
 
 /// `in a run for ana of depth 2, after 40 calls`: what is not as at the first step of a run.
@@ -127,11 +127,11 @@ fn in_a_run(run: &Step) -> String {
     let numbers =
         [("depth", run.depth, 0), ("steps", run.steps, 1), ("calls", run.calls, 1), ("cost_cents", run.cost_cents, 0)];
     let unusual = numbers.into_iter().filter(|(_, number, usual)| number != usual);
-    let mut told: Vec<String> = unusual.map(|(what, number, _)| format!("{what} {number}")).collect();
+    let mut parts: Vec<String> = unusual.map(|(what, number, _)| format!("{what} {number}")).collect();
     let labels: Vec<&str> = run.labels.iter().map(|label| label.name()).collect();
-    told.extend((!labels.is_empty()).then(|| format!("labels {}", labels.join(", "))));
-    let told = if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) };
-    format!("in a run for {}{told}", askers.join(" for "))
+    parts.extend((!labels.is_empty()).then(|| format!("labels {}", labels.join(", "))));
+    let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+    format!("in a run for {}{parts}", askers.join(" for "))
 }
 
 /// A test file with these cases and answers, and all who are concerned.
@@ -214,38 +214,38 @@ fn put(row: &mut String, name: &str, value: impl std::fmt::Display) {
 fn thing(row: &Row) -> String {
     // An event is named by its number.
     let id = row.id.strip_prefix("event:").map_or_else(|| quoted(&row.id), str::to_owned);
-    let mut told = format!("id: {id}");
+    let mut fields = format!("id: {id}");
     row.fields.iter().for_each(|(name, value)| match value {
-        Value::String(text) => put(&mut told, name, quoted(text)),
+        Value::String(text) => put(&mut fields, name, quoted(text)),
         Value::Array(all) => {
             let all: Vec<&str> = all.iter().filter_map(Value::as_str).collect();
-            put(&mut told, name, format!("[{}]", joined(&all)));
+            put(&mut fields, name, format!("[{}]", joined(&all)));
         }
-        other => put(&mut told, name, other),
+        other => put(&mut fields, name, other),
     });
-    told
+    fields
 }
 
 fn team(row: &Team) -> String {
-    let mut told = format!("id: {}", quoted(row.id.as_str()));
-    row.lead.iter().for_each(|lead| put(&mut told, "lead", quoted(lead.as_str())));
-    row.team.iter().for_each(|team| put(&mut told, "team", quoted(team.as_str())));
-    told
+    let mut fields = format!("id: {}", quoted(row.id.as_str()));
+    row.lead.iter().for_each(|lead| put(&mut fields, "lead", quoted(lead.as_str())));
+    row.team.iter().for_each(|team| put(&mut fields, "team", quoted(team.as_str())));
+    fields
 }
 
 fn member(row: &Member) -> String {
-    let mut told = format!("id: {}", quoted(row.id.as_str()));
+    let mut fields = format!("id: {}", quoted(row.id.as_str()));
     if row.kind.is_agent() {
-        put(&mut told, "kind", row.kind);
+        put(&mut fields, "kind", row.kind);
     }
-    row.role.iter().for_each(|role| put(&mut told, "role", role));
-    row.team.iter().for_each(|team| put(&mut told, "team", quoted(team.as_str())));
-    row.owner.iter().for_each(|owner| put(&mut told, "owner", quoted(owner.as_str())));
-    row.trust.iter().for_each(|trust| put(&mut told, "trust", trust));
+    row.role.iter().for_each(|role| put(&mut fields, "role", role));
+    row.team.iter().for_each(|team| put(&mut fields, "team", quoted(team.as_str())));
+    row.owner.iter().for_each(|owner| put(&mut fields, "owner", quoted(owner.as_str())));
+    row.trust.iter().for_each(|trust| put(&mut fields, "trust", trust));
     if row.offboarded {
-        told.push_str(", offboarded: true");
+        fields.push_str(", offboarded: true");
     }
-    told
+    fields
 }
 
 /// The delegations that a question is asked under or about, with those that they rest on; the first first.
@@ -266,19 +266,19 @@ fn chain<'a>(fixture: &'a Fixture, case: &Case) -> Vec<&'a Delegation> {
 
 fn delegation(row: &Delegation) -> String {
     let (from, to) = (quoted(row.from.as_str()), quoted(row.to.as_str()));
-    let mut told = format!("id: {}, from: {from}, to: {to}", quoted(&row.id));
+    let mut fields = format!("id: {}, from: {from}, to: {to}", quoted(&row.id));
     let names = |names: &BTreeSet<String>| format!("[{}]", joined(&names.iter().collect::<Vec<_>>()));
-    row.scope.iter().for_each(|scope| put(&mut told, "scope", names(scope)));
-    row.authority.iter().for_each(|authority| put(&mut told, "authority", authority));
+    row.scope.iter().for_each(|scope| put(&mut fields, "scope", names(scope)));
+    row.authority.iter().for_each(|authority| put(&mut fields, "authority", authority));
     if !row.tools.is_empty() {
-        put(&mut told, "tools", names(&row.tools));
+        put(&mut fields, "tools", names(&row.tools));
     }
-    row.parent.iter().for_each(|parent| put(&mut told, "parent", quoted(parent)));
+    row.parent.iter().for_each(|parent| put(&mut fields, "parent", quoted(parent)));
     if row.exhausted {
-        put(&mut told, "exhausted", true);
+        put(&mut fields, "exhausted", true);
     }
-    row.expires_at.iter().for_each(|end| put(&mut told, "expires_at", end));
-    told
+    row.expires_at.iter().for_each(|end| put(&mut fields, "expires_at", end));
+    fields
 }
 
 /// Everybody whom the question could touch: actor and target, and those whom they hang on, near and far.

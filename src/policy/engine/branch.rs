@@ -42,7 +42,7 @@ fn ways(rule: &Rule, wanted: bool) -> Vec<Branch> {
 
 impl Branch {
     /// The text of the alternative, as one line, and its line in the file.
-    pub fn told(&self, rule: &Rule) -> (String, usize) {
+    pub fn describe(&self, rule: &Rule) -> (String, usize) {
         let span = place(&self.own, rule);
         let text = text(rule, span);
         (if self.wanted { text } else { format!("{text} is false") }, line(rule, span))

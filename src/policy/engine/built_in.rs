@@ -116,9 +116,9 @@ mod tests {
     /// What is wrong with a bundle, whether or not the default policies are spared.
     fn wrong(files: &[(&str, &str)]) -> String {
         let bundle = defaults_and(files);
-        let told = |validation| deep(|| load(SCHEMA, &bundle, validation).err().unwrap_or_default());
-        let always = told(Validation::Always);
-        assert_eq!(told(Validation::UnlessBuiltIn), always, "{files:?}");
+        let findings = |validation| deep(|| load(SCHEMA, &bundle, validation).err().unwrap_or_default());
+        let always = findings(Validation::Always);
+        assert_eq!(findings(Validation::UnlessBuiltIn), always, "{files:?}");
         always.iter().map(|finding| format!("{}: {}\n", finding.file, finding.message)).collect()
     }
 

@@ -176,7 +176,7 @@ impl Difference {
             let open = || met.branches.iter().chain(&met.exceptions).filter(|part| part.is_open());
             // Of what stands within another that is told nothing more is said.
             let is_outer = |part: &&Noted| !open().any(|other| part.branch.is_within(&other.branch, rule));
-            open().filter(is_outer).map(|part| Some(part.branch.told(rule))).collect()
+            open().filter(is_outer).map(|part| Some(part.branch.describe(rule))).collect()
         };
         let rules = self.rules.rules.iter().zip(&self.met);
         rules

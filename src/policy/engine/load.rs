@@ -41,7 +41,7 @@ const MAX_BYTES: usize = 4 << 20;
 /// How often validation looks at a policy, over all: one look takes some 40 µs.
 const MAX_LOOKS: usize = 200_000;
 /// The most mistakes that are told of one file.
-const MAX_TOLD: usize = 50;
+const MAX_REPORTED: usize = 50;
 
 /// Whether policies are validated.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -153,9 +153,11 @@ impl Loading {
         }
         match PolicySet::from_str(text) {
             Err(errors) => {
-                let told =
-                    errors.iter().take(MAX_TOLD).map(|error| source.diagnostic(code::PARSE, error, (0, text.len())));
-                self.findings.extend(told);
+                let findings = errors
+                    .iter()
+                    .take(MAX_REPORTED)
+                    .map(|error| source.diagnostic(code::PARSE, error, (0, text.len())));
+                self.findings.extend(findings);
             }
             Ok(set) => {
                 for template in set.templates() {
@@ -188,11 +190,11 @@ impl Loading {
             return;
         }
         let lint = approvals::lint(policy.as_ref(), &self.kind_type);
-        let told = lint.wrong.iter().map(|(place, message)| {
+        let findings = lint.wrong.iter().map(|(place, message)| {
             let span = place.source_loc().map_or(span, |loc| self::span(Some(loc)));
             source.finding(code::APPROVALS, span, *message)
         });
-        self.findings.extend(told);
+        self.findings.extend(findings);
         let meta = meta(source, &policy, id.clone(), lint.kinds);
         let rule = Rule::new(policy.as_ref().clone(), meta);
         if self.set.add(policy).is_ok() {
@@ -268,7 +270,7 @@ impl Loading {
         let names = Names::of(schema);
         let results = each(&parts, |set| validator.validate_with_level(set, ValidationMode::Strict, MAX_HOPS));
         // What cannot match because a name in it is wrong, or for two reasons, is told once.
-        let mut told: BTreeSet<String> = BTreeSet::new();
+        let mut reported: BTreeSet<String> = BTreeSet::new();
         // So is what is wrong with each of the actions or types that a policy applies to.
         let mut places: BTreeSet<(String, (usize, usize), &str)> = BTreeSet::new();
         for error in results.iter().flat_map(ValidationResult::validation_errors) {
@@ -276,13 +278,13 @@ impl Loading {
                 ValidationError::EntityDerefLevelViolation(_) => code::LEVEL,
                 _ => code::INVALID,
             };
-            let finding = self.told(code, error.policy_id(), error);
+            let finding = self.finding(code, error.policy_id(), error);
             let is_new = |finding: &Finding| places.insert((finding.file.clone(), finding.span, code));
             if let Some(finding) = finding.filter(is_new) {
                 let text = bundle.files.get(&finding.file).map(String::as_str).unwrap_or_default();
                 self.findings.push(Finding { help: names.help(error, &finding, text), ..finding });
             }
-            told.insert(error.policy_id().to_string());
+            reported.insert(error.policy_id().to_string());
         }
         let never = |warning: &ValidationWarning| match warning {
             ValidationWarning::InvalidActionApplication(_) => Some(0),
@@ -294,18 +296,18 @@ impl Loading {
         warnings.sort_by_key(|warning| never(warning));
         for warning in warnings {
             let code = if never(warning).is_some() { code::NEVER } else { code::WARNING };
-            if code == code::WARNING || told.insert(warning.policy_id().to_string()) {
-                let finding = self.told(code, warning.policy_id(), warning);
+            if code == code::WARNING || reported.insert(warning.policy_id().to_string()) {
+                let finding = self.finding(code, warning.policy_id(), warning);
                 self.findings.extend(finding);
             }
         }
     }
 
-    fn told(&self, code: &'static str, id: &PolicyId, told: &dyn miette::Diagnostic) -> Option<Finding> {
+    fn finding(&self, code: &'static str, id: &PolicyId, diagnostic: &dyn miette::Diagnostic) -> Option<Finding> {
         let id: &str = id.as_ref();
         let rule = self.rules.get(id)?;
         let source = self.sources.get(&rule.meta.file)?;
-        Some(source.diagnostic(code, told, span(rule.policy.loc())))
+        Some(source.diagnostic(code, diagnostic, span(rule.policy.loc())))
     }
 }
 

@@ -172,8 +172,8 @@ impl Maker<'_> {
             };
             let shifted = |op| ("the bound was moved by one".into(), Expr::binary_app(op, one.clone(), two.clone()));
             changes.extend(other.map(shifted));
-            changes.extend(self.constant(one).map(|(told, new)| (told, Expr::binary_app(*op, new, two.clone()))));
-            changes.extend(self.constant(two).map(|(told, new)| (told, Expr::binary_app(*op, one.clone(), new))));
+            changes.extend(self.constant(one).map(|(change, new)| (change, Expr::binary_app(*op, new, two.clone()))));
+            changes.extend(self.constant(two).map(|(change, new)| (change, Expr::binary_app(*op, one.clone(), new))));
         }
         changes
     }

@@ -58,10 +58,10 @@ impl Ruling {
             Self::Allow { .. } => "a policy permits it",
             Self::Deny { why: Some(why), .. } => why,
             Self::Deny { fault: Some(_), .. } => FAULT,
-            Self::NeedsApproval { because, .. } => told(because.first()),
+            Self::NeedsApproval { because, .. } => reason_of(because.first()),
             // What no approval lifts, first.
             Self::Deny { because, .. } => {
-                told(because.iter().find(|policy| policy.kinds.is_empty()).or_else(|| because.first()))
+                reason_of(because.iter().find(|policy| policy.kinds.is_empty()).or_else(|| because.first()))
             }
         }
     }
@@ -91,7 +91,7 @@ impl Ruling {
     }
 }
 
-fn told(policy: Option<&Because>) -> &str {
+fn reason_of(policy: Option<&Because>) -> &str {
     policy.and_then(|policy| policy.reason.as_deref()).unwrap_or(NO_PERMIT)
 }
 

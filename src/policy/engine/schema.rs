@@ -62,18 +62,18 @@ pub fn as_json(text: &str) -> Option<String> {
 
 /// All that these declare, as one schema.
 fn whole(source: &Source, parts: &[&Declared]) -> Result<Schema, Finding> {
-    let told = |error: &dyn miette::Diagnostic| source.diagnostic(code::SCHEMA, error, (0, 0));
+    let finding = |error: &dyn miette::Diagnostic| source.diagnostic(code::SCHEMA, error, (0, 0));
     let mut fragments = Vec::new();
     for part in parts {
-        fragments.push(SchemaFragment::try_from((*part).clone()).map_err(|error| told(&error))?);
+        fragments.push(SchemaFragment::try_from((*part).clone()).map_err(|error| finding(&error))?);
     }
-    Schema::from_schema_fragments(fragments).map_err(|error| told(&error))
+    Schema::from_schema_fragments(fragments).map_err(|error| finding(&error))
 }
 
 /// What policies may name by this schema, which lists the kinds of approval.
 fn vocabulary(source: &Source, schema: Schema, extends_built_in: bool) -> Result<Vocabulary, Finding> {
-    let told = |error: &dyn miette::Diagnostic| source.diagnostic(code::SCHEMA, error, (0, 0));
-    let kind_type = EntityType::from_normalized_str(KIND_TYPE).map_err(|error| told(&error))?;
+    let finding = |error: &dyn miette::Diagnostic| source.diagnostic(code::SCHEMA, error, (0, 0));
+    let kind_type = EntityType::from_normalized_str(KIND_TYPE).map_err(|error| finding(&error))?;
     let Some(ValidatorEntityTypeKind::Enum(choices)) = schema.as_ref().get_entity_type(&kind_type).map(|ty| &ty.kind)
     else {
         let what = format!("`{KIND_TYPE}` is not declared as an enumerated type");

@@ -96,7 +96,7 @@ impl<'a> Read<'a> {
         let texts: BTreeSet<&str> = self.conjuncts.iter().map(|(_, text)| text.as_str()).collect();
         let mut equal: BTreeMap<String, String> = BTreeMap::new();
         for (conjunct, text) in &self.conjuncts {
-            let (contradicts, told) = match conjunct.expr_kind() {
+            let (contradicts, why) = match conjunct.expr_kind() {
                 ExprKind::UnaryApp { op: UnaryOp::Not, arg } => {
                     (texts.contains(arg.to_string().as_str()), format!("`{arg}` must hold and must not"))
                 }
@@ -111,7 +111,7 @@ impl<'a> Read<'a> {
                 _ => (false, text.clone()),
             };
             if contradicts {
-                let message = format!("the policy `{}` can never match: {told}", self.rule.meta.id);
+                let message = format!("the policy `{}` can never match: {why}", self.rule.meta.id);
                 return Some(self.finding(code::NEVER, place(conjunct, self.rule), message));
             }
         }

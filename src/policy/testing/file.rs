@@ -24,7 +24,7 @@ use crate::types::time::Time;
 /// The most cases that one file may come to.
 const MAX_CASES: usize = 20_000;
 /// As many mistakes of one file are told.
-const MAX_TOLD: usize = 50;
+const MAX_REPORTED: usize = 50;
 
 /// What a file holds.
 #[derive(Default)]
@@ -126,14 +126,14 @@ const NOW: Time = Time(1_767_225_600_000);
 
 /// Reads a test file, or says what is wrong with it. `check` knows the lists that it may hold.
 pub fn parse(file: &str, text: &str, check: &dyn Fn(&Row) -> Result<(), String>) -> Result<TestFile, Vec<Finding>> {
-    let told = |error: YamlError| {
+    let finding = |error: YamlError| {
         let span = line_span(text, error.line);
         Finding::new(code::TEST_INVALID, file, error.line, span, error.message)
     };
     read(text, check).map_err(|mut wrong| {
-        let more = wrong.split_off(wrong.len().min(MAX_TOLD));
+        let more = wrong.split_off(wrong.len().min(MAX_REPORTED));
         let next = more.first().map(|error| YamlError::at(error.line, format!("and {} more mistakes", more.len())));
-        wrong.into_iter().chain(next).map(told).collect()
+        wrong.into_iter().chain(next).map(finding).collect()
     })
 }
 

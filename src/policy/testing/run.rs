@@ -89,8 +89,9 @@ pub fn run(bundle: &Bundle, snapshot: &Arc<Snapshot>, stage: &dyn Stage, most: u
                     Some(wrong)
                 }
                 Ok(asked) => {
-                    let told = expected.judge(&asked.answer(snapshot));
-                    let wrong = told.map(|told| finding(code::TEST_FAILED, format!("{name}: {told}")));
+                    let difference = expected.judge(&asked.answer(snapshot));
+                    let wrong =
+                        difference.map(|difference| finding(code::TEST_FAILED, format!("{name}: {difference}")));
                     run.failed.extend(wrong.clone());
                     let (file, passed) = (file.clone(), wrong.is_none());
                     run.asked.push(Ran { file, line, name: name.clone(), expected, asked, passed });

@@ -162,13 +162,13 @@ proptest! {
         for words in questions() {
             let company = Company { snapshot: &snapshot, people: people.clone(), facts: facts(), words };
             let Explanation { because, near_misses } = company.explained(EVERYTHING);
-            let fails = |told: &ExplainedPolicy| told.parts.iter().filter(|part| part.state == State::Fail).count();
-            for told in because.iter().filter(|told| told.policy.effect == crate::policy::Effect::Forbid) {
-                prop_assert_eq!((told.failing, fails(told)), (0, 0), "{:?} {:?}\n{}", words, told, text);
+            let fails = |explained: &ExplainedPolicy| explained.parts.iter().filter(|part| part.state == State::Fail).count();
+            for explained in because.iter().filter(|explained| explained.policy.effect == crate::policy::Effect::Forbid) {
+                prop_assert_eq!((explained.failing, fails(explained)), (0, 0), "{:?} {:?}\n{}", words, explained, text);
             }
-            prop_assert!(near_misses.is_sorted_by_key(|told| told.failing));
-            for told in &near_misses {
-                prop_assert!((1..=fails(told)).contains(&told.failing), "{words:?} {told:?}\n{text}");
+            prop_assert!(near_misses.is_sorted_by_key(|explained| explained.failing));
+            for explained in &near_misses {
+                prop_assert!((1..=fails(explained)).contains(&explained.failing), "{words:?} {explained:?}\n{text}");
             }
         }
     }
@@ -193,16 +193,21 @@ fn parts_tell_what_they_read_and_how_they_stand() {
     let words = ("a0", "actor.offboard", "a1");
     let company = Company { snapshot: &snapshot, people: two(), facts: facts(), words };
     let explained = company.explained(EVERYTHING);
-    let lines = |told: &ExplainedPolicy| {
+    let lines = |explained: &ExplainedPolicy| {
         let part = |part: &crate::policy::ShownPart| {
             let read: Vec<String> =
                 part.observed.iter().map(|seen| format!("{} = {}", seen.what, seen.value)).collect();
             format!("{:?} {}{} [{}]", part.state, if part.wanted { "" } else { "not " }, part.text, read.join(", "))
         };
-        format!("{} {}\n{}", told.policy.id, told.failing, told.parts.iter().map(part).collect::<Vec<_>>().join("\n"))
+        format!(
+            "{} {}\n{}",
+            explained.policy.id,
+            explained.failing,
+            explained.parts.iter().map(part).collect::<Vec<_>>().join("\n")
+        )
     };
-    let told: Vec<String> = explained.because.iter().chain(&explained.near_misses).map(lines).collect();
-    insta::assert_snapshot!(told.join("\n\n"), @r#"
+    let texts: Vec<String> = explained.because.iter().chain(&explained.near_misses).map(lines).collect();
+    insta::assert_snapshot!(texts.join("\n\n"), @r#"
     with 0
     Ok action == Ok::Action::"actor.offboard" []
     Ok not principal.admin [principal.admin = false]
@@ -253,8 +258,8 @@ when { resource has owner && resource.owner.trust > 1 && principal.trust > 1 };"
     let company = Company { snapshot: &snapshot, people, facts: facts(), words: ("a0", "actor.offboard", "a1") };
     let hidden = actor_uid("a2");
     let eyes = Eyes { sees: &|uid| *uid != hidden, withheld: &std::collections::BTreeSet::new() };
-    let told = format!("{:?}", company.explained(eyes).near_misses);
-    assert!(told.contains("Hidden") && !told.contains("a2"), "{told}");
+    let text = format!("{:?}", company.explained(eyes).near_misses);
+    assert!(text.contains("Hidden") && !text.contains("a2"), "{text}");
     assert_eq!(company.snapshot.what_would_change(&company, eyes), Vec::<Vec<Want>>::new());
     assert_eq!(company.turned().first().map(Vec::len), Some(2));
 }
@@ -301,7 +306,7 @@ fn a_condition_on_the_time_is_turned_by_the_nearest_moment() {
         let snapshot = snapshot(&policy);
         let company =
             Company { snapshot: &snapshot, people: two(), facts: facts(), words: ("a0", "actor.offboard", "a1") };
-        let told: Vec<String> = company
+        let times: Vec<String> = company
             .turned()
             .iter()
             .map(|set| match set.as_slice() {
@@ -309,7 +314,7 @@ fn a_condition_on_the_time_is_turned_by_the_nearest_moment() {
                 other => format!("{other:?}"),
             })
             .collect();
-        assert_eq!(told, [nearest], "{condition}");
+        assert_eq!(times, [nearest], "{condition}");
     }
 }
 

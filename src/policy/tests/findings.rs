@@ -4,7 +4,7 @@ use super::SCHEMA;
 use crate::policy::{Bundle, Finding, Snapshot};
 
 /// Loads policies from line 2 of `p.cedar` and tells each finding as `line code`.
-fn told(policies: &str) -> Vec<String> {
+fn codes(policies: &str) -> Vec<String> {
     findings(policies).iter().map(|finding| format!("{} {}", finding.line, finding.code)).collect()
 }
 
@@ -24,14 +24,14 @@ const ADMIN: &str = "context.approvals.contains(Ok::ApprovalKind::\"admin\")";
 
 #[test]
 fn a_file_that_does_not_parse_names_its_place() {
-    assert_eq!(told("permit (principal, action, resource)\nwhen {"), ["3 policy_parse"]);
+    assert_eq!(codes("permit (principal, action, resource)\nwhen {"), ["3 policy_parse"]);
 }
 
 #[test]
 fn a_policy_needs_an_id_and_a_forbid_a_reason() {
-    assert_eq!(told("permit (principal, action, resource);"), ["2 policy_without_id"]);
-    assert_eq!(told("@id(\"\") permit (principal, action, resource);"), ["2 policy_without_id"]);
-    assert_eq!(told("@id(\"a\") forbid (principal, action, resource);"), ["2 forbid_without_reason"]);
+    assert_eq!(codes("permit (principal, action, resource);"), ["2 policy_without_id"]);
+    assert_eq!(codes("@id(\"\") permit (principal, action, resource);"), ["2 policy_without_id"]);
+    assert_eq!(codes("@id(\"a\") forbid (principal, action, resource);"), ["2 forbid_without_reason"]);
 }
 
 #[test]
@@ -45,15 +45,15 @@ fn an_id_is_unique_over_files() {
 
 #[test]
 fn templates_are_refused() {
-    assert_eq!(told("@id(\"t\") permit (principal == ?principal, action, resource);"), ["2 policy_template"]);
+    assert_eq!(codes("@id(\"t\") permit (principal == ?principal, action, resource);"), ["2 policy_template"]);
 }
 
 #[test]
 fn strict_validation_and_its_warnings_are_findings() {
-    assert_eq!(told(&forbid("when { principal.rank > 3 }")), ["4 policy_invalid"]);
+    assert_eq!(codes(&forbid("when { principal.rank > 3 }")), ["4 policy_invalid"]);
     // Both attributes may be missing: what is wrong in one place is told once.
-    assert_eq!(told(&forbid("when { principal.team.lead == resource }")), ["4 policy_invalid"]);
-    assert_eq!(told(&forbid("when { principal is Ok::Token }")), ["2 policy_never_matches"]);
+    assert_eq!(codes(&forbid("when { principal.team.lead == resource }")), ["4 policy_invalid"]);
+    assert_eq!(codes(&forbid("when { principal is Ok::Token }")), ["2 policy_never_matches"]);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_misspelt_kind_names_its_place_and_the_kinds_there_are() {
 #[test]
 fn a_third_hop_is_a_finding() {
     let hops = |path: &str| {
-        told(&forbid(&format!("when {{ principal has owner && principal.owner has owner && {path} == \"x\" }}")))
+        codes(&forbid(&format!("when {{ principal has owner && principal.owner has owner && {path} == \"x\" }}")))
     };
     assert!(hops("principal.owner.kind").is_empty());
     assert_eq!(hops("principal.owner.owner.kind"), ["4 policy_too_many_hops"]);
@@ -76,17 +76,17 @@ fn a_third_hop_is_a_finding() {
 
 #[test]
 fn a_literal_is_never_opened() {
-    let found = told(&forbid("when { Ok::Actor::\"boss\".admin }"));
+    let found = codes(&forbid("when { Ok::Actor::\"boss\".admin }"));
     assert_eq!(found, ["4 policy_too_many_hops"]);
-    let found = told(&forbid("when { Ok::Actor::\"boss\" in Ok::Team::\"core\" }"));
+    let found = codes(&forbid("when { Ok::Actor::\"boss\" in Ok::Team::\"core\" }"));
     assert_eq!(found, ["4 policy_too_many_hops"]);
 }
 
 #[test]
 fn a_policy_has_a_size() {
     let sum = |terms: usize| forbid(&format!("when {{ {} > 0 }}", vec!["principal.trust"; terms].join(" + ")));
-    assert!(told(&sum(50)).is_empty());
-    assert_eq!(told(&sum(400)), ["2 policy_too_large"]);
+    assert!(codes(&sum(50)).is_empty());
+    assert_eq!(codes(&sum(400)), ["2 policy_too_large"]);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn approvals_release_a_forbid_and_do_nothing_else() {
         format!("when {{ context has channel && !principal.admin }} unless {{ {LEAD} }}"),
     ];
     for conditions in fine {
-        assert!(told(&forbid(&conditions)).is_empty(), "{conditions}");
+        assert!(codes(&forbid(&conditions)).is_empty(), "{conditions}");
     }
     let wrong = [
         format!("when {{ {LEAD} }}"),
@@ -111,7 +111,7 @@ fn approvals_release_a_forbid_and_do_nothing_else() {
         "when { context == context }".to_owned(),
     ];
     for conditions in wrong {
-        let found = told(&forbid(&conditions));
+        let found = codes(&forbid(&conditions));
         assert!(
             !found.is_empty() && found.iter().all(|line| line.ends_with("policy_approvals")),
             "{conditions}: {found:?}"
@@ -120,13 +120,13 @@ fn approvals_release_a_forbid_and_do_nothing_else() {
     let permit = format!(
         "@id(\"p\")\npermit (principal, action == Ok::Action::\"token.issue\", resource)\nunless {{ {LEAD} }};"
     );
-    assert!(!told(&permit).is_empty());
+    assert!(!codes(&permit).is_empty());
 }
 
 #[test]
 fn kinds_are_never_alternatives() {
-    assert_eq!(told(&forbid(&format!("unless {{ {LEAD} || {ADMIN} }}"))), ["4 policy_approvals"]);
-    assert_eq!(told(&forbid(&format!("unless {{ {LEAD} }}\nunless {{ {ADMIN} }}"))), ["5 policy_approvals"]);
+    assert_eq!(codes(&forbid(&format!("unless {{ {LEAD} || {ADMIN} }}"))), ["4 policy_approvals"]);
+    assert_eq!(codes(&forbid(&format!("unless {{ {LEAD} }}\nunless {{ {ADMIN} }}"))), ["5 policy_approvals"]);
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn every_problem_is_told_at_once_in_the_order_of_the_file() {
         "permit (principal, action, resource);\n{}\n@id(\"f\") permit (principal, action, resource);",
         forbid("when { 1 }")
     );
-    assert_eq!(told(&text), ["2 policy_without_id", "5 policy_invalid", "6 policy_duplicate_id"]);
+    assert_eq!(codes(&text), ["2 policy_without_id", "5 policy_invalid", "6 policy_duplicate_id"]);
 }
 
 #[test]

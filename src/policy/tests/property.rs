@@ -186,7 +186,7 @@ proptest! {
             let lines = text.lines().zip(&left_out).map(|(line, out)| if is_out(out) { "" } else { line });
             loaded(&lines.collect::<Vec<_>>().join("\n"))
         };
-        let told = |ruling: &Ruling| {
+        let outcome = |ruling: &Ruling| {
             let because: Vec<String> = ruling.because().iter().map(|policy| policy.id.clone()).collect();
             (ruling.decision(), ruling.kinds().to_vec(), because, ruling.reason().to_owned())
         };
@@ -195,7 +195,7 @@ proptest! {
         for words in questions() {
             for approvals in [vec![], vec!["lead".to_owned()]] {
                 let (is_met, old, new) = asked(&before, &entities, words, &approvals, |before, question| {
-                    (difference.is_met(question, &[]), told(&before.decide(question)), told(&after.decide(question)))
+                    (difference.is_met(question, &[]), outcome(&before.decide(question)), outcome(&after.decide(question)))
                 });
                 prop_assert!(is_met || old == new, "{:?} {:?} {:?}\n{}", words, old, new, text);
             }

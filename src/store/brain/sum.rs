@@ -33,7 +33,7 @@ fn add(sum: &mut Added, number: i64) {
 }
 
 /// A blob stands for what 64 bits do not hold.
-fn told(number: Option<i64>) -> Value {
+fn stored(number: Option<i64>) -> Value {
     number.map_or(Value::Blob(Vec::new()), Value::Integer)
 }
 
@@ -51,7 +51,7 @@ impl Aggregate<Added, Value> for Sum {
     }
 
     fn finalize(&self, _: &mut Context<'_>, sum: Option<Added>) -> rusqlite::Result<Value> {
-        Ok(sum.flatten().map_or(Value::Null, |sum| told(i64::try_from(sum).ok())))
+        Ok(sum.flatten().map_or(Value::Null, |sum| stored(i64::try_from(sum).ok())))
     }
 }
 
@@ -79,7 +79,7 @@ impl Aggregate<Averaged, Value> for Mean {
     }
 
     fn finalize(&self, _: &mut Context<'_>, all: Option<Averaged>) -> rusqlite::Result<Value> {
-        let of = |all: Averaged| Some(told(mean(all.sum?, all.count, all.scale)));
+        let of = |all: Averaged| Some(stored(mean(all.sum?, all.count, all.scale)));
         Ok(all.and_then(of).unwrap_or(Value::Null))
     }
 }

@@ -139,9 +139,9 @@ fn said(title: &str) -> String {
 }
 
 fn notify_of_stall(event: &TaskStalled, moment: &Moment<'_>) -> rusqlite::Result<()> {
-    let told = format!("a task is stalled: {}: {}", title(&event.id, moment)?, event.reason);
+    let text = format!("a task is stalled: {}: {}", title(&event.id, moment)?, event.reason);
     let whom: BTreeSet<&ActorId> = event.owner.iter().chain([&event.creator]).collect();
-    whom.into_iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Alert, event.id.as_str(), &told))
+    whom.into_iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Alert, event.id.as_str(), &text))
 }
 
 /// How a task stands from now on, in the lists again if it was archived as failed. What is closed stays so.
@@ -155,8 +155,8 @@ pub(in crate::store) fn became(moment: &Moment<'_>, id: &str, status: TaskStatus
 
 fn notify_of_task(event: &TaskCreated, moment: &Moment<'_>) -> rusqlite::Result<()> {
     let Some(owner) = event.owner.as_ref().filter(|owner| *owner != moment.by) else { return Ok(()) };
-    let told = format!("{} gave you a task: {}", moment.by, said(&shown(event)));
-    inbox::add(moment, owner, ItemKind::Assignment, event.id.as_str(), &told)
+    let text = format!("{} gave you a task: {}", moment.by, said(&shown(event)));
+    inbox::add(moment, owner, ItemKind::Assignment, event.id.as_str(), &text)
 }
 
 fn notify_of_assignment(event: &TaskAssigned, moment: &Moment<'_>) -> rusqlite::Result<()> {
@@ -164,8 +164,8 @@ fn notify_of_assignment(event: &TaskAssigned, moment: &Moment<'_>) -> rusqlite::
     if event.owner == *moment.by {
         return Ok(());
     }
-    let told = format!("{} gave you a task: {}", moment.by, title(&event.id, moment)?);
-    inbox::add(moment, &event.owner, ItemKind::Assignment, event.id.as_str(), &told)
+    let text = format!("{} gave you a task: {}", moment.by, title(&event.id, moment)?);
+    inbox::add(moment, &event.owner, ItemKind::Assignment, event.id.as_str(), &text)
 }
 
 fn notify_of_end(event: &TaskCompleted, moment: &Moment<'_>) -> rusqlite::Result<()> {

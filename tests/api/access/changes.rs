@@ -42,7 +42,7 @@ fn changed(compared: &Value) -> Vec<String> {
 async fn what_a_change_does_to_the_companys_own_types_is_found_without_any_test() {
     let test = company().await;
     let same = diff(&test, &files(POLICIES), json!({ "impact": false })).await;
-    assert_eq!(same["semantic"]["told"], "the policies of every operation are the same");
+    assert_eq!(same["semantic"]["summary"], "the policies of every operation are the same");
     let view = |way: &str| format!("Docs::Action::view Docs::User {way}");
     let edit = |way: &str| format!("Docs::Action::edit Docs::User {way}");
     let conditions = [
@@ -147,7 +147,7 @@ async fn recorded_decisions_are_asked_again_and_held_to_budgets() {
     let compared = diff(&test, &widened(), json!({ "since": since.to_string(), "max": { "newly_allowed": 5 } })).await;
     let impact = &compared["impact"];
     // That the program may ask is one decision, what it is answered another.
-    assert_eq!(impact["denominator"]["told"], "20 of 20 replayed, 0 not replayable", "{impact}");
+    assert_eq!(impact["denominator"]["summary"], "20 of 20 replayed, 0 not replayable", "{impact}");
     assert_eq!((&impact["newly_allowed"], &impact["recorded_otherwise"]), (&json!(6), &json!(0)));
     assert_eq!(impact["by_operation"]["rows"][0]["name"], "Docs::Action::view");
     assert_eq!(impact["by_policy"]["rows"][0]["name"], "open-docs");
@@ -164,7 +164,7 @@ async fn what_was_not_kept_is_counted_as_not_replayable() {
     let since = test.last_seq().await + 1;
     asked(&test).await;
     let impact = diff(&test, &widened(), json!({ "since": since.to_string() })).await["impact"].clone();
-    assert_eq!(impact["denominator"]["told"], "6 of 12 replayed, 6 not replayable", "{impact}");
+    assert_eq!(impact["denominator"]["summary"], "6 of 12 replayed, 6 not replayable", "{impact}");
     assert_eq!(impact["denominator"]["why"], json!({ "what another program asked was not kept": 6 }));
     record(&test, "all").await;
     let since = test.last_seq().await + 1;
@@ -203,7 +203,7 @@ async fn a_batch_is_kept_question_by_question() {
     assert_eq!(decisions, [true, false, true]);
     let stricter = files(&POLICIES.replacen("resource has owner", "resource has tags && resource has owner", 1));
     let impact = diff(&test, &stricter, json!({ "since": since.to_string() })).await["impact"].clone();
-    assert_eq!(impact["denominator"]["told"], "4 of 4 replayed, 0 not replayable", "{impact}");
+    assert_eq!(impact["denominator"]["summary"], "4 of 4 replayed, 0 not replayable", "{impact}");
     assert_eq!((&impact["newly_denied"], &impact["recorded_otherwise"]), (&json!(1), &json!(0)));
 }
 

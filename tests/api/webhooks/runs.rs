@@ -12,7 +12,7 @@ const PRIVATE: &str = "@id(\"private\") @reason(\"private\")\n\
     when { resource.asker == Ok::Actor::\"lea\" };";
 
 /// What is to be told now; it arrives.
-async fn told(test: &Test) -> Vec<Value> {
+async fn sent(test: &Test) -> Vec<Value> {
     let messages = due(test).await;
     for message in &messages {
         assert_eq!(settle(test, message, Some(200)).await["outcome"], "delivered");
@@ -37,29 +37,29 @@ async fn the_end_of_a_run_is_told_outside_once_to_whom_may_see_it() {
             "duration_ms": 0, "channel": "api", "user_id": null,
         },
     });
-    assert_eq!(told(&test).await, [completed]);
+    assert_eq!(sent(&test).await, [completed]);
     // What came of it, where that is wanted.
     let wanted = json!({ "url": URL, "events": ["agent.run.completed"], "include_output": true });
     let (wanted, _) = create(&test, &test.admin, wanted).await;
     let long = "é".repeat(20_000);
     asked(&test, &cast.mia, json!([{ "model": { "text": long } }])).await;
-    let mut outputs: Vec<Value> = told(&test).await.iter().map(|body| body["data"]["output"].clone()).collect();
+    let mut outputs: Vec<Value> = sent(&test).await.iter().map(|body| body["data"]["output"].clone()).collect();
     outputs.sort_by_key(Value::is_string);
     assert_eq!(outputs, [Value::Null, json!("é".repeat(8_000))]);
     let deleted = test.call("DELETE", &format!("/v1/webhooks/{wanted}"), &test.admin, None).await;
     assert_eq!(deleted.status, 200, "{}", deleted.text());
     let run = asked(&test, &cast.mia, json!([{ "fail": "no paper" }])).await;
-    let [failed] = told(&test).await.try_into().unwrap();
+    let [failed] = sent(&test).await.try_into().unwrap();
     assert_eq!((&failed["type"], &failed["data"]["run_id"]), (&json!("agent.run.failed"), &json!(run)));
     assert_eq!((&failed["data"]["status"], &failed["data"]["reason"]), (&json!("failed"), &json!("failed")));
     assert!(!failed.to_string().contains("no paper"), "what a run says is not told outside: {failed}");
     // A run that somebody ended is told of nowhere; and nothing is told twice.
     let run = asked(&test, &cast.mia, json!([{ "ask": { "text": "which one?" } }])).await;
     assert_eq!(test.post(&format!("/runs/{run}/cancel"), &cast.mia, json!({ "reason": "no more" })).await.status, 200);
-    assert_eq!(told(&test).await, [] as [Value; 0]);
+    assert_eq!(sent(&test).await, [] as [Value; 0]);
     // The policies say whose runs a webhook's owner may see.
     asked(&test, &cast.lea, answer).await;
-    assert_eq!(told(&test).await, [] as [Value; 0]);
+    assert_eq!(sent(&test).await, [] as [Value; 0]);
     accounted_for(&test);
 }
 

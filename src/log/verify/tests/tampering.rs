@@ -212,8 +212,8 @@ fn a_log_with_tiles_of_tiles_is_checked_in_full() {
     leaves(&[0; 256 * 32]).unwrap();
     let report = verify_sqlite(&db, &Ask::default()).unwrap();
     assert_eq!((report.first_bad_seq, report.vouched), (None, size));
-    let told = "the stored tree is wrong: tile (0, 3) is not that of the entries 769 to 1024, which are as signed";
-    assert!(report.problems.iter().any(|problem| problem.message == told), "{:?}", report.problems);
+    let message = "the stored tree is wrong: tile (0, 3) is not that of the entries 769 to 1024, which are as signed";
+    assert!(report.problems.iter().any(|problem| problem.message == message), "{:?}", report.problems);
     leaves(&pieces.tiles[&(0, 3)]).unwrap();
     assert_eq!(check(), (true, None, size));
     db.execute("UPDATE log_entry SET leaf = CAST(? AS BLOB) WHERE seq = 40000", [edited]).unwrap();

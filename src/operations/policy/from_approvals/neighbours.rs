@@ -19,8 +19,8 @@ const LOOKED_AT: usize = 2_000;
 
 /// What goes through now, in words, each once.
 pub fn let_through(calls: &[Call], candidate: &Snapshot, read: &Reader<'_>) -> Vec<String> {
-    let told: BTreeSet<String> = calls.iter().flat_map(|call| passing(call, candidate, read)).collect();
-    told.into_iter().collect()
+    let lines: BTreeSet<String> = calls.iter().flat_map(|call| passing(call, candidate, read)).collect();
+    lines.into_iter().collect()
 }
 
 fn passing(call: &Call, candidate: &Snapshot, read: &Reader<'_>) -> Vec<String> {
@@ -31,7 +31,7 @@ fn passing(call: &Call, candidate: &Snapshot, read: &Reader<'_>) -> Vec<String> 
         read.ruling_under(candidate, caller, asked).is_allowed()
             && !read.ruling_under(&in_force, caller, asked).is_allowed()
     };
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     for field in &call.entry.arguments().fields {
         let given = call.input.get(&field.name).unwrap_or(&Value::Null);
         let other = |value: Value| {
@@ -44,10 +44,10 @@ fn passing(call: &Call, candidate: &Snapshot, read: &Reader<'_>) -> Vec<String> 
         // What an operation is about hangs on a field that says it again: that is tried below.
         let is_said_again = given.as_str() == Some(&call.target.id());
         if !is_said_again && others(field, given).into_iter().any(other) {
-            told.push(format!("{who} with another `{}`", field.name));
+            lines.push(format!("{who} with another `{}`", field.name));
         }
     }
-    told.extend(
+    lines.extend(
         targets(call, read)
             .into_iter()
             .filter(|target| passes(read, &call.caller, target, &call.input))
@@ -55,13 +55,13 @@ fn passing(call: &Call, candidate: &Snapshot, read: &Reader<'_>) -> Vec<String> 
     );
     let later = read.at(read.now().plus_ms(DAY / 2));
     if passes(&later, &call.caller, &call.target, &call.input) {
-        told.push(format!("{who} at another time"));
+        lines.push(format!("{who} at another time"));
     }
     let channel = if call.caller.channel == Channel::Cli { Channel::Http } else { Channel::Cli };
     if passes(read, &Caller { channel, ..call.caller.clone() }, &call.target, &call.input) {
-        told.push(format!("{who} by {channel}"));
+        lines.push(format!("{who} by {channel}"));
     }
-    told
+    lines
 }
 
 /// Other values of a field: near ones, and none at all.

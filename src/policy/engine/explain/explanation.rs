@@ -72,7 +72,7 @@ impl Snapshot {
             hides: !eyes.withheld.is_empty() || entities.iter().any(|entity| !eyes.sees(entity.uid())),
         };
         let because = ruling.because().iter().filter_map(|policy| self.rule_of(&policy.id));
-        let because = because.map(|rule| teller.told(&teller.look(rule))).collect();
+        let because = because.map(|rule| teller.explain(&teller.look(rule))).collect();
         let near_misses = if ruling.is_allowed() { Vec::new() } else { self.near_misses(question, &teller) };
         Explanation { because, near_misses }
     }
@@ -91,7 +91,7 @@ impl Snapshot {
             }
         }
         near.sort_by_key(|(failing, _)| *failing);
-        near.iter().take(MOST).map(|(_, look)| teller.told(look)).collect()
+        near.iter().take(MOST).map(|(_, look)| teller.explain(look)).collect()
     }
 
     /// Whether a policy is for principals and resources of these types: nothing turns one into the other, nor puts it into
@@ -136,7 +136,7 @@ impl Teller<'_> {
         if self.hides { look.hide(self.evaluator, &self.eyes) } else { look }
     }
 
-    fn told(&self, look: &Look<'_>) -> ExplainedPolicy {
+    fn explain(&self, look: &Look<'_>) -> ExplainedPolicy {
         let parts = look.parts.iter().map(|part| self.part(look.rule, part)).collect();
         ExplainedPolicy { policy: look.rule.meta.clone(), failing: failing(look), parts }
     }

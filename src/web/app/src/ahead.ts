@@ -78,9 +78,9 @@ export async function askAhead(token: string, page: Where) {
   void ask(token, 'GET', '/api/me');
   const cans = await ask(token, 'POST', '/api/policy/explain', '{}');
   if (!cans.ok) return;
-  const told = (await cans.clone().json()) as AllExplained;
-  const may = new Set(told.operations.filter(({ decision }) => decision === 'allow').map(({ operation }) => operation));
-  for (const [operation, address] of readsOf(page, told.actor)) if (may.has(operation)) void ask(token, 'GET', address);
+  const answer = (await cans.clone().json()) as AllExplained;
+  const may = new Set(answer.operations.filter(({ decision }) => decision === 'allow').map(({ operation }) => operation));
+  for (const [operation, address] of readsOf(page, answer.actor)) if (may.has(operation)) void ask(token, 'GET', address);
 }
 
 /** In place of `fetch`: the first to ask gets the answer that is on its way already. */

@@ -30,9 +30,9 @@ void (async () => {
   const main = document.querySelector<HTMLLinkElement>('link#main');
   if (!main) return;
   await import(/* @vite-ignore */ main.href).catch(async (why: unknown) => {
-    const told = document.createElement('p');
-    told.textContent = 'The workspace could not be loaded. It comes when the server answers, or when you reload the page.';
-    document.getElementById('root')?.replaceChildren(told);
+    const message = document.createElement('p');
+    message.textContent = 'The workspace could not be loaded. It comes when the server answers, or when you reload the page.';
+    document.getElementById('root')?.replaceChildren(message);
     // What fails while the server is there would fail again.
     if ((await serverIsThere()).wasGone) window.location.reload();
     throw why;

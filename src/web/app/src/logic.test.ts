@@ -69,15 +69,15 @@ describe('who decides', () => {
 
 describe('the way of a change', () => {
   const change = { state: 'proposed', evals: { run: false, passed: false, last: [] }, reviews: [], canary: null } as unknown as ShownChange;
-  const told = (more: object) => stepsOf({ ...change, ...more } as ShownChange).map(([name, at]) => `${name} ${at}`);
+  const names = (more: object) => stepsOf({ ...change, ...more } as ShownChange).map(([name, at]) => `${name} ${at}`);
   it('shows what comes next', () => {
-    expect(told({})).toEqual(['Proposed done', 'Tests now', 'Review open', 'Canary open', 'In force open']);
-    expect(told({ evals: { run: true, passed: true, last: [] } })).toContain('Review now');
-    expect(told({ evals: { run: true, passed: false, last: [] } })).toContain('Tests failed');
+    expect(names({})).toEqual(['Proposed done', 'Tests now', 'Review open', 'Canary open', 'In force open']);
+    expect(names({ evals: { run: true, passed: true, last: [] } })).toContain('Review now');
+    expect(names({ evals: { run: true, passed: false, last: [] } })).toContain('Tests failed');
   });
   it('ends', () => {
-    expect(told({ state: 'withdrawn' })).toEqual(['Proposed done', 'In force failed']);
-    expect(told({ state: 'promoted', evals: { run: true, passed: true, last: [] } })).toEqual(['Proposed done', 'Tests done', 'Review done', 'In force done']);
+    expect(names({ state: 'withdrawn' })).toEqual(['Proposed done', 'In force failed']);
+    expect(names({ state: 'promoted', evals: { run: true, passed: true, last: [] } })).toEqual(['Proposed done', 'Tests done', 'Review done', 'In force done']);
   });
 });
 

@@ -1075,7 +1075,7 @@ export type Denominator = {
     /**
      * `1,204,331 of 1,204,331 replayed, 0 not replayable`
      */
-    told: string;
+    summary: string;
 };
 
 /**
@@ -4467,7 +4467,7 @@ export type Semantic = {
     /**
      * `no difference found in 1,204 questions`
      */
-    told: string;
+    summary: string;
 };
 
 /**
@@ -5731,7 +5731,7 @@ export type Term = {
     /**
      * Such as «4 people → 9» and «threshold 1 → 2».
      */
-    told: Array<string>;
+    parts: Array<string>;
 };
 
 /**

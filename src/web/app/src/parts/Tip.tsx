@@ -89,15 +89,15 @@ export function Aside({ label, isOpen, setOpen, about, children }: Beside) {
     <span ref={around} className={css.around}>
       {about}
       {isOpen && (
-        <Told label={label} around={around} close={() => setOpen(false)}>
+        <Dialog label={label} around={around} close={() => setOpen(false)}>
           {children}
-        </Told>
+        </Dialog>
       )}
     </span>
   );
 }
 
-function Told({ label, around, close, children }: { label: string; around: RefObject<HTMLElement | null>; close: () => void; children: ReactNode }) {
+function Dialog({ label, around, close, children }: { label: string; around: RefObject<HTMLElement | null>; close: () => void; children: ReactNode }) {
   const box = useRef<HTMLDivElement>(null);
   useBeside(box, around, 'below');
   useEffect(() => box.current?.querySelector<HTMLElement>('a, button')?.focus(), []);
@@ -107,7 +107,7 @@ function Told({ label, around, close, children }: { label: string; around: RefOb
   return (
     // It hears where the keys go.
     // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
-    <div ref={box} role="dialog" aria-label={label} popover="auto" className={css.told} onBlur={left} onToggle={({ newState }) => newState === 'closed' && close()}>
+    <div ref={box} role="dialog" aria-label={label} popover="auto" className={css.dialog} onBlur={left} onToggle={({ newState }) => newState === 'closed' && close()}>
       {children}
     </div>
   );

@@ -37,8 +37,8 @@ export type Wrong = Record<string, string>;
 /** Each problem begins with the field that it is about: those of these fields, and whether that is all of them. */
 export function wrongFields(error: unknown, fields: readonly string[]): { wrong: Wrong; isAll: boolean } {
   const problems = error instanceof Refused && error.status === 422 ? (error.problems.length > 0 ? error.problems : [error.message]) : [];
-  const told = problems.map((problem) => /^(\w+)[\w.[\]]*: (.*)$/s.exec(problem)).filter((one) => one !== null && fields.includes(one[1] ?? ''));
-  return { wrong: Object.fromEntries(told.map((one) => [one?.[1], one?.[2]])) as Wrong, isAll: problems.length > 0 && told.length === problems.length };
+  const found = problems.map((problem) => /^(\w+)[\w.[\]]*: (.*)$/s.exec(problem)).filter((one) => one !== null && fields.includes(one[1] ?? ''));
+  return { wrong: Object.fromEntries(found.map((one) => [one?.[1], one?.[2]])) as Wrong, isAll: problems.length > 0 && found.length === problems.length };
 }
 
 /**
@@ -130,7 +130,7 @@ type Doing = {
 /** A button for an operation: where the gate would refuse, pressing it says why; where people come first, it says so. */
 export function Do({ op, target, input, children, late = false, ...button }: Doing) {
   const [isAsked, setAsked] = useState(!late);
-  const [isTold, setTold] = useState(false);
+  const [isShown, setShown] = useState(false);
   const me = useMe()?.id;
   const may = useMay(op, target, input, isAsked);
   const isDenied = may?.decision === 'deny';
@@ -140,7 +140,7 @@ export function Do({ op, target, input, children, late = false, ...button }: Doi
     if (isDenied) event.preventDefault();
     // A finger has not been over the button before it presses it.
     const answer = may ?? (late ? await queries.fetchQuery(mayOptions(op, target, input)).catch(() => undefined) : undefined);
-    if (answer?.decision === 'deny') setTold(true);
+    if (answer?.decision === 'deny') setShown(true);
     else button.onClick?.();
   };
   const inside = (
@@ -153,10 +153,10 @@ export function Do({ op, target, input, children, late = false, ...button }: Doi
   return (
     <Aside
       label="Why not"
-      isOpen={isDenied && isTold}
-      setOpen={setTold}
+      isOpen={isDenied && isShown}
+      setOpen={setShown}
       about={
-        <Tip label={why || `takes the approval of ${kinds}`} isOff={isTold || !(why || kinds)}>
+        <Tip label={why || `takes the approval of ${kinds}`} isOff={isShown || !(why || kinds)}>
           {inside}
         </Tip>
       }

@@ -77,5 +77,5 @@ export function differences(leaf: Leaf, shown: { seq: number; at: string; actor:
     ['decision', leaf.decision, shown.decision],
     ['type', leaf.type, type],
   ];
-  return pairs.filter(([, signed, told]) => signed !== told).map(([name]) => name);
+  return pairs.filter(([, signed, shown]) => signed !== shown).map(([name]) => name);
 }

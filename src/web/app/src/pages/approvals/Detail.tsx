@@ -43,7 +43,7 @@ export function Detail() {
             <Arguments approval={data} diff={explained.data?.diff} />
             <About approval={data} of={explained.data?.about} />
             <Who approval={data} />
-            <Shown read={explained}>{(told) => <Explained told={told} />}</Shown>
+            <Shown read={explained}>{(answer) => <Explained explained={answer} />}</Shown>
             <Bound approval={data} />
           </>
         )}
@@ -87,12 +87,12 @@ function Head({ approval }: { approval: ShownApproval }) {
 
 /** What it is about, where the call itself says no more than an id. */
 function About({ approval, of }: { approval: ShownApproval; of: ExplainedApproval['about'] | undefined }) {
-  const told = (of ?? []).filter(({ what }) => what !== 'all of it');
-  if (told.length === 0) return null;
+  const facts = (of ?? []).filter(({ what }) => what !== 'all of it');
+  if (facts.length === 0) return null;
   return (
     <Card title="What it is about" aside={<Whole id={approval.resource} />}>
       <Facts
-        of={told.map(({ what, said }): [string, React.ReactNode] => [
+        of={facts.map(({ what, said }): [string, React.ReactNode] => [
           what,
           what === 'steps' ? (
             <Steps key={what} of={said} />
@@ -141,15 +141,15 @@ function Whole({ id }: { id: string }) {
 function Changes({ columns, of }: { columns: [string, string, string]; of: ExplainedApproval['diff'] | undefined }) {
   const changed = Object.entries(of ?? {});
   if (changed.length === 0) return null;
-  const told = (value: unknown) => (value === null || value === undefined ? '–' : typeof value === 'object' ? JSON.stringify(value) : String(value));
+  const text = (value: unknown) => (value === null || value === undefined ? '–' : typeof value === 'object' ? JSON.stringify(value) : String(value));
   return (
     <Table columns={columns}>
       {changed.map(([name, { was, is }]) => (
         <tr key={name}>
           <td>{name}</td>
-          <td>{told(was)}</td>
+          <td>{text(was)}</td>
           <td>
-            <strong>{told(is)}</strong>
+            <strong>{text(is)}</strong>
           </td>
         </tr>
       ))}
@@ -219,23 +219,23 @@ function Who({ approval }: { approval: ShownApproval }) {
   );
 }
 
-function Explained({ told }: { told: ExplainedApproval }) {
+function Explained({ explained }: { explained: ExplainedApproval }) {
   return (
     <>
       <Card title="Why it waits">
         <div className={parts.stack}>
-          <p>{told.reason}</p>
-          {told.anew && (
+          <p>{explained.reason}</p>
+          {explained.anew && (
             <p>
               Asked anew:{' '}
-              <Link to="/approvals/$id" params={{ id: told.anew.approval }}>
+              <Link to="/approvals/$id" params={{ id: explained.anew.approval }}>
                 an earlier request
               </Link>{' '}
-              became stale (<Said>{told.anew.why}</Said>).
+              became stale (<Said>{explained.anew.why}</Said>).
             </p>
           )}
-          <Changes columns={['changed between', 'was', 'is']} of={told.anew?.changed} />
-          {told.because.map((policy) => (
+          <Changes columns={['changed between', 'was', 'is']} of={explained.anew?.changed} />
+          {explained.because.map((policy) => (
             <Policy key={policy.policy} policy={{ ...policy, id: policy.policy, effect: 'forbid' }} />
           ))}
         </div>
@@ -243,18 +243,18 @@ function Explained({ told }: { told: ExplainedApproval }) {
       <Card title="What happens then">
         <div className={css.outcomes}>
           <Icon name="check" style={{ color: 'var(--allow-line)' }} />
-          <p>{told.what_happens.on_approve}</p>
+          <p>{explained.what_happens.on_approve}</p>
           <Icon name="x" style={{ color: 'var(--deny-line)' }} />
-          <p>{told.what_happens.on_reject}</p>
+          <p>{explained.what_happens.on_reject}</p>
           <Icon name="clock" style={{ color: 'var(--wait-line)' }} />
-          <p>{told.what_happens.on_expiry}</p>
+          <p>{explained.what_happens.on_expiry}</p>
         </div>
       </Card>
-      {told.similar.length > 0 && (
+      {explained.similar.length > 0 && (
         <Card title="Similar ones before" flush>
           <table className={parts.table}>
             <tbody>
-              {told.similar.map((one) => (
+              {explained.similar.map((one) => (
                 <tr key={one.approval}>
                   <td>
                     <Link to="/approvals/$id" params={{ id: one.approval }}>

@@ -51,7 +51,7 @@ function Found({ opened, of }: { opened: OpenedShownView; of: ShownCollection | 
   }
   if (records.length + figures.length === 0) return <Empty icon="data" title="Nothing that you may read" />;
   if (opened.layout.kind === 'bars') return <Bars opened={opened} of={of} />;
-  const rows = records.length > 0 ? records.map((record) => record.fields) : figures.map((figure) => ({ ...figure.group, ...told(figure) }));
+  const rows = records.length > 0 ? records.map((record) => record.fields) : figures.map((figure) => ({ ...figure.group, ...valuesOf(figure) }));
   return (
     <>
       <Table columns={opened.columns.map((name) => titleOf(name, of))}>
@@ -85,7 +85,7 @@ function Cell({ value, name, of, id }: { value: unknown; name: string; of: Shown
 const TOO_LARGE = 'too large';
 
 /** The figures of a group; what no number holds is told in words. */
-function told({ values, too_large = [] }: Figure): Record<string, unknown> {
+function valuesOf({ values, too_large = [] }: Figure): Record<string, unknown> {
   return { ...values, ...Object.fromEntries(too_large.map((name) => [name, TOO_LARGE])) };
 }
 
@@ -94,7 +94,7 @@ function Bars({ opened, of }: { opened: OpenedShownView; of: ShownCollection | u
   const by = opened.query.group_by?.[0] ?? '';
   const figure = [...(opened.query.measures ?? []), ...(opened.query.metrics ?? [])][0] ?? '';
   const figures = opened.figures ?? [];
-  const rows = figures.map((one) => ({ group: one.group, value: told(one)[figure] }));
+  const rows = figures.map((one) => ({ group: one.group, value: valuesOf(one)[figure] }));
   const long = lengths(rows.map(({ value }) => value));
   return (
     <Table columns={[titleOf(by, of), titleOf(figure, of), { hidden: 'bar' }]}>

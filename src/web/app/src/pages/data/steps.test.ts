@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { inWords, isFinal, step } from './steps';
 
 test('each step of a proposal says what it does to which field', () => {
-  const told = [
+  const sentences = [
     step({ retire_field: { name: 'iban' } }),
     step({ rename_field: { name: 'status', to: 'state' } }),
     step({ retype_field: { name: 'place', type: 'choice', options: ['north', 'south'] } }),
@@ -12,7 +12,7 @@ test('each step of a proposal says what it does to which field', () => {
     step({ index: { name: 'due', on: true } }),
     step({ retire: {} }),
   ];
-  expect(told).toEqual(['retire the field iban, with its values', 'rename status to state', 'make place a choice of north, south', 'merge city into place: city goes', 'of total: label none, max 10, options a or b, required yes', 'of the collection: smallest group 5', 'index due', 'retire the collection']);
+  expect(sentences).toEqual(['retire the field iban, with its values', 'rename status to state', 'make place a choice of north, south', 'merge city into place: city goes', 'of total: label none, max 10, options a or b, required yes', 'of the collection: smallest group 5', 'index due', 'retire the collection']);
   expect([isFinal({ retire_field: { name: 'iban' } }), isFinal({ index: { name: 'due', on: true } })]).toEqual([true, false]);
 });
 

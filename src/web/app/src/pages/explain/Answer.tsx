@@ -195,7 +195,7 @@ function Missed({ policy }: { policy: ShownPolicy }) {
                 <code>{part.text}</code> must be {part.wanted ? 'true' : 'false'}
                 {part.observed.map((seen) => (
                   <small key={seen.what}>
-                    <code>{seen.what}</code> is <code>{told(seen.value)}</code>
+                    <code>{seen.what}</code> is <code>{written(seen.value)}</code>
                   </small>
                 ))}
               </div>
@@ -208,8 +208,8 @@ function Missed({ policy }: { policy: ShownPolicy }) {
 }
 
 /** A value as Cedar writes it. */
-function told(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(told).join(', ')}]`;
+function written(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(written).join(', ')}]`;
   if (typeof value === 'object' && value !== null && 'type' in value && 'id' in value) return `${String(value.type)}::"${String(value.id)}"`;
   return JSON.stringify(value);
 }

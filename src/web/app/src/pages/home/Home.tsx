@@ -113,17 +113,17 @@ const TONES: Record<string, [string, IconName]> = { deny: ['deny', 'x'], needs_a
 
 function Happened() {
   const { events, state } = useLive();
-  const told = events.filter((record) => !NOISE.has(fieldsOf(record).type)).slice(-12).reverse();
+  const shown = events.filter((record) => !NOISE.has(fieldsOf(record).type)).slice(-12).reverse();
   return (
     <Card flush title="What happened" aside={<Go to="/log">The log</Go>}>
       {state === 'refused' ? (
         <Empty icon="shield" title="The log is not yours to read" />
-      ) : told.length === 0 && state === 'starting' ? (
+      ) : shown.length === 0 && state === 'starting' ? (
         <Loading rows={6} />
-      ) : told.length === 0 ? (
+      ) : shown.length === 0 ? (
         <Empty icon="log" title="Nothing happened yet" />
       ) : (
-        told.map((record) => <Happening key={record.seq} record={record} />)
+        shown.map((record) => <Happening key={record.seq} record={record} />)
       )}
     </Card>
   );

@@ -45,12 +45,12 @@ export function Entry() {
           </ActionIcon>
         </Tip>
       </div>
-      <Shown read={record}>{(data) => (data ? <Told record={data} /> : <Empty title="There is no such event">Or it is not yours to see.</Empty>)}</Shown>
+      <Shown read={record}>{(data) => (data ? <Details record={data} /> : <Empty title="There is no such event">Or it is not yours to see.</Empty>)}</Shown>
     </div>
   );
 }
 
-function Told({ record }: { record: EventRecord }) {
+function Details({ record }: { record: EventRecord }) {
   const { type, ...fields } = fieldsOf(record);
   return (
     <>

@@ -3,24 +3,24 @@ import type { EventRecord } from '../../api';
 import { keysOf, rowsOf, toggled, type Group } from './groups';
 
 const log = (decisions: string) => [...decisions].map((one, at) => ({ seq: 100 - at, decision: one === 's' ? 'system' : 'allow' }) as EventRecord);
-const told = (decisions: string, opened: number[] = [], known: number[] = []) =>
+const rows = (decisions: string, opened: number[] = [], known: number[] = []) =>
   rowsOf(log(decisions), new Set(opened), new Set(known)).map((row) => ('record' in row ? row.record.seq : `${row.events.length} from ${row.key}`));
 
 it('puts three and more of the server’s events in a row into one', () => {
-  expect(told('asssassas')).toEqual([100, '3 from 97', 96, 95, 94, 93, 92]);
-  expect(told('ssss')).toEqual(['4 from 97']);
-  expect(told('')).toEqual([]);
+  expect(rows('asssassas')).toEqual([100, '3 from 97', 96, 95, 94, 93, 92]);
+  expect(rows('ssss')).toEqual(['4 from 97']);
+  expect(rows('')).toEqual([]);
 });
 
 it('shows each of them in a group that was opened, which stays open as it grows at both ends', () => {
-  expect(told('asssa', [99, 98, 97])).toEqual([100, '3 from 97', 99, 98, 97, 96]);
-  expect(told('sssss', [99, 98, 97])).toEqual(['5 from 96', 100, 99, 98, 97, 96]);
+  expect(rows('asssa', [99, 98, 97])).toEqual([100, '3 from 97', 99, 98, 97, 96]);
+  expect(rows('sssss', [99, 98, 97])).toEqual(['5 from 96', 100, 99, 98, 97, 96]);
 });
 
 it('keeps the key of a group that grows at both ends', () => {
   const known = keysOf(rowsOf(log('asssa'), new Set(), new Set()), new Set([7]));
   expect([...known]).toEqual([7, 97]);
-  expect(told('sssss', [], [...known])).toEqual(['5 from 97']);
+  expect(rows('sssss', [], [...known])).toEqual(['5 from 97']);
   expect(keysOf(rowsOf(log('sssss'), new Set(), known), known)).toBe(known);
 });
 

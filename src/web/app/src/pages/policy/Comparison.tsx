@@ -65,7 +65,7 @@ function Answers({ semantic, terms }: { semantic: Semantic; terms: Term[] }) {
     <Card flush title="Answers" aside={<span className={parts.dim}>{semantic.questions.toLocaleString()} questions asked on both sides</span>}>
       {moved.length + terms.length === 0 && (
         <Empty icon={isPartial ? 'alert' : 'check'} title={isPartial ? 'No difference was found, but not all was seen' : 'No answer differs'}>
-          {semantic.told}
+          {semantic.summary}
         </Empty>
       )}
       {semantic.unmet.length > 0 && (
@@ -83,7 +83,7 @@ function Answers({ semantic, terms }: { semantic: Semantic; terms: Term[] }) {
             <Tag tone={SHIFTS[term.change] ?? 'plain'}>{term.change}</Tag>
             <strong>{term.about}</strong>
           </div>
-          <p>{term.told.join('; ')}</p>
+          <p>{term.parts.join('; ')}</p>
         </div>
       ))}
       {moved.map((pair) => (
@@ -167,7 +167,7 @@ function ImpactCard({ impact }: { impact: Impact }) {
   const { denominator } = impact;
   const samples = (impact.samples ?? []).filter(({ before, after }) => !cell || (decisionOf(before) === cell.before && decisionOf(after) === cell.after));
   return (
-    <Card flush title="Impact" aside={<span className={parts.dim}>{denominator.told}</span>}>
+    <Card flush title="Impact" aside={<span className={parts.dim}>{denominator.summary}</span>}>
       <div style={{ padding: 'var(--s-3) var(--s-4)' }}>
         <MatrixTable matrix={impact.matrix} cell={cell} pick={setCell} />
       </div>

@@ -127,7 +127,7 @@ function Why({ step, run, decided }: { step: ShownStep; run: WholeRun; decided?:
   if (step.kind !== 'tool' && step.kind !== 'model') return null;
   const policies = decided?.policies ?? [];
   const word = step.status === 'denied' ? 'refused by' : step.status === 'waiting' ? 'waits because of' : 'allowed by';
-  const told = [
+  const reasons = [
     policies.length > 0 && (
       <span key="policies">
         {word} <code>{policies.join(', ')}</code>
@@ -145,5 +145,5 @@ function Why({ step, run, decided }: { step: ShownStep; run: WholeRun; decided?:
       </Link>
     ),
   ];
-  return <p className={css.why}>{told}</p>;
+  return <p className={css.why}>{reasons}</p>;
 }

@@ -69,9 +69,9 @@ function Whole({ task }: { task: WholeTask }) {
           {(task.goal || task.note || task.result) && (
             <Card>
               <div className={parts.stack}>
-                <Told title="Goal" text={task.goal} />
-                <Told title="Note" text={task.note} />
-                <Told title="Result" text={task.result} />
+                <Text title="Goal" text={task.goal} />
+                <Text title="Note" text={task.note} />
+                <Text title="Result" text={task.result} />
               </div>
             </Card>
           )}
@@ -88,7 +88,7 @@ function Whole({ task }: { task: WholeTask }) {
   );
 }
 
-function Told({ title, text }: { title: string; text?: string | null }) {
+function Text({ title, text }: { title: string; text?: string | null }) {
   if (!text) return null;
   return (
     <div>
