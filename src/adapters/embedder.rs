@@ -10,6 +10,10 @@ pub const MOST_TEXTS: usize = 32;
 pub trait Embedder: Send + Sync {
     /// Which it is, such as `openai/text-embedding-3-small`: vectors of two models are not compared.
     fn model(&self) -> &str;
+    /// Whether it is left alone for now, because it did not answer: until that is over, nothing is sent to it.
+    fn rests(&self) -> bool {
+        false
+    }
     /// The vector of each text, in their order, all of as many dimensions. It blocks, for no longer than its time limit.
     fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, Unread>;
 }

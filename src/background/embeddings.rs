@@ -22,7 +22,7 @@ use crate::types::vector::{Vector, packed};
 const PERIOD: Duration = Duration::from_secs(10);
 /// How long it waits after a failure, twice as long after each.
 const PAUSE: Duration = Duration::from_secs(10);
-const LONGEST_PAUSE: Duration = Duration::from_secs(3_600);
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 /// How long texts are left alone that no vectors could be made of.
 const ASIDE: Duration = Duration::from_secs(3_600);
 
@@ -97,6 +97,9 @@ impl Worker {
     }
 
     async fn make(&mut self, batch: Batch) -> Result<(), String> {
+        if self.embedder.rests() {
+            return Err(format!("{} does not answer, and is left alone for now", self.embedder.model()));
+        }
         let Batch { id, model, first, texts } = batch;
         let chunks = texts.len();
         let sent = json!({ "id": id, "model": model, "first": first, "chunks": chunks });
@@ -106,7 +109,10 @@ impl Worker {
         let embedder = Arc::clone(&self.embedder);
         let made = spawn_blocking(move || embedder.embed(&texts)).await.map_err(|error| error.to_string())?;
         let vectors = made.map_err(|Unread(why)| {
-            self.set_aside(&id);
+            // That the model does not answer has nothing to do with the text: it is sent again once the model is asked again.
+            if !self.embedder.rests() {
+                self.set_aside(&id);
+            }
             why
         })?;
         self.failures = 0;

@@ -45,7 +45,7 @@ pub fn print(recalled: &Recalled) -> Result<(), Failure> {
         show::table(&with_similarity(&columns, rows), rows)?;
     }
     if let Some(why) = &recalled.words_alone {
-        show::note(&format!("Found by their words alone: {why}."));
+        show::note(&format!("By words alone: {why}."));
     }
     if !recalled.is_all {
         show::note("There is more than was looked at: name topics.");

@@ -16,6 +16,7 @@ struct Words {
     model: &'static str,
     sent: Mutex<Vec<String>>,
     is_away: Mutex<bool>,
+    rests: Mutex<bool>,
     /// How many dimensions its vectors have besides the usual ones.
     more: Mutex<usize>,
 }
@@ -25,11 +26,21 @@ const MEANINGS: [&[&str]; 3] = [&["refund", "money", "paid"], &["cat", "kitten"]
 
 impl Words {
     fn new(model: &'static str) -> Arc<Words> {
-        Arc::new(Words { model, sent: Mutex::default(), is_away: Mutex::default(), more: Mutex::default() })
+        Arc::new(Words {
+            model,
+            sent: Mutex::default(),
+            is_away: Mutex::default(),
+            rests: Mutex::default(),
+            more: Mutex::default(),
+        })
     }
 
     fn sent(&self) -> Vec<String> {
         std::mem::take(&mut self.sent.lock().unwrap())
+    }
+
+    fn is_left_alone(&self, rests: bool) {
+        *self.rests.lock().unwrap() = rests;
     }
 
     fn goes_away(&self, is_away: bool) {
@@ -40,6 +51,10 @@ impl Words {
 impl Embedder for Words {
     fn model(&self) -> &str {
         self.model
+    }
+
+    fn rests(&self) -> bool {
+        *self.rests.lock().unwrap()
     }
 
     fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, Unread> {
@@ -198,7 +213,7 @@ async fn what_a_caller_may_not_read_has_no_part_and_a_policy_keeps_texts_and_que
     test.embedded().await.unwrap();
     assert_eq!(words.sent(), ["A ship is slow"]);
     let found = recalled(&test, &cast.max, "a slow boat").await;
-    assert_eq!(found["words_alone"], "the policies do not let the question be sent to words");
+    assert_eq!(found["words_alone"], "the policies, or a kill switch, do not let the question be sent to words");
     assert_eq!((statements(&found), words.sent()), (vec!["A ship is slow"], Vec::new()));
 }
 
@@ -239,6 +254,14 @@ async fn where_nobody_makes_vectors_words_alone_are_looked_for_and_another_model
     let words = Words::new("words");
     let (test, cast) = company(&words).await;
     known(&test, &cast, "A refund takes 14 days", Value::Null).await;
+    words.is_left_alone(true);
+    assert_eq!(test.embedded().await, Err("words does not answer, and is left alone for now".into()));
+    let found = recalled(&test, &cast.max, "14 days").await;
+    assert_eq!(found["words_alone"], "words cannot be asked at the moment");
+    for nothing in ["embedding_requested", "question_embedded"] {
+        assert_eq!(events(&test, nothing).await.len(), 0, "what does not leave is not recorded as leaving");
+    }
+    words.is_left_alone(false);
     words.goes_away(true);
     assert_eq!(test.embedded().await, Err("words: it cannot be reached".into()));
     let found = recalled(&test, &cast.max, "14 days").await;
@@ -251,10 +274,7 @@ async fn where_nobody_makes_vectors_words_alone_are_looked_for_and_another_model
     test.embedded().await.unwrap();
     *words.more.lock().unwrap() = 1;
     let found = recalled(&test, &cast.max, "money").await;
-    assert!(
-        found["words_alone"].as_str().unwrap().starts_with("words makes vectors of 5 dimensions by now"),
-        "{found}"
-    );
+    assert!(found["words_alone"].as_str().unwrap().contains("vectors of with other than 5 dimensions"), "{found}");
     *words.more.lock().unwrap() = 0;
     let other = Words::new("other");
     let test = test.embedding_by(Some(other.clone())).await;

@@ -43,7 +43,7 @@ impl Embedding {
         if !provider.available {
             return Err(Unread(format!("{id}: there is no key for it")));
         }
-        if let Some((_, why)) = self.rests().as_ref().filter(|(until, _)| *until > Instant::now()) {
+        if let Some(why) = self.why_it_rests() {
             return Err(Unread(format!("{why}; it is left alone for up to {} s", REST.as_secs())));
         }
         let target = models.target(&of.provider, provider);
@@ -61,14 +61,18 @@ impl Embedding {
         }
     }
 
-    fn rests(&self) -> MutexGuard<'_, Option<(Instant, String)>> {
+    fn rest_until(&self) -> MutexGuard<'_, Option<(Instant, String)>> {
         self.rests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn why_it_rests(&self) -> Option<String> {
+        self.rest_until().as_ref().filter(|(until, _)| *until > Instant::now()).map(|(_, why)| why.clone())
     }
 
     /// Leaves it alone for a while.
     fn rest(&self, why: &str) -> Unread {
         let why = format!("{}: {why}", self.id);
-        *self.rests() = Some((Instant::now() + REST, why.clone()));
+        *self.rest_until() = Some((Instant::now() + REST, why.clone()));
         Unread(why)
     }
 }
@@ -76,6 +80,10 @@ impl Embedding {
 impl Embedder for Embedding {
     fn model(&self) -> &str {
         &self.id
+    }
+
+    fn rests(&self) -> bool {
+        self.why_it_rests().is_some()
     }
 
     fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, Unread> {

@@ -18,6 +18,7 @@ pub struct File {
     /// By a name of your own. One with the name of a kind is of that kind.
     pub providers: BTreeMap<String, ProviderFile>,
     /// By the id that agents ask for.
+    #[serde(default)]
     pub models: BTreeMap<String, ModelFile>,
     /// The usual model for a class that agents ask for, such as `large`; `default` where they ask for none.
     #[serde(default)]

@@ -12,7 +12,7 @@ use super::document::{self, Passage, readable, with_words};
 use super::propose::wrong_topics;
 use super::scan::words;
 use super::shown::{shown, statement};
-use super::vectors::{Near, announced, asked, asks, fused};
+use super::vectors::{Near, announced, asked, fused, leaves};
 use crate::gate::{Permit, Query, Reader, Spec, Target, get};
 use crate::operations::company::COMPANY;
 use crate::store::knowledge::Knowledge;
@@ -112,7 +112,7 @@ impl Query for Recall {
     }
 
     fn is_elsewhere(input: &Sought, read: &Reader<'_>) -> bool {
-        asks(&input.q, read).is_ok_and(|embedder| embedder.is_some())
+        leaves(&input.q, read)
     }
 
     fn before(input: &Sought, read: &Reader<'_>) -> Result<Option<(&'static str, Value)>, Stop> {

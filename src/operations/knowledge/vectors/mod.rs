@@ -10,7 +10,7 @@ mod settle;
 mod unembedded;
 
 pub use embed::Embed;
-pub use question::{Near, announced, asked, asks, fused};
+pub use question::{Near, announced, asked, fused, leaves};
 pub use settle::Settle;
 pub use unembedded::{Batch, Due, Unembedded};
 

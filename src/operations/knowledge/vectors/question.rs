@@ -24,8 +24,13 @@ pub struct Asked {
 /// What is near to a question: how near, by entry and passage; a statement is the passage 0 of its entry.
 pub type Near = BTreeMap<(String, u32), f32>;
 
+/// Whether a question leaves for another system. One that is left alone for now is not asked, so nothing is recorded.
+pub fn leaves(question: &str, read: &Reader<'_>) -> bool {
+    asks(question, read).is_ok_and(|embedder| embedder.is_some_and(|embedder| !embedder.rests()))
+}
+
 /// Whom a question is sent to, if its meaning is to be asked for.
-pub fn asks<'r>(question: &str, read: &'r Reader<'_>) -> Result<Option<&'r dyn Embedder>, Stop> {
+fn asks<'r>(question: &str, read: &'r Reader<'_>) -> Result<Option<&'r dyn Embedder>, Stop> {
     Ok(read.embedder()?.filter(|_| !question.trim().is_empty()))
 }
 
@@ -45,7 +50,7 @@ pub fn asked(question: &str, read: &Reader<'_>) -> Result<Asked, Stop> {
     };
     let model = embedder.model().to_owned();
     if !may(read) {
-        let words_alone = Some(format!("the policies do not let the question be sent to {model}"));
+        let words_alone = Some(format!("the policies, or a kill switch, do not let the question be sent to {model}"));
         return Ok(Asked { meaning: None, words_alone });
     }
     // Why is the server's to know: what a provider says may hold more than members should read.
@@ -68,7 +73,7 @@ impl Asked {
         if !others.is_empty() {
             let dimensions = vector.dimensions();
             self.words_alone = Some(format!(
-                "{model} makes vectors of {dimensions} dimensions by now, and made others before; set `dimensions`"
+                "this goes for what {model} made vectors of with other than {dimensions} dimensions; with `dimensions` in OK_LLM_CONFIG it makes them anew"
             ));
         }
         Ok(comparable.into_iter().map(|one| ((one.knowledge, one.chunk), one.vector.cosine(vector))).collect())

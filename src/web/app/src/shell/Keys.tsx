@@ -1,30 +1,20 @@
 import { Modal } from '@mantine/core';
-import { useNavigate } from '@tanstack/react-router';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { Kbd } from '../parts/Page';
 import { mod, PAGES } from './pages';
 import css from './shell.module.css';
 import { isTyping } from './typing';
 
-/** «g» and the letter of a page goes there; «?» shows which keys there are. */
+/** «?» shows which keys there are. */
 export function Keys() {
-  const navigate = useNavigate();
   const [isOpen, setOpen] = useState(false);
-  const begun = useRef(0);
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (isTyping(event)) return;
-      if (event.key === '?') return setOpen(true);
-      const page = Date.now() - begun.current < 1_200 ? PAGES.find(({ key }) => key === event.key) : undefined;
-      begun.current = event.key === 'g' ? Date.now() : 0;
-      if (page) {
-        event.preventDefault();
-        void navigate({ to: page.to });
-      }
+      if (event.key === '?' && !isTyping(event)) setOpen(true);
     };
     window.addEventListener('keydown', press);
     return () => window.removeEventListener('keydown', press);
-  }, [navigate]);
+  }, []);
   return (
     <Modal opened={isOpen} onClose={() => setOpen(false)} title="Keys">
       <div className={css.keys}>

@@ -16,6 +16,7 @@ import { Nav } from './Nav';
 import { openPalette, paletteAsked } from './paletteStore';
 import css from './shell.module.css';
 import { useFocusKept } from './useFocusKept';
+import { usePageKeys } from './usePageKeys';
 import { glassOptions, meOptions, useCompany, useKills, useMe } from './useMe';
 import { Said } from '../parts/Said';
 
@@ -69,6 +70,7 @@ function Frame() {
   const company = useCompany();
   const { pathname } = useLocation();
   useFocusKept(pathname, 'content');
+  usePageKeys();
   return (
     <>
       <a href="#content" className={css.skip}>

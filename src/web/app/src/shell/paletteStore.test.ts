@@ -1,6 +1,6 @@
 import { createSpotlight } from '@mantine/spotlight';
 import { expect, test } from 'vitest';
-import { chooseFirst } from './paletteStore';
+import { chooseFirst, isOver, paletteStore } from './paletteStore';
 
 function listed(inside: string) {
   const [store] = createSpotlight();
@@ -21,4 +21,13 @@ test('what is chosen already stays so', () => {
 test('of nothing nothing is chosen', () => {
   document.body.innerHTML = '';
   expect(() => chooseFirst()).not.toThrow();
+});
+
+test('a field that does not yet show what was kept for it gets no key by itself', () => {
+  document.body.innerHTML = '<input data-palette value="ki">';
+  document.querySelector('input')?.focus();
+  paletteStore.updateState((state) => ({ ...state, query: 'kio' }));
+  expect(isOver()).toBe(false);
+  paletteStore.updateState((state) => ({ ...state, query: 'ki' }));
+  expect(isOver()).toBe(true);
 });

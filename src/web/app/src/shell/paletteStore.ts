@@ -41,8 +41,11 @@ function awaitNoMore() {
   window.removeEventListener('pointerdown', turnAway, true);
 }
 
-/** Whether the palette has got the keys, or was closed again. */
-const isOver = () => !!document.activeElement?.closest('[data-palette]') || (isThere && !paletteStore.getState().opened);
+/** Whether the palette has got the keys and shows all that was kept for it, or was closed again. */
+export function isOver() {
+  const field = document.activeElement?.closest<HTMLInputElement>('[data-palette]');
+  return field ? field.value === query() : isThere && !paletteStore.getState().opened;
+}
 
 function keep(event: KeyboardEvent) {
   if (isOver()) return awaitNoMore();

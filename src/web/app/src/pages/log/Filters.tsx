@@ -8,6 +8,7 @@ import { Select } from '../../parts/later';
 import { TYPES } from '../../parts/Sentence';
 import type { LogSearch } from '../../router';
 import { whenIdle } from '../../shell/idle';
+import { DECISIONS } from './decisions';
 
 const ExportMenu = lazy(() => whenIdle(() => import('./ExportMenu')));
 
@@ -18,7 +19,7 @@ export function Filters({ search, events }: { search: LogSearch; events: EventRe
   const people = useMemo(() => all.filter(({ kind }) => kind !== 'team').map(({ id, name }) => ({ value: id, label: name ? `${name} (${id})` : id })), [all]);
   return (
     <>
-      <Select placeholder="Any decision" aria-label="decision" clearable value={search.decision ?? null} onChange={(decision) => set({ decision: decision ?? undefined })} data={[{ value: 'allow', label: 'allowed' }, { value: 'needs_approval', label: 'needs approval' }, { value: 'deny', label: 'denied' }, { value: 'system', label: 'by the server' }]} />
+      <Select placeholder="Any decision" aria-label="decision" clearable value={search.decision ?? null} onChange={(decision) => set({ decision: decision ?? undefined })} data={DECISIONS} />
       <Select placeholder="Anybody" aria-label="actor" clearable searchable limit={50} value={search.actor ?? null} onChange={(actor) => set({ actor: actor ?? undefined })} data={people} />
       <Select placeholder="Any type" aria-label="type of event" clearable searchable value={search.type ?? null} onChange={(type) => set({ type: type ?? undefined })} data={TYPES} />
       <Export events={events} />

@@ -4,6 +4,7 @@ import type { EventRecord } from '../../api';
 import { Empty, Shown } from '../../parts/states';
 import type { LogSearch } from '../../router';
 import { isTyping } from '../../shell/typing';
+import { DECISIONS } from './decisions';
 import { Filters } from './Filters';
 import css from './log.module.css';
 import { Earlier, Rows } from './Rows';
@@ -28,7 +29,7 @@ export function Log() {
           </div>
         </header>
         <Shown read={log.newest} rows={10}>
-          {() => (newestFirst.length === 0 ? <None key={JSON.stringify(search)} log={log} /> : <Rows events={newestFirst} seq={seq} search={search} log={log} />)}
+          {() => (newestFirst.length === 0 ? <None key={JSON.stringify(search)} log={log} decision={search.decision} /> : <Rows events={newestFirst} seq={seq} search={search} log={log} />)}
         </Shown>
       </section>
       {seq && (
@@ -42,9 +43,12 @@ export function Log() {
 
 /** The server filters by type and actor, the browser by decision: further back there may be what was not among the newest, so the log is
  * read on once by itself. */
-function None({ log }: { log: ReturnType<typeof useLog> }) {
+function None({ log, decision }: { log: ReturnType<typeof useLog>; decision?: string }) {
   const readOn = useEffectEvent(() => void log.before());
   useEffect(() => readOn(), []);
+  if (decision && !DECISIONS.some(({ value }) => value === decision)) {
+    return <Empty icon="log" title={`There is no decision «${decision}»`}>The filter above names those that there are.</Empty>;
+  }
   if (log.first <= 1) return <Empty icon="log" title="No such events">Nothing that you may see matches these filters.</Empty>;
   return (
     <Empty icon="log" title={`None since event ${log.first.toLocaleString()}`} action={<Earlier log={log} />}>
