@@ -2,8 +2,9 @@
 
 import { useEffect, useRef } from 'react';
 
-/** Dialogs and lists that close give the focus back themselves, within this many milliseconds. */
-const GIVEN_BACK_MS = 300;
+/** A dialog that closes gives the focus back, or loses it, within this many milliseconds. */
+const GIVEN_BACK_MS = 2_000;
+const EVERY_MS = 100;
 
 /** A page that takes another's place takes the focus too, where that went with what was left. */
 export function useFocusKept(page: string, id: string) {
@@ -11,9 +12,12 @@ export function useFocusKept(page: string, id: string) {
   useEffect(() => {
     if (before.current === page) return;
     before.current = page;
-    const timer = setTimeout(() => {
-      if (document.activeElement === document.body) document.getElementById(id)?.focus({ preventScroll: true });
-    }, GIVEN_BACK_MS);
-    return () => clearTimeout(timer);
+    const until = Date.now() + GIVEN_BACK_MS;
+    const timer = setInterval(() => {
+      const isLost = document.activeElement === document.body;
+      if (isLost) document.getElementById(id)?.focus({ preventScroll: true });
+      if (isLost || Date.now() > until) clearInterval(timer);
+    }, EVERY_MS);
+    return () => clearInterval(timer);
   }, [page, id]);
 }
