@@ -109,10 +109,8 @@ impl Worker {
         let embedder = Arc::clone(&self.embedder);
         let made = spawn_blocking(move || embedder.embed(&texts)).await.map_err(|error| error.to_string())?;
         let vectors = made.map_err(|Unread(why)| {
-            // That the model does not answer has nothing to do with the text: it is sent again once the model is asked again.
-            if !self.embedder.rests() {
-                self.set_aside(&id);
-            }
+            // That the model does not answer need not be the text's doing, and may be: others go first for a while.
+            self.set_aside(&id, if self.embedder.rests() { LONGEST_PAUSE } else { ASIDE });
             why
         })?;
         self.failures = 0;
@@ -128,14 +126,14 @@ impl Worker {
         match outcome {
             Ok(_) => Ok(true),
             Err(Stop::Refused(_)) => {
-                self.set_aside(id);
+                self.set_aside(id, ASIDE);
                 Ok(false)
             }
             Err(failed) => Err(in_words(failed)),
         }
     }
 
-    fn set_aside(&mut self, id: &str) {
-        self.aside.insert(id.to_owned(), Instant::now() + ASIDE);
+    fn set_aside(&mut self, id: &str, time: Duration) {
+        self.aside.insert(id.to_owned(), Instant::now() + time);
     }
 }

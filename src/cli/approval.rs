@@ -199,8 +199,8 @@ struct Argument<'a> {
 fn arguments(args: &Value, withheld: &[String]) -> Result<(), Failure> {
     let given = args.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
     let given = given.map(|(name, value)| Argument { argument: name, value: value.clone() });
-    let placeholder = |name: &str| if args.get(name).is_some() { "(not all of it is shown)" } else { "(withheld)" };
-    let withheld = withheld.iter().map(|name| Argument { argument: name, value: placeholder(name).into() });
+    let stand_in = |name: &str| if args.get(name).is_some() { "(not all of it is shown)" } else { "(withheld)" };
+    let withheld = withheld.iter().map(|name| Argument { argument: name, value: stand_in(name).into() });
     let (long, short): (Vec<Argument<'_>>, Vec<Argument<'_>>) = given.chain(withheld).partition(Argument::has_lines);
     show::rows(columns!(Argument<'_>; argument, value), &short)?;
     long.iter().try_for_each(Argument::print)

@@ -44,9 +44,12 @@ export function Log() {
 /** The server filters by type and actor, the browser by decision: further back there may be what was not among the newest, so the log is
  * read on once by itself. */
 function None({ log, decision }: { log: ReturnType<typeof useLog>; decision?: string }) {
-  const readOn = useEffectEvent(() => void log.before());
+  const isUnknown = !!decision && !DECISIONS.some(({ value }) => value === decision);
+  const readOn = useEffectEvent(() => {
+    if (!isUnknown) void log.before();
+  });
   useEffect(() => readOn(), []);
-  if (decision && !DECISIONS.some(({ value }) => value === decision)) {
+  if (isUnknown) {
     return <Empty icon="log" title={`There is no decision «${decision}»`}>The filter above names those that there are.</Empty>;
   }
   if (log.first <= 1) return <Empty icon="log" title="No such events">Nothing that you may see matches these filters.</Empty>;
