@@ -402,6 +402,21 @@ test('whoever goes to another page from the palette by keyboard goes on in that 
   });
 });
 
+test('what is typed right after the palette was asked for is kept whole on any page', async () => {
+  await as('ana', async (page) => {
+    for (const path of ['/log', '/people', '/log', '/tasks']) {
+      await page.goto(path);
+      await page.locator('h1').first().waitFor();
+      await page.waitForTimeout(800);
+      await page.keyboard.press('Control+k');
+      await page.keyboard.type('kiosk park', { delay: 70 });
+      const field = page.getByRole('dialog').getByRole('textbox');
+      await field.waitFor();
+      await page.waitForFunction(() => document.querySelector('[data-palette]')?.value === 'kiosk park', undefined, { timeout: 3_000 });
+    }
+  });
+});
+
 test('looking at every page asks for nothing that is refused', { timeout: 60_000 }, async () => {
   const refusals = async () => (await company.ask(made.tokens.ana, 'GET', '/api/events?type=denied&actor=max&limit=1000')).events.length;
   const before = await refusals();

@@ -1,6 +1,6 @@
 import { createSpotlight } from '@mantine/spotlight';
 import { expect, test } from 'vitest';
-import { chooseFirst, isOver, paletteStore } from './paletteStore';
+import { chooseFirst, isOver, openPalette, paletteStore, query } from './paletteStore';
 
 function listed(inside: string) {
   const [store] = createSpotlight();
@@ -30,4 +30,15 @@ test('a field that does not yet show what was kept for it gets no key by itself'
   expect(isOver()).toBe(false);
   paletteStore.updateState((state) => ({ ...state, query: 'ki' }));
   expect(isOver()).toBe(true);
+});
+
+test('whoever shows what is looked for is told of each key that is kept', () => {
+  document.body.innerHTML = '';
+  paletteStore.updateState((state) => ({ ...state, query: '' }));
+  const seen: string[] = [];
+  const stop = paletteStore.subscribe(() => void seen.push(query()));
+  openPalette();
+  for (const key of ['k', 'i']) window.dispatchEvent(new KeyboardEvent('keydown', { key }));
+  stop();
+  expect(seen).toEqual(['k', 'ki']);
 });

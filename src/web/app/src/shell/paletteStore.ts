@@ -13,7 +13,8 @@ let isAwaited = false;
 /** What the palette looks for. */
 export const query = () => paletteStore.getState().query;
 
-const setQuery = (next: string) => paletteStore.updateState((state) => ({ ...state, query: next }));
+/** Tells the field too: `updateState` alone would change what nobody sees. */
+const setQuery = (next: string) => paletteStore.setState((state) => ({ ...state, query: next }));
 
 /** Opens the palette, as soon as it is there. Until its field has the keys, what is typed is kept for it, and does nothing else. */
 export function openPalette() {
