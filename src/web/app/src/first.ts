@@ -14,8 +14,6 @@ const STYLES_MS = 2_000;
 begin(window.location, window.history, window.sessionStorage);
 const token = currentToken();
 const asked = token ? askAhead(token, window.location).catch(() => undefined) : Promise.resolve();
-// The first time that is written takes a slow machine as long as a third of the page: it is written while nothing else can be done.
-new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }).format();
 const parsed = new Promise((resolve) => document.addEventListener('DOMContentLoaded', resolve, { once: true }));
 
 const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

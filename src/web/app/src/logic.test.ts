@@ -8,7 +8,8 @@ import { stepsOf } from './pages/policy/Change';
 import { changes } from './pages/settings/Company';
 import { layout } from './pages/people/layout';
 import { refusedOperation, sentence } from './parts/states';
-import { ago } from './parts/time';
+import { byText, folded, grouped } from './parts/plain';
+import { ago, dayOf, stamp } from './parts/time';
 import { waitsFor } from './shell/useMe';
 import { TYPES } from './parts/Sentence';
 
@@ -17,7 +18,19 @@ describe('times', () => {
   const of = (seconds: number) => ago(new Date(now.getTime() + seconds * 1000), now);
   it('are as people say them', () => {
     expect([-3, -44, -60, -150, -3600, -90_000, -200_000].map(of)).toEqual(['just now', 'just now', '1 minute ago', '2 minutes ago', '1 hour ago', 'yesterday', '2 days ago']);
-    expect([10, 3600, 259_200].map(of)).toEqual(['in a moment', 'in 1 hour', 'in 3 days']);
+    expect([10, 3600, 86_400, 259_200].map(of)).toEqual(['in a moment', 'in 1 hour', 'tomorrow', 'in 3 days']);
+  });
+  it('are as long as they must be to be told apart', () => {
+    const at = (...parts: [number, number, number, number, number]) => stamp(new Date(...parts), new Date(2026, 10, 22, 12));
+    expect([at(2026, 10, 22, 9, 5), at(2026, 10, 1, 23, 59), at(2025, 0, 31, 0, 0)]).toEqual(['09:05', '1 Nov 23:59', '31 Jan 2025 00:00']);
+    expect(dayOf(new Date(2026, 10, 22))).toBe('Sunday, 22 November');
+  });
+});
+
+describe('numbers and names', () => {
+  it('are grouped and sorted as people do it', () => {
+    expect([0, 999, 1000, 12_345, 1_234_567].map(grouped)).toEqual(['0', '999', '1,000', '12,345', '1,234,567']);
+    expect(['zoe', 'Ånn', 'ann', 'Ben'].toSorted((a, b) => byText(folded(a), folded(b)))).toEqual(['Ånn', 'ann', 'Ben', 'zoe']);
   });
 });
 

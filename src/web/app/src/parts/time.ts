@@ -1,17 +1,9 @@
-// Times are local and short; the exact one stands beside them.
+// Times are local and short, in the words of the page; the exact one stands beside them.
 
-// A formatter takes longer to make than a page of times to format: each is made when it is first needed.
-function once<T>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => (made ??= make());
-}
-const relative = once(() => new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'long' }));
-const clock = once(() => new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' }));
-const day = once(() => new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' }));
-const date = once(() => new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', year: 'numeric' }));
-const full = once(() => new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' }));
+const MONTHS = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December'];
+const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 
-const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
+const STEPS: [unit: string, seconds: number][] = [
   ['day', 86_400],
   ['hour', 3_600],
   ['minute', 60],
@@ -21,16 +13,27 @@ const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
 export function ago(at: Date, now: Date): string {
   const seconds = Math.round((at.getTime() - now.getTime()) / 1000);
   if (Math.abs(seconds) < 45) return seconds <= 0 ? 'just now' : 'in a moment';
-  for (const [unit, length] of STEPS) {
-    if (Math.abs(seconds) >= length * 0.95) return relative().format(Math.round(seconds / length), unit);
-  }
-  return relative().format(Math.round(seconds / 60), 'minute');
+  const [unit, length] = STEPS.find(([, one]) => Math.abs(seconds) >= one * 0.95) ?? (['minute', 60] as const);
+  const count = Math.abs(Math.round(seconds / length));
+  if (unit === 'day' && count === 1) return seconds < 0 ? 'yesterday' : 'tomorrow';
+  const much = `${count || 1} ${unit}${count > 1 ? 's' : ''}`;
+  return seconds < 0 ? `${much} ago` : `in ${much}`;
 }
+
+const month = (at: Date) => MONTHS[at.getMonth()] ?? '';
+const clock = (at: Date) => [at.getHours(), at.getMinutes()].map((part) => String(part).padStart(2, '0')).join(':');
 
 /** A time of today as its clock shows it, another with its day, and that of another year with its year. */
 export function stamp(at: Date, now: Date): string {
-  if (at.toDateString() === now.toDateString()) return clock().format(at);
-  return `${(at.getFullYear() === now.getFullYear() ? day() : date()).format(at)} ${clock().format(at)}`;
+  if (at.toDateString() === now.toDateString()) return clock(at);
+  const year = at.getFullYear() === now.getFullYear() ? '' : ` ${at.getFullYear()}`;
+  return `${at.getDate()} ${month(at).slice(0, 3)}${year} ${clock(at)}`;
 }
 
-export const exact = (at: Date) => full().format(at);
+/** Such as «Friday, 27 November». */
+export const dayOf = (at: Date) => `${DAYS[at.getDay()]}, ${at.getDate()} ${month(at)}`;
+
+let full: Intl.DateTimeFormat | undefined;
+
+/** As whoever reads it writes times. Only for what is not shown at first: see `plain.ts`. */
+export const exact = (at: Date) => (full ??= new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' })).format(at);

@@ -1,4 +1,3 @@
-import { SegmentedControl } from '@mantine/core';
 import { Outlet, useNavigate, useParams } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { PAGE } from '../../ahead';
@@ -15,6 +14,7 @@ import css from './approvals.module.css';
 import { firstOf, useShow } from './which';
 import { useSummary } from './useSummary';
 import { Said } from '../../parts/Said';
+import { Choices } from '../../parts/Choices';
 
 const NONE: ShownApproval[] = [];
 
@@ -34,12 +34,12 @@ export function Approvals() {
       <section className={css.list} aria-label="Approvals">
         <div className={css.listHead}>
           {id ? <h2 style={{ fontSize: 'var(--t-xl)' }}>Approvals</h2> : <h1>Approvals</h1>}
-          <SegmentedControl
+          <Choices
             fullWidth
             size="xs"
             value={show}
             aria-label="which approvals"
-            onChange={(value) => void navigate({ to: '/approvals', search: { show: value === 'mine' ? undefined : (value as 'all' | 'asked') } })}
+            onChange={(value) => void navigate({ to: '/approvals', search: { show: value === 'mine' ? undefined : value } })}
             data={[
               { value: 'mine', label: 'Wait for me' },
               { value: 'asked', label: 'I asked' },

@@ -15,6 +15,7 @@ import { waitingFor, Waits } from '../../parts/Waits';
 import { When } from '../../parts/When';
 import { useApprovals } from '../../shell/useMe';
 import parts from '../../parts/parts.module.css';
+import { grouped } from '../../parts/plain';
 import { isFinal, step } from './steps';
 
 /** What is proposed to become of collections: each is looked at before it is decided. */
@@ -119,7 +120,7 @@ function Decision({ of, end }: { of: ShownProposal; end: () => void }) {
 function Effect({ of }: { of: Impact }) {
   return (
     <ul>
-      {typeof of.rows === 'number' && <li>{of.rows === 1 ? 'the collection has one record' : `the collection has ${of.rows.toLocaleString('en')} records`}</li>}
+      {typeof of.rows === 'number' && <li>{of.rows === 1 ? 'the collection has one record' : `the collection has ${grouped(of.rows)} records`}</li>}
       {of.views.length > 0 && <li>views of it: {of.views.join(', ')}</li>}
       {of.problems.map((problem) => (
         <li key={problem}>

@@ -1,4 +1,4 @@
-import { SegmentedControl, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { OPERATIONS } from '../../api/operations.gen';
@@ -8,6 +8,7 @@ import { Icon } from '../../parts/icons';
 import { Card } from '../../parts/Page';
 import { Verdict } from '../../parts/Verdict';
 import parts from '../../parts/parts.module.css';
+import { Choices } from '../../parts/Choices';
 
 /** Everything that somebody may do, or may not, about the company itself. */
 export function All({ all }: { all: AllExplained }) {
@@ -26,7 +27,7 @@ export function All({ all }: { all: AllExplained }) {
       aside={<TextInput size="xs" placeholder="Filter" aria-label="filter" value={text} onChange={(event) => setText(event.currentTarget.value)} leftSection={<Icon name="search" size={13} />} />}
     >
       <div style={{ padding: 'var(--s-3) var(--s-4)' }}>
-        <SegmentedControl
+        <Choices
           size="xs"
           value={decision}
           onChange={setDecision}

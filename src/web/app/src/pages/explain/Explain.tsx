@@ -1,4 +1,4 @@
-import { Button, JsonInput, SegmentedControl, TextInput } from '@mantine/core';
+import { Button, JsonInput, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState, type FormEvent } from 'react';
@@ -14,6 +14,7 @@ import { All } from './All';
 import { Answer } from './Answer';
 import css from './explain.module.css';
 import { WhoCan } from './WhoCan';
+import { Choices } from '../../parts/Choices';
 
 export function Explain() {
   const search = useSearch({ from: '/explain' });
@@ -24,7 +25,7 @@ export function Explain() {
       title="Explain"
       lead="What the gate would answer, why, and what would change it. Nothing is done by asking. The address of an answer can be shared."
       actions={
-        <SegmentedControl
+        <Choices
           value={search.mode ?? 'why'}
           aria-label="question"
           onChange={(mode) => go({ ...search, mode: mode === 'who' ? 'who' : undefined })}

@@ -1,4 +1,4 @@
-import { NumberInput, SegmentedControl, Textarea, TextInput } from '@mantine/core';
+import { NumberInput, Textarea, TextInput } from '@mantine/core';
 import { useState, type FormEvent } from 'react';
 import { breakGlassEnd, breakGlassListOptions, breakGlassOpen, breakGlassReview, type ShownGrant } from '../../api';
 import { Actor } from '../../parts/Actor';
@@ -14,6 +14,7 @@ import { useMe } from '../../shell/useMe';
 import css from './glass.module.css';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
+import { Choices } from '../../parts/Choices';
 
 export function BreakGlass() {
   const grants = useGuarded('break_glass.list', { ...breakGlassListOptions({ query: { limit: 200 } }), refetchInterval: 15_000 });
@@ -93,11 +94,11 @@ function Review({ grant }: { grant: ShownGrant }) {
         Review
       </Do>
       <FormDialog title="Review this grant" isOpen={isOpen} close={() => setOpen(false)} submit={submit} action="Review" busy={busy}>
-        <SegmentedControl
+        <Choices
           fullWidth
           aria-label="verdict"
           value={verdict}
-          onChange={(value) => setVerdict(value as 'justified' | 'unjustified')}
+          onChange={setVerdict}
           data={[
             { value: 'justified', label: 'It was justified' },
             { value: 'unjustified', label: 'It was not' },

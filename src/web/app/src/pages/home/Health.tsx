@@ -9,6 +9,7 @@ import { When } from '../../parts/When';
 import { useHead } from '../../proof/useHead';
 import { useKills } from '../../shell/useMe';
 import css from './home.module.css';
+import { grouped } from '../../parts/plain';
 
 function Line({ icon, tone, title, children }: { icon: IconName; tone: string; title: React.ReactNode; children: React.ReactNode }) {
   return (
@@ -65,9 +66,9 @@ function Head() {
       );
     }
     return (
-      <Line icon="check" tone="allow" title={<>Log verified up to event {size.toLocaleString()}</>}>
-        <When at={at} />, by this browser{grew ? `: signature, and that it continues the ${grew.toLocaleString()} events seen before` : ': signature'}
-        {rekeyed ? `. Since event ${(rekeyed + 1).toLocaleString()} another key signs, which whoever owns the machine put in the place of the lost one` : ''}
+      <Line icon="check" tone="allow" title={<>Log verified up to event {grouped(size)}</>}>
+        <When at={at} />, by this browser{grew ? `: signature, and that it continues the ${grouped(grew)} events seen before` : ': signature'}
+        {rekeyed ? `. Since event ${grouped(rekeyed + 1)} another key signs, which whoever owns the machine put in the place of the lost one` : ''}
       </Line>
     );
   }

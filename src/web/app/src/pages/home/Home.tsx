@@ -18,6 +18,7 @@ import { Decisions } from './Decisions';
 import css from './home.module.css';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
+import { dayOf } from '../../parts/time';
 
 function greeting(hour: number): string {
   return hour < 5 ? 'Good night' : hour < 12 ? 'Good morning' : hour < 18 ? 'Good afternoon' : 'Good evening';
@@ -26,7 +27,7 @@ function greeting(hour: number): string {
 export function Home() {
   const me = useMe();
   const first = (me?.name || me?.id || '').split(/\s/)[0];
-  const today = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' }).format(new Date());
+  const today = dayOf(new Date());
   return (
     <Page title={`${greeting(new Date().getHours())}, ${first}`} lead={today}>
       <div className={parts.grid}>

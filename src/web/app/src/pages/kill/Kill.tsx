@@ -1,4 +1,4 @@
-import { Button, SegmentedControl, Textarea, TextInput } from '@mantine/core';
+import { Button, Textarea, TextInput } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useMemo, useState, type FormEvent } from 'react';
 import { kill, type Engaged } from '../../api';
@@ -14,6 +14,7 @@ import { useKills, useMe } from '../../shell/useMe';
 import css from './kill.module.css';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
+import { Choices } from '../../parts/Choices';
 
 type Kind = 'actor' | 'team' | 'tool' | 'global';
 
@@ -126,12 +127,12 @@ function Engage() {
   const stopsMe = me !== undefined && scope !== 'global' && [me.id, ...teamsOf(me.id, all)].includes(id);
   return (
     <form onSubmit={(event) => void submit(event)} className={parts.form}>
-      <SegmentedControl
+      <Choices
         fullWidth
         value={kind}
         aria-label="what to stop"
         onChange={(value) => {
-          setKind(value as Kind);
+          setKind(value);
           setId('');
         }}
         data={[

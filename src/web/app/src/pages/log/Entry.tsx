@@ -17,6 +17,7 @@ import { differences, proveEvent, type Proved } from '../../proof/proofs';
 import { canVerify } from '../../proof/useHead';
 import parts from '../../parts/parts.module.css';
 import css from './log.module.css';
+import { grouped } from '../../parts/plain';
 
 const one = (seq: number) => ({
   queryKey: ['event', seq],
@@ -37,7 +38,7 @@ export function Entry() {
     <div className={css.entry}>
       <div className={css.entryHead}>
         <div>
-          <h1>Event {number.toLocaleString()}</h1>
+          <h1>Event {grouped(number)}</h1>
         </div>
         <Tip label="Close (Esc)">
           <ActionIcon component={Link} to="/log" search={search as never} variant="subtle" color="gray" aria-label="Close">
@@ -116,7 +117,7 @@ function Verified({ proof }: { proof: Proved }) {
         <div>
           <strong>Verified in this browser</strong>
           <p>
-            It is entry {leaf.seq.toLocaleString()} of the {checkpoint.size.toLocaleString()} that the log’s key has signed.
+            It is entry {grouped(leaf.seq)} of the {grouped(checkpoint.size)} that the log’s key has signed.
           </p>
         </div>
       </div>

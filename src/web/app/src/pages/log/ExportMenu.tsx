@@ -1,6 +1,7 @@
 import { Menu } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { EventRecord } from '../../api';
+import { grouped } from '../../parts/plain';
 
 type Props = { events: EventRecord[]; isOpen: boolean; setOpen: (isOpen: boolean) => void; children: ReactNode };
 
@@ -11,7 +12,7 @@ export default function ExportMenu({ events, isOpen, setOpen, children }: Props)
     <Menu opened={isOpen} onChange={setOpen} position="bottom-end" shadow="md">
       <Menu.Target>{children}</Menu.Target>
       <Menu.Dropdown>
-        <Menu.Label>The {events.length.toLocaleString()} events listed</Menu.Label>
+        <Menu.Label>The {grouped(events.length)} events listed</Menu.Label>
         <Menu.Item onClick={() => save('events.jsonl', `${lines().join('\n')}\n`, 'application/x-ndjson')}>JSON, one a line</Menu.Item>
         <Menu.Divider />
         <Menu.Label>

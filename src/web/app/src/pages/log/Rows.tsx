@@ -1,12 +1,12 @@
 import { Button } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useNavigate } from '@tanstack/react-router';
-import { useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useEffectEvent, useLayoutEffect, useMemo, useRef, useState, type CSSProperties, type RefObject } from 'react';
+import { useLayoutEffect, useMemo, useRef, useState, type CSSProperties, type RefObject } from 'react';
 import type { EventRecord } from '../../api';
 import { Go } from '../../parts/Go';
 import { Icon, type IconName } from '../../parts/icons';
 import { fieldsOf, Sentence } from '../../parts/Sentence';
+import { useSeen } from '../../parts/Virtual';
 import { When } from '../../parts/When';
 import type { LogSearch } from '../../router';
 import { keysOf, rowsOf, toggled, type Group, type Row } from './groups';
@@ -17,30 +17,22 @@ const SIGNS: Record<string, IconName> = { allow: 'check', deny: 'x', needs_appro
 
 type Read = ReturnType<typeof useLog>;
 
-/** So many rows before the end the earlier ones are read. */
-const AHEAD = 30;
-
 export function Rows({ events, seq, search, log }: { events: EventRecord[]; seq?: string; search: LogSearch; log: Read }) {
   const scroll = useRef<HTMLDivElement>(null);
   const { list, toggle } = useGroups(events, search);
   const isSmall = useMediaQuery('(max-width: 767px)');
   const height = isSmall ? 64 : 40;
-  const rows = useVirtualizer({ count: list.length, getScrollElement: () => scroll.current, estimateSize: () => height, overscan: 12 });
-  useEffect(() => rows.measure(), [isSmall, rows]);
+  const { indexes, total } = useSeen(scroll, list.length, height, () => void log.before());
   useStillness(scroll, list, height);
-  const last = rows.getVirtualItems().at(-1)?.index ?? 0;
-  const readOn = useEffectEvent(() => void log.before());
-  useEffect(() => {
-    if (last + AHEAD >= list.length) readOn();
-  }, [last, list.length]);
   return (
     <div ref={scroll} className={css.scroll}>
-      <div style={{ height: rows.getTotalSize(), position: 'relative' }}>
-        {rows.getVirtualItems().map(({ index, start }) => {
+      <div style={{ height: total, position: 'relative' }}>
+        {indexes.map((index) => {
           const row = list[index];
           if (!row) return null;
-          if ('record' in row) return <Event key={row.record.seq} record={row.record} isActive={seq === String(row.record.seq)} search={search} style={{ top: start }} />;
-          return <Crowd key={`group ${row.key}`} group={row} toggle={() => toggle(row)} style={{ top: start }} />;
+          const style = { top: index * height };
+          if ('record' in row) return <Event key={row.record.seq} record={row.record} isActive={seq === String(row.record.seq)} search={search} style={style} />;
+          return <Crowd key={`group ${row.key}`} group={row} toggle={() => toggle(row)} style={style} />;
         })}
       </div>
       {log.first > 1 && (

@@ -1,4 +1,4 @@
-import { Button, SegmentedControl, TextInput } from '@mantine/core';
+import { Button, TextInput } from '@mantine/core';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState, type FormEvent } from 'react';
 import { actorAdd, type Actor as Record, type ActorKind, type Role } from '../../api';
@@ -16,6 +16,15 @@ import css from './people.module.css';
 import { Trust } from './Trust';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
+import { byText, folded } from '../../parts/plain';
+import { Choices } from '../../parts/Choices';
+
+/** What somebody may add. */
+const NEW = [
+  { value: 'person', label: 'A person' },
+  { value: 'agent', label: 'An agent' },
+  { value: 'team', label: 'A team' },
+] as const;
 
 const KINDS = [
   { value: '', label: 'All' },
@@ -50,7 +59,7 @@ export function People() {
     >
       <div className={parts.bar}>
         <TextInput placeholder="Name, id, team, skill" aria-label="find somebody" value={q} onChange={(event) => set({ q: event.currentTarget.value || undefined })} leftSection={<Icon name="search" size={14} />} />
-        <SegmentedControl data={KINDS} value={kind} aria-label="kind" onChange={(value) => set({ kind: value || undefined })} />
+        <Choices data={KINDS} value={kind} aria-label="kind" onChange={(value) => set({ kind: value || undefined })} />
       </div>
       <Card flush>
         <div className={css.headRow}>
@@ -76,7 +85,7 @@ export function People() {
 /** Who is there before who has left, then by name. */
 function order(a: Record, b: Record): number {
   if (a.status !== b.status) return a.status === 'active' ? -1 : 1;
-  return nameOf(a, a.id).localeCompare(nameOf(b, b.id));
+  return byText(folded(nameOf(a, a.id)), folded(nameOf(b, b.id)));
 }
 
 function Rows({ list }: { list: Record[] }) {
@@ -134,7 +143,7 @@ function Add({ isOpen, close }: { isOpen: boolean; close: () => void }) {
   };
   return (
     <FormDialog title="Add somebody" isOpen={isOpen} close={close} submit={submit} action="Add" busy={busy}>
-      <SegmentedControl fullWidth value={kind} aria-label="kind" onChange={(value) => setKind(value as ActorKind)} data={KINDS.slice(1).map(({ value }) => ({ value, label: value === 'person' ? 'A person' : value === 'agent' ? 'An agent' : 'A team' }))} />
+      <Choices fullWidth value={kind} aria-label="kind" onChange={setKind} data={NEW} />
       <TextInput label="Id" description="small letters, digits, dots and dashes; it never changes" value={fields.id} onChange={(event) => set({ id: event.currentTarget.value })} required leftSection={kind === 'team' ? <span style={{ fontSize: 12 }}>team:</span> : undefined} leftSectionWidth={kind === 'team' ? 52 : undefined} data-autofocus />
       <TextInput label="Name" value={fields.name} onChange={(event) => set({ name: event.currentTarget.value })} />
       {kind === 'person' && <Select label="Role" data={ROLES} value={fields.role} onChange={(role) => set({ role: (role as Role) ?? 'member' })} allowDeselect={false} />}

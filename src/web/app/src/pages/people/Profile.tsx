@@ -1,4 +1,4 @@
-import { Button, SegmentedControl, TextInput } from '@mantine/core';
+import { Button, TextInput } from '@mantine/core';
 import { useState, type FormEvent } from 'react';
 import { tokenIssue, type IssuedToken } from '../../api';
 import { Actor } from '../../parts/Actor';
@@ -12,6 +12,7 @@ import parts from '../../parts/parts.module.css';
 import { TokenTable } from './Tokens';
 import { exact } from '../../parts/time';
 import { Said } from '../../parts/Said';
+import { Choices } from '../../parts/Choices';
 
 export function Profile() {
   const me = useMe();
@@ -75,7 +76,7 @@ function Issue() {
         <div style={{ fontSize: 'var(--t-sm)', fontWeight: 500, marginBottom: 4 }} id="days">
           Valid for days
         </div>
-        <SegmentedControl fullWidth value={days} onChange={setDays} data={DAYS} aria-labelledby="days" />
+        <Choices fullWidth value={days} onChange={setDays} data={DAYS} aria-labelledby="days" />
       </div>
       {may?.decision === 'deny' && <p style={{ color: 'var(--deny)' }}>You may not: {sentence(new Error(may.reason))}</p>}
       <Button type="submit" loading={busy} disabled={may?.decision === 'deny'} leftSection={<Icon name="key" size={14} />}>

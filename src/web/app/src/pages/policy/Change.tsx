@@ -13,6 +13,7 @@ import { Acts } from './Acts';
 import { Comparison, MatrixTable } from './Comparison';
 import css from './policy.module.css';
 import { Said } from '../../parts/Said';
+import { grouped } from '../../parts/plain';
 
 export function ChangePage() {
   const { id } = useParams({ from: '/policy/changes/$id' });
@@ -167,7 +168,7 @@ function Canary({ change }: { change: ShownChange }) {
         {canary.matrix ? (
           <Seen matrix={canary.matrix} least={canary.min_decisions} />
         ) : (
-          <p>It has to see {canary.min_decisions.toLocaleString()} decisions. How many it has seen is for those who may read the audit. No answer is changed by it.</p>
+          <p>It has to see {grouped(canary.min_decisions)} decisions. How many it has seen is for those who may read the audit. No answer is changed by it.</p>
         )}
       </div>
       {(canary.samples ?? []).map((sample) => (
@@ -187,7 +188,7 @@ function Seen({ matrix, least }: { matrix: NonNullable<NonNullable<ShownChange['
   return (
     <>
       <p style={{ marginBottom: 8 }}>
-        {seen.toLocaleString()} of at least {least.toLocaleString()} decisions seen. No answer is changed by it.
+        {grouped(seen)} of at least {grouped(least)} decisions seen. No answer is changed by it.
       </p>
       <Meter value={seen} of={least} label="decisions seen" />
       <MatrixTable matrix={matrix} />

@@ -1,4 +1,3 @@
-import { SegmentedControl } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { changeListOptions, type ShownChange } from '../../api';
@@ -12,6 +11,7 @@ import { When } from '../../parts/When';
 import parts from '../../parts/parts.module.css';
 import { Tabs } from './Tabs';
 import { Said } from '../../parts/Said';
+import { Choices } from '../../parts/Choices';
 
 const OPEN = new Set<ShownChange['state']>(['proposed', 'in_review', 'approved', 'canary']);
 
@@ -23,7 +23,7 @@ export function Changes() {
       title="Policy"
       lead="Changes on their way into force: tested, reviewed by somebody else, tried beside what is in force, promoted."
       actions={
-        <SegmentedControl
+        <Choices
           value={show}
           onChange={setShow}
           aria-label="which changes"

@@ -10,6 +10,7 @@ import { Tag, Verdict, type Tone } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import css from './policy.module.css';
 import parts from '../../parts/parts.module.css';
+import { grouped } from '../../parts/plain';
 
 const SHIFTS: Record<string, Tone> = { looser: 'deny', tighter: 'wait', mixed: 'accent', same: 'plain' };
 const CHANGES: Record<string, Tone> = { added: 'allow', removed: 'deny', changed: 'accent', moved: 'plain' };
@@ -62,7 +63,7 @@ function Answers({ semantic, terms }: { semantic: Semantic; terms: Term[] }) {
   const moved = semantic.pairs.filter(({ change }) => change !== 'same');
   const isPartial = semantic.cut.length + semantic.unmet.length > 0;
   return (
-    <Card flush title="Answers" aside={<span className={parts.dim}>{semantic.questions.toLocaleString()} questions asked on both sides</span>}>
+    <Card flush title="Answers" aside={<span className={parts.dim}>{grouped(semantic.questions)} questions asked on both sides</span>}>
       {moved.length + terms.length === 0 && (
         <Empty icon={isPartial ? 'alert' : 'check'} title={isPartial ? 'No difference was found, but not all was seen' : 'No answer differs'}>
           {semantic.summary}
@@ -147,7 +148,7 @@ export function MatrixTable({ matrix, cell, pick }: { matrix: Matrix; cell?: Cel
                 return (
                   <td key={after}>
                     <button type="button" data-move={move} aria-pressed={isPicked} disabled={!pick || count === 0} aria-label={`${WORDS[before]}, would be ${WORDS[after]}: ${count}`} onClick={() => pick?.(isPicked ? undefined : { before, after })}>
-                      {count.toLocaleString()}
+                      {grouped(count)}
                     </button>
                   </td>
                 );

@@ -6,6 +6,7 @@ import { Table } from '../../parts/Table';
 import { State } from '../../parts/Verdict';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
+import { grouped } from '../../parts/plain';
 
 /** The models that agents may work with, as the server's settings name them. */
 export function Models() {
@@ -42,7 +43,7 @@ function List({ list }: { list: ShownModel[] }) {
           <td>
             <Said>{one.provider}</Said>
           </td>
-          <td>{one.context.toLocaleString()} tokens</td>
+          <td>{grouped(one.context)} tokens</td>
           <td>{one.capabilities.join(', ')}</td>
           <td title="Cents for a million tokens: read, written">
             {one.price_in} / {one.price_out}

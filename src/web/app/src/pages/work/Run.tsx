@@ -18,6 +18,7 @@ import { cents, centsOf, isOver, span, standing } from './words';
 import css from './work.module.css';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
+import { grouped } from '../../parts/plain';
 
 /** How often a run under way is read again, for those who may not read the log and hear nothing of its events. */
 const EVERY_MS = 2_000;
@@ -124,7 +125,7 @@ function About({ run }: { run: WholeRun }) {
     ]);
   }
   of.push(['steps', run.steps]);
-  if (run.tokens.input + run.tokens.output > 0) of.push(['tokens', `${run.tokens.input.toLocaleString()} read, ${run.tokens.output.toLocaleString()} written`]);
+  if (run.tokens.input + run.tokens.output > 0) of.push(['tokens', `${grouped(run.tokens.input)} read, ${grouped(run.tokens.output)} written`]);
   of.push(['cost', cents(run.cost_cents)], ['budget', typeof run.budget_cents === 'number' ? cents(run.budget_cents) : 'no limit'], [isOver(run.status) ? 'took' : 'for', span(run.duration_ms)]);
   if (run.ended_at) of.push(['ended', <When key="ended" at={run.ended_at} />]);
   return (

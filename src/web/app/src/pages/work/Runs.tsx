@@ -1,4 +1,3 @@
-import { SegmentedControl } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { ShownRun } from '../../api';
@@ -15,6 +14,8 @@ import { useInput, useRuns } from './useWork';
 import { cents, isOver, span, standing } from './words';
 import css from './work.module.css';
 import parts from '../../parts/parts.module.css';
+import { grouped } from '../../parts/plain';
+import { Choices } from '../../parts/Choices';
 
 type Which = 'mine' | 'open' | 'all';
 
@@ -29,11 +30,11 @@ export function Runs() {
       flush
       title="Runs"
       aside={
-        <SegmentedControl
+        <Choices
           size="xs"
           value={which}
           aria-label="which runs"
-          onChange={(value) => setWhich(value as Which)}
+          onChange={setWhich}
           data={[
             { value: 'all', label: 'All' },
             { value: 'mine', label: 'I asked' },
@@ -46,7 +47,7 @@ export function Runs() {
         {(all) => (
           <>
             {listed.length === 0 ? <Empty icon="bot" title={which === 'open' ? 'No agent is at work' : 'No runs'} /> : <RunRows list={listed} withInput />}
-            {all.length >= MOST && <p className={parts.cut}>The newest {MOST.toLocaleString()} were looked through.</p>}
+            {all.length >= MOST && <p className={parts.cut}>The newest {grouped(MOST)} were looked through.</p>}
           </>
         )}
       </Shown>

@@ -10,6 +10,7 @@ import { When } from '../../parts/When';
 import { cents, decisions, did, isOver, saidIn, span } from './words';
 import css from './work.module.css';
 import { Said } from '../../parts/Said';
+import { grouped } from '../../parts/plain';
 
 const ICONS: Record<ShownStep['kind'], IconName> = { say: 'chat', model: 'spark', tool: 'wrench', question: 'help', delegate: 'branch', wait: 'clock', fail: 'x' };
 const TONES: Record<ShownStep['status'], string> = { due: 'accent', decided: 'accent', dispatched: 'accent', waiting: 'wait', completed: 'allow', denied: 'deny', failed: 'deny', unknown: 'wait' };
@@ -55,7 +56,7 @@ function Step({ step, run, decided }: { step: ShownStep; run: WholeRun; decided?
           </span>
           <span className={css.figures}>
             {step.cost_cents > 0 && <b>{cents(step.cost_cents)}</b>}
-            {step.tokens.input + step.tokens.output > 0 && <span>{(step.tokens.input + step.tokens.output).toLocaleString()} tokens</span>}
+            {step.tokens.input + step.tokens.output > 0 && <span>{grouped(step.tokens.input + step.tokens.output)} tokens</span>}
             {typeof step.duration_ms === 'number' && step.duration_ms >= 1_000 && <span>{span(step.duration_ms)}</span>}
             <When at={step.started_at} as="stamp" />
           </span>

@@ -1,4 +1,4 @@
-import { NumberInput, SegmentedControl, Textarea, TextInput } from '@mantine/core';
+import { NumberInput, Textarea, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useEffect, useState, type FormEvent, type ReactNode } from 'react';
@@ -21,6 +21,7 @@ import { isOver } from './words';
 import css from './work.module.css';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
+import { Choices } from '../../parts/Choices';
 
 export function TaskPage() {
   const { id } = useParams({ from: '/tasks/$id' });
@@ -262,11 +263,11 @@ function Complete({ task }: { task: WholeTask }) {
         Close
       </Do>
       <FormDialog title="Close this task" isOpen={isOpen} close={() => setOpen(false)} submit={submit} action="Close the task" busy={busy}>
-        <SegmentedControl
+        <Choices
           fullWidth
           aria-label="outcome"
           value={outcome}
-          onChange={(value) => setOutcome(value as 'done' | 'cancelled')}
+          onChange={setOutcome}
           data={[
             { value: 'done', label: 'It is done' },
             { value: 'cancelled', label: 'It was given up' },

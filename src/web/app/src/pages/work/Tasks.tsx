@@ -1,4 +1,4 @@
-import { SegmentedControl, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import type { ShownTask } from '../../api';
@@ -19,6 +19,8 @@ import { COLUMNS, isAsk, isOver, isOverdue, sooner } from './words';
 import css from './work.module.css';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
+import { byText, grouped } from '../../parts/plain';
+import { Choices } from '../../parts/Choices';
 
 export type TaskSearch = { view?: 'list'; whose?: 'mine' | 'people'; q?: string };
 
@@ -49,17 +51,17 @@ export function Tasks() {
     >
       <div className={parts.bar}>
         <TextInput placeholder="Title, owner, id" aria-label="find a task" value={q} onChange={(event) => set({ q: event.currentTarget.value || undefined })} leftSection={<Icon name="search" size={14} />} />
-        <SegmentedControl
+        <Choices
           aria-label="whose tasks"
           value={whose ?? 'all'}
-          onChange={(value) => set({ whose: value === 'all' ? undefined : (value as 'mine' | 'people') })}
+          onChange={(value) => set({ whose: value === 'all' ? undefined : value })}
           data={[
             { value: 'all', label: 'All' },
             { value: 'mine', label: 'Mine' },
             { value: 'people', label: 'People’s' },
           ]}
         />
-        <SegmentedControl
+        <Choices
           aria-label="how they are shown"
           value={view ?? 'board'}
           onChange={(value) => set({ view: value === 'list' ? 'list' : undefined })}
@@ -81,7 +83,7 @@ export function Tasks() {
             ) : (
               <Board list={listed} />
             )}
-            {all.length >= MOST && <p className={parts.cut}>The newest {MOST.toLocaleString()} were looked through.</p>}
+            {all.length >= MOST && <p className={parts.cut}>The newest {grouped(MOST)} were looked through.</p>}
           </>
         )}
       </Shown>
@@ -101,7 +103,7 @@ function Board({ list }: { list: ShownTask[] }) {
       {COLUMNS.map(({ title, of }) => {
         const here = list.filter((task) => of.includes(task.status));
         const isLast = title === 'Closed';
-        const shown = isLast ? here.sort((a, b) => (b.closed_at ?? '').localeCompare(a.closed_at ?? '')).slice(0, CLOSED) : here.slice(0, CARDS);
+        const shown = isLast ? here.sort((a, b) => byText(b.closed_at ?? '', a.closed_at ?? '')).slice(0, CLOSED) : here.slice(0, CARDS);
         return (
           <section key={title} className={css.lane} aria-label={title} data-empty={here.length === 0 || undefined}>
             <h2>

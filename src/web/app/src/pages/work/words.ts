@@ -2,6 +2,7 @@
 
 import type { EventRecord, RunStatus, ShownRun, ShownStep, ShownTask, TaskStatus } from '../../api';
 import { fieldsOf } from '../../parts/Sentence';
+import { byText, grouped } from '../../parts/plain';
 
 const OVER = new Set<string>(['completed', 'failed', 'timed_out', 'cancelled']);
 
@@ -17,7 +18,7 @@ export const COLUMNS: { title: string; of: TaskStatus[] }[] = [
 ];
 
 export function cents(amount: number): string {
-  return amount < 100 ? `${amount} ct` : (amount / 100).toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+  return amount < 100 ? `${amount} ct` : `${grouped(Math.floor(amount / 100))}.${String(amount % 100).padStart(2, '0')}`;
 }
 
 /** What was spent of what may be, both in the same unit. */
@@ -62,8 +63,8 @@ const RANKS: Record<ShownTask['priority'], number> = { urgent: 0, high: 1, norma
 /** What is wanted sooner comes first: what is not closed, by priority, by when it is due, then the newest. */
 export function sooner(a: ShownTask, b: ShownTask): number {
   const closed = Number(isOver(a.status)) - Number(isOver(b.status));
-  if (closed !== 0 || isOver(a.status)) return closed || (b.closed_at ?? '').localeCompare(a.closed_at ?? '');
-  return RANKS[a.priority] - RANKS[b.priority] || (a.due_at ?? '9').localeCompare(b.due_at ?? '9') || b.created_at.localeCompare(a.created_at);
+  if (closed !== 0 || isOver(a.status)) return closed || byText(b.closed_at ?? '', a.closed_at ?? '');
+  return RANKS[a.priority] - RANKS[b.priority] || byText(a.due_at ?? '9', b.due_at ?? '9') || byText(b.created_at, a.created_at);
 }
 
 export const isOverdue = (task: ShownTask, now: Date) => !!task.due_at && !isOver(task.status) && new Date(task.due_at) < now;
