@@ -4,30 +4,22 @@
 //! `gate` is everything: a change here is
 //! `actor.trust`: admitted, decided by policy, folded into a table, hashed, signed, committed with an fsync, answered.
 //!
-//! `cargo bench --bench append [-- <seconds per line>]`
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::expect_used,
-    reason = "a bench that cannot go on should stop"
-)]
-
-mod support;
-
+//! `cargo bench -- append [<seconds per line>]`
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::support;
+use crate::support::commits::{bare, group_commit, load};
 use ok::gate::{Gate, Request};
 use ok::store::open::{Mode, connect};
 use ok::types::caller::Credential;
 use rusqlite::Connection;
 use serde_json::json;
-use support::commits::{bare, group_commit, load};
 
 /// Bytes of a leaf and of a payload.
 const ROW: (usize, usize) = (480, 260);
 
-fn main() {
+pub fn main() {
     let length = Duration::from_secs_f64(support::argument(3.0));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     println!("clients  bare rows/s  log events/s  ratio  gate events/s  ratio");

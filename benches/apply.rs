@@ -2,26 +2,17 @@
 //! 1,000 times a second. How long it takes, how many answers fail (none may), how long an answer then waits; and the memory
 //! that the company takes, beside that of Cedar's own policy set of the same texts.
 //!
-//! `cargo bench --bench apply [-- <policies>]`
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "a bench that cannot go on should stop"
-)]
-
-mod support;
-
+//! `cargo bench -- apply [<policies>]`
 use std::process::Command;
 use std::str::FromStr as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::support;
+use crate::support::load::{self, Paced};
 use cedar_policy::PolicySet;
 use ok::types::caller::Credential;
 use serde_json::{Value, json};
-use support::load::{self, Paced};
 use tokio_util::sync::CancellationToken;
 
 const CONNECTIONS: usize = 4;
@@ -29,7 +20,7 @@ const A_SECOND: u32 = 1_000;
 /// Only the memory of plain Cedar is measured.
 const PLAIN: &str = "plain";
 
-fn main() {
+pub fn main() {
     let policies = support::argument(10_000.0) as usize;
     let bundle = support::docs(policies);
     if std::env::args().any(|argument| argument == PLAIN) {
@@ -89,8 +80,8 @@ fn at_rank(paced: &Paced, percent: usize) -> u64 {
 /// kept for later and would be counted to whoever comes next.
 fn elsewhere(policies: usize) -> f64 {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    let told = command.args([PLAIN, &policies.to_string()]).output().unwrap();
-    String::from_utf8(told.stdout).unwrap().parse().unwrap()
+    let printed = command.args(["apply", PLAIN, &policies.to_string()]).output().unwrap();
+    String::from_utf8(printed.stdout).unwrap().parse().unwrap()
 }
 
 fn plain_cedar(text: &str) -> f64 {

@@ -2,24 +2,15 @@
 //! the same size: one at a time and fifty at a time, with few and with many policies of the company's own; and recorded
 //! ones, durable before they are answered. Clients and server share the machine.
 //!
-//! `cargo bench --bench authzen [-- <seconds per line>]`
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "a bench that cannot go on should stop"
-)]
-
-mod support;
-
+//! `cargo bench -- authzen [<seconds per line>]`
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use crate::support;
+use crate::support::load;
 use ok::gate::state::open::{Company, open};
 use ok::types::caller::Credential;
 use serde_json::{Value, json};
-use support::load;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
@@ -30,7 +21,7 @@ const TURNS: u32 = 10;
 /// Entities of a large question: its subject, its resource, and the folders that this is in.
 const ENTITIES: usize = 8;
 
-fn main() {
+pub fn main() {
     let length = Duration::from_secs_f64(support::argument(3.0));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     println!(

@@ -2,21 +2,12 @@
 //! indexes, in one run: a page, a count, a sum, one record, and writing many. The caller is in three of a hundred teams and
 //! made some records itself.
 //!
-//! `cargo bench --bench brain [-- <records>]`
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "a bench that cannot go on should stop"
-)]
-
-mod support;
-
+//! `cargo bench -- brain [<records>]`
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::support;
 use ok::gate::Gate;
 use ok::gate::state::open::open;
 use ok::store::open::{Mode, connect};
@@ -34,7 +25,7 @@ when { resource.created_by == principal || (resource has team && principal in re
 const SEEN: &str =
     "(created_by = 'mia' OR (\"f_team\" IS NOT NULL AND \"f_team\" IN ('team:t0', 'team:t1', 'team:t2')))";
 
-fn main() {
+pub fn main() {
     let records = support::argument(1_000_000.0) as u64;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let dir = support::folder();

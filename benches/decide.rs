@@ -2,16 +2,14 @@
 //! explain it.
 //!
 //! Each set holds what a company of that size would: most policies name one action and one team or person, some a group of
-//! actions, a few everything. `cargo bench --bench decide`.
-
-#![allow(clippy::expect_used, reason = "a bench may stop, as a test may")]
+//! actions, a few everything. `cargo bench -- decide`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::hint::black_box;
 
 use cedar_policy::EntityUid;
-use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion};
 use ok::policy::{Bundle, Closed, Eyes, Facts, Question, Record, Slice, Snapshot};
 
 /// As many actions as the product has, about.
@@ -157,15 +155,15 @@ fn decisions(criterion: &mut Criterion) {
 fn slices(criterion: &mut Criterion) {
     let snapshot = Snapshot::load(&schema(), &policies(20)).expect("no findings");
     let (entities, action) = (entities(), uid("Ok::Action::\"noun.verb3\""));
-    criterion.bench_function("slice of nine", |bench| {
+    criterion.bench_function("decide/slice of nine", |bench| {
         bench.iter(|| Slice::new(&snapshot, black_box(&action), entities.iter().cloned()))
     });
-    criterion.bench_function("facts", |bench| bench.iter(facts));
+    criterion.bench_function("decide/facts", |bench| bench.iter(facts));
 }
 
-criterion_group! {
-    name = benches;
-    config = Criterion::default().sample_size(30);
-    targets = decisions, slices
+pub fn main() {
+    let mut criterion = Criterion::default().sample_size(30).configure_from_args();
+    decisions(&mut criterion);
+    slices(&mut criterion);
+    criterion.final_summary();
 }
-criterion_main!(benches);

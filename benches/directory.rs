@@ -1,20 +1,12 @@
 //! A directory of many: what it takes of memory, how long a server takes to start with it, and what a decision, a list and
 //! a look at one actor take in it, beside the same in a directory of a hundred.
 //!
-//! `cargo bench --bench directory [-- <actors>]`
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::expect_used,
-    reason = "a bench that cannot go on should stop"
-)]
-
-mod support;
-
+//! `cargo bench -- directory [<actors>]`
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::support;
 use ok::gate::Gate;
 use ok::gate::state::open::open;
 use ok::store::open::{Mode, connect};
@@ -24,7 +16,7 @@ use tokio::runtime::Runtime;
 
 const ROUNDS: u32 = 200;
 
-fn main() {
+pub fn main() {
     let actors = support::argument(1_000_000.0) as u64;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     println!("{:<34}{:>14}{:>14}", "", 100, actors);

@@ -1,27 +1,18 @@
 //! Requests a second of an allowed query over HTTP (`GET /api/me`: token, policy decision, answer from memory), beside a
 //! bare axum handler that answers a constant of the same size. Clients and server share the machine in both.
 //!
-//! `cargo bench --bench http [-- <seconds per line>]`
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "a bench that cannot go on should stop"
-)]
-
-mod support;
-
+//! `cargo bench -- http [<seconds per line>]`
 use std::time::Duration;
 
+use crate::support;
+use crate::support::load;
 use ok::types::caller::Credential;
 use serde_json::json;
-use support::load;
 use tokio_util::sync::CancellationToken;
 
 const CONNECTIONS: usize = 8;
 
-fn main() {
+pub fn main() {
     let length = Duration::from_secs_f64(support::argument(3.0));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let dir = support::folder();

@@ -1,19 +1,11 @@
 //! Checking a log, beside bare SHA-256 over the same bytes; how long a server takes to start with it, and to explain what it
 //! would have decided half a log ago.
 //!
-//! `cargo bench --bench log [-- <events>]`
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::expect_used,
-    reason = "a bench that cannot go on should stop"
-)]
-
-mod support;
-
+//! `cargo bench -- log [<events>]`
 use std::path::Path;
 use std::time::Instant;
 
+use crate::support;
 use ok::gate::state::open::open;
 use ok::log::verify::{Ask, verify_sqlite};
 use ok::store::open::{Mode, connect};
@@ -22,7 +14,7 @@ use rusqlite::Connection;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-fn main() {
+pub fn main() {
     let events = support::argument(1_000_000.0) as u64;
     let dir = support::folder();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();

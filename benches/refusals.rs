@@ -1,28 +1,19 @@
 //! What recording refusals costs: answers a second at 64 connections where every other request is refused, beside the same
 //! where all are allowed. Once the refusals are of one person about one thing, as a loop makes them, and once of 64 people.
 //!
-//! `cargo bench --bench refusals [-- <seconds per line>]`
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "a bench that cannot go on should stop"
-)]
-
-mod support;
-
+//! `cargo bench -- refusals [<seconds per line>]`
 use std::time::Duration;
 
+use crate::support;
+use crate::support::load;
 use ok::types::caller::Credential;
 use serde_json::json;
-use support::load;
 use tokio_util::sync::CancellationToken;
 
 const CONNECTIONS: usize = 64;
 const TURNS: u32 = 4;
 
-fn main() {
+pub fn main() {
     let length = Duration::from_secs_f64(support::argument(4.0)) / TURNS;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let dir = support::folder();

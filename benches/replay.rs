@@ -6,19 +6,11 @@
 //! asked once for both sides; for every operation, so that all are asked twice; for every operation and looking at the time,
 //! so that no answer is remembered.
 //!
-//! `cargo bench --bench replay [-- <the largest number of decisions>]`
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::expect_used,
-    reason = "a bench that cannot go on should stop"
-)]
-
-mod support;
-
+//! `cargo bench -- replay [<the largest number of decisions>]`
 use std::path::Path;
 use std::time::Instant;
 
+use crate::support;
 use ok::gate::state::open::{Company, open};
 use ok::gate::write::record::{By, Entry, GateNote, RecordedQuestion};
 use ok::log::record::Decision;
@@ -36,7 +28,7 @@ const PEOPLE: u64 = 200;
 const AGENTS: u64 = 100;
 const TEAMS: u64 = 10;
 
-fn main() {
+pub fn main() {
     let largest = support::argument(1_000_000.0) as u64;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     println!("questions  changed policies  decisions  decisions/s  CPU us each  peak MiB");

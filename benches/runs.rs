@@ -5,23 +5,16 @@
 //! hearing it; how long a kill switch takes to hold 1,000 runs at work; runs that wait: what they take in memory, how long a server with them takes to start, and one of them to go on once its
 //! call is approved.
 //!
-//! `cargo bench --bench runs [-- <seconds per line> [<waiting runs>]]`
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "a bench that cannot go on should stop"
-)]
-
-mod support;
-
+//! `cargo bench -- runs [<seconds per line> [<waiting runs>]]`
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use crate::support::commits::{bare, load};
+use crate::support::load::serve as serve_http;
+use crate::support::{self, perform};
 use ok::background::models::{Asking, Chat, Hear};
 use ok::background::runner;
 use ok::gate::Gate;
@@ -32,9 +25,6 @@ use ok::types::chat::{Answer, Prompt};
 use ok::types::models::{Capability, Catalog, Model, Price, Provider, ProviderKind};
 use rusqlite::{Connection, OptionalExtension as _};
 use serde_json::{Value, json};
-use support::commits::{bare, load};
-use support::load::serve as serve_http;
-use support::perform;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
@@ -51,7 +41,7 @@ const PIECES: usize = 200;
 /// Runs at work when everything is stopped.
 const AT_WORK: usize = 1_000;
 
-fn main() {
+pub fn main() {
     let length = Duration::from_secs_f64(support::argument(5.0));
     let numbers = std::env::args().skip(1).filter_map(|text| text.parse::<f64>().ok());
     let waiting = numbers.skip(1).map(|waiting| waiting as usize).next().unwrap_or(100_000);

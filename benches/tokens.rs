@@ -2,23 +2,14 @@
 //! `ok audit verify` over the log that this made, tables and all, and over one of a tenth of it: how fast, and in how much
 //! memory.
 //!
-//! `cargo bench --bench tokens [-- <tokens>]`
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "a bench that cannot go on should stop"
-)]
-
-mod support;
-
+//! `cargo bench -- tokens [<tokens>]`
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::support;
 use ok::gate::Gate;
 use ok::gate::state::open::open;
 use ok::types::caller::Credential;
@@ -30,7 +21,7 @@ const CLIENTS: usize = 64;
 /// What a rate is taken over.
 const SAMPLE: usize = 10_000;
 
-fn main() {
+pub fn main() {
     let tokens = support::argument(250_000.0) as usize;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let dir = support::folder();
@@ -82,8 +73,8 @@ fn served(dir: &Path) -> u64 {
     let mut serve = Command::new(env!("CARGO_BIN_EXE_ok"));
     serve.args(["serve", "--bind", "127.0.0.1:0", "--state"]).arg(dir.join("state.db"));
     let mut serve = serve.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let (told, said) = (serve.stdout.take().unwrap(), serve.stderr.take().unwrap());
-    let lines = BufReader::new(said).lines().chain(BufReader::new(told).lines()).map(Result::unwrap);
+    let (stdout, stderr) = (serve.stdout.take().unwrap(), serve.stderr.take().unwrap());
+    let lines = BufReader::new(stderr).lines().chain(BufReader::new(stdout).lines()).map(Result::unwrap);
     lines.into_iter().find(|line| line.contains("listening")).unwrap();
     let bytes = figure(&format!("/proc/{}/status", serve.id()), "RssAnon:").unwrap();
     serve.kill().unwrap();
