@@ -67,6 +67,16 @@ fn without_its_key_a_company_is_read_and_whatever_would_write_says_what_to_do() 
 }
 
 #[test]
+fn a_key_that_was_only_begun_is_never_read() {
+    let (original, _) = company();
+    let place = bereft(&original.path().join(".ok"));
+    std::fs::write(place.path().join(".ok/state.db.key.part.new"), "4f").unwrap();
+    assert_eq!(place.ok("audit rekey").code, 0);
+    goes_on(&place);
+    assert!(!place.path().join(".ok/state.db.key.part.new").exists());
+}
+
+#[test]
 fn a_key_whose_replacement_is_killed_is_the_old_one_or_the_new_one() {
     let (original, _) = company();
     let folder = original.path().join(".ok");

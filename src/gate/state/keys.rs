@@ -46,10 +46,18 @@ pub(in crate::gate) fn make(path: &Path, key: &[u8; 32]) -> Result<bool, String>
     write(path, key).map(|()| true).map_err(|error| format!("cannot be written: {error}"))
 }
 
+/// A key has its name once all of it is on the disk: whoever dies before leaves a file that nobody reads. A link, unlike a
+/// renamed file, takes no name that another has.
 fn write(path: &Path, key: &[u8; 32]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    let unnamed = lock::beside(path, "new");
+    if unnamed.exists() {
+        std::fs::remove_file(&unnamed)?;
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unnamed)?;
     writeln!(file, "{}", hex::encode(key))?;
     file.sync_all()?;
+    std::fs::hard_link(&unnamed, path)?;
+    std::fs::remove_file(&unnamed)?;
     settled(path)
 }
 
