@@ -250,7 +250,7 @@ pub const ALL: &[Code] = &[
     warning(
         SHADOWED,
         "A policy changes nothing",
-        "Whenever it matches, another one matches too and decides the same, or forbids what it permits.",
+        "Whenever it matches, another one matches too and decides the same, or forbids what it permits. A policy that does this to more than five others is reported once, where it stands.",
         "Remove it, or mend the condition that is missing in the other one.",
     ),
     warning(

@@ -19,9 +19,8 @@ fn others(page: &str) -> Vec<(String, String)> {
     blocks(page).into_iter().filter(|(kind, body)| !is_typed(kind) && !names_a_file(body)).collect()
 }
 
-/// A folder with the default policies, and a collection where the page is about one.
-fn beside(page: &str) -> Place {
-    let place = if page == "data" { follow("data") } else { Place::with_company() };
+/// A folder with the default policies.
+fn with_policies(place: Place) -> Place {
     assert_eq!(place.ana("policy export --dir both").code, 0);
     place
 }
@@ -35,41 +34,42 @@ fn errors(place: &Place) -> Vec<Value> {
     problems.into_iter().filter(is_wrong).collect()
 }
 
+fn assert_right(page: &str, place: &Place) {
+    let found = errors(place);
+    assert!(found.is_empty(), "{page}: {found:?}");
+}
+
 #[test]
 fn every_policy_and_setting_that_a_page_shows_is_right() {
     let (mut policies, mut settings) = (0, 0);
+    // One page is about a collection, which its commands make.
+    let (of_data, of_others) = (with_policies(follow("data")), with_policies(Place::with_company()));
     for page in pages() {
+        let place = if page == "data" { &of_data } else { &of_others };
+        let is_right = || assert_right(&page, place);
         let others = others(&page);
-        if others.is_empty() {
-            continue;
-        }
-        let place = beside(&page);
-        let is_right = || {
-            let told = errors(&place);
-            assert!(told.is_empty(), "{page}: {told:?}");
-        };
         for (number, (kind, body)) in others.iter().enumerate() {
             match (kind.as_str(), body.lines().next().unwrap_or_default()) {
                 ("cedar", _) => {
                     // One may show a default policy as it could be.
-                    let body = body.replace("@id(\"", "@id(\"of-the-page-");
-                    put(&place, &format!("both/page-{number}.cedar"), &body);
+                    let body = body.replace("@id(\"", &format!("@id(\"{page}-"));
+                    put(place, &format!("both/{page}-{number}.cedar"), &body);
                     policies += 1;
                 }
                 ("yaml", "rates:" | "teams:") => {
                     let both = format!("{}{body}", if body.starts_with("rates") { "" } else { "rates: {}\n" });
-                    put(&place, "both/limits.yaml", &both);
+                    put(place, "both/limits.yaml", &both);
                     // The next one may take its place.
                     is_right();
                     settings += 1;
                 }
                 ("yaml", "kinds:") => {
-                    put(&place, "both/approvals.yaml", body);
+                    put(place, "both/approvals.yaml", body);
                     is_right();
                     settings += 1;
                 }
                 ("yaml", "systems:") => {
-                    put(&place, "systems.yaml", body);
+                    put(place, "systems.yaml", body);
                     Systems::read(&place.path().join("systems.yaml"), &|_| Some("secret".to_owned().into())).unwrap();
                     fs::remove_file(place.path().join("systems.yaml")).unwrap();
                 }
@@ -79,8 +79,8 @@ fn every_policy_and_setting_that_a_page_shows_is_right() {
                 other => panic!("{page}: nothing tries {other:?}"),
             }
         }
-        is_right();
-        let _ = fs::remove_dir_all(place.path().join("both"));
     }
+    assert_right("data", &of_data);
+    assert_right("a page", &of_others);
     assert!(policies >= 7 && settings >= 3, "{policies} policies, {settings} settings");
 }

@@ -39,7 +39,7 @@ impl Snapshot {
         };
         let expanded: BTreeMap<String, BTreeSet<EntityUID>> =
             rules.iter().map(|rule| (rule.action.clone(), actions(rule.rule.policy.action_constraint()))).collect();
-        let mut findings = Vec::new();
+        let mut by_wide: BTreeMap<usize, Vec<&Read<'_>>> = BTreeMap::new();
         for (position, rule) in rules.iter().enumerate() {
             let candidates = rule.keys().into_iter().filter_map(|key| by_key.get(&key)).flatten().take(MOST);
             let others = candidates.filter(|other| **other != position);
@@ -50,10 +50,22 @@ impl Snapshot {
                 let alike = wide.is_like(rule) && theirs == ours;
                 wide.decides_for(rule) && theirs.is_superset(ours) && !(alike && position < *other)
             });
-            let by = by.map(|(_, wide)| wide);
-            findings.extend(by.map(|by| rule.shadowed_by(by)));
+            if let Some((wide, _)) = by {
+                by_wide.entry(wide).or_default().push(rule);
+            }
         }
-        findings
+        by_wide.iter().filter_map(|(wide, narrow)| Some((rules.get(*wide)?, narrow))).flat_map(shadowing).collect()
+    }
+}
+
+/// One policy that makes more than so many needless is told as one finding, about itself.
+const EACH: usize = 5;
+
+fn shadowing<'a>((wide, narrow): (&Read<'a>, &Vec<&Read<'a>>)) -> Vec<Finding> {
+    if narrow.len() > EACH {
+        vec![wide.shadows(narrow)]
+    } else {
+        narrow.iter().map(|one| one.shadowed_by(wide)).collect()
     }
 }
 
@@ -167,6 +179,18 @@ impl<'a> Read<'a> {
         let message = format!(
             "the policy `{}` changes nothing: where it matches, `{}` ({}:{}) {does}",
             mine.id, by_meta.id, by_meta.file, by_meta.line
+        );
+        self.finding(code::SHADOWED, span(self.rule.policy.loc()), message)
+    }
+
+    fn shadows(&self, narrow: &[&Read<'_>]) -> Finding {
+        let names: Vec<String> = narrow.iter().take(EACH).map(|one| format!("`{}`", one.rule.meta.id)).collect();
+        let message = format!(
+            "because of the policy `{}`, {} others change nothing: {} and {} more",
+            self.rule.meta.id,
+            narrow.len(),
+            names.join(", "),
+            narrow.len() - names.len()
         );
         self.finding(code::SHADOWED, span(self.rule.policy.loc()), message)
     }
