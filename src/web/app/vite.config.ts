@@ -84,13 +84,38 @@ const OPENED = /node_modules\/(@floating-ui|react-remove-scroll|@mantine\/core\/
 
 const target = 'es2023';
 
+/** By address: what the pages begin with that somebody is likely to open first, or keeps open. */
+const PAGES: Record<string, string> = {
+  '/': 'home/Home',
+  '/ask': 'work/Ask',
+  '/approvals': 'approvals/Approvals',
+  '/log': 'log/Log',
+  '/people': 'people/People',
+  '/policy': 'policy/Policy',
+  '/tasks': 'work/Tasks',
+};
+
+/** By address: the files that a page needs beside the program, which names them only once it runs. */
+function filesOfPages(bundle: Rolldown.OutputBundle) {
+  const chunks = Object.values(bundle).filter((one) => one.type === 'chunk');
+  const ofProgram = new Set(chunks.filter(({ isEntry }) => isEntry).flatMap(({ fileName, imports }) => [fileName, ...imports]));
+  return Object.fromEntries(
+    Object.entries(PAGES).map(([address, page]) => {
+      const chunk = chunks.find(({ moduleIds }) => moduleIds.some((id) => id.endsWith(`/src/pages/${page}.tsx`)));
+      if (!chunk) throw new Error(`${page} is in no file`);
+      return [address, [chunk.fileName, ...chunk.imports].filter((file) => !ofProgram.has(file)).map((file) => `/${file}`)];
+    }),
+  );
+}
+
 /** Builds the first script as a file of its own, which the page names before all else, and which runs the program. */
 function runFirst(): Plugin {
   return {
     name: 'run-first',
     apply: 'build',
-    async generateBundle() {
-      const built = await build({ configFile: false, publicDir: false, logLevel: 'warn', build: { write: false, target, lib: { entry: 'src/first.ts', formats: ['iife'], name: 'first' } } });
+    async generateBundle(_, bundle) {
+      const define = { FILES_OF_PAGES: JSON.stringify(filesOfPages(bundle)) };
+      const built = await build({ configFile: false, publicDir: false, logLevel: 'warn', define, build: { write: false, target, lib: { entry: 'src/first.ts', formats: ['iife'], name: 'first' } } });
       const [script] = (built as Rolldown.RolldownOutput[]).map(({ output }) => output[0].code);
       if (script === undefined) throw new Error('the first script was not built');
       this.emitFile({ type: 'asset', name: 'first.js', source: script });
@@ -141,6 +166,8 @@ export default defineConfig({
             { name: 'base', tags: ['$initial'], priority: 1 },
             { name: 'shared', minShareCount: 12 },
             // Its tick is also that of a list of choices, which no page waits for.
+            // Where there is room for both, they are shown at once.
+            { name: 'approvals', test: /src\/pages\/approvals\/(Approvals|Detail)\.tsx/ },
             { name: 'checkbox', test: /@mantine\/core\/esm\/components\/Checkbox\// },
             { name: 'opened', test: OPENED },
             { name: 'some', minShareCount: 3, entriesAware: true, entriesAwareMergeThreshold: 30_000 },

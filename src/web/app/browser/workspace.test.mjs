@@ -339,7 +339,7 @@ test('a kill switch is seen on every page until it is released', async () => {
       // At once, not when the switches are read anew in any case.
       const read = (path, is) => asked.findIndex(({ pathname, search }) => pathname === path && is(search));
       const [again, later] = [read('/api/kill', () => true), read('/api/events', (search) => search.includes('since='))];
-      assert.ok(again >= 0 && (later < 0 || again < later), `${again} ${later}`);
+      assert.ok(again >= 0 && (later < 0 || again < later), `${again} ${later}: ${asked.map(({ pathname, search }) => pathname + search).join(" ")}`);
       await page.getByRole('button', { name: 'Release' }).click();
       await page.getByLabel('Why is it safe again?').fill('mended');
       await page.getByRole('dialog').getByRole('button', { name: 'Release' }).click();

@@ -12,7 +12,18 @@ const PATIENCE_MS = 150;
 const STYLES_MS = 2_000;
 
 begin(window.location, window.history, window.sessionStorage);
+/** By address: what the page needs beside the program. The build puts it here. */
+declare const FILES_OF_PAGES: Record<string, string[]>;
+
+/** Without this a page is asked for when the program runs, and not before. */
+function askForPage() {
+  for (const href of FILES_OF_PAGES[window.location.pathname] ?? []) {
+    document.head.append(Object.assign(document.createElement('link'), { rel: 'modulepreload', crossOrigin: '', href }));
+  }
+}
+
 const token = currentToken();
+if (token) askForPage();
 const asked = token ? askAhead(token, window.location).catch(() => undefined) : Promise.resolve();
 const parsed = new Promise((resolve) => document.addEventListener('DOMContentLoaded', resolve, { once: true }));
 

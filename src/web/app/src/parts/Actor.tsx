@@ -25,7 +25,9 @@ export const useActors = () => useContext(Directory);
 export const nameOf = (actor: Record | undefined, id: string) => actor?.name || id;
 
 function initials(name: string): string {
-  const words = name.replace(/[^\p{L}\p{N}\s-]/gu, '').split(/[\s-]+/).filter(Boolean);
+  // A pattern of Unicode's classes takes long to make, and most names do without.
+  const plain = /^[\w\s-]*$/.test(name) ? name : name.replace(/[^\p{L}\p{N}\s-]/gu, '');
+  const words = plain.split(/[\s-]+/).filter(Boolean);
   const letters = words.length > 1 ? [words[0], words.at(-1)] : [words[0]];
   return letters.map((word) => Array.from(word ?? '')[0] ?? '').join('').toUpperCase() || '?';
 }

@@ -8,4 +8,4 @@ export const grouped = (whole: number) => String(whole).replace(/\B(?=(\d{3})+$)
 export const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 /** What a name is sorted by: «Inês» comes before «ines-2». */
-export const folded = (name: string) => name.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
+export const folded = (name: string) => name.normalize('NFD').replace(/[\u0300-\u036f]/g, '').toLowerCase();
