@@ -9,7 +9,7 @@ use super::{Context, show};
 use crate::operations::change::OneChange;
 use crate::operations::change::canary::Canary;
 use crate::operations::change::evals::Evals;
-use crate::operations::change::list::{Compared, Diff, List};
+use crate::operations::change::list::{Compared, Comparing, Diff, List};
 use crate::operations::change::promote::Promote;
 use crate::operations::change::reject::Reject;
 use crate::operations::change::review::{Review, Said};
@@ -46,11 +46,15 @@ pub const COMMANDS: Commands = &[&group(
 struct Show {
     #[command(flatten)]
     of: OneChange,
+    /// Do not compare the answers to made-up questions, which takes longest
+    #[arg(long)]
+    no_answers: bool,
 }
 
 impl Run for Show {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let answer = query::<Diff>().ask(context, &self.of).await?;
+        let input = Comparing { id: self.of.id, semantic: self.no_answers.then_some(false) };
+        let answer = query::<Diff>().ask(context, &input).await?;
         context.show(&answer.value, || {
             shown(&answer.part(columns!(Compared; change))?)?;
             show::text(&compared::text(&answer.value))

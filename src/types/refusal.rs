@@ -69,6 +69,9 @@ codes! {
     Unavailable = 503, "unavailable";
 }
 
+/// How the message begins of what was given up because it took too long.
+pub const TOO_LONG: &str = "this takes too long to answer";
+
 impl Refusal {
     pub fn new(code: Code, message: impl Into<String>) -> Refusal {
         Refusal {

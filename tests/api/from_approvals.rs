@@ -27,7 +27,7 @@ async fn propose(test: &Test, token: &str, ids: Value) -> Answer {
 }
 
 async fn diff(test: &Test, change: &Value) -> Value {
-    test.get(&format!("/changes/{}/diff", change["id"].as_str().unwrap()), &test.admin).await.json()
+    test.get(&format!("/changes/{}/diff?semantic=false", change["id"].as_str().unwrap()), &test.admin).await.json()
 }
 
 #[tokio::test]

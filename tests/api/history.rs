@@ -142,7 +142,7 @@ async fn a_comparison_and_an_explanation_know_what_had_been_spent_by_then() {
     let between = test.last_seq().await;
     asked(&test, &cast.mia, spends(60)).await;
     for (since, denied) in [(1, 1), (since, 1), (between, 1), (test.last_seq().await, 0)] {
-        let input = json!({ "files": with(CHEAP).files, "since": since.to_string() });
+        let input = json!({ "files": with(CHEAP).files, "since": since.to_string(), "semantic": false });
         let impact = test.post("/policy/diff", &test.admin, input).await.json()["impact"].clone();
         assert_eq!((&impact["newly_denied"], &impact["recorded_otherwise"]), (&json!(denied), &json!(0)), "{impact}");
     }

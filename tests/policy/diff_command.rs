@@ -49,6 +49,9 @@ fn the_exit_code_tells_same_different_and_over_budget() {
         (0, true)
     );
     let place = tightened();
+    let texts = place.ana("policy diff --no-answers");
+    let is_told = texts.stdout.contains("answers: the answers were not compared, as asked");
+    assert!(texts.code == 2 && is_told && texts.stdout.contains("added "), "{}", texts.shown);
     for (line, code) in [
         ("policy diff", 2),
         ("policy diff policies --no-impact", 2),

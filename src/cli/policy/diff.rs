@@ -18,7 +18,7 @@ use crate::operations::policy::diff::{self as operation, Candidate, Compared};
 use crate::policy::Bundle;
 use crate::policy::plan::{Base, Plan};
 use crate::types::impact::Budgets;
-use crate::types::refusal::Code;
+use crate::types::refusal::{Code, TOO_LONG};
 
 /// Tell what a folder of policies would change; nothing is applied
 ///
@@ -41,6 +41,9 @@ pub struct Diff {
     /// Do not replay the log
     #[arg(long, conflicts_with_all = ["since", "max"])]
     no_impact: bool,
+    /// Do not compare the answers to made-up questions, which takes longest
+    #[arg(long)]
+    no_answers: bool,
     /// Save files and report as a plan, for `ok policy apply`
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
@@ -52,8 +55,9 @@ impl Run for Diff {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let bundle = Given::read_aloud(&self.dir)?.bundle;
         let impact = self.no_impact.then_some(false);
+        let semantic = self.no_answers.then_some(false);
         let (files, since, max) = (Some(bundle.files.clone()), self.since, self.max);
-        let candidate = Candidate { files, since, max, impact, ..Candidate::default() };
+        let candidate = Candidate { files, since, max, impact, semantic, ..Candidate::default() };
         let answer = query::<operation::Diff>().attempt(context, &candidate).await?.map_err(hinted)?;
         context.show(&answer.value, || compared::show(&answer.value))?;
         let over: Vec<Value> = answer.part(columns!(Compared; over_budget))?;
@@ -71,13 +75,16 @@ impl Run for Diff {
     }
 }
 
-/// Who may not count the decisions of everybody may compare the rest.
+/// Who may not count the decisions of everybody may compare the rest, and so may whose policies are too many.
 fn hinted(mut refused: Refused) -> Refused {
     let denied = format!("policy denied {}:", operation::COUNTS);
     if refused.code == Code::Denied.name() && refused.message.starts_with(&denied) {
         refused
             .message
             .push_str("\nNext: leave out --since and --max; `--no-impact` compares texts and answers alone.");
+    }
+    if refused.code == Code::Unavailable.name() && refused.message.starts_with(TOO_LONG) {
+        refused.message.push_str("\nNext: `--no-answers --no-impact` compares the texts alone.");
     }
     refused
 }

@@ -16,7 +16,7 @@ use crate::gate::perform::Gate;
 use crate::gate::write::queue::PATIENCE;
 use crate::types::caller::{Caller, Channel};
 use crate::types::effort::{Effort, Ended};
-use crate::types::refusal::{Code, Refusal, Stop};
+use crate::types::refusal::{Code, Refusal, Stop, TOO_LONG};
 
 /// Places of all lanes together.
 pub(in crate::gate) const PLACES: u32 = LISTS.0 + APPROVALS.0 + LONG.0 + ELSEWHERE.0;
@@ -124,7 +124,7 @@ fn ended<T>(unwound: Box<dyn Any + Send>) -> Result<T, Stop> {
 }
 
 fn too_long() -> Stop {
-    Refusal::new(Code::Unavailable, "this takes too long to answer; ask for less at once").into()
+    Refusal::new(Code::Unavailable, format!("{TOO_LONG}; ask for less at once")).into()
 }
 
 fn busy(message: &str) -> Refusal {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::CHANGE;
-use super::{OneChange, ShownChange, find};
+use super::{ShownChange, find};
 use crate::gate::{Permit, Query, Reader, Spec, Target, get};
 use crate::operations::company::COMPANY;
 use crate::operations::policy::compare::Both;
@@ -92,6 +92,15 @@ pub struct Compared {
     pub semantic: Semantic,
 }
 
+/// A change, and how far it is looked at.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Comparing {
+    pub id: String,
+    /// Whether to compare the answers to made-up questions, which takes longest; they are unless this is `false`.
+    #[serde(default)]
+    pub semantic: Option<bool>,
+}
+
 /// Compare a change with what it was made from.
 pub enum Diff {}
 
@@ -111,22 +120,22 @@ impl Query for Diff {
         about: &[&CHANGE],
         events: &[],
     };
-    type Input = OneChange;
+    type Input = Comparing;
     type Output = Compared;
 
-    fn target(input: &OneChange, read: &Reader<'_>) -> Result<Target, Stop> {
+    fn target(input: &Comparing, read: &Reader<'_>) -> Result<Target, Stop> {
         Ok(read.change_target(&find(&input.id, read)?))
     }
 
-    fn run(_: Permit<Self>, input: OneChange, read: &Reader<'_>) -> Result<Compared, Stop> {
+    fn run(_: Permit<Self>, input: Comparing, read: &Reader<'_>) -> Result<Compared, Stop> {
         let change = find(&input.id, read)?;
         let gone = || Refusal::conflict(format!("version {} is not in the log any more", change.base_version));
         let base = read.bundle_of(change.base_version)?.ok_or_else(gone)?.about_collections_of(&read.bundle()?);
         let wanted = Bundle { files: read.change_files(&change.id)? }.about_collections_of(&base);
         let (text, terms, semantic) = if shows_policies(&change, read) {
             let both = Both::new(&base, &wanted, read)?;
-            let found = both.compare(read);
-            (found.text.clone(), both.terms(read), found.semantic.clone())
+            let (text, semantic) = both.seen(input.semantic, read);
+            (text, both.terms(read), semantic)
         } else {
             let summary =
                 "what it would change is shown to whoever may export the policies, or decide about it".to_owned();

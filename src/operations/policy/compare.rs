@@ -41,6 +41,16 @@ impl<'a> Both<'a> {
         diff::terms(&self.sides(), directory(read).as_ref())
     }
 
+    /// The texts, and the answers to made-up questions unless those are left out.
+    pub fn seen(&self, semantic: Option<bool>, read: &Reader<'_>) -> (TextDiff, Semantic) {
+        if semantic == Some(false) {
+            let summary = "the answers were not compared, as asked".to_owned();
+            return (diff::compare(&self.sides()), Semantic { summary, ..Semantic::default() });
+        }
+        let found = self.compare(read);
+        (found.text.clone(), found.semantic.clone())
+    }
+
     /// The texts, and the answers to made-up questions.
     pub fn compare(&self, read: &Reader<'_>) -> Arc<Comparison> {
         let sides = self.sides();

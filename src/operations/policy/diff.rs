@@ -37,6 +37,8 @@ pub struct Candidate {
     pub max: Option<Budgets>,
     /// Whether to replay the decisions of the log; unless given, they are where the caller may read the audit.
     pub impact: Option<bool>,
+    /// Whether to compare the answers to made-up questions, which takes longest; they are unless this is `false`.
+    pub semantic: Option<bool>,
 }
 
 /// What it would change.
@@ -130,15 +132,15 @@ impl Query for Diff {
             true => Some(impact::replay(read, &crate::operations::ALL, &sides, since)?.impact()),
             false => None,
         };
-        let found = both.compare(read);
+        let (text, semantic) = both.seen(input.semantic, read);
         Ok(Compared {
             same: sides.is_same(),
             company: read.head().origin.clone(),
             base,
             hash: candidate.hash().as_str().to_owned(),
-            text: found.text.clone(),
+            text,
             terms: both.terms(read),
-            semantic: found.semantic.clone(),
+            semantic,
             over_budget: impact.as_ref().map(|impact| budgets.over(impact.newly)).unwrap_or_default(),
             impact: impact.map(|impact| shown(impact, read)),
             impact_needs: (input.impact.is_none() && !may_count).then_some(COUNTS),

@@ -498,6 +498,10 @@ export type Candidate = {
      * Whether to replay the decisions of the log; unless given, they are where the caller may read the audit.
      */
     impact?: boolean | null;
+    /**
+     * Whether to compare the answers to made-up questions, which takes longest; they are unless this is `false`.
+     */
+    semantic?: boolean | null;
 };
 
 /**
@@ -869,6 +873,17 @@ export type Compared2 = {
      * The budgets that are not kept.
      */
     over_budget: Array<Over>;
+};
+
+/**
+ * A change, and how far it is looked at.
+ */
+export type Comparing = {
+    id: string;
+    /**
+     * Whether to compare the answers to made-up questions, which takes longest; they are unless this is `false`.
+     */
+    semantic?: boolean | null;
 };
 
 export type Completion = {
@@ -11207,7 +11222,12 @@ export type ChangeReadData = {
     path: {
         id: string;
     };
-    query?: never;
+    query?: {
+        /**
+         * Whether to compare the answers to made-up questions, which takes longest; they are unless this is `false`.
+         */
+        semantic?: boolean | null;
+    };
     url: '/api/changes/{id}/diff';
 };
 
