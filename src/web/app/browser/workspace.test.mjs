@@ -449,12 +449,30 @@ test('a long list is read and drawn as far as it is scrolled', async () => {
     assert.ok(read <= 200, `${read} are read before anybody scrolls`);
     const rows = page.getByRole('region', { name: 'Approvals', exact: true }).getByRole('link');
     assert.ok((await rows.count()) < 60, `${await rows.count()} rows are drawn`);
+    const isInSight = (text) => [...document.querySelectorAll('[data-status=active]')].some((row) => row.textContent.includes(text) && row.getBoundingClientRect().bottom < innerHeight + 1);
+    for (let at = 1; at <= 12; at += 1) {
+      await page.keyboard.press('j');
+      await page.waitForFunction(isInSight, `request ${at}`, { timeout: 5_000 });
+    }
     for (let at = 0; at < 12; at += 1) {
       await rows.last().hover();
       await page.mouse.wheel(0, 1e6);
       await page.waitForTimeout(100);
     }
     await page.getByText('request 999', { exact: true }).waitFor();
+  });
+});
+
+test('whoever is not among the newest of a large directory is named and found, too', async () => {
+  await as('ana', async (page) => {
+    await page.route(/\/api\/actors\?/, async (route) => {
+      const from = Number(new URL(route.request().url()).searchParams.get('cursor') ?? 0);
+      const all = await (await route.fetch({ url: `${company.address}/api/actors?limit=1000` })).json();
+      await route.fulfill({ json: all.slice(from, from + 4), headers: from + 4 < all.length ? { 'x-next-cursor': String(from + 4) } : {} });
+    });
+    await page.goto('/kill');
+    await page.getByRole('combobox', { name: 'Who' }).click();
+    await page.getByRole('option', { name: /Deployer/ }).waitFor();
   });
 });
 
@@ -492,9 +510,12 @@ test('a server that stops is said to, and found again', { timeout: 40_000 }, asy
     await page.waitForLoadState('networkidle');
     await company.stop();
     await page.getByText('The server does not answer.').waitFor({ timeout: 10_000 });
+    await page.getByRole('link', { name: 'Kill switches' }).first().click();
+    await page.waitForTimeout(500);
+    await page.getByText('Max Okafor').first().waitFor();
     await company.start();
     await page.getByText('The server does not answer.').waitFor({ state: 'hidden', timeout: 15_000 });
-    await page.getByText('Max Okafor').first().waitFor();
+    await page.getByRole('heading', { name: 'Kill switches' }).waitFor();
     faults.length = 0;
   });
 });

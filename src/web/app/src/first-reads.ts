@@ -14,7 +14,7 @@ import { approvalsOptions, companyOptions, glassOptions, meOptions, waitsFor } f
 type Reading = readonly [operation: string, read: () => Promise<unknown>];
 
 const FRAME: Reading[] = [
-  ['actor.list', () => queries.prefetchQuery(actorsOptions())],
+  ['actor.list', () => queries.prefetchInfiniteQuery(actorsOptions())],
   ['event.list', poll],
   ['approval.list', () => queries.prefetchInfiniteQuery(approvalsOptions('mine'))],
   ['run.list', () => queries.prefetchQuery(runsOptions())],

@@ -1,7 +1,9 @@
 // What happens, as it happens: the log is read on every two seconds, and what an event touches is asked for anew.
 
+import type { QueryKey } from '@tanstack/react-query';
 import { useEffect, useSyncExternalStore } from 'react';
 import { LIVE } from './ahead';
+import { serverIsThere } from './there';
 import { eventList, queries, Refused, Unreachable, type EventRecord } from './api';
 
 const EVERY_MS = 2_000;
@@ -42,12 +44,14 @@ export function touched(type: string): string[] {
 function invalidate(events: EventRecord[]) {
   const stale = new Set(events.flatMap((record) => touched(String((record.event as { type?: string }).type ?? ''))));
   if (stale.size === 0) return;
-  void queries.invalidateQueries({
-    predicate: ({ queryKey }) => {
-      const id = (queryKey[0] as { _id?: string } | undefined)?._id ?? '';
-      return [...stale].some((begins) => id.startsWith(begins));
-    },
-  });
+  const predicate = ({ queryKey }: { queryKey: QueryKey }) => {
+    const id = (queryKey[0] as { _id?: string } | undefined)?._id ?? '';
+    return [...stale].some((begins) => id.startsWith(begins));
+  };
+  // What is read for the first time may have been answered before this happened: it is asked for anew once it is there.
+  const first = queries.getQueryCache().findAll({ predicate, fetchStatus: 'fetching' }).filter(({ state }) => state.data === undefined);
+  for (const { promise, queryKey } of first) void promise?.catch(() => undefined).then(() => queries.invalidateQueries({ queryKey, exact: true }));
+  void queries.invalidateQueries({ predicate });
 }
 
 /** The server's clock tells whole seconds. */
@@ -112,6 +116,12 @@ export function useFollowing(may: boolean | undefined) {
       live = { state: 'starting', lastSeq: 0, events: [] };
     };
   }, [may]);
+}
+
+/** A part of the program: while the server is known to be gone, the page that is open stays, and the part is asked for when it is back. */
+export async function onceThere<T>(load: () => Promise<T>): Promise<T> {
+  if (live.state === 'lost') await serverIsThere();
+  return load();
 }
 
 export function useLive(): Live {

@@ -1,4 +1,5 @@
 import { createTheme, type MantineColorsTuple } from '@mantine/core';
+import { offered } from './parts/chosen';
 
 const iris: MantineColorsTuple = ['#edecfd', '#dcdafb', '#bcb9f7', '#a3a1ff', '#7f7bf2', '#655fe9', '#4f48dd', '#4a42d6', '#3d36b8', '#322c98'];
 const gray: MantineColorsTuple = ['#f6f6f8', '#f1f1f4', '#e3e3e9', '#cfcfd8', '#b3b4bf', '#8b8e99', '#676a75', '#565963', '#33353d', '#17181d'];
@@ -23,7 +24,7 @@ export const theme = createTheme({
     TextInput: { defaultProps: { size: 'sm' } },
     Textarea: { defaultProps: { size: 'sm' } },
     // A list of choices is made when it is opened: a page may have many that are not.
-    Select: { defaultProps: { size: 'sm', comboboxProps: { shadow: 'md', keepMounted: false } } },
+    Select: { defaultProps: { size: 'sm', filter: offered, comboboxProps: { shadow: 'md', keepMounted: false } } },
     Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'close' } } },
     Modal: { defaultProps: { closeButtonProps: { 'aria-label': 'close' }, centered: true, radius: 'md', overlayProps: { backgroundOpacity: 0.4 } }, styles: { title: { fontSize: '16px', fontWeight: 600 } } },
   },

@@ -1,21 +1,35 @@
 import { Go } from './Go';
-import { createContext, useContext, useMemo, type ReactNode } from 'react';
+import { createContext, useContext, useEffect, useEffectEvent, useMemo, type ReactNode } from 'react';
 import { MOST } from '../ahead';
-import { actorListOptions, type Actor as Record } from '../api';
-import { useGuarded } from './guard';
+import { actorList, type Actor as Record } from '../api';
+import { pagesOptions, useGuardedPages } from './guard';
 import css from './parts.module.css';
 import { Said } from './Said';
 
-type Read = { all: Record[]; byId: Map<string, Record>; error: unknown; isPending: boolean; refetch: () => unknown };
+type Read = { all: Record[]; byId: Map<string, Record>; /** Whether there are more than were read. */ isCut: boolean; error: unknown; isPending: boolean; refetch: () => unknown };
 
-const Directory = createContext<Read>({ all: [], byId: new Map(), error: null, isPending: true, refetch: () => undefined });
+const Directory = createContext<Read>({ all: [], byId: new Map(), isCut: false, error: null, isPending: true, refetch: () => undefined });
 
-export const actorsOptions = () => ({ ...actorListOptions({ query: { limit: MOST } }), staleTime: 60_000 });
+/** So many are read at most: pages name them, find them and offer them as they are typed. */
+const MOST_ACTORS = 20 * MOST;
 
-/** Reads the directory once for all who are named on a page. */
+export const actorsOptions = () => ({
+  ...pagesOptions<Record>([{ _id: 'actorListPages' }], async (cursor) => {
+    const { data, response } = await actorList({ query: { limit: MOST, cursor }, throwOnError: true });
+    return { rows: data, next: response.headers.get('x-next-cursor') };
+  }),
+  staleTime: 60_000,
+});
+
+/** Reads the directory once for all who are named on a page: the newest at first, and then the others. */
 export function WithActors({ children }: { children: ReactNode }) {
-  const { data, error, isPending, refetch } = useGuarded('actor.list', actorsOptions());
-  const read = useMemo(() => ({ all: data ?? [], byId: new Map((data ?? []).map((actor) => [actor.id, actor])), error, isPending, refetch }), [data, error, isPending, refetch]);
+  const { data, error, isPending, refetch, more, hasMore } = useGuardedPages('actor.list', actorsOptions(), false);
+  const count = data?.length ?? 0;
+  const readOn = useEffectEvent(() => more());
+  useEffect(() => {
+    if (hasMore && count < MOST_ACTORS) readOn();
+  }, [hasMore, count]);
+  const read = useMemo(() => ({ all: data ?? [], byId: new Map((data ?? []).map((actor) => [actor.id, actor])), isCut: hasMore, error, isPending, refetch }), [data, hasMore, error, isPending, refetch]);
   return <Directory value={read}>{children}</Directory>;
 }
 

@@ -1,4 +1,4 @@
-import { useEffect, useEffectEvent, useRef, useState, type CSSProperties, type ReactNode, type RefObject } from 'react';
+import { useEffect, useEffectEvent, useLayoutEffect, useRef, useState, type CSSProperties, type ReactNode, type RefObject } from 'react';
 
 /** So many rows before the end the next ones are asked for. */
 const AHEAD = 30;
@@ -30,6 +30,13 @@ export function useSeen(scroll: RefObject<HTMLElement | null>, count: number, he
       sizes.disconnect();
     };
   }, [scroll, height]);
+  // Rows of another height: the same ones stay in sight.
+  const former = useRef(height);
+  useLayoutEffect(() => {
+    const element = scroll.current;
+    if (element && former.current !== height) element.scrollTo({ top: (element.scrollTop * height) / former.current, behavior: 'instant' });
+    former.current = height;
+  }, [scroll, height]);
   const end = Math.min(seen.end, count);
   const readOn = useEffectEvent(() => more?.());
   useEffect(() => {
@@ -39,9 +46,47 @@ export function useSeen(scroll: RefObject<HTMLElement | null>, count: number, he
   return { indexes: Array.from({ length: end - first }, (_, at) => first + at), total: count * height };
 }
 
-/** A long list of rows of one height, drawn as far as it is seen. Each row is given where it stands; `more` is called near the end. */
-export function VirtualRows<T>({ list, height, className, more, children }: { list: T[]; height: number; className?: string; more?: () => void; children: (row: T, style: CSSProperties) => ReactNode }) {
+type Key = string | number | undefined;
+
+/** Whoever has scrolled down goes on looking at the same rows when others come and go above them. */
+export function useStillness<T>(scroll: RefObject<HTMLElement | null>, list: T[], keyOf: (row: T | undefined) => Key, height: number) {
+  const before = useRef(list);
+  const stay = useEffectEvent((old: T[], element: HTMLElement) => {
+    const at = Math.floor(element.scrollTop / height);
+    const key = at > 0 ? keyOf(old[at]) : undefined;
+    const now = key === undefined ? -1 : list.findIndex((row) => keyOf(row) === key);
+    if (now >= 0 && now !== at) element.scrollBy({ top: (now - at) * height, behavior: 'instant' });
+  });
+  useLayoutEffect(() => {
+    const old = before.current;
+    before.current = list;
+    if (old !== list && scroll.current) stay(old, scroll.current);
+  }, [scroll, list]);
+}
+
+/** The row that is open comes into sight when it becomes another, as by a key. `at`: which it is, negative for none. */
+export function useInSight(scroll: RefObject<HTMLElement | null>, active: Key, at: number, height: number) {
+  const reach = useEffectEvent((element: HTMLElement) => {
+    const { scrollTop, clientHeight } = element;
+    if (at < 0 || clientHeight === 0) return;
+    if (at * height < scrollTop) element.scrollTo({ top: at * height, behavior: 'instant' });
+    else if ((at + 1) * height > scrollTop + clientHeight) element.scrollTo({ top: (at + 1) * height - clientHeight, behavior: 'instant' });
+  });
+  useEffect(() => {
+    if (active !== undefined && scroll.current) reach(scroll.current);
+  }, [scroll, active]);
+}
+
+type Rows<T> = { list: T[]; height: number; active?: string; className?: string; more?: () => void; children: (row: T, style: CSSProperties) => ReactNode };
+
+const idOf = (row: { id: string } | undefined) => row?.id;
+
+/** A long list of rows of one height, drawn as far as it is seen. Each row is given where it stands; `more` is called near the end.
+ *  A list of other things, such as what was searched for, has another `key`, and begins at its top. */
+export function VirtualRows<T extends { id: string }>({ list, height, active, className, more, children }: Rows<T>) {
   const scroll = useRef<HTMLDivElement>(null);
+  useStillness(scroll, list, idOf, height);
+  useInSight(scroll, active, active === undefined ? -1 : list.findIndex(({ id }) => id === active), height);
   const { indexes, total } = useSeen(scroll, list.length, height, more);
   return (
     <div ref={scroll} className={className}>

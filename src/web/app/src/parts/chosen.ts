@@ -1,4 +1,5 @@
-import type { SelectProps } from '@mantine/core';
+import type { ComboboxItem, ComboboxParsedItem, OptionsFilter, SelectProps } from '@mantine/core';
+import { folded } from './plain';
 
 type Choice = NonNullable<SelectProps['data']>[number];
 
@@ -9,3 +10,10 @@ export function chosenIn(data: SelectProps['data'], value: SelectProps['value'])
   if (found === undefined) return '';
   return typeof found === 'object' ? ('label' in found ? found.label : found.value) : found;
 }
+
+/** The choices that have in their names what was typed, with accents or without. */
+export const offered: OptionsFilter = ({ options, search, limit }) => {
+  const words = folded(search.trim());
+  const isLike = ({ label }: ComboboxItem) => folded(label).includes(words);
+  return options.flatMap<ComboboxParsedItem>((one) => ('group' in one ? [{ ...one, items: one.items.filter(isLike) }] : isLike(one) ? [one] : [])).slice(0, limit);
+};

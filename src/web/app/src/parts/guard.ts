@@ -42,15 +42,16 @@ export const pagesOptions = <T>(queryKey: QueryKey, page: (cursor: string | unde
 
 type PagesOptions<T> = ReturnType<typeof pagesOptions<T>>;
 
-/** A long list, read page by page as it is scrolled, once the gate says that it may be asked. */
-export function useGuardedPages<T>(op: string, options: PagesOptions<T>) {
+/** A long list, read page by page as it is scrolled, once the gate says that it may be asked; `again`: after how many milliseconds
+ *  anew, also by who may not follow the log. */
+export function useGuardedPages<T>(op: string, options: PagesOptions<T>, again: number | false = 15_000) {
   const can = useCan(op);
   const isDenied = can?.decision === 'deny';
   const read = useInfiniteQuery({
     ...options,
     enabled: !!can && !isDenied,
-    // One page is asked for anew now and then, also by who may not follow the log; many pages are not.
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : 15_000),
+    // Many pages are not.
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : again),
   });
   const more = () => {
     if (read.hasNextPage && !read.isFetchingNextPage) void read.fetchNextPage();

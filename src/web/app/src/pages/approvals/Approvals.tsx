@@ -72,7 +72,7 @@ function Nothing({ show }: { show: Show }) {
 function Rows({ list, id, show, more }: { list: ShownApproval[]; id: string | undefined; show: Show; more: () => void }) {
   const summary = useSummary();
   return (
-    <VirtualRows list={list} height={112} className={css.scroll} more={more}>
+    <VirtualRows key={show} list={list} height={112} active={id} className={css.scroll} more={more}>
       {(approval, style) => {
         const open = approval.approvers.filter((need) => need.held.length < need.threshold);
         return (
@@ -109,7 +109,8 @@ function useStepping(list: ShownApproval[], id: string | undefined, more: () => 
       const at = list.findIndex((approval) => approval.id === id);
       const next = list[event.key === 'j' ? at + 1 : Math.max(0, at - 1)];
       if (at + PAGE / 2 > list.length) more();
-      if (next) void navigate({ to: '/approvals/$id', params: { id: next.id }, search: (before) => before as never });
+      // The list goes where the row is, not back to where it was.
+      if (next) void navigate({ to: '/approvals/$id', params: { id: next.id }, search: (before) => before as never, resetScroll: false });
     };
     window.addEventListener('keydown', press);
     return () => window.removeEventListener('keydown', press);

@@ -70,7 +70,7 @@ function useStepping(events: EventRecord[], seq: string | undefined, search: Log
       if (event.key !== 'j' && event.key !== 'k') return;
       const at = events.findIndex((record) => String(record.seq) === seq);
       const next = events[event.key === 'j' ? at + 1 : Math.max(0, at - 1)];
-      if (next) void navigate({ to: '/log/$seq', params: { seq: String(next.seq) }, search });
+      if (next) void navigate({ to: '/log/$seq', params: { seq: String(next.seq) }, search, resetScroll: false });
     };
     window.addEventListener('keydown', press);
     return () => window.removeEventListener('keydown', press);

@@ -1,12 +1,12 @@
 import { Button } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useNavigate } from '@tanstack/react-router';
-import { useLayoutEffect, useMemo, useRef, useState, type CSSProperties, type RefObject } from 'react';
+import { useMemo, useRef, useState, type CSSProperties } from 'react';
 import type { EventRecord } from '../../api';
 import { Go } from '../../parts/Go';
 import { Icon, type IconName } from '../../parts/icons';
 import { fieldsOf, Sentence } from '../../parts/Sentence';
-import { useSeen } from '../../parts/Virtual';
+import { useInSight, useSeen, useStillness } from '../../parts/Virtual';
 import { When } from '../../parts/When';
 import type { LogSearch } from '../../router';
 import { keysOf, rowsOf, toggled, type Group, type Row } from './groups';
@@ -23,7 +23,8 @@ export function Rows({ events, seq, search, log }: { events: EventRecord[]; seq?
   const isSmall = useMediaQuery('(max-width: 767px)');
   const height = isSmall ? 64 : 40;
   const { indexes, total } = useSeen(scroll, list.length, height, () => void log.before());
-  useStillness(scroll, list, height);
+  useStillness(scroll, list, keyOf, height);
+  useInSight(scroll, seq, list.findIndex((row) => holds(row, seq)), height);
   return (
     <div ref={scroll} className={css.scroll}>
       <div style={{ height: total, position: 'relative' }}>
@@ -32,7 +33,7 @@ export function Rows({ events, seq, search, log }: { events: EventRecord[]; seq?
           if (!row) return null;
           const style = { top: index * height };
           if ('record' in row) return <Event key={row.record.seq} record={row.record} isActive={seq === String(row.record.seq)} search={search} style={style} />;
-          return <Crowd key={`group ${row.key}`} group={row} toggle={() => toggle(row)} style={style} />;
+          return <Crowd key={`group ${row.key}`} group={row} isActive={!row.isOpen && holds(row, seq)} toggle={() => toggle(row)} style={style} />;
         })}
       </div>
       {log.first > 1 && (
@@ -44,17 +45,10 @@ export function Rows({ events, seq, search, log }: { events: EventRecord[]; seq?
   );
 }
 
-const keyOf = (row: Row | undefined) => row && ('record' in row ? row.record.seq : row.key);
+const keyOf = (row: Row | undefined) => row && ('record' in row ? row.record.seq : `group ${row.key}`);
 
-/** Who has scrolled down goes on looking at the same rows when newer ones come above them. */
-function useStillness(scroll: RefObject<HTMLDivElement | null>, list: Row[], height: number) {
-  const top = useRef<number | undefined>(undefined);
-  useLayoutEffect(() => {
-    const came = list.findIndex((row) => keyOf(row) === top.current);
-    if (came > 0 && (scroll.current?.scrollTop ?? 0) > height) scroll.current?.scrollBy({ top: came * height, behavior: 'instant' });
-    top.current = keyOf(list[0]);
-  }, [scroll, list, height]);
-}
+/** Whether a row is an event, or a group with it. */
+const holds = (row: Row, seq: string | undefined) => ('record' in row ? [row.record] : row.events).some((record) => String(record.seq) === seq);
 
 /** The rows with what the server did by itself in groups, but where somebody asks for just that. */
 function useGroups(events: EventRecord[], { decision, actor, type }: LogSearch) {
@@ -87,11 +81,11 @@ function Event({ record, isActive, search, style }: { record: EventRecord; isAct
 }
 
 /** Many events of the server, as one row that opens. */
-function Crowd({ group, toggle, style }: { group: Group; toggle: () => void; style: CSSProperties }) {
+function Crowd({ group, isActive, toggle, style }: { group: Group; isActive: boolean; toggle: () => void; style: CSSProperties }) {
   const { events, isOpen } = group;
   const types = [...new Set(events.map((record) => fieldsOf(record).type))];
   return (
-    <button type="button" className={`${css.row} ${css.crowd}`} style={style} aria-expanded={isOpen} onClick={toggle}>
+    <button type="button" className={`${css.row} ${css.crowd}`} style={style} data-active={isActive || undefined} aria-expanded={isOpen} onClick={toggle}>
       <span className={css.count}>{events[0]?.seq}</span>
       <When at={events[0]?.at} as="stamp" />
       <span className={css.sign}>

@@ -16,7 +16,7 @@ import css from './people.module.css';
 import { Trust } from './Trust';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
-import { byText, folded } from '../../parts/plain';
+import { byText, folded, grouped } from '../../parts/plain';
 import { Choices } from '../../parts/Choices';
 
 /** What somebody may add. */
@@ -33,7 +33,7 @@ const KINDS = [
   { value: 'team', label: 'Teams' },
 ];
 
-const isFound = (actor: Record, text: string) => [actor.id, actor.name, actor.role, actor.team ?? '', ...actor.skills].join(' ').toLowerCase().includes(text.toLowerCase());
+const isFound = (actor: Record, text: string) => folded([actor.id, actor.name, actor.role, actor.team ?? '', ...actor.skills].join(' ')).includes(folded(text));
 
 export function People() {
   const { kind = '', q = '' } = useSearch({ from: '/people' });
@@ -71,8 +71,8 @@ export function People() {
         <Shown read={{ data: actors.isPending || actors.error ? undefined : listed, error: actors.error, isPending: actors.isPending, refetch: actors.refetch }} rows={8}>
           {(list) => (
             <>
-              {list.length === 0 ? <Empty icon="people" title="Nobody like that" /> : <Rows list={list} />}
-              {actors.all.length >= 1000 && <p className={parts.cut}>The newest 1,000 were looked through.</p>}
+              {list.length === 0 ? <Empty icon="people" title="Nobody like that" /> : <Rows key={`${kind} ${q}`} list={list} />}
+              {actors.isCut && <p className={parts.cut}>The newest {grouped(actors.all.length)} were looked through.</p>}
             </>
           )}
         </Shown>

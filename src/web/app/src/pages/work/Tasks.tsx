@@ -79,7 +79,7 @@ export function Tasks() {
                 <Empty icon="tasks" title={all.length === 0 ? 'Nothing to do' : 'No task like that'} />
               </Card>
             ) : view === 'list' ? (
-              <List list={listed} />
+              <List key={`${whose} ${q}`} list={listed} />
             ) : (
               <Board list={listed} />
             )}
