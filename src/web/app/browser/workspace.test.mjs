@@ -471,8 +471,12 @@ test('whoever is not among the newest of a large directory is named and found, t
       await route.fulfill({ json: all.slice(from, from + 4), headers: from + 4 < all.length ? { 'x-next-cursor': String(from + 4) } : {} });
     });
     await page.goto('/kill');
-    await page.getByRole('combobox', { name: 'Who' }).click();
+    const who = page.getByRole('combobox', { name: 'Who' });
+    await who.click();
+    await who.fill('deployér');
     await page.getByRole('option', { name: /Deployer/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => document.activeElement?.value === 'Deployer (deployer)');
   });
 });
 

@@ -66,9 +66,9 @@ function Head() {
       );
     }
     return (
-      <Line icon="check" tone="allow" title={<>Log verified up to event {grouped(size)}</>}>
+      <Line icon="check" tone="allow" title={<>Log verified up to event {size}</>}>
         <When at={at} />, by this browser{grew ? `: signature, and that it continues the ${grouped(grew)} events seen before` : ': signature'}
-        {rekeyed ? `. Since event ${grouped(rekeyed + 1)} another key signs, which whoever owns the machine put in the place of the lost one` : ''}
+        {rekeyed ? `. Since event ${rekeyed + 1} another key signs, which whoever owns the machine put in the place of the lost one` : ''}
       </Line>
     );
   }

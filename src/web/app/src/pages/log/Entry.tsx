@@ -17,7 +17,6 @@ import { differences, proveEvent, type Proved } from '../../proof/proofs';
 import { canVerify } from '../../proof/useHead';
 import parts from '../../parts/parts.module.css';
 import css from './log.module.css';
-import { grouped } from '../../parts/plain';
 
 const one = (seq: number) => ({
   queryKey: ['event', seq],
@@ -38,7 +37,7 @@ export function Entry() {
     <div className={css.entry}>
       <div className={css.entryHead}>
         <div>
-          <h1>Event {grouped(number)}</h1>
+          <h1>Event {number}</h1>
         </div>
         <Tip label="Close (Esc)">
           <ActionIcon component={Link} to="/log" search={search as never} variant="subtle" color="gray" aria-label="Close">
@@ -117,7 +116,7 @@ function Verified({ proof }: { proof: Proved }) {
         <div>
           <strong>Verified in this browser</strong>
           <p>
-            It is entry {grouped(leaf.seq)} of the {grouped(checkpoint.size)} that the log’s key has signed.
+            It is entry {leaf.seq} of the {checkpoint.size} that the log’s key has signed.
           </p>
         </div>
       </div>

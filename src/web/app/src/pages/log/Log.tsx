@@ -9,7 +9,6 @@ import { Filters } from './Filters';
 import css from './log.module.css';
 import { Earlier, Rows } from './Rows';
 import { useLog } from './useLog';
-import { grouped } from '../../parts/plain';
 
 export function Log() {
   const search = useSearch({ from: '/log' });
@@ -55,7 +54,7 @@ function None({ log, decision }: { log: ReturnType<typeof useLog>; decision?: st
   }
   if (log.first <= 1) return <Empty icon="log" title="No such events">Nothing that you may see matches these filters.</Empty>;
   return (
-    <Empty icon="log" title={`None since event ${grouped(log.first)}`} action={<Earlier log={log} />}>
+    <Empty icon="log" title={`None since event ${log.first}`} action={<Earlier log={log} />}>
       There may be some further back.
     </Empty>
   );
