@@ -75,7 +75,8 @@ impl Run for Diff {
     }
 }
 
-/// Who may not count the decisions of everybody may compare the rest, and so may whose policies are too many.
+/// Says what can be compared all the same: all but everybody's decisions by whoever may not count them, and the texts of
+/// bundles that are too large to ask about.
 fn hinted(mut refused: Refused) -> Refused {
     let denied = format!("policy denied {}:", operation::COUNTS);
     if refused.code == Code::Denied.name() && refused.message.starts_with(&denied) {

@@ -11,9 +11,10 @@ const PATIENCE_MS = 150;
 /** Nor longer than this for its styles. */
 const STYLES_MS = 2_000;
 
-begin(window.location, window.history, window.sessionStorage);
 /** By address: what the page needs beside the program. The build puts it here. */
 declare const FILES_OF_PAGES: Record<string, string[]>;
+
+begin(window.location, window.history, window.sessionStorage);
 
 /** Without this a page is asked for when the program runs, and not before. */
 function askForPage() {

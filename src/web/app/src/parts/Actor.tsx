@@ -6,7 +6,15 @@ import { pagesOptions, useGuardedPages } from './guard';
 import css from './parts.module.css';
 import { Said } from './Said';
 
-type Read = { all: Record[]; byId: Map<string, Record>; /** Whether there are more than were read. */ isCut: boolean; error: unknown; isPending: boolean; refetch: () => unknown };
+type Read = {
+  all: Record[];
+  byId: Map<string, Record>;
+  /** Whether there are more than were read. */
+  isCut: boolean;
+  error: unknown;
+  isPending: boolean;
+  refetch: () => unknown;
+};
 
 const Directory = createContext<Read>({ all: [], byId: new Map(), isCut: false, error: null, isPending: true, refetch: () => undefined });
 
