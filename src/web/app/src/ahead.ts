@@ -59,14 +59,17 @@ export const readsOf = (page: Where, actor: string): Read[] => [...(isFiltered(p
 declare global {
   /** The answers that are on their way. The first script and the program are built apart: the page itself hands these on. */
   var okAsked: Map<string, Promise<Response>> | undefined;
+  /** What the program has asked for itself while it is not yet known what may be asked ahead. */
+  var okAlone: Set<string> | undefined;
 }
 
 const asked = (globalThis.okAsked ??= new Map());
+const keyOf = (method: string, address: string) => `${method} ${address}`;
 
 function ask(token: string, method: string, address: string, body?: string): Promise<Response> {
   const headers = { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
   const answer = fetch(address, { method, headers, body });
-  const key = `${method} ${address}`;
+  const key = keyOf(method, address);
   asked.set(key, answer);
   answer.catch(() => asked.delete(key));
   setTimeout(() => asked.delete(key), GOOD_FOR_MS);
@@ -76,18 +79,26 @@ function ask(token: string, method: string, address: string, body?: string): Pro
 /** Every page waits to know who is signed in and what they may do; then for what they may read of it. Done once all is asked. */
 export async function askAhead(token: string, page: Where) {
   void ask(token, 'GET', '/api/me');
-  const cans = await ask(token, 'POST', '/api/policy/explain', '{}');
-  if (!cans.ok) return;
-  const answer = (await cans.clone().json()) as AllExplained;
-  const may = new Set(answer.operations.filter(({ decision }) => decision === 'allow').map(({ operation }) => operation));
-  for (const [operation, address] of readsOf(page, answer.actor)) if (may.has(operation)) void ask(token, 'GET', address);
+  const alone = (globalThis.okAlone = new Set<string>());
+  try {
+    const cans = await ask(token, 'POST', '/api/policy/explain', '{}');
+    if (!cans.ok) return;
+    const answer = (await cans.clone().json()) as AllExplained;
+    const may = new Set(answer.operations.filter(({ decision }) => decision === 'allow').map(({ operation }) => operation));
+    // A second answer that nobody comes for would be given, too old, to whoever asks next.
+    const open = readsOf(page, answer.actor).filter(([operation, address]) => may.has(operation) && !alone.has(keyOf('GET', address)));
+    for (const [, address] of open) void ask(token, 'GET', address);
+  } finally {
+    globalThis.okAlone = undefined;
+  }
 }
 
 /** In place of `fetch`: the first to ask gets the answer that is on its way already. */
 export function askOnce(request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url);
-  const key = `${request.method} ${pathname}${search}`;
+  const key = keyOf(request.method, pathname + search);
   const answer = asked.get(key);
   asked.delete(key);
+  globalThis.okAlone?.add(key);
   return answer ?? fetch(request);
 }

@@ -47,6 +47,16 @@ it.each(['deny', 'needs_approval'])('reads nothing that the gate answers with %s
   expect(asked).toEqual(['GET /api/me', 'POST /api/policy/explain']);
 });
 
+it('does not ask ahead for what the program has asked for itself by then', async () => {
+  vi.stubGlobal('fetch', server('allow'));
+  const kills = () => askOnce(new Request(new URL('/api/kill', window.location.href)));
+  const ahead = askAhead('ok_x', { pathname: '/', search: '' });
+  await kills();
+  await ahead;
+  expect(asked.filter((one) => one === 'GET /api/kill')).toHaveLength(1);
+  expect(globalThis.okAsked?.has('GET /api/kill')).toBe(false);
+});
+
 it('gives an answer once', async () => {
   vi.stubGlobal('fetch', server('deny'));
   askAhead('ok_x', { pathname: '/', search: '' });

@@ -1,7 +1,7 @@
 // Controls that open something. Until what they open is loaded, they look as they will, and remember whether they were reached.
 
 import { TextInput, type AutocompleteProps, type ModalProps, type SelectProps } from '@mantine/core';
-import { useDeferredValue, useEffect, useEffectEvent, useState, useSyncExternalStore, type FocusEvent, type KeyboardEvent } from 'react';
+import { useDeferredValue, useEffect, useEffectEvent, useRef, useState, useSyncExternalStore, type FocusEvent, type KeyboardEvent } from 'react';
 import { promised, whenIdle } from '../shell/idle';
 import { chosenIn } from './chosen';
 import { Icon } from './icons';
@@ -50,6 +50,7 @@ const OPENS = ['ArrowDown', 'ArrowUp', 'Enter', ' '];
 function useReached() {
   const [reached, setReached] = useState<Reached>();
   const [typed, setTyped] = useState<string>();
+  const selected = useRef<[number | null, number | null]>(null);
   const come = (how: Reached) => {
     reach();
     setReached((before) => (before === 'open' ? before : how));
@@ -58,9 +59,18 @@ function useReached() {
     reached,
     typed,
     setTyped,
-    /** The keys stay where they are once the control takes the place of what stood for it. */
-    keys: { autoFocus: reached !== undefined },
+    /** The keys stay where they are once the control takes the place of what stood for it, and so does what is selected there. */
+    keys: {
+      autoFocus: reached !== undefined,
+      ref: (input: HTMLInputElement | null) => {
+        if (reached !== undefined && selected.current) input?.setSelectionRange(...selected.current);
+        selected.current = null;
+      },
+    },
     marks: {
+      ref: (input: HTMLInputElement | null) => () => {
+        selected.current = input && [input.selectionStart, input.selectionEnd];
+      },
       onFocus: () => come('focus'),
       onPointerDown: () => come('open'),
       onBlur: ({ currentTarget }: FocusEvent) => {
