@@ -15,47 +15,98 @@ export const NARROW = { width: 390, height: 844 };
 
 export const launch = () => chromium.launch({ executablePath, args: FLAGS });
 
-/** A context of somebody who is signed in. What goes wrong on its pages is collected in `faults`. */
-export async function signedIn(browser, address, token, { viewport = WIDE, colorScheme = 'light', hasTouch = false } = {}) {
-  const context = await browser.newContext({ baseURL: address, viewport, colorScheme, hasTouch, reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'Europe/Berlin' });
-  context.setDefaultTimeout(10_000);
-  const faults = [];
-  context.on('console', (message) => {
+/** By page: the requests that wait for their answer. */
+const waiting = new WeakMap();
+
+/** A page of somebody who is signed in, and has not gone anywhere yet. What goes wrong on it is kept in `faults`. */
+async function tabOf(context, token, faults) {
+  const page = await context.newPage();
+  page.on('console', (message) => {
     // A refused request is an answer, and Chromium logs it; so is a server that is being restarted.
     const isAnswer = /Failed to load resource/.test(message.text());
     if (message.type() === 'error' && !isAnswer) faults.push(message.text());
   });
-  context.on('weberror', (error) => faults.push(String(error.error())));
-  await context.addInitScript(() => {
+  page.on('pageerror', (error) => faults.push(String(error)));
+  const open = new Set();
+  waiting.set(page, open);
+  page.on('request', (request) => open.add(request));
+  page.on('response', (answer) => open.delete(answer.request()));
+  page.on('requestfailed', (request) => open.delete(request));
+  // As a printed link would, without a page to be loaded for it.
+  await page.addInitScript((own) => {
+    window.sessionStorage.setItem('ok.token', own);
     document.addEventListener('securitypolicyviolation', (event) => console.error(`CSP: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
-  });
-  const page = await context.newPage();
-  await page.goto(`/#token=${token}`);
-  await page.getByRole('navigation', { name: 'Pages' }).or(page.getByRole('button', { name: 'Menu' })).first().waitFor();
-  return { context, page, faults };
+  }, token);
+  return page;
 }
 
-/** What axe finds. */
+async function newContext(browser, address, { viewport = WIDE, colorScheme = 'light', hasTouch = false }) {
+  const context = await browser.newContext({ baseURL: address, viewport, colorScheme, hasTouch, reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'Europe/Berlin' });
+  context.setDefaultTimeout(10_000);
+  return context;
+}
+
+/** Somebody who is signed in, in a context of their own. */
+export async function signedIn(browser, address, token, options = {}) {
+  const context = await newContext(browser, address, options);
+  const faults = [];
+  return { context, page: await tabOf(context, token, faults), faults };
+}
+
+/** What axe finds. The workspace plays no media, for which axe would load everything once more. */
+async function look(page) {
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'], preload: false }));
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target, failureSummary }) => `${target.join(' ')} (${failureSummary.split('\n').slice(1, 3).join(' ').trim()})`).slice(0, 3).join('; ')}`);
+}
+
+/** What axe finds, also once what may still be drawn on a busy machine is. */
 export async function findings(page) {
   await page.evaluate(axeSource);
-  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target, failureSummary }) => `${target.join(' ')} (${failureSummary.split('\n').slice(1, 3).join(' ').trim()})`).slice(0, 3).join('; ')}`);
+  if ((await look(page)).length === 0) return [];
+  await page.waitForTimeout(1_000);
+  return look(page);
 }
 
 /** Waits until nothing is being loaded any more, and what came of it is painted. */
 export async function settled(page) {
-  await page.waitForFunction(() => document.querySelectorAll('[role=status][aria-label="loading"]').length === 0, undefined, { timeout: 10_000 });
-  await page.waitForTimeout(150);
-  await page.evaluate(() => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))));
+  const isLoading = () => document.querySelectorAll('[role=status][aria-label="loading"]').length > 0;
+  const painted = () => new Promise((resolve) => requestIdleCallback(() => requestAnimationFrame(() => requestAnimationFrame(resolve)), { timeout: 1_000 }));
+  const end = Date.now() + 10_000;
+  // What has come may ask for more once it is drawn.
+  for (let quiet = 0; quiet < 2; ) {
+    await page.evaluate(painted);
+    quiet = waiting.get(page).size === 0 && !(await page.evaluate(isLoading)) ? quiet + 1 : 0;
+    if (Date.now() > end) throw new Error(`${page.url()} still waits for ${[...waiting.get(page)].map((request) => request.url())}`);
+  }
 }
 
-/** Runs with the page of whoever has this token; nothing may have gone wrong on it. */
-export async function visit(browser, address, token, run, options) {
-  const session = await signedIn(browser, address, token, options);
+/** By what they look at and how: contexts that nobody is in. Who has signed in is known to the tab alone; the next goes on with the files that are there. */
+const free = new Map();
+
+/** Runs with the page of whoever has this token; nothing may have gone wrong on it. `fresh`: in a browser that has seen none of the workspace's files. */
+export async function visit(browser, address, token, run, { fresh = false, ...options } = {}) {
+  const look = JSON.stringify([address, options]);
+  const known = free.get(look) ?? [];
+  free.set(look, known);
+  // A tab behind another is drawn seldom: each page stands in a window of its own.
+  const context = (fresh ? undefined : known.pop()) ?? (await newContext(browser, address, options));
+  const faults = [];
+  const tabs = [];
+  const tab = async () => {
+    tabs.push(await tabOf(context, token, faults));
+    return tabs.at(-1);
+  };
+  let isSound = false;
   try {
-    await run(session.page, session);
-    assert.deepEqual(session.faults, []);
+    await run(await tab(), { context, faults, tab });
+    assert.deepEqual(faults, []);
+    isSound = true;
   } finally {
-    await session.context.close();
+    if (isSound && !fresh) {
+      for (const one of tabs) await one.close();
+      known.push(context);
+    } else {
+      await context.close();
+    }
   }
 }

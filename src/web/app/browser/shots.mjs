@@ -45,12 +45,7 @@ export async function shoot(browser, address, token, list, folder, { only, sides
         await page.goto(path);
         await page.locator('h1').first().waitFor();
         await settled(page);
-        let found = await findings(page);
-        // On a busy machine it may still be drawn.
-        if (found.length > 0) {
-          await page.waitForTimeout(1_000);
-          found = await findings(page);
-        }
+        const found = await findings(page);
         const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
         if (overflow > 0) found.push(`the page is ${overflow} pixels too wide`);
         problems.push(...[...found, ...faults.splice(0)].map((fault) => `${name} ${width} ${colorScheme}: ${fault}`));

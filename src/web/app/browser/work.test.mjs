@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { join } from 'node:path';
-import { findings, launch, visit } from './browser.mjs';
+import { findings, launch, settled, visit } from './browser.mjs';
 import { Company } from './company.mjs';
 import { shoot } from './shots.mjs';
 
@@ -102,6 +102,7 @@ test('whoever has answered a run that is not theirs is told that it went on with
 
 test('what somebody has to answer waits on their first page, and in the palette', async () => {
   await as('max', async (page) => {
+    await page.goto('/');
     await page.getByRole('link', { name: /asks you something/ }).waitFor();
     await page.getByRole('link', { name: /Ask 1/ }).waitFor();
     await page.keyboard.press('Control+k');
@@ -156,7 +157,7 @@ test('a task is created, assigned, referred to and closed', async () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Title').fill('Taste the new roast');
     await dialog.getByLabel('Goal').fill('Ten cups, blind.');
-    await page.waitForTimeout(300);
+    await settled(page);
     assert.deepEqual(await findings(page), []);
     await dialog.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('heading', { name: 'Taste the new roast' }).waitFor();
@@ -274,7 +275,7 @@ test('looking at the pages of work asks for nothing that is refused', async () =
     for (const path of ['/', '/ask', '/tasks', '/tasks?view=list', '/data', '/data/customers', '/break-glass']) {
       await page.goto(path);
       await page.locator('h1').first().waitFor();
-      await page.waitForTimeout(400);
+      await settled(page);
     }
   });
   assert.equal(await refusals(), before);
