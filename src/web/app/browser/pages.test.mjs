@@ -179,6 +179,35 @@ test('what is typed right after the palette was asked for is kept whole on any p
   });
 });
 
+test('Enter right after the last letter opens what is found for the words as typed', async () => {
+  await as('ana', async (page) => {
+    await company.ask(made.tokens.ana, 'POST', '/api/tasks', { title: 'Water the ficus' });
+    await company.ask(made.tokens.ana, 'POST', '/api/tasks', { title: 'Feed the ficedula' });
+    const typed = async (words) => {
+      await page.locator('[data-palette]').waitFor({ state: 'detached' });
+      await page.keyboard.press('Control+k');
+      await page.locator('[data-palette]').waitFor();
+      await page.keyboard.type(words);
+      await page.keyboard.press('Enter');
+    };
+    await page.goto('/people');
+    await settled(page);
+    await typed('ficus');
+    await page.getByRole('heading', { name: 'Water the ficus' }).waitFor();
+    await typed('ficedula');
+    await page.getByRole('heading', { name: 'Feed the ficedula' }).waitFor();
+    await typed('kill');
+    await page.getByRole('heading', { name: 'Kill switches' }).waitFor();
+    // Before the palette is loaded, too.
+    await page.goto('/people');
+    await page.locator('h1').first().waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('ficus');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Water the ficus' }).waitFor();
+  });
+});
+
 test('looking at every page asks for nothing that is refused', { timeout: 60_000 }, async () => {
   const refusals = async () => (await company.ask(made.tokens.ana, 'GET', '/api/events?type=denied&actor=max&limit=1000')).events.length;
   const before = await refusals();

@@ -3,7 +3,7 @@ import { Spotlight, type SpotlightActionData, type SpotlightActionGroupData } fr
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useEffect, useSyncExternalStore } from 'react';
+import { useEffect, useSyncExternalStore, type KeyboardEvent } from 'react';
 import { searchOptions } from '../api';
 import { isWord } from '../pages/data/filter';
 import { whereIs } from '../pages/data/hit';
@@ -13,20 +13,27 @@ import { useSummary } from '../pages/approvals/useSummary';
 import { useMine } from '../pages/work/useWork';
 import { leave } from './leave';
 import { PAGES } from './pages';
-import { chooseFirst, paletteIsThere, paletteStore, query } from './paletteStore';
+import { chooseFirst, enter, openEntered, paletteIsThere, paletteStore, query } from './paletteStore';
 import { usePending } from './useMe';
 
 const SEARCH = { placeholder: 'Go to, find, do…', 'aria-label': 'search', 'data-palette': true };
+
+const pressed = ({ key, nativeEvent }: KeyboardEvent) => {
+  if (key === 'Enter' && !nativeEvent.isComposing) enter();
+};
 
 /** Everything that can be gone to or done, by typing a part of its name. */
 export function Palette() {
   const typed = useSyncExternalStore(paletteStore.subscribe, query);
   useEffect(paletteIsThere, []);
-  const [words] = useDebouncedValue(typed.slice(0, 200), 200);
-  const { data: hits } = useQuery({ ...searchOptions({ query: { q: words, limit: 8 } }), enabled: isWord(words) && words.trim().length > 2, retry: false });
+  const asked = typed.slice(0, 200);
+  const [words] = useDebouncedValue(asked, 200);
+  const isSought = (text: string) => isWord(text) && text.trim().length > 2;
+  const { data: hits, isFetching } = useQuery({ ...searchOptions({ query: { q: words, limit: 8 } }), enabled: isSought(words), retry: false });
   useEffect(() => {
     if (hits && hits.length > 0) chooseFirst();
   }, [hits]);
+  useEffect(() => openEntered(isSought(asked) && (words !== asked || isFetching)));
   const navigate = useNavigate();
   const { all } = useActors();
   const { questions, todo } = useMine();
@@ -60,12 +67,12 @@ export function Palette() {
     leftSection: <Icon name={kind === 'agent' ? 'bot' : 'people'} />,
     onClick: go(`/people/${encodeURIComponent(id)}`),
   }));
-  // What the server has found by its words need not have them in its title.
+  // What the server has found by its words need not have them in its title. What it has found for others must.
   const found: SpotlightActionData[] = (hits ?? []).map(({ kind, collection, id, title, snippet }) => ({
     id: `hit-${id}`,
     label: title || id,
     description: snippet,
-    keywords: typed,
+    keywords: words === asked ? typed : undefined,
     leftSection: <Icon name={kind === 'task' ? 'tasks' : 'data'} />,
     onClick: () => void navigate(whereIs({ kind, collection, id })),
   }));
@@ -90,7 +97,7 @@ export function Palette() {
       maxHeight={420}
       highlightQuery
       nothingFound="Nothing is called that"
-      searchProps={{ ...SEARCH, leftSection: <Icon name="search" />, onFocus: () => typed && chooseFirst() }}
+      searchProps={{ ...SEARCH, leftSection: <Icon name="search" />, onFocus: () => typed && chooseFirst(), onKeyDown: pressed }}
     />
   );
 }

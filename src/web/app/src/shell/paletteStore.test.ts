@@ -1,6 +1,6 @@
 import { createSpotlight } from '@mantine/spotlight';
-import { expect, test } from 'vitest';
-import { chooseFirst, isOver, openPalette, paletteStore, query } from './paletteStore';
+import { expect, test, vi } from 'vitest';
+import { chooseFirst, enter, isOver, openEntered, openPalette, paletteStore, query } from './paletteStore';
 
 function listed(inside: string) {
   const [store] = createSpotlight();
@@ -41,4 +41,44 @@ test('whoever shows what is looked for is told of each key that is kept', () => 
   for (const key of ['k', 'i']) window.dispatchEvent(new KeyboardEvent('keydown', { key }));
   stop();
   expect(seen).toEqual(['k', 'ki']);
+});
+
+const found = '<button data-action id="a"></button>';
+
+function entering(query: string) {
+  const [store] = createSpotlight();
+  store.updateState((state) => ({ ...state, listId: 'list', query }));
+  document.body.innerHTML = '<div id="list"></div>';
+  const opened = vi.fn();
+  const list = document.getElementById('list') as HTMLElement;
+  list.addEventListener('click', opened);
+  enter(store);
+  return { store, list, opened };
+}
+
+test('Enter before anything is found opens what is found for these words', () => {
+  const { store, list, opened } = entering('kiosk');
+  openEntered(true, store);
+  list.innerHTML = found;
+  openEntered(true, store);
+  openEntered(false, store);
+  expect(opened).toHaveBeenCalledOnce();
+});
+
+test('who types on after Enter has not asked for what is found then', () => {
+  const { store, list, opened } = entering('kiosk');
+  store.updateState((state) => ({ ...state, query: 'kiosk p' }));
+  openEntered(true, store);
+  list.innerHTML = found;
+  store.updateState((state) => ({ ...state, query: 'kiosk' }));
+  openEntered(false, store);
+  expect(opened).not.toHaveBeenCalled();
+});
+
+test('Enter where nothing is found opens nothing later', () => {
+  const { store, list, opened } = entering('kiosk');
+  openEntered(false, store);
+  list.innerHTML = found;
+  openEntered(false, store);
+  expect(opened).not.toHaveBeenCalled();
 });

@@ -10,6 +10,9 @@ export const [paletteAsked, ask] = promised();
 let isThere = false;
 let isAwaited = false;
 
+/** The words for which Enter was pressed before anything was found. */
+let entered: string | undefined;
+
 /** What the palette looks for. */
 export const query = () => paletteStore.getState().query;
 
@@ -59,6 +62,7 @@ function keep(event: KeyboardEvent) {
   const next = afterKey(query(), event);
   if (next === undefined) return;
   event.preventDefault();
+  entered = event.key === 'Enter' ? query() : undefined;
   if (next !== query()) setQuery(next);
 }
 
@@ -70,6 +74,7 @@ function turnAway() {
 
 function giveUp() {
   awaitNoMore();
+  entered = undefined;
   // One that is open already clears what it looks for when it has closed.
   if (isThere) palette.close();
   else setQuery('');
@@ -96,4 +101,25 @@ export function chooseFirst(store = paletteStore) {
   if (!list || list.querySelector('[data-selected]')) return;
   list.querySelector('[data-action]')?.setAttribute('data-selected', 'true');
   store.updateState((state) => ({ ...state, selected: 0 }));
+}
+
+const chosen = (store: typeof paletteStore) => document.getElementById(store.getState().listId)?.querySelector<HTMLElement>('[data-selected]');
+
+/** Enter: where nothing is listed yet, it is for what is found for these words. What is chosen the palette opens itself. */
+export function enter(store = paletteStore) {
+  chooseFirst(store);
+  entered = chosen(store) ? undefined : store.getState().query;
+}
+
+/** Opens what is found, once it is, for the words for which Enter was pressed; `isSearching`: there may be more to come. */
+export function openEntered(isSearching: boolean, store = paletteStore) {
+  if (entered === undefined) return;
+  if (store.getState().query !== entered) {
+    entered = undefined;
+    return;
+  }
+  chooseFirst(store);
+  const found = chosen(store);
+  if (found || !isSearching) entered = undefined;
+  found?.click();
 }
