@@ -1,7 +1,7 @@
 // What people write and hand over, and what they are shown of an agent’s call: in the demo, with the people who are in it.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { findings, launch, visit } from './browser.mjs';
+import { findings, launch, settled, visit } from './browser.mjs';
 import { Company } from './company.mjs';
 
 let company;
@@ -241,5 +241,55 @@ test('what the server does in crowds is one row of the log, which opens, and sta
     await page.locator(`a[href^="/log/${own[89].seq}"]`).waitFor();
     await page.keyboard.press('Enter');
     await page.locator(`a[href^="/log/${own[89].seq}"]`).waitFor({ state: 'hidden' });
+    // By keys it is one row, which the right one opens; inside they go from event to event.
+    const isAt = (seq) => page.waitForURL(`**/log/${seq}`);
+    await page.keyboard.press('k');
+    await isAt(own[90].seq);
+    await page.keyboard.press('j');
+    await page.keyboard.press('ArrowRight');
+    await page.locator(`a[href^="/log/${own[89].seq}"]`).waitFor();
+    await page.keyboard.press('j');
+    await isAt(own[89].seq);
+    await page.keyboard.press('j');
+    await isAt(own[88].seq);
+  });
+});
+
+test('an event that is opened by its number is marked in the list, with those around it', async () => {
+  await as('ana', async (page) => {
+    await page.goto('/log/300');
+    const row = page.locator('[data-active]', { has: page.getByRole('link', { name: '300', exact: true }) });
+    await row.waitFor();
+    await page.waitForFunction(() => {
+      const { top, bottom } = document.querySelector('[data-active]').getBoundingClientRect();
+      return top > 0 && bottom < innerHeight;
+    });
+    await page.getByRole('heading', { name: 'Event 300' }).waitFor();
+    await page.getByRole('link', { name: '301', exact: true }).waitFor();
+    await page.getByRole('link', { name: '299', exact: true }).waitFor();
+  });
+});
+
+test('a log with filters is read back until its view is full, and no further than ten pages', async () => {
+  await as('vera', async (page) => {
+    const [one] = (await ask('vera', '/api/events?limit=1')).events;
+    const last = 50_000;
+    const read = [];
+    // One of a thousand was refused.
+    await page.route(/\/api\/events\?/, (route) => {
+      const query = new URL(route.request().url()).searchParams;
+      const limit = Number(query.get('limit'));
+      const since = query.has('since') ? Number(query.get('since')) : last - limit;
+      if (limit === 1000) read.push(since);
+      const events = Array.from({ length: Math.min(limit, last - since) }, (_, at) => ({ ...one, seq: since + 1 + at, decision: (since + 1 + at) % 1000 === 0 ? 'deny' : 'allow' }));
+      return route.fulfill({ json: { events, last_seq: last } });
+    });
+    await page.goto('/log?decision=deny');
+    await page.getByText(/^Looked through as far back as event 39,\d{3}\.$/).waitFor();
+    await settled(page);
+    assert.equal(read.length, 10);
+    await page.getByRole('button', { name: 'Read earlier events' }).click();
+    await page.getByText(/^Looked through as far back as event 29,\d{3}\.$/).waitFor();
+    assert.equal(read.length, 20);
   });
 });

@@ -64,18 +64,24 @@ export function useStillness<T>(scroll: RefObject<HTMLElement | null>, list: T[]
   }, [scroll, list]);
 }
 
-/** The row that is open comes into sight when it becomes another, as by a key. `at`: which it is, negative for none. */
+/** The row that is open comes into sight when it becomes another, as by a key, and when it has been read; from afar with what is around it. `at`: which it is, negative for none. */
 export function useInSight(scroll: RefObject<HTMLElement | null>, active: Key, at: number, height: number) {
   const reach = useEffectEvent((element: HTMLElement) => {
     const { scrollTop, clientHeight } = element;
     if (at < 0 || clientHeight === 0) return;
-    if (at * height < scrollTop) element.scrollTo({ top: at * height, behavior: 'instant' });
+    const isFar = Math.abs(at * height - scrollTop) > 2 * clientHeight;
+    if (isFar) element.scrollTo({ top: at * height - clientHeight / 2, behavior: 'instant' });
+    else if (at * height < scrollTop) element.scrollTo({ top: at * height, behavior: 'instant' });
     else if ((at + 1) * height > scrollTop + clientHeight) element.scrollTo({ top: (at + 1) * height - clientHeight, behavior: 'instant' });
   });
+  const isThere = at >= 0;
   useEffect(() => {
-    if (active !== undefined && scroll.current) reach(scroll.current);
-  }, [scroll, active]);
+    if (active !== undefined && isThere && scroll.current) reach(scroll.current);
+  }, [scroll, active, isThere]);
 }
+
+/** What is as high as all rows: at once, or what scrolls could not be scrolled there yet. */
+export const heldOpen = (total: number): CSSProperties => ({ height: total, position: 'relative', transitionProperty: 'none' });
 
 type Rows<T> = { list: T[]; height: number; active?: string; className?: string; more?: () => void; children: (row: T, style: CSSProperties) => ReactNode };
 
@@ -90,7 +96,7 @@ export function VirtualRows<T extends { id: string }>({ list, height, active, cl
   const { indexes, total } = useSeen(scroll, list.length, height, more);
   return (
     <div ref={scroll} className={className}>
-      <div style={{ height: total, position: 'relative' }}>
+      <div style={heldOpen(total)}>
         {indexes.map((index) => {
           const row = list[index];
           return row === undefined ? null : children(row, { position: 'absolute', left: 0, width: '100%', height, top: index * height });

@@ -33,7 +33,11 @@ export function Keys() {
         <span>
           <Kbd>j</Kbd> <Kbd>k</Kbd>
         </span>
-        <span>next and previous approval, or event</span>
+        <span>next and previous approval, or row of the log</span>
+        <span>
+          <Kbd>→</Kbd> <Kbd>←</Kbd>
+        </span>
+        <span>open and close a group of the log</span>
         <span>
           <Kbd>a</Kbd> <Kbd>r</Kbd>
         </span>

@@ -1,6 +1,5 @@
 import { Outlet, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useEffect, useEffectEvent, useMemo } from 'react';
-import type { EventRecord } from '../../api';
+import { useEffect, useEffectEvent, useMemo, useRef } from 'react';
 import { Empty, Shown } from '../../parts/states';
 import type { LogSearch } from '../../router';
 import { isTyping } from '../../shell/typing';
@@ -15,7 +14,8 @@ export function Log() {
   const { seq } = useParams({ strict: false });
   const log = useLog(search);
   const newestFirst = useMemo(() => [...log.events].reverse(), [log.events]);
-  useStepping(newestFirst, seq, search);
+  useClosing(seq, search);
+  useReaching(log, Number(seq));
   useEffect(() => {
     if (!seq) document.title = 'Log · ok';
   }, [seq]);
@@ -42,7 +42,7 @@ export function Log() {
 }
 
 /** The server filters by type and actor, the browser by decision: further back there may be what was not among the newest, so the log is
- * read on once by itself. */
+ * read on by itself. */
 function None({ log, decision }: { log: ReturnType<typeof useLog>; decision?: string }) {
   const isUnknown = !!decision && !DECISIONS.some(({ value }) => value === decision);
   const readOn = useEffectEvent(() => {
@@ -60,18 +60,25 @@ function None({ log, decision }: { log: ReturnType<typeof useLog>; decision?: st
   );
 }
 
-function useStepping(events: EventRecord[], seq: string | undefined, search: LogSearch) {
+/** An event that was opened by its number is read back to, as far as that is not too far. */
+function useReaching(log: ReturnType<typeof useLog>, seq: number) {
+  const isBefore = log.newest.data !== undefined && seq > 0 && seq < log.first;
+  const reached = useRef<number>(undefined);
+  const reach = useEffectEvent(async () => {
+    if (await log.readOn(seq)) reached.current = seq;
+  });
+  useEffect(() => {
+    if (isBefore && !log.isReading && reached.current !== seq) void reach();
+  }, [isBefore, log.isReading, seq]);
+}
+
+function useClosing(seq: string | undefined, search: LogSearch) {
   const navigate = useNavigate();
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (isTyping(event)) return;
-      if (event.key === 'Escape' && seq) return void navigate({ to: '/log', search });
-      if (event.key !== 'j' && event.key !== 'k') return;
-      const at = events.findIndex((record) => String(record.seq) === seq);
-      const next = events[event.key === 'j' ? at + 1 : Math.max(0, at - 1)];
-      if (next) void navigate({ to: '/log/$seq', params: { seq: String(next.seq) }, search, resetScroll: false });
+      if (event.key === 'Escape' && seq && !isTyping(event)) void navigate({ to: '/log', search });
     };
     window.addEventListener('keydown', press);
     return () => window.removeEventListener('keydown', press);
-  }, [events, seq, search, navigate]);
+  }, [seq, search, navigate]);
 }

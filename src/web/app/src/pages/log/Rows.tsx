@@ -1,43 +1,49 @@
 import { Button } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useNavigate } from '@tanstack/react-router';
-import { useMemo, useRef, useState, type CSSProperties } from 'react';
+import { useEffect, useEffectEvent, useMemo, useRef, useState, type CSSProperties, type KeyboardEvent as Pressed, type RefObject } from 'react';
 import type { EventRecord } from '../../api';
 import { Go } from '../../parts/Go';
 import { Icon, type IconName } from '../../parts/icons';
+import { grouped } from '../../parts/plain';
 import { fieldsOf, Sentence } from '../../parts/Sentence';
-import { useInSight, useSeen, useStillness } from '../../parts/Virtual';
+import { heldOpen, useInSight, useSeen, useStillness } from '../../parts/Virtual';
 import { When } from '../../parts/When';
 import type { LogSearch } from '../../router';
-import { keysOf, rowsOf, toggled, type Group, type Row } from './groups';
+import { isTyping } from '../../shell/typing';
+import { holds, keyOf, keysOf, rowsOf, stepped, toggled, type Group, type Row } from './groups';
 import css from './log.module.css';
 import type { useLog } from './useLog';
 
 const SIGNS: Record<string, IconName> = { allow: 'check', deny: 'x', needs_approval: 'clock', system: 'settings' };
 
 type Read = ReturnType<typeof useLog>;
+type Key = ReturnType<typeof keyOf>;
 
 export function Rows({ events, seq, search, log }: { events: EventRecord[]; seq?: string; search: LogSearch; log: Read }) {
   const scroll = useRef<HTMLDivElement>(null);
-  const { list, toggle } = useGroups(events, search);
+  const { list, toggle } = useGroups(events, search, seq);
+  const { marked, mark } = useStepping(scroll, list, seq, search);
   const isSmall = useMediaQuery('(max-width: 767px)');
   const height = isSmall ? 64 : 40;
   const { indexes, total } = useSeen(scroll, list.length, height, () => void log.before());
   useStillness(scroll, list, keyOf, height);
-  useInSight(scroll, seq, list.findIndex((row) => holds(row, seq)), height);
+  const active = marked ?? seq;
+  useInSight(scroll, active, list.findIndex((row) => (marked === undefined ? holds(row, seq) : keyOf(row) === marked)), height);
   return (
     <div ref={scroll} className={css.scroll}>
-      <div style={{ height: total, position: 'relative' }}>
+      <div style={heldOpen(total)}>
         {indexes.map((index) => {
           const row = list[index];
           if (!row) return null;
           const style = { top: index * height };
           if ('record' in row) return <Event key={row.record.seq} record={row.record} isActive={seq === String(row.record.seq)} search={search} style={style} />;
-          return <Crowd key={`group ${row.key}`} group={row} isActive={!row.isOpen && holds(row, seq)} toggle={() => toggle(row)} style={style} />;
+          return <Crowd key={keyOf(row)} group={row} isActive={holds(row, seq)} isMarked={keyOf(row) === marked} mark={mark} toggle={() => toggle(row)} style={style} />;
         })}
       </div>
       {log.first > 1 && (
-        <div style={{ display: 'grid', placeItems: 'center', padding: 16 }}>
+        <div className={css.earlier}>
+          {log.isFar && <p>Looked through as far back as event {grouped(log.first)}.</p>}
           <Earlier log={log} />
         </div>
       )}
@@ -45,14 +51,39 @@ export function Rows({ events, seq, search, log }: { events: EventRecord[]; seq?
   );
 }
 
-const keyOf = (row: Row | undefined) => row && ('record' in row ? row.record.seq : `group ${row.key}`);
+/** «j» and «k» go from row to row as they are seen: to an event, which opens, or to a group, which is marked and has the keys. */
+function useStepping(scroll: RefObject<HTMLElement | null>, list: Row[], seq: string | undefined, search: LogSearch) {
+  const navigate = useNavigate();
+  const [marked, mark] = useState<Key>();
+  // Keys may come faster than the events that they open.
+  const going = useRef<string>(undefined);
+  useEffect(() => {
+    going.current = undefined;
+  }, [seq]);
+  const step = useEffectEvent((by: 1 | -1) => {
+    // Where an event takes the place of the list, nobody sees its groups.
+    const isHidden = scroll.current?.clientHeight === 0;
+    const next = stepped(isHidden ? list.filter((row) => 'record' in row) : list, marked, going.current ?? seq, by);
+    if (!next) return;
+    if (!('record' in next)) return mark(keyOf(next));
+    mark(undefined);
+    if (document.activeElement instanceof HTMLElement && scroll.current?.contains(document.activeElement)) document.activeElement.blur();
+    going.current = String(next.record.seq);
+    void navigate({ to: '/log/$seq', params: { seq: going.current }, search, resetScroll: false });
+  });
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (!isTyping(event) && (event.key === 'j' || event.key === 'k')) step(event.key === 'j' ? 1 : -1);
+    };
+    window.addEventListener('keydown', press);
+    return () => window.removeEventListener('keydown', press);
+  }, []);
+  return { marked, mark };
+}
 
-/** Whether a row is an event, or a group with it. */
-const holds = (row: Row, seq: string | undefined) => ('record' in row ? [row.record] : row.events).some((record) => String(record.seq) === seq);
-
-/** The rows with what the server did by itself in groups, but where somebody asks for just that. */
-function useGroups(events: EventRecord[], { decision, actor, type }: LogSearch) {
-  const [opened, setOpened] = useState<ReadonlySet<number>>(new Set());
+/** The rows with what the server did by itself in groups, but where somebody asks for just that. The event that is open from the beginning is seen. */
+function useGroups(events: EventRecord[], { decision, actor, type }: LogSearch, seq: string | undefined) {
+  const [opened, setOpened] = useState<ReadonlySet<number>>(new Set(seq ? [Number(seq)] : []));
   const isPlain = decision === 'system' || !!actor || !!type;
   const [known, setKnown] = useState<ReadonlySet<number>>(new Set());
   const list = useMemo(() => (isPlain ? events.map((record) => ({ record })) : rowsOf(events, opened, known)), [events, opened, known, isPlain]);
@@ -81,11 +112,29 @@ function Event({ record, isActive, search, style }: { record: EventRecord; isAct
 }
 
 /** Many events of the server, as one row that opens. */
-function Crowd({ group, isActive, toggle, style }: { group: Group; isActive: boolean; toggle: () => void; style: CSSProperties }) {
+function Crowd({ group, isActive, isMarked, mark, toggle, style }: { group: Group; isActive: boolean; isMarked: boolean; mark: (key: Key) => void; toggle: () => void; style: CSSProperties }) {
   const { events, isOpen } = group;
+  const row = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (isMarked) row.current?.focus({ preventScroll: true });
+  }, [isMarked]);
+  const press = ({ key }: Pressed) => {
+    if (key === (isOpen ? 'ArrowLeft' : 'ArrowRight')) toggle();
+  };
   const types = [...new Set(events.map((record) => fieldsOf(record).type))];
   return (
-    <button type="button" className={`${css.row} ${css.crowd}`} style={style} data-active={isActive || undefined} aria-expanded={isOpen} onClick={toggle}>
+    <button
+      ref={row}
+      type="button"
+      className={`${css.row} ${css.crowd}`}
+      style={style}
+      data-active={isActive || isMarked || undefined}
+      aria-expanded={isOpen}
+      onClick={toggle}
+      onKeyDown={press}
+      onFocus={() => mark(keyOf(group))}
+      onBlur={() => mark(undefined)}
+    >
       <span className={css.count}>{events[0]?.seq}</span>
       <When at={events[0]?.at} as="stamp" />
       <span className={css.sign}>
@@ -100,7 +149,7 @@ function Crowd({ group, isActive, toggle, style }: { group: Group; isActive: boo
 
 export function Earlier({ log }: { log: Read }) {
   return (
-    <Button variant="default" loading={log.isReading} onClick={() => void log.before()}>
+    <Button variant="default" loading={log.isReading} onClick={() => void log.readOn()}>
       Read earlier events
     </Button>
   );

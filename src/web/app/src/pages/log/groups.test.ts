@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { EventRecord } from '../../api';
-import { keysOf, rowsOf, toggled, type Group } from './groups';
+import { keyOf, keysOf, rowsOf, stepped, toggled, type Group } from './groups';
 
 const log = (decisions: string) => [...decisions].map((one, at) => ({ seq: 100 - at, decision: one === 's' ? 'system' : 'allow' }) as EventRecord);
 const rows = (decisions: string, opened: number[] = [], known: number[] = []) =>
@@ -28,4 +28,20 @@ it('closes a group with all that it has grown by', () => {
   const [group] = rowsOf(log('sssss'), new Set([99, 98]), new Set());
   expect([...toggled(new Set([99, 98, 7]), group as Group)]).toEqual([7]);
   expect([...toggled(new Set([7]), { ...(group as Group), isOpen: false })]).toEqual([7, 100, 99, 98, 97, 96]);
+});
+
+it('steps over rows as they are seen', () => {
+  const list = rowsOf(log('asssasss'), new Set([95, 94, 93]), new Set());
+  const walk = (marked: ReturnType<typeof keyOf>, seq: string | undefined, by: 1 | -1) => keyOf(stepped(list, marked, seq, by));
+  expect(list.map(keyOf)).toEqual([100, 'group 97', 96, 'group 93', 95, 94, 93]);
+  expect(walk(undefined, undefined, 1)).toBe(100);
+  expect(walk(undefined, '100', 1)).toBe('group 97');
+  expect(walk('group 97', '100', 1)).toBe(96);
+  expect(walk('group 97', '100', -1)).toBe(100);
+  // What is open stands in a closed group.
+  expect(walk(undefined, '98', 1)).toBe(96);
+  expect(walk('group 93', '96', 1)).toBe(95);
+  expect(walk(undefined, '95', 1)).toBe(94);
+  expect(walk(undefined, '100', -1)).toBe(100);
+  expect(walk(undefined, '93', 1)).toBeUndefined();
 });

@@ -39,6 +39,19 @@ export function toggled(opened: ReadonlySet<number>, { events, isOpen }: Group):
   return new Set(isOpen ? [...opened].filter((seq) => !own.has(seq)) : [...opened, ...own]);
 }
 
+export const keyOf = (row: Row | undefined) => row && ('record' in row ? row.record.seq : `group ${row.key}`);
+
+/** Whether a row is an event, or a closed group with it. */
+export const holds = (row: Row, seq: string | undefined) =>
+  'record' in row ? String(row.record.seq) === seq : !row.isOpen && row.events.some((record) => String(record.seq) === seq);
+
+/** The row that comes after the one that is marked, or else the one with the open event; before it with `by` of -1. From no row on it is the first. */
+export function stepped(rows: Row[], marked: ReturnType<typeof keyOf>, seq: string | undefined, by: 1 | -1): Row | undefined {
+  const own = marked === undefined ? -1 : rows.findIndex((row) => keyOf(row) === marked);
+  const at = own < 0 ? rows.findIndex((row) => holds(row, seq)) : own;
+  return rows[Math.max(0, at + by)];
+}
+
 /** The server's own events from a place on, up to the first of somebody else. */
 function runOf(events: EventRecord[], from: number): EventRecord[] {
   const end = events.findIndex(({ decision }, at) => at >= from && decision !== 'system');

@@ -1,7 +1,7 @@
 // The log with its filters: what is in memory of it, the newest last.
 
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { useMemo, useState } from 'react';
+import { useMemo, useRef, useState } from 'react';
 import { NEWEST } from '../../ahead';
 import { eventList, type EventRecord } from '../../api';
 import { useLive } from '../../live';
@@ -14,7 +14,10 @@ const PAGE = 1000;
 const matches = (record: EventRecord, { type, actor, decision }: LogSearch) =>
   (!type || fieldsOf(record).type === type) && (!actor || record.actor === actor) && (!decision || record.decision === decision);
 
-const NOTHING: { key: string; older: EventRecord[]; from: number } = { key: '', older: [], from: Infinity };
+/** What was read of before the newest page, for the filters that the server knows. `farFor`: the decision for which that was much, and found little. */
+type Older = { key: string; older: EventRecord[]; from: number; farFor?: string };
+
+const NOTHING: Older = { key: '', older: [], from: Infinity };
 
 const asked = ({ type, actor }: LogSearch) => ({ ...(type ? { type: [type] } : {}), ...(actor ? { actor } : {}) });
 
@@ -26,8 +29,11 @@ export const newestOptions = ({ type, actor }: LogSearch) =>
     staleTime: Infinity,
   });
 
-/** How many pages back are looked through at once for something that matches. */
+/** At most so many pages back are looked through at once for what matches. */
 const PAGES = 10;
+
+/** So many more that match fill a view. */
+const ENOUGH = 40;
 
 /** The newest page, what came after it, and what was read of before it. */
 export function useLog(search: LogSearch) {
@@ -37,7 +43,11 @@ export function useLog(search: LogSearch) {
   const key = `${type} ${actor}`;
   const [read, setRead] = useState(NOTHING);
   const [isReading, setReading] = useState(false);
-  const { older, from } = read.key === key ? read : NOTHING;
+  const isBusy = useRef(false);
+  const { older, from, farFor } = read.key === key ? read : NOTHING;
+  const decision = search.decision ?? '';
+  /** Much was looked through, and little found: whether to go on is for who looks at it. */
+  const isFar = farFor === decision;
   /** The oldest number that was looked at. A page that is not full reaches back to the first event. */
   const first = newest.data && newest.data.length < NEWEST ? 1 : Math.min(from, newest.data?.[0]?.seq ?? 1);
 
@@ -48,25 +58,35 @@ export function useLog(search: LogSearch) {
     return [...older, ...known, ...fresh].filter((record) => matches(record, search));
   }, [newest.data, older, live.events, type, actor, search]);
 
-  /** Reads on backwards until something matches: the route reads forwards, so a window before the oldest is asked for. */
-  const before = async () => {
-    if (isReading || first <= 1) return;
+  /** Reads on backwards until there is a view of what matches, and as far as `until`: the route reads forwards, so a window before the oldest
+   *  is asked for. Whether it did: one after the other. */
+  const readOn = async (until = first) => {
+    if (isBusy.current || first <= 1) return false;
+    isBusy.current = true;
     setReading(true);
     let at = first;
     let all = older;
+    let found = 0;
+    const isDone = () => found >= ENOUGH && at <= until;
     try {
-      for (let pages = 0; pages < PAGES && at > 1; pages += 1) {
+      for (let pages = 0; pages < PAGES && at > 1 && !isDone(); pages += 1) {
         const since = Math.max(0, at - 1 - PAGE);
         const { data } = await eventList({ query: { since, limit: PAGE, ...asked({ type, actor }) }, throwOnError: true });
         const page = data.events.filter(({ seq }) => seq < at);
         all = [...page, ...all];
         at = since + 1;
-        if (page.some((record) => matches(record, search))) break;
+        found += page.filter((record) => matches(record, search)).length;
       }
     } finally {
-      setRead({ key, older: all, from: at });
+      setRead({ key, older: all, from: at, farFor: isDone() ? undefined : decision });
       setReading(false);
+      isBusy.current = false;
     }
+    return true;
   };
-  return { events, newest, before, isReading, first };
+  /** Reads on as a list is scrolled. */
+  const before = async () => {
+    if (!isFar) await readOn();
+  };
+  return { events, newest, before, readOn, isReading, isFar, first };
 }
