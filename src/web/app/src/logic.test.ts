@@ -8,7 +8,7 @@ import { stepsOf } from './pages/policy/Change';
 import { changes } from './pages/settings/Company';
 import { layout } from './pages/people/layout';
 import { refusedOperation, sentence } from './parts/states';
-import { byText, folded, grouped } from './parts/plain';
+import { byName, folded, grouped } from './parts/plain';
 import { ago, dayOf, stamp } from './parts/time';
 import { waitsFor } from './shell/useMe';
 import { TYPES } from './parts/Sentence';
@@ -19,6 +19,8 @@ describe('times', () => {
   it('are as people say them', () => {
     expect([-3, -44, -60, -150, -3600, -90_000, -200_000].map(of)).toEqual(['just now', 'just now', '1 minute ago', '2 minutes ago', '1 hour ago', 'yesterday', '2 days ago']);
     expect([10, 3600, 86_400, 259_200].map(of)).toEqual(['in a moment', 'in 1 hour', 'tomorrow', 'in 3 days']);
+    const days = (count: number) => of(count * 86_400);
+    expect([59, 60, 433, -433, 729, 731, -1100, 3653].map(days)).toEqual(['in 59 days', 'in 2 months', 'in 14 months', '14 months ago', 'in 24 months', 'in 2 years', '3 years ago', 'in 10 years']);
   });
   it('are as long as they must be to be told apart', () => {
     const at = (...parts: [number, number, number, number, number]) => stamp(new Date(...parts), new Date(2026, 10, 22, 12));
@@ -30,7 +32,9 @@ describe('times', () => {
 describe('numbers and names', () => {
   it('are grouped and sorted as people do it', () => {
     expect([0, 999, 1000, 12_345, 1_234_567].map(grouped)).toEqual(['0', '999', '1,000', '12,345', '1,234,567']);
-    expect(['zoe', 'Ånn', 'ann', 'Ben'].toSorted((a, b) => byText(folded(a), folded(b)))).toEqual(['Ånn', 'ann', 'Ben', 'zoe']);
+    expect(['zoe', 'Ånn', 'ann', 'Ben'].toSorted((a, b) => byName(folded(a), folded(b)))).toEqual(['Ånn', 'ann', 'Ben', 'zoe']);
+    const sorted = ['agent 10', 'agent 2', 'agent', 'agent 2b', 'agent 02', '7', 'v1.10.0', 'v1.9.3', 'agent 99999999999999999999', 'agent 100000000000000000000'].toSorted(byName);
+    expect(sorted).toEqual(['7', 'agent', 'agent 02', 'agent 2', 'agent 2b', 'agent 10', 'agent 99999999999999999999', 'agent 100000000000000000000', 'v1.9.3', 'v1.10.0']);
   });
 });
 

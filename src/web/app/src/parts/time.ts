@@ -3,17 +3,22 @@
 const MONTHS = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December'];
 const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 
-const STEPS: [unit: string, seconds: number][] = [
-  ['day', 86_400],
-  ['hour', 3_600],
-  ['minute', 60],
+const DAY = 86_400;
+
+/** What is counted in, how long each is, and from when on; two months and less are counted in days, two years and less in months. */
+const STEPS: [unit: string, seconds: number, from: number][] = [
+  ['year', 365.25 * DAY, 730 * DAY],
+  ['month', (365.25 / 12) * DAY, 60 * DAY],
+  ['day', DAY, 0.95 * DAY],
+  ['hour', 3_600, 0.95 * 3_600],
+  ['minute', 60, 0],
 ];
 
-/** Such as «3 minutes ago» and «in 2 days». */
+/** Such as «3 minutes ago», «in 2 days» and «in 14 months». */
 export function ago(at: Date, now: Date): string {
   const seconds = Math.round((at.getTime() - now.getTime()) / 1000);
   if (Math.abs(seconds) < 45) return seconds <= 0 ? 'just now' : 'in a moment';
-  const [unit, length] = STEPS.find(([, one]) => Math.abs(seconds) >= one * 0.95) ?? (['minute', 60] as const);
+  const [unit, length] = STEPS.find(([, , from]) => Math.abs(seconds) >= from) ?? (['minute', 60] as const);
   const count = Math.abs(Math.round(seconds / length));
   if (unit === 'day' && count === 1) return seconds < 0 ? 'yesterday' : 'tomorrow';
   const much = `${count || 1} ${unit}${count > 1 ? 's' : ''}`;

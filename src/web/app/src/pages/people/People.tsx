@@ -16,7 +16,7 @@ import css from './people.module.css';
 import { Trust } from './Trust';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
-import { byText, folded, grouped } from '../../parts/plain';
+import { byName, folded, grouped } from '../../parts/plain';
 import { Choices } from '../../parts/Choices';
 
 /** What somebody may add. */
@@ -85,7 +85,7 @@ export function People() {
 /** Who is there before who has left, then by name. */
 function order(a: Record, b: Record): number {
   if (a.status !== b.status) return a.status === 'active' ? -1 : 1;
-  return byText(folded(nameOf(a, a.id)), folded(nameOf(b, b.id)));
+  return byName(folded(nameOf(a, a.id)), folded(nameOf(b, b.id)));
 }
 
 function Rows({ list }: { list: Record[] }) {

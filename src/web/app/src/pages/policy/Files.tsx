@@ -6,7 +6,7 @@ import { Modal } from '../../parts/later';
 import parts from '../../parts/parts.module.css';
 import { write, type Draft } from './draft';
 import css from './policy.module.css';
-import { byText } from '../../parts/plain';
+import { byName } from '../../parts/plain';
 
 /** More than so many files are filtered by a part of their names. */
 const MANY = 8;
@@ -14,7 +14,7 @@ const MANY = 8;
 /** Files of the company first, then those of the default pack, then tests. */
 export function byFolder(a: string, b: string): number {
   const rank = (name: string) => (name.includes('/') ? (name.startsWith('tests/') ? 2 : 1) : 0);
-  return rank(a) - rank(b) || byText(a, b);
+  return rank(a) - rank(b) || byName(a, b);
 }
 
 export function Files({ names, file, draft, problems, go, base }: { names: string[]; file: string; draft: Draft; problems: Problem[]; go: (path: string) => void; base: number }) {
