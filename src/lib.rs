@@ -3,16 +3,16 @@
 //! The rooms, in reading order. A room uses only rooms above it; `adapters`, `log`, `store` and `policy` do not know each other.
 //! `tests/house.rs` keeps it so.
 
-pub mod types;
+pub use types;
 
-pub mod adapters;
-pub mod log;
-pub mod policy;
-pub mod store;
+pub use adapters;
+pub use log;
+pub use policy;
+pub use store;
 
-pub mod gate;
+pub use gate;
 
-pub mod operations;
+pub use operations;
 
 pub mod background;
 

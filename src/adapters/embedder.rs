@@ -1,7 +1,7 @@
 //! Whoever tells what texts mean: a model of a provider that makes vectors of them (embeddings).
 
 use super::Unread;
-use crate::types::vector::Vector;
+use types::vector::Vector;
 
 /// The most texts that are asked about at once.
 pub const MOST_TEXTS: usize = 32;

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::postgres::{self, Postgres};
 use super::sqlite::Sqlite;
 use super::{Adapter, LONGEST, Secret, System, Systems};
-use crate::types::collection::{is_name, is_table};
+use types::collection::{is_name, is_table};
 
 /// Which other systems there are.
 #[derive(Deserialize)]

@@ -21,7 +21,7 @@ use zeroize::Zeroizing;
 
 use super::pushed::{PushedQuery, asked};
 use super::{Adapter, MOST_BYTES, MOST_ROWS, Rows, Unread, Wanted};
-use crate::types::effort;
+use types::effort;
 
 /// Connections that are open at once.
 const CONNECTIONS: usize = 8;

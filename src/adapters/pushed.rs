@@ -7,10 +7,10 @@
 use std::fmt::Write as _;
 
 use super::{LONGEST_VALUE, Wanted};
-use crate::types::collection::{Collection, Source};
-use crate::types::condition::{Condition, Order, Piece, Scalar};
-use crate::types::field::FieldKind;
-use crate::types::time::{DAY, Time};
+use types::collection::{Collection, Source};
+use types::condition::{Condition, Order, Piece, Scalar};
+use types::field::FieldKind;
+use types::time::{DAY, Time};
 
 /// A question, with what is bound to its `$1`, `$2`, ...
 #[derive(Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ const MOST_BOUND: usize = 10_000;
 pub fn asked(wanted: &Wanted<'_>, most: usize) -> PushedQuery {
     let Wanted { of, source, condition, sorted } = wanted;
     let mut asking = Asking { of, source, given: Vec::new() };
-    let shown = |(name, field): (&String, &crate::types::field::Field)| shown(&asking.column(name), field.kind);
+    let shown = |(name, field): (&String, &types::field::Field)| shown(&asking.column(name), field.kind);
     let columns: Vec<String> = of.spec.fields.iter().map(shown).collect();
     let table: Vec<String> = source.table.split('.').map(quoted).collect();
     let condition = asking.part(condition).filter(|_| asking.given.len() <= MOST_BOUND);

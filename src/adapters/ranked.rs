@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use super::{Kept, MOST_BYTES, MOST_ROWS, Rows, Wanted, kept};
-use crate::types::condition::{Condition, Scalar, Values};
+use types::condition::{Condition, Scalar, Values};
 
 /// The most rows that are kept of those that are no records: whoever asks only learns that there are some.
 const MOST_MISFITS: usize = 100;

@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::types::collection::Collection;
-use crate::types::field::FieldKind;
+use types::collection::Collection;
+use types::field::FieldKind;
 
 /// A row as a record has it.
 #[derive(Debug, PartialEq)]

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::ranked::First;
 use super::{Adapter, LONGEST, LONGEST_VALUE, Rows, Unread, Wanted};
-use crate::types::effort;
+use types::effort;
 
 pub struct Sqlite {
     pub file: PathBuf,

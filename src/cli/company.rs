@@ -1,7 +1,5 @@
 //! `ok company`: its settings.
 
-use std::str::FromStr;
-
 use serde::Serialize;
 
 use super::column::columns;
@@ -64,15 +62,6 @@ struct Changes {
     /// Whether knowledge is recalled by its meaning, too: it is sent to the model that the server has for it
     #[arg(long, value_name = "true|false")]
     vector_search: Option<bool>,
-}
-
-impl FromStr for Hours {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Hours, &'static str> {
-        let (from, to) = text.split_once('-').ok_or("must be FROM-TO, such as 09:00-17:00")?;
-        Ok(Hours { from: from.to_owned(), to: to.to_owned() })
-    }
 }
 
 impl From<Changes> for OtherSettings {

@@ -3,7 +3,7 @@
 pub(super) mod cache;
 pub mod context;
 pub(super) mod entities;
-pub(super) mod equivalence;
+pub mod equivalence;
 pub(super) mod ground;
 pub(super) mod index;
 pub(super) mod joining;

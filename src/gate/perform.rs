@@ -8,30 +8,30 @@ use arc_swap::ArcSwap;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::gate::admit::admission;
-use crate::gate::admit::lanes::Lanes;
-use crate::gate::admit::limiter::Limiter;
-use crate::gate::admit::rate;
-use crate::gate::admit::shares::{Place, Shares};
-use crate::gate::decide::cache;
-use crate::gate::decide::question;
-use crate::gate::decide::world::World;
-use crate::gate::declare::operation::{Act, Ask, Call, Done, Entry, Prepared, Spec};
-use crate::gate::declare::resource;
-use crate::gate::declare::route::{Answer, Lane};
-use crate::gate::declare::target::Target;
-use crate::gate::reader::live::Live;
-use crate::gate::reader::{Reader, Readers};
-use crate::gate::write::permit::Grant;
-use crate::gate::write::queue::Queue;
-use crate::gate::write::work::{AnsweredQuery, Changing, Refused, Work};
-use crate::policy::Ruling;
-use crate::store::company::{self, VECTOR_SEARCH};
-use crate::store::runs;
-use crate::types::caller::{Caller, Presented};
-use crate::types::egress::Egress;
-use crate::types::refusal::{Code, Fault, Refusal, Stands, Stop};
-use crate::types::time::{Clock, Monotone, Time};
+use crate::admit::admission;
+use crate::admit::lanes::Lanes;
+use crate::admit::limiter::Limiter;
+use crate::admit::rate;
+use crate::admit::shares::{Place, Shares};
+use crate::decide::cache;
+use crate::decide::question;
+use crate::decide::world::World;
+use crate::declare::operation::{Act, Ask, Call, Done, Entry, Prepared, Spec};
+use crate::declare::resource;
+use crate::declare::route::{Answer, Lane};
+use crate::declare::target::Target;
+use crate::reader::live::Live;
+use crate::reader::{Reader, Readers};
+use crate::write::permit::Grant;
+use crate::write::queue::Queue;
+use crate::write::work::{AnsweredQuery, Changing, Refused, Work};
+use policy::Ruling;
+use store::company::{self, VECTOR_SEARCH};
+use store::runs;
+use types::caller::{Caller, Presented};
+use types::egress::Egress;
+use types::refusal::{Code, Fault, Refusal, Stands, Stop};
+use types::time::{Clock, Monotone, Time};
 
 /// One call, ready to be decided.
 pub struct Request {
@@ -66,21 +66,21 @@ pub struct Reply {
 }
 
 pub struct Gate {
-    pub(in crate::gate) entries: &'static [Entry],
-    pub(in crate::gate) world: Arc<ArcSwap<World>>,
-    pub(in crate::gate) readers: Readers,
-    pub(in crate::gate) queue: Queue,
-    pub(in crate::gate) limiter: Limiter,
-    pub(in crate::gate) clock: Arc<Monotone>,
-    pub(in crate::gate) grown: watch::Receiver<i64>,
-    pub(in crate::gate) lanes: Lanes,
-    pub(in crate::gate) streams: Shares,
-    pub(in crate::gate) live: Live,
+    pub(crate) entries: &'static [Entry],
+    pub(crate) world: Arc<ArcSwap<World>>,
+    pub(crate) readers: Readers,
+    pub(crate) queue: Queue,
+    pub(crate) limiter: Limiter,
+    pub(crate) clock: Arc<Monotone>,
+    pub(crate) grown: watch::Receiver<i64>,
+    pub(crate) lanes: Lanes,
+    pub(crate) streams: Shares,
+    pub(crate) live: Live,
 }
 
 /// Streams that are open at once, and how many of them one actor may have.
-pub(in crate::gate) const STREAMS: u32 = 1_000;
-pub(in crate::gate) const OWN_STREAMS: u32 = 50;
+pub(crate) const STREAMS: u32 = 1_000;
+pub(crate) const OWN_STREAMS: u32 = 50;
 
 impl Gate {
     pub fn entries(&self) -> &'static [Entry] {
@@ -336,7 +336,7 @@ enum QueryOutcome {
 
 /// What a call is about, as it was found. What was not found is asked about all the same, as somebody who may not see it is
 /// refused: neither the answer nor what it takes tells the two apart.
-pub(in crate::gate) fn found(
+pub(crate) fn found(
     target: Result<Target, Stop>,
     world: &World,
     caller: &Caller,
@@ -358,7 +358,7 @@ pub(in crate::gate) fn found(
 }
 
 /// «policy denied <operation>: <reason>»
-pub(in crate::gate) fn denial(spec: &Spec, ruling: &Ruling) -> Refusal {
+pub(crate) fn denial(spec: &Spec, ruling: &Ruling) -> Refusal {
     Refusal::new(spec.route.denied, format!("policy denied {}: {}", spec.name, ruling.reason()))
 }
 
@@ -372,7 +372,7 @@ pub fn also(operation: &str, ruling: &Ruling) -> Result<(), Refusal> {
     Err(Refusal::new(Code::Denied, format!("policy denied {operation}: {reason}")))
 }
 
-pub(in crate::gate) fn reply(world: &World, spec: &Spec, done: Done) -> Reply {
+pub(crate) fn reply(world: &World, spec: &Spec, done: Done) -> Reply {
     Reply {
         status: spec.route.status,
         body: done.body,

@@ -38,31 +38,31 @@ use serde_json::Value;
 use elsewhere::Elsewhere;
 use page::{PATIENCE, Place, Rows};
 
-use crate::gate::decide::question;
-use crate::gate::decide::usage;
-use crate::gate::decide::world::{Card, World};
-use crate::gate::declare::resource::{Directory, Resource};
-use crate::gate::declare::target::Target;
-use crate::gate::past::moment::{self, AsOf};
-use crate::gate::write::build_cache::BuildCache;
-use crate::policy::brain::Collections;
-use crate::policy::{Ruling, Snapshot};
-use crate::store::company::Company;
-use crate::store::inbox::Item;
-use crate::store::kills::Kill;
-use crate::store::list::List;
-use crate::store::{Position, actors, company, inbox};
-use crate::types::actor::KillScope;
-use crate::types::caller::{Caller, Who};
-use crate::types::delegation::Terms;
-use crate::types::field::Label;
-use crate::types::history::History;
-use crate::types::id::ActorId;
-use crate::types::page::{Page, PageQuery, Sealer};
-use crate::types::refusal::{Fault, Refusal, Stop};
-use crate::types::time::Time;
+use crate::decide::question;
+use crate::decide::usage;
+use crate::decide::world::{Card, World};
+use crate::declare::resource::{Directory, Resource};
+use crate::declare::target::Target;
+use crate::past::moment::{self, AsOf};
+use crate::write::build_cache::BuildCache;
+use policy::brain::Collections;
+use policy::{Ruling, Snapshot};
+use store::company::Company;
+use store::inbox::Item;
+use store::kills::Kill;
+use store::list::List;
+use store::{Position, actors, company, inbox};
+use types::actor::KillScope;
+use types::caller::{Caller, Who};
+use types::delegation::Terms;
+use types::field::Label;
+use types::history::History;
+use types::id::ActorId;
+use types::page::{Page, PageQuery, Sealer};
+use types::refusal::{Fault, Refusal, Stop};
+use types::time::Time;
 
-pub(in crate::gate) type Readers = Pool<SqliteConnectionManager>;
+pub(crate) type Readers = Pool<SqliteConnectionManager>;
 
 enum Source<'a> {
     /// The writer's own connection, in its transaction.
@@ -110,15 +110,15 @@ impl<'a> Reader<'a> {
         Reader { source, world, caller, now, sights, labels, elsewhere: Elsewhere::default() }
     }
 
-    pub(in crate::gate) fn held(conn: &'a Connection, world: &'a World, caller: &'a Caller, now: Time) -> Reader<'a> {
+    pub(crate) fn held(conn: &'a Connection, world: &'a World, caller: &'a Caller, now: Time) -> Reader<'a> {
         Reader::new(Source::Held(conn), world, caller, now)
     }
 
-    pub(in crate::gate) fn pooled(pool: &'a Readers, world: &'a World, caller: &'a Caller, now: Time) -> Reader<'a> {
+    pub(crate) fn pooled(pool: &'a Readers, world: &'a World, caller: &'a Caller, now: Time) -> Reader<'a> {
         Reader::new(Source::Pool(pool, OnceCell::new()), world, caller, now)
     }
 
-    pub(in crate::gate) fn conn(&self) -> Result<&Connection, Fault> {
+    pub(crate) fn conn(&self) -> Result<&Connection, Fault> {
         match &self.source {
             Source::Held(conn) => Ok(conn),
             Source::Pool(pool, taken) => {
@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The labels of what the answer hangs on.
-    pub(in crate::gate) fn labels(&self) -> BTreeSet<Label> {
+    pub(crate) fn labels(&self) -> BTreeSet<Label> {
         self.labels.borrow().clone()
     }
 
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
         Reader { now, ..self.acting_as(self.caller) }
     }
 
-    pub(in crate::gate) fn world(&self) -> &'a World {
+    pub(crate) fn world(&self) -> &'a World {
         self.world
     }
 
@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The gate's answer with approvals.
-    pub(in crate::gate) fn ruling_with(&self, caller: &Caller, call: question::Call<'_>, granted: &[String]) -> Ruling {
+    pub(crate) fn ruling_with(&self, caller: &Caller, call: question::Call<'_>, granted: &[String]) -> Ruling {
         question::Asker::of(self.world, caller, call, self.now).ask(call.operation, granted)
     }
 

@@ -12,8 +12,8 @@ use super::journal::{Batch, Journal, NotCommitted};
 use super::read::{self, Published};
 use super::record::{self, Entry, Place};
 use super::tree::{FullTile, Hash, Peaks, TILE, TILE_HEIGHT, Tree, leaf_hash};
-use crate::types::refusal::Fault;
-use crate::types::time::{SECOND, Time};
+use types::refusal::Fault;
+use types::time::{SECOND, Time};
 
 /// The log's tables.
 pub const SCHEMA: &str = include_str!("schema.sql");

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use serde::Serialize;
 
 use super::head;
-use crate::types::refusal::Fault;
+use types::refusal::Fault;
 
 /// Why an export was not written.
 #[derive(Debug, thiserror::Error)]

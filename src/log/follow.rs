@@ -10,8 +10,8 @@ use super::append::{Keys, Tail};
 use super::head::{self, Tip};
 use super::idem;
 use super::journal::{Journal, Passage, Row, Since};
-use crate::types::refusal::Fault;
-use crate::types::time::Time;
+use types::refusal::Fault;
+use types::time::Time;
 
 /// Entries that are taken over at once.
 const MOST: usize = 512;

@@ -3,8 +3,8 @@
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::tree::Hash;
-use crate::types::refusal::Fault;
-use crate::types::time::Time;
+use types::refusal::Fault;
+use types::time::Time;
 
 /// The log's newest state, as sealed.
 #[derive(Clone, Debug, PartialEq, Eq)]

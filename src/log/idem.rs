@@ -4,7 +4,7 @@
 use rusqlite::{Connection, OptionalExtension as _, params};
 use sha2::{Digest as _, Sha256};
 
-use crate::types::time::{DAY, Time};
+use types::time::{DAY, Time};
 
 /// How long an answer is given again.
 pub const KEPT_MS: i64 = DAY;

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 use super::tree::TILE;
-use crate::types::refusal::Fault;
+use types::refusal::Fault;
 
 /// A key's number. Two keys may share one: readers compare what they find.
 pub(super) fn key(what: &str, id: &str) -> i64 {

@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use super::head::{Mark, Tip};
 use super::idem::{self, Kept};
 use super::read::{self, Published};
-use crate::types::refusal::Fault;
+use types::refusal::Fault;
 
 pub use sqlite::InFile;
 

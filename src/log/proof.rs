@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use super::append::{tile, tile_root};
 use super::head::Head;
 use super::tree::{Hash, Peaks, TILE, TILE_HEIGHT, leaf_hash};
-use crate::types::refusal::Fault;
+use types::refusal::Fault;
 
 /// A C2SP tlog-proof of the entry `seq` against the head; its extra data is the leaf, so that it is whole by itself.
 pub fn inclusion(conn: &Connection, head: &Head, seq: u64) -> Result<String, Fault> {

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use serde::Deserialize;
 
 use super::append::{PUBLISH_EVENTS, PUBLISH_MS};
-use crate::types::refusal::Fault;
+use types::refusal::Fault;
 
 /// By how much the clocks of those who continue one log may differ: what is closer than this is not told apart.
 pub const SLACK_MS: i64 = 10_000;

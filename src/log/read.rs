@@ -12,9 +12,9 @@ use serde_json::Value;
 
 use super::index;
 use super::record::{Decision, PolicyStamp};
-use crate::types::effort;
-use crate::types::refusal::Fault;
-use crate::types::time::Time;
+use types::effort;
+use types::refusal::Fault;
+use types::time::Time;
 
 /// Which events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::types::id::ActorId;
-use crate::types::refusal::Fault;
-use crate::types::time::Time;
+use types::id::ActorId;
+use types::refusal::Fault;
+use types::time::Time;
 
 /// tlog-tiles prefixes an entry with a 16-bit length.
 pub const MAX_LEAF: usize = 65_535;

@@ -12,18 +12,18 @@ use super::Nothing;
 use super::hire::ruling_of_trust;
 use super::joining::{Known, NewActor, joined, joining};
 use super::kill::stopping;
-use crate::gate::decide::world::Card;
-use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, Resource, Spec, Target, get, post};
-use crate::operations::company::COMPANY;
-use crate::store::actors::events::{ActorAdded, TrustChanged};
-use crate::store::actors::{self, Actor, Status};
-use crate::types::actor::{ActorKind, KillScope, Trust};
-use crate::types::definition::AgentDefinition;
-use crate::types::id::ActorId;
-use crate::types::page::{Page, PageQuery};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::visible::is_blank;
+use crate::company::COMPANY;
+use gate::decide::world::Card;
+use gate::{Change, Draft, Entry, Permit, Query, Reader, Resource, Spec, Target, get, post};
+use store::actors::events::{ActorAdded, TrustChanged};
+use store::actors::{self, Actor, Status};
+use types::actor::{ActorKind, KillScope, Trust};
+use types::definition::AgentDefinition;
+use types::id::ActorId;
+use types::page::{Page, PageQuery};
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::visible::is_blank;
 
 pub const ALL: &[Entry] = &[
     Entry::query::<Me>(),

@@ -6,15 +6,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Nothing;
-use crate::gate::{self, Entry, Permit, Query, Reader, Spec, Target, get, post};
-use crate::log::read::{Logged, Published};
-use crate::log::verify::{Ask, Report};
-use crate::operations::company::COMPANY;
-use crate::store::Position;
-use crate::types::page::{Page, PageQuery};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::time::Time;
+use crate::company::COMPANY;
+use gate::{self, Entry, Permit, Query, Reader, Spec, Target, get, post};
+use log::read::{Logged, Published};
+use log::verify::{Ask, Report};
+use store::Position;
+use types::page::{Page, PageQuery};
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::time::Time;
 
 pub const ALL: &[Entry] = &[
     Entry::query::<Head>(),

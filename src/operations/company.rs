@@ -3,20 +3,21 @@
 mod init;
 
 use std::ops::Not;
+use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Nothing, given};
-use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, Resource, Spec, Staged, Target, get, patch, put};
-use crate::store::company::Company;
-use crate::store::company::events::CompanyUpdated;
-use crate::types::decision::Recording;
-use crate::types::hours::Working;
-use crate::types::refusal::{Fault, Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::visible::{NO_NAME, is_name};
+use gate::{Change, Draft, Entry, Permit, Query, Reader, Resource, Spec, Staged, Target, get, patch, put};
+use store::company::Company;
+use store::company::events::CompanyUpdated;
+use types::decision::Recording;
+use types::hours::Working;
+use types::refusal::{Fault, Refusal, Stop};
+use types::scope::Reach;
+use types::visible::{NO_NAME, is_name};
 
 pub use init::{Begun, FirstAdmin, Init};
 
@@ -74,6 +75,16 @@ pub struct Hours {
     pub from: String,
     /// `HH:MM`
     pub to: String,
+}
+
+/// As people type them.
+impl FromStr for Hours {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Hours, &'static str> {
+        let (from, to) = text.split_once('-').ok_or("must be FROM-TO, such as 09:00-17:00")?;
+        Ok(Hours { from: from.to_owned(), to: to.to_owned() })
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -3,17 +3,17 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
-use crate::operations::company::COMPANY;
-use crate::store::approvals::events::ArgumentsKept;
-use crate::store::content::events::ContentKept;
-use crate::store::context::events::ContextForgotten;
-use crate::store::entities::events::EntityKept;
-use crate::store::event::EventKind;
-use crate::store::knowledge::vectors;
-use crate::types::id::Id;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
+use crate::company::COMPANY;
+use gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
+use store::approvals::events::ArgumentsKept;
+use store::content::events::ContentKept;
+use store::context::events::ContextForgotten;
+use store::entities::events::EntityKept;
+use store::event::EventKind;
+use store::knowledge::vectors;
+use types::id::Id;
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
 
 pub const ALL: &[Entry] = &[Entry::change::<Forget>()];
 

@@ -9,17 +9,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::Nothing;
-use crate::gate::{Entry, Permit, Query, Reader, Spec, Target, get};
-use crate::operations::company::COMPANY;
-use crate::policy::yaml::{self, YamlError};
-use crate::types::blueprint::Blueprint;
-use crate::types::collection::Collection;
-use crate::types::definition::{AgentDefinition, MAX_BYTES};
-use crate::types::json;
-use crate::types::plan::Plan;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::view::View;
+use crate::company::COMPANY;
+use gate::{Entry, Permit, Query, Reader, Spec, Target, get};
+use policy::yaml::{self, YamlError};
+use types::blueprint::Blueprint;
+use types::collection::Collection;
+use types::definition::{AgentDefinition, MAX_BYTES};
+use types::json;
+use types::plan::Plan;
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::view::View;
 
 pub const ALL: &[Entry] = &[Entry::query::<Schemas>()];
 

@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 pub use find::{Find, Found, Sought};
 
-use crate::gate::{Entry, Permit, Query, Reader, Spec, Target, get};
-use crate::operations::company::COMPANY;
-use crate::store::actors::{self, Actor, Status};
-use crate::types::actor::ActorKind;
-use crate::types::page::{Page, PageQuery};
-use crate::types::refusal::Stop;
-use crate::types::scope::Reach;
+use crate::company::COMPANY;
+use gate::{Entry, Permit, Query, Reader, Spec, Target, get};
+use store::actors::{self, Actor, Status};
+use types::actor::ActorKind;
+use types::page::{Page, PageQuery};
+use types::refusal::Stop;
+use types::scope::Reach;
 
 pub const ALL: &[Entry] = &[Entry::query::<Find>(), Entry::query::<Cards>()];
 

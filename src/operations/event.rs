@@ -7,23 +7,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::gate::reader::veil;
-use crate::gate::{Directory, Entry, FactSpec, Permit, Query, Reader, Resource, Spec, Staged, Target, Thing, get};
-use crate::log::read::{Filter, Logged, Order};
-use crate::log::record::Decision;
-use crate::operations;
-use crate::operations::audit::may_read_all;
-use crate::operations::change::uncounted;
-use crate::operations::company::COMPANY;
-use crate::operations::policy::{PolicyVersion, may_export};
-use crate::operations::run::inputs;
-use crate::store::event::EventKind;
-use crate::types::id::ActorId;
-use crate::types::page::PageQuery;
-use crate::types::refusal::{Fault, Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::target::Fact;
-use crate::types::time::Time;
+use crate::audit::may_read_all;
+use crate::change::uncounted;
+use crate::company::COMPANY;
+use crate::policy::{PolicyVersion, may_export};
+use crate::run::inputs;
+use gate::reader::veil;
+use gate::{Directory, Entry, FactSpec, Permit, Query, Reader, Resource, Spec, Staged, Target, Thing, get};
+use log::read::{Filter, Logged, Order};
+use log::record::Decision;
+use store::event::EventKind;
+use types::id::ActorId;
+use types::page::PageQuery;
+use types::refusal::{Fault, Refusal, Stop};
+use types::scope::Reach;
+use types::target::Fact;
+use types::time::Time;
 
 pub const ALL: &[Entry] = &[Entry::query::<List>(), Entry::query::<Stream>()];
 
@@ -269,7 +268,7 @@ impl Query for List {
 fn veil_input(event: &mut Value, read: &Reader<'_>) {
     let of = |event: &Value| {
         let name = event.get("operation")?.as_str()?;
-        operations::ALL.iter().find(|entry| entry.spec.name == name)
+        crate::ALL.iter().find(|entry| entry.spec.name == name)
     };
     if let Some((entry, input)) = of(event).zip(event.get_mut("input")) {
         inputs::veil(entry, input, read);

@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Nothing;
-use crate::gate::declare::openapi;
-use crate::gate::{Entry, Permit, Query, Reader, Spec, Target, get};
-use crate::operations::company::COMPANY;
-use crate::types::refusal::Stop;
-use crate::types::scope::{Reach, Scope};
+use crate::company::COMPANY;
+use gate::declare::openapi;
+use gate::{Entry, Permit, Query, Reader, Spec, Target, get};
+use types::refusal::Stop;
+use types::scope::{Reach, Scope};
 
 pub const ALL: &[Entry] = &[Entry::query::<Health>(), Entry::query::<OpenApi>()];
 

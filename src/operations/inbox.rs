@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, Spec, Target, get, post};
-use crate::operations::actor::resource::ACTOR;
-use crate::store::inbox::events::InboxItemRead;
-use crate::store::inbox::{self, Item};
-use crate::types::id::ActorId;
-use crate::types::page::{Page, PageQuery};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
+use crate::actor::resource::ACTOR;
+use gate::{Change, Draft, Entry, Permit, Query, Reader, Spec, Target, get, post};
+use store::inbox::events::InboxItemRead;
+use store::inbox::{self, Item};
+use types::id::ActorId;
+use types::page::{Page, PageQuery};
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
 
 pub const ALL: &[Entry] = &[Entry::query::<List>(), Entry::change::<Read>()];
 

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Reader, Target};
-use crate::store::actors::events::ActorAdded;
-use crate::store::actors::{Actor, Status};
-use crate::types::actor::{ActorKind, Role, Trust};
-use crate::types::id::ActorId;
-use crate::types::visible::{NO_NAME, is_name};
+use gate::{Reader, Target};
+use store::actors::events::ActorAdded;
+use store::actors::{Actor, Status};
+use types::actor::{ActorKind, Role, Trust};
+use types::id::ActorId;
+use types::visible::{NO_NAME, is_name};
 
 /// The directory, and who joins it with the same operation.
 pub struct Known<'a> {

@@ -9,20 +9,20 @@ use serde_json::json;
 
 use super::Nothing;
 use super::token::MOST_ISSUED;
-use crate::gate::{
+use crate::company::COMPANY;
+use crate::run::tools;
+use gate::{
     Card, Change, Directory, Draft, Entry, FactSpec, Permit, Query, Reader, Resource, Spec, Staged, Target, Thing, get,
     post,
 };
-use crate::operations::company::COMPANY;
-use crate::operations::run::tools;
-use crate::store::actors::Status;
-use crate::store::kills;
-use crate::store::kills::events::KillSwitch;
-use crate::types::actor::KillScope;
-use crate::types::id::ActorId;
-use crate::types::refusal::{Code, Fault, Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::time::Time;
+use store::actors::Status;
+use store::kills;
+use store::kills::events::KillSwitch;
+use types::actor::KillScope;
+use types::id::ActorId;
+use types::refusal::{Code, Fault, Refusal, Stop};
+use types::scope::Reach;
+use types::time::Time;
 
 pub const ALL: &[Entry] = &[Entry::change::<Kill>(), Entry::query::<List>()];
 

@@ -9,22 +9,22 @@ use serde::{Deserialize, Serialize};
 
 use super::standing::stays_governed;
 use super::token;
-use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
-use crate::operations::actor::resource::{ACTOR, TEAM};
-use crate::store::actors::events::{ActorOffboarded, LeadChanged, OwnerChanged};
-use crate::store::actors::{Actor, Status};
-use crate::store::approvals::events::ApprovalCancelled;
-use crate::store::delegations::events::DelegationRevoked;
-use crate::store::event::Event;
-use crate::store::kills::events::KillSwitch;
-use crate::store::runs::events::RunResumed;
-use crate::store::tasks::events::TaskAssigned;
-use crate::store::tokens::events::TokenRevoked;
-use crate::store::webhooks::events::{WebhookDisabled, WebhookHandedOn};
-use crate::types::actor::{ActorKind, KillScope};
-use crate::types::id::{ActorId, Id};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
+use crate::actor::resource::{ACTOR, TEAM};
+use gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
+use store::actors::events::{ActorOffboarded, LeadChanged, OwnerChanged};
+use store::actors::{Actor, Status};
+use store::approvals::events::ApprovalCancelled;
+use store::delegations::events::DelegationRevoked;
+use store::event::Event;
+use store::kills::events::KillSwitch;
+use store::runs::events::RunResumed;
+use store::tasks::events::TaskAssigned;
+use store::tokens::events::TokenRevoked;
+use store::webhooks::events::{WebhookDisabled, WebhookHandedOn};
+use types::actor::{ActorKind, KillScope};
+use types::id::{ActorId, Id};
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
 
 pub const ALL: &[Entry] = &[Entry::change::<Offboard>()];
 

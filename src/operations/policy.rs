@@ -16,7 +16,7 @@ pub mod shown;
 pub mod source;
 pub mod who_can;
 
-use crate::gate::Entry;
+use gate::Entry;
 
 pub use explained::PolicyVersion;
 pub use in_force::may_export;

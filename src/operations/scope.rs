@@ -1,7 +1,7 @@
 //! The operations that a grant names: each must be one, or a group of them.
 
-use crate::gate::Reader;
-use crate::types::operations::{MOST_NAMES, Operations};
+use gate::Reader;
+use types::operations::{MOST_NAMES, Operations};
 
 /// The most of a name that an error repeats.
 const SHOWN: usize = 80;

@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 
 use super::joining::Known;
 use super::{given, token};
-use crate::gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, patch};
-use crate::operations::actor::has_not_left;
-use crate::operations::actor::resource::{ACTOR, TEAM};
-use crate::store::actors::Actor;
-use crate::store::actors::events::{ActorRenamed, LeadChanged, OwnerChanged, RoleChanged, TeamChanged};
-use crate::store::event::Event;
-use crate::store::tokens::events::TokenRevoked;
-use crate::types::actor::{ActorKind, Role};
-use crate::types::id::ActorId;
-use crate::types::refusal::{Code, Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::visible::{NO_NAME, is_name};
+use crate::actor::has_not_left;
+use crate::actor::resource::{ACTOR, TEAM};
+use gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, patch};
+use store::actors::Actor;
+use store::actors::events::{ActorRenamed, LeadChanged, OwnerChanged, RoleChanged, TeamChanged};
+use store::event::Event;
+use store::tokens::events::TokenRevoked;
+use types::actor::{ActorKind, Role};
+use types::id::ActorId;
+use types::refusal::{Code, Refusal, Stop};
+use types::scope::Reach;
+use types::visible::{NO_NAME, is_name};
 
 pub const ALL: &[Entry] = &[Entry::change::<Update>()];
 

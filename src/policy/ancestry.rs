@@ -95,7 +95,7 @@ fn referred(namespace: &str, words: &[&str]) -> Vec<Name> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::lexer::Tokens;
+    use crate::lexer::Tokens;
 
     fn of(declarations: &[String]) -> Ancestry {
         let mut ancestry = Ancestry::default();

@@ -7,9 +7,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::yaml::{self, YamlError};
-use crate::types::actor::Role;
-use crate::types::approval::Notice;
-use crate::types::id::ActorId;
+use types::actor::Role;
+use types::approval::Notice;
+use types::id::ActorId;
 
 /// The file's path in a bundle.
 pub const FILE: &str = "approvals.yaml";

@@ -5,7 +5,7 @@ use rust_embed::RustEmbed;
 use super::Bundle;
 
 #[derive(RustEmbed)]
-#[folder = "policies/"]
+#[folder = "../../policies/"]
 #[include = "*.cedar"]
 #[include = "approvals.yaml"]
 #[include = "limits.yaml"]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rust_embed::RustEmbed;
 
 #[derive(RustEmbed)]
-#[folder = "blueprints/"]
+#[folder = "../../blueprints/"]
 #[exclude = "README.md"]
 struct Files;
 

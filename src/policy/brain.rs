@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use super::finding::code;
 use super::{Bundle, Finding, yaml};
-use crate::types::collection::{Collection, MOST_COLLECTIONS, is_name};
-use crate::types::definition::Problems;
+use types::collection::{Collection, MOST_COLLECTIONS, is_name};
+use types::definition::Problems;
 
 /// The folder of a bundle that holds its collections.
 pub const FOLDER: &str = "collections/";

@@ -12,7 +12,7 @@ use super::brain::is_collection;
 use super::finding::SCHEMA_FILE;
 use super::limits;
 use super::views::is_view;
-use crate::types::visible::steers;
+use types::visible::steers;
 
 /// The most policy files that one bundle may hold.
 pub const MAX_FILES: usize = 20_000;

@@ -186,7 +186,7 @@ mod tests {
             action view, edit appliesTo { principal: [User, Robot], resource: User, context: { at: Address } };\n}\n\
             entity Top enum [\"a\", \"b\"];";
         assert_eq!(message(schema), None);
-        let whole = crate::policy::Bundle::built_in();
+        let whole = crate::Bundle::built_in();
         assert_eq!(whole.files.get("schema.cedarschema").and_then(|ours| message(ours)), None);
     }
 

@@ -7,10 +7,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::yaml::{self, YamlError};
-use crate::types::actor::{ActorKind, Role};
-use crate::types::delegation::MOST_CENTS;
-use crate::types::id::ActorId;
-use crate::types::impact::Budgets;
+use types::actor::{ActorKind, Role};
+use types::delegation::MOST_CENTS;
+use types::id::ActorId;
+use types::impact::Budgets;
 
 /// The file's path in a bundle.
 pub const FILE: &str = "limits.yaml";

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::bundle::{MAX_BYTES, MAX_FILES, path_problem};
 use super::{Bundle, Hash};
-use crate::types::json;
+use types::json;
 
 /// The form of the file, so that another one is not taken for it.
 pub const FORMAT: &str = "ok/plan/v1";

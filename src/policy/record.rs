@@ -11,7 +11,7 @@ use cedar_policy_core::FromNormalizedStr;
 use cedar_policy_core::ast::{self, Context, Literal, Name, PartialValue, Value, ValueKind};
 use cedar_policy_core::extensions::Extensions;
 
-use crate::types::decimal::{decimal, shown_decimal};
+use types::decimal::{decimal, shown_decimal};
 
 /// What the server itself knows about a request: the context without `approvals`, which the engine adds.
 pub type Facts = Record;

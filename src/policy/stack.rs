@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, TryLockError};
 use std::thread::{Builder, available_parallelism, scope};
 
-use crate::types::effort;
+use types::effort;
 
 const DEPTH: usize = 64 << 20;
 /// Held by whoever works on every core.

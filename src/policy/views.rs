@@ -8,8 +8,8 @@ use std::sync::Arc;
 use super::brain::Collections;
 use super::finding::code;
 use super::{Bundle, Finding, yaml};
-use crate::types::definition::Problems;
-use crate::types::view::{MOST_VIEWS, View};
+use types::definition::Problems;
+use types::view::{MOST_VIEWS, View};
 
 /// The folder of a bundle that holds its views.
 pub const FOLDER: &str = "views/";

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::list::{self, List};
 use super::{Position, json, parsed, parsed_or_null};
-use crate::types::actor::{ActorKind, Role, Trust};
-use crate::types::id::ActorId;
-use crate::types::time::Time;
+use types::actor::{ActorKind, Role, Trust};
+use types::id::ActorId;
+use types::time::Time;
 
 /// Whether an actor may act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

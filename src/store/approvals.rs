@@ -11,11 +11,11 @@ use serde_json::{Map, Value};
 
 use super::list::List;
 use super::{Position, json, json_or_null, parsed, parsed_or_null};
-use crate::types::approval::{ApprovalStatus, Notice, Verdict};
-use crate::types::caller::{Caller, Channel, Who};
-use crate::types::id::{ActorId, Id};
-use crate::types::time::Time;
-use crate::types::work::RunFacts;
+use types::approval::{ApprovalStatus, Notice, Verdict};
+use types::caller::{Caller, Channel, Who};
+use types::id::{ActorId, Id};
+use types::time::Time;
+use types::work::RunFacts;
 
 /// A parked call.
 #[derive(Clone, Debug)]

@@ -14,11 +14,11 @@ use serde_json::{Map, Value};
 
 use super::list::{self, List};
 use super::{Position, json, parsed};
-use crate::types::brain::{FlagKind, Operation, ProposalStatus, Written};
-use crate::types::collection::Collection;
-use crate::types::field::FieldKind;
-use crate::types::id::ActorId;
-use crate::types::time::Time;
+use types::brain::{FlagKind, Operation, ProposalStatus, Written};
+use types::collection::Collection;
+use types::field::FieldKind;
+use types::id::ActorId;
+use types::time::Time;
 
 /// A record as it is now.
 #[derive(Clone, Debug, PartialEq)]

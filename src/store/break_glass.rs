@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::list::{self, List};
 use super::{Position, json, parsed, parsed_or_null};
-use crate::types::break_glass::BreakGlassVerdict;
-use crate::types::id::{ActorId, Id};
-use crate::types::operations::Operations;
-use crate::types::time::Time;
+use types::break_glass::BreakGlassVerdict;
+use types::id::{ActorId, Id};
+use types::operations::Operations;
+use types::time::Time;
 
 /// One grant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,10 +8,10 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::list::List;
 use super::{Position, json, json_or_null, parsed, parsed_or_null};
-use crate::types::change::{ChangeState, ChangeTarget, EvalCase, RejectedBy, ReviewVerdict};
-use crate::types::id::ActorId;
-use crate::types::impact::{TrialTerms, Trialled};
-use crate::types::time::Time;
+use types::change::{ChangeState, ChangeTarget, EvalCase, RejectedBy, ReviewVerdict};
+use types::id::ActorId;
+use types::impact::{TrialTerms, Trialled};
+use types::time::Time;
 
 /// A proposal, without its files.
 #[derive(Clone, Debug)]

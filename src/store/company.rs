@@ -4,8 +4,8 @@ pub mod events;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::types::decision::Recording;
-use crate::types::time::Time;
+use types::decision::Recording;
+use types::time::Time;
 
 /// What belongs to the state file itself.
 #[derive(Clone)]

@@ -9,10 +9,10 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::list::{self, List};
 use super::{Position, json, parsed};
-use crate::types::delegation::Terms;
-use crate::types::id::ActorId;
-use crate::types::operations::Operations;
-use crate::types::time::Time;
+use types::delegation::Terms;
+use types::id::ActorId;
+use types::operations::Operations;
+use types::time::Time;
 
 /// A delegation with its budget.
 #[derive(Clone, Debug, PartialEq, Eq)]

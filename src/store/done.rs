@@ -6,9 +6,9 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::event::Table;
 use super::parsed;
-use crate::types::history::{Count, Counts};
-use crate::types::id::ActorId;
-use crate::types::time::Time;
+use types::history::{Count, Counts};
+use types::id::ActorId;
+use types::time::Time;
 
 pub const DONE: Table = Table { name: "done", key: "actor || ' ' || operation" };
 

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use serde_json::{Map, Value};
 
 use super::{Position, json};
-use crate::types::time::Time;
+use types::time::Time;
 
 /// An entity that is kept.
 #[derive(Clone, Debug)]

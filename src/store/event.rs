@@ -18,9 +18,9 @@ use serde_json::Value;
 
 use super::memory::{Memory, Touched};
 use super::outbox::News;
-use crate::types::actor::KillScope;
-use crate::types::id::{ActorId, Id};
-use crate::types::time::Time;
+use types::actor::KillScope;
+use types::id::{ActorId, Id};
+use types::time::Time;
 
 /// A table that is a fold of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -341,23 +341,23 @@ macro_rules! events {
             pub struct $event { $($(#[$meta])* pub $field: $type,)* }
 
             impl $event {
-                pub const KIND: $crate::store::event::EventKind = <$event as $crate::store::event::Declared>::KIND;
+                pub const KIND: $crate::event::EventKind = <$event as $crate::event::Declared>::KIND;
             }
 
-            impl $crate::store::event::Declared for $event {
-                const KIND: $crate::store::event::EventKind = $crate::store::event::EventKind::of::<$event>(
+            impl $crate::event::Declared for $event {
+                const KIND: $crate::event::EventKind = $crate::event::EventKind::of::<$event>(
                     $name, concat!($($doc),+), &[$(stringify!($field),)*],
                 );
-                const MEANS: $crate::store::event::Means<$event> = $crate::store::event::Means { $($means)* };
+                const MEANS: $crate::event::Means<$event> = $crate::event::Means { $($means)* };
 
                 fn about(&self, ids: &mut std::collections::BTreeSet<String>) {
-                    let about: &[&dyn $crate::store::event::Subject] = &[$(&self.$about),*];
+                    let about: &[&dyn $crate::event::Subject] = &[$(&self.$about),*];
                     about.iter().for_each(|one| one.name(ids));
                 }
             }
         )*
 
-        pub const ALL: &[$crate::store::event::EventKind] = &[$($event::KIND,)*];
+        pub const ALL: &[$crate::event::EventKind] = &[$($event::KIND,)*];
     };
 }
 

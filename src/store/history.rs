@@ -16,10 +16,10 @@ use super::event::{Moment, Table};
 use super::kills::{self, Kill};
 use super::memory::Touched;
 use super::{json, parsed, to_json};
-use crate::types::actor::Role;
-use crate::types::delegation::Terms;
-use crate::types::id::ActorId;
-use crate::types::time::Time;
+use types::actor::Role;
+use types::delegation::Terms;
+use types::id::ActorId;
+use types::time::Time;
 
 pub(super) const TABLE: Table =
     Table { name: "directory_row", key: "kind || ' ' || id || ' ' || printf('%019d', since)" };

@@ -10,10 +10,10 @@ use serde::Serialize;
 use super::actors::{self, Status};
 use super::event::{Moment, Table};
 use super::{Position, parsed, to_json};
-use crate::types::id::{ActorId, Id};
-use crate::types::inbox::ItemKind;
-use crate::types::mention::mentions;
-use crate::types::time::Time;
+use types::id::{ActorId, Id};
+use types::inbox::ItemKind;
+use types::mention::mentions;
+use types::time::Time;
 
 /// One thing to look at.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

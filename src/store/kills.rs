@@ -6,8 +6,8 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
 use super::parsed;
-use crate::types::actor::KillScope;
-use crate::types::time::Time;
+use types::actor::KillScope;
+use types::time::Time;
 
 /// A switch that is engaged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,10 +8,10 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter
 
 use super::list::{self, List};
 use super::{Position, json, parsed, parsed_or_null};
-use crate::types::field::Label;
-use crate::types::id::ActorId;
-use crate::types::knowledge::{KnowledgeKind, KnowledgeStatus, Origin, SourceKind};
-use crate::types::time::Time;
+use types::field::Label;
+use types::id::ActorId;
+use types::knowledge::{KnowledgeKind, KnowledgeStatus, Origin, SourceKind};
+use types::time::Time;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Knowledge {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, Row, params};
 
 use super::Position;
-use crate::types::id::ActorId;
+use types::id::ActorId;
 
 /// How a table is listed.
 pub struct List<T: 'static> {
@@ -76,7 +76,7 @@ pub fn whole<T>(_: &Connection, row: T) -> rusqlite::Result<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{
+    use crate::{
         SCHEMA, actors, approvals, brain, break_glass, changes, delegations, knowledge, runs, tasks, tokens, webhooks,
     };
 

@@ -1,6 +1,6 @@
 //! What the directory in memory must read again after an event.
 
-use crate::types::id::{ActorId, Id};
+use types::id::{ActorId, Id};
 
 /// The parts of the directory in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,17 +2,17 @@
 //! recorded. Only deliveries to webhooks so far.
 
 pub mod events;
-pub(in crate::store) mod table;
+pub(crate) mod table;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use serde_json::Value;
 
 use super::{Position, parsed, parsed_or_null};
-use crate::types::id::ActorId;
-use crate::types::target::Target;
-use crate::types::time::Time;
-use crate::types::webhook::{IntentState, Outcome};
+use types::id::ActorId;
+use types::target::Target;
+use types::time::Time;
+use types::webhook::{IntentState, Outcome};
 
 /// One thing that can be told outside.
 pub struct News {

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::parsed;
-use crate::types::change::SourceKind;
-use crate::types::id::ActorId;
-use crate::types::time::Time;
+use types::change::SourceKind;
+use types::id::ActorId;
+use types::time::Time;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {

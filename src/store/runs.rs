@@ -7,7 +7,7 @@ pub mod events;
 mod fold;
 mod notify;
 
-pub(in crate::store) use budgets::look_again;
+pub(crate) use budgets::look_again;
 pub use budgets::{any_held_by_budget, held_by_budgets, set_aside};
 
 use std::collections::BTreeSet;
@@ -16,10 +16,10 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::list::{self, List};
 use super::{Position, json, json_or_null, parsed, parsed_or_null, to_json};
-use crate::types::field::Label;
-use crate::types::id::{ActorId, Id};
-use crate::types::time::{DAY, Time};
-use crate::types::work::{Failure, RunFacts, RunStatus, StepKind, StepStatus, Wait};
+use types::field::Label;
+use types::id::{ActorId, Id};
+use types::time::{DAY, Time};
+use types::work::{Failure, RunFacts, RunStatus, StepKind, StepStatus, Wait};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {

@@ -8,9 +8,9 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use unicode_normalization::char::decompose_canonical;
 
 use super::event::Table;
-use crate::types::field::Label;
+use types::field::Label;
 
-pub(in crate::store) const TABLE: Table = Table { name: "search_row", key: "printf('%019d', number)" };
+pub(crate) const TABLE: Table = Table { name: "search_row", key: "printf('%019d', number)" };
 
 /// What a row is found by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Texts {
 
 /// What is indexed: a record by its collection and its id, or a task.
 #[derive(Clone, Copy)]
-pub(in crate::store) struct Thing<'a> {
+pub(crate) struct Thing<'a> {
     pub place: &'a str,
     pub id: &'a str,
 }
@@ -43,7 +43,7 @@ pub(in crate::store) struct Thing<'a> {
 /// The place of tasks; no collection can have this name.
 pub const TASKS: &str = "-tasks";
 
-pub(in crate::store) fn put(conn: &Connection, thing: Thing<'_>, texts: &Texts) -> rusqlite::Result<()> {
+pub(crate) fn put(conn: &Connection, thing: Thing<'_>, texts: &Texts) -> rusqlite::Result<()> {
     let Thing { place, id } = thing;
     let known: Option<i64> = conn
         .prepare_cached("SELECT number FROM search_row WHERE place = ? AND id = ?")?
@@ -65,7 +65,7 @@ pub(in crate::store) fn put(conn: &Connection, thing: Thing<'_>, texts: &Texts) 
     Ok(())
 }
 
-pub(in crate::store) fn remove(conn: &Connection, thing: Thing<'_>) -> rusqlite::Result<()> {
+pub(crate) fn remove(conn: &Connection, thing: Thing<'_>) -> rusqlite::Result<()> {
     let which = [thing.place, thing.id];
     conn.prepare_cached(
         "DELETE FROM search WHERE rowid IN (SELECT number FROM search_row WHERE place = ? AND id = ?)",
@@ -76,7 +76,7 @@ pub(in crate::store) fn remove(conn: &Connection, thing: Thing<'_>) -> rusqlite:
 }
 
 /// Takes out all of a place.
-pub(in crate::store) fn clear(conn: &Connection, place: &str) -> rusqlite::Result<()> {
+pub(crate) fn clear(conn: &Connection, place: &str) -> rusqlite::Result<()> {
     conn.execute("DELETE FROM search WHERE rowid IN (SELECT number FROM search_row WHERE place = ?)", [place])?;
     conn.execute("DELETE FROM search_row WHERE place = ?", [place])?;
     Ok(())

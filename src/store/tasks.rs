@@ -6,9 +6,9 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use super::list::{self, List};
 use super::{Position, json_or_null, parsed, parsed_or_null};
-use crate::types::id::ActorId;
-use crate::types::time::Time;
-use crate::types::work::{Deadlines, Priority, TaskStatus};
+use types::id::ActorId;
+use types::time::Time;
+use types::work::{Deadlines, Priority, TaskStatus};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {

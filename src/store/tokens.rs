@@ -6,10 +6,10 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::list::{self, List};
 use super::{Position, json, parsed, parsed_or_null};
-use crate::types::id::ActorId;
-use crate::types::scope::Scopes;
-use crate::types::time::Time;
-use crate::types::token::TokenHash;
+use types::id::ActorId;
+use types::scope::Scopes;
+use types::time::Time;
+use types::token::TokenHash;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {

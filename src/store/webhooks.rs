@@ -9,9 +9,9 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use super::list::{self, List};
 use super::{Position, json, parsed};
-use crate::types::id::ActorId;
-use crate::types::time::Time;
-use crate::types::webhook::{SignatureFormat, Topic, WebhookStatus};
+use types::id::ActorId;
+use types::time::Time;
+use types::webhook::{SignatureFormat, Topic, WebhookStatus};
 
 /// One subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -31,7 +31,7 @@ macro_rules! named {
             type Parser = clap::builder::ValueParser;
             /// The names that it can have, as an argument of a command.
             fn value_parser() -> Self::Parser {
-                $crate::types::actor::parser(Self::ALL.iter().map(|one| one.name()), |name| name.parse::<Self>())
+                $crate::actor::parser(Self::ALL.iter().map(|one| one.name()), |name| name.parse::<Self>())
             }
         }
         impl FromStr for $type {

@@ -1,8 +1,10 @@
 //! Laws that hold whatever happens, tried on what nobody thought of.
 
 mod approvals;
+mod approvers;
 mod cursors;
 mod delegations;
+mod equivalence;
 mod fold;
 mod scopes;
 mod tampering;

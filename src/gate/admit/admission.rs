@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use crate::gate::admit::chain;
-use crate::gate::admit::limiter::Limiter;
-use crate::gate::decide::world::World;
-use crate::gate::declare::operation::{Auth, Spec};
-use crate::store::actors::Status;
-use crate::types::caller::{Caller, Credential, Presented, Who};
-use crate::types::id::{ActorId, Id};
-use crate::types::refusal::{Code, Refusal};
-use crate::types::time::Time;
-use crate::types::token::{self, TokenHash, TokenKind};
+use crate::admit::chain;
+use crate::admit::limiter::Limiter;
+use crate::decide::world::World;
+use crate::declare::operation::{Auth, Spec};
+use store::actors::Status;
+use types::caller::{Caller, Credential, Presented, Who};
+use types::id::{ActorId, Id};
+use types::refusal::{Code, Refusal};
+use types::time::Time;
+use types::token::{self, TokenHash, TokenKind};
 
 /// Admits a caller to an operation, or says 401, 403 or 429.
-pub(in crate::gate) fn admit(
+pub(crate) fn admit(
     world: &World,
     limiter: &Limiter,
     presented: &Presented,
@@ -50,7 +50,7 @@ pub(in crate::gate) fn admit(
 
 /// Makes sure of a caller again: between admission and the writer's turn, its token or the delegation that it acts under may
 /// have ended or been narrowed.
-pub(in crate::gate) fn still(world: &World, caller: Caller, spec: &Spec, now: Time) -> Result<Caller, Refusal> {
+pub(crate) fn still(world: &World, caller: Caller, spec: &Spec, now: Time) -> Result<Caller, Refusal> {
     let who = match caller.who {
         Who::Token { hash, .. } => live(world, &hash, now).ok_or_else(|| unauthorized("invalid token"))?,
         Who::Holder(actor) => Who::Holder(holder(world, &actor)?),

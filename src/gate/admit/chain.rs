@@ -5,24 +5,24 @@
 
 use std::sync::Arc;
 
-use crate::gate::decide::context;
-use crate::gate::decide::world::World;
-use crate::gate::declare::target::actor_uid;
-use crate::policy::{Giver, Record};
-use crate::store::actors::Status;
-use crate::types::caller::{Caller, Who};
-use crate::types::delegation::{Authority, DEEPEST, DelegationStatus, Terms};
-use crate::types::id::ActorId;
-use crate::types::operations::Operations;
-use crate::types::refusal::{Code, Refusal};
-use crate::types::target::{Fact, Target};
-use crate::types::time::Time;
+use crate::decide::context;
+use crate::decide::world::World;
+use crate::declare::target::actor_uid;
+use policy::{Giver, Record};
+use store::actors::Status;
+use types::caller::{Caller, Who};
+use types::delegation::{Authority, DEEPEST, DelegationStatus, Terms};
+use types::id::ActorId;
+use types::operations::Operations;
+use types::refusal::{Code, Refusal};
+use types::target::{Fact, Target};
+use types::time::Time;
 
 /// The links of a chain, what the caller was given first. Empty for whoever acts in their own right.
-pub(in crate::gate) type Links = Vec<Arc<Terms>>;
+pub(crate) type Links = Vec<Arc<Terms>>;
 
 /// The chain that a caller acts under; `None` where it does not hold.
-pub(in crate::gate) fn links(world: &World, caller: &Caller, now: Time) -> Option<Links> {
+pub(crate) fn links(world: &World, caller: &Caller, now: Time) -> Option<Links> {
     let Some(under) = &caller.under else { return Some(Vec::new()) };
     let mut taker = caller.actor();
     let mut next = Some(under.as_str());
@@ -44,7 +44,7 @@ fn is_active(world: &World, actor: &ActorId) -> bool {
 }
 
 /// That a caller may act under the delegation that it names. What was never theirs and what has ended read the same.
-pub(in crate::gate) fn holds(world: &World, caller: &Caller, now: Time) -> Result<(), Refusal> {
+pub(crate) fn holds(world: &World, caller: &Caller, now: Time) -> Result<(), Refusal> {
     match &caller.under {
         Some(under) if links(world, caller, now).is_none() => {
             let shown: String = under.as_str().chars().take(80).collect();
@@ -56,7 +56,7 @@ pub(in crate::gate) fn holds(world: &World, caller: &Caller, now: Time) -> Resul
 }
 
 /// All on whose behalf a caller acts, the nearest first.
-pub(in crate::gate) fn behalf(world: &World, caller: &Caller) -> Vec<ActorId> {
+pub(crate) fn behalf(world: &World, caller: &Caller) -> Vec<ActorId> {
     let given = caller.under.as_ref().and_then(|under| world.delegations.get(under.as_str()));
     let mut behalf = given.map(|terms| terms.chain.clone()).unwrap_or_default();
     // What a run does, it does for whoever asked for it: they do not approve it either.
@@ -67,7 +67,7 @@ pub(in crate::gate) fn behalf(world: &World, caller: &Caller) -> Vec<ActorId> {
 
 /// All on whose behalf a caller asks for something about a target: also whoever a run is done for, where its agent asks for
 /// something about the run itself. They do not approve it.
-pub(in crate::gate) fn behalf_about(world: &World, caller: &Caller, target: &Target) -> Vec<ActorId> {
+pub(crate) fn behalf_about(world: &World, caller: &Caller, target: &Target) -> Vec<ActorId> {
     let mut behalf = behalf(world, caller);
     let agent = Fact::Actor(caller.actor());
     let own = target.thing("Run").filter(|run| caller.run.is_none() && run.fact("agent") == Some(&agent));
@@ -78,14 +78,14 @@ pub(in crate::gate) fn behalf_about(world: &World, caller: &Caller, target: &Tar
 }
 
 /// The agents that asked for a part of what they do: in it, nothing is allowed that they may not do themselves.
-pub(in crate::gate) fn agents_above(world: &World, caller: &Caller) -> Vec<ActorId> {
+pub(crate) fn agents_above(world: &World, caller: &Caller) -> Vec<ActorId> {
     let askers = caller.run.iter().flat_map(|run| run.askers.iter());
     let is_agent = |id: &&ActorId| world.card(id).is_some_and(|card| card.actor.kind.is_agent());
     askers.filter(is_agent).cloned().collect()
 }
 
 /// One of them, as the policies are asked about it.
-pub(in crate::gate) fn above(world: &World, caller: &Caller, agent: &ActorId, now: Time) -> Giver {
+pub(crate) fn above(world: &World, caller: &Caller, agent: &ActorId, now: Time) -> Giver {
     let run = caller.run.as_ref().map(|run| run.run.to_string()).unwrap_or_default();
     let who = Caller { run: caller.run.clone(), ..Caller::new(Who::Holder(agent.clone()), caller.channel) };
     Giver {
@@ -100,7 +100,7 @@ pub(in crate::gate) fn above(world: &World, caller: &Caller, agent: &ActorId, no
 }
 
 /// Those whom the policies are asked about beside the caller, nearest first.
-pub(in crate::gate) fn givers(world: &World, caller: &Caller, links: Option<&[Arc<Terms>]>, now: Time) -> Vec<Giver> {
+pub(crate) fn givers(world: &World, caller: &Caller, links: Option<&[Arc<Terms>]>, now: Time) -> Vec<Giver> {
     let Some(links) = links else { return vec![ended(caller)] };
     let giver = |(place, link): (usize, &Arc<Terms>)| {
         // In their own right, or under what they were given themselves.
@@ -127,13 +127,13 @@ fn ended(caller: &Caller) -> Giver {
         facts: Record::new(),
         delegation: caller.under.as_ref().map(ToString::to_string).unwrap_or_default(),
         scope: Default::default(),
-        authority: crate::types::delegation::Authority::Inform,
+        authority: types::delegation::Authority::Inform,
         ended: true,
     }
 }
 
 /// What policies see of the delegation that somebody acts under.
-pub(in crate::gate) fn facts_of(links: &[Arc<Terms>]) -> Option<Record> {
+pub(crate) fn facts_of(links: &[Arc<Terms>]) -> Option<Record> {
     let (given, root) = (links.first()?, links.last()?);
     let exhausted = links.iter().any(|link| link.status == DelegationStatus::Exhausted);
     let chain: Vec<_> = links.iter().map(|link| actor_uid(&link.from)).collect();

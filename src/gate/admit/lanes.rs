@@ -9,17 +9,17 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use crate::adapters;
-use crate::gate::admit::shares::{Place, Shares};
-use crate::gate::declare::route::Lane;
-use crate::gate::perform::Gate;
-use crate::gate::write::queue::PATIENCE;
-use crate::types::caller::{Caller, Channel};
-use crate::types::effort::{Effort, Ended};
-use crate::types::refusal::{Code, Refusal, Stop, TOO_LONG};
+use crate::admit::shares::{Place, Shares};
+use crate::declare::route::Lane;
+use crate::perform::Gate;
+use crate::write::queue::PATIENCE;
+use adapters;
+use types::caller::{Caller, Channel};
+use types::effort::{Effort, Ended};
+use types::refusal::{Code, Refusal, Stop, TOO_LONG};
 
 /// Places of all lanes together.
-pub(in crate::gate) const PLACES: u32 = LISTS.0 + APPROVALS.0 + LONG.0 + ELSEWHERE.0;
+pub(crate) const PLACES: u32 = LISTS.0 + APPROVALS.0 + LONG.0 + ELSEWHERE.0;
 /// Places of a lane, and how many of them one caller may have.
 const LISTS: (u32, u32) = (6, 4);
 const APPROVALS: (u32, u32) = (3, 2);
@@ -40,7 +40,7 @@ const ELSEWHERE_DEADLINE: Duration = adapters::LONGEST.saturating_add(Duration::
 /// Evaluations of policies, or what costs as much.
 const FUEL: i64 = 500_000_000;
 
-pub(in crate::gate) struct Lanes {
+pub(crate) struct Lanes {
     lists: Shares,
     approvals: Shares,
     long: Shares,
@@ -69,7 +69,7 @@ impl Lanes {
 
 impl Gate {
     /// A place among the changes that take long in the writer, for those that do.
-    pub(in crate::gate) async fn heavy(&self, lane: Option<Lane>, caller: &Caller) -> Result<Option<Place>, Refusal> {
+    pub(crate) async fn heavy(&self, lane: Option<Lane>, caller: &Caller) -> Result<Option<Place>, Refusal> {
         if lane != Some(Lane::Long) {
             return Ok(None);
         }
@@ -78,7 +78,7 @@ impl Gate {
     }
 
     /// Does what takes long in its lane.
-    pub(in crate::gate) async fn apart<T: Send + 'static>(
+    pub(crate) async fn apart<T: Send + 'static>(
         self: &Arc<Self>,
         lane: Lane,
         bytes: usize,

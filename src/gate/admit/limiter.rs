@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::types::id::ActorId;
-use crate::types::time::{SECOND, Time};
+use types::id::ActorId;
+use types::time::{SECOND, Time};
 
 /// Failed credentials of one address in a minute. From the next one on it is answered 429 for the rest of the minute; valid
 /// tokens and requests without one are never held up.

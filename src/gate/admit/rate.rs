@@ -3,16 +3,16 @@
 //!
 //! Always true: what an agent does in runs for one asker uses up nothing of what it may do for another, or by itself.
 
-use crate::gate::admit::limiter::{Counted, Key};
-use crate::gate::decide::world::World;
-use crate::gate::declare::operation::{Effect, Spec};
-use crate::log::idem::KEPT_MS;
-use crate::policy::limits::Rate;
-use crate::types::caller::{Caller, Who};
-use crate::types::id::ActorId;
-use crate::types::refusal::{Code, Refusal};
-use crate::types::time::{SECOND, Time};
-use crate::types::work::RunFacts;
+use crate::admit::limiter::{Counted, Key};
+use crate::decide::world::World;
+use crate::declare::operation::{Effect, Spec};
+use log::idem::KEPT_MS;
+use policy::limits::Rate;
+use types::caller::{Caller, Who};
+use types::id::ActorId;
+use types::refusal::{Code, Refusal};
+use types::time::{SECOND, Time};
+use types::work::RunFacts;
 
 /// Entries that one actor's refusals lead to in a minute. What is refused beyond them is answered 429 and leaves none; what is
 /// allowed goes on, and so do refusals that are only counted.
@@ -41,7 +41,7 @@ pub struct Rest {
 const BYTES: usize = 4 << 10;
 
 /// What a call counts for, by the bytes that it was read from.
-pub(in crate::gate) fn weight(effect: Effect, bytes: usize) -> u32 {
+pub(crate) fn weight(effect: Effect, bytes: usize) -> u32 {
     match effect {
         Effect::Change => u32::try_from(bytes.div_ceil(BYTES)).unwrap_or(u32::MAX).max(1),
         Effect::Query | Effect::Decide => 1,
@@ -49,12 +49,7 @@ pub(in crate::gate) fn weight(effect: Effect, bytes: usize) -> u32 {
 }
 
 /// Counts one call against every limit that it falls under. One that is larger than what is left is let through, and uses it up.
-pub(in crate::gate) fn count(
-    world: &World,
-    caller: &Caller,
-    (spec, weight): (&Spec, u32),
-    now: Time,
-) -> Result<(), Refusal> {
+pub(crate) fn count(world: &World, caller: &Caller, (spec, weight): (&Spec, u32), now: Time) -> Result<(), Refusal> {
     let (Who::Token { actor, .. } | Who::Holder(actor)) = &caller.who else { return Ok(()) };
     if spec.route.stops {
         return stops(world, actor, now);
@@ -80,7 +75,7 @@ fn stops(world: &World, actor: &ActorId, now: Time) -> Result<(), Refusal> {
 }
 
 /// Counts a call whose answer is kept for a day, to be given again.
-pub(in crate::gate) fn keyed(world: &World, caller: &Caller, now: Time) -> Result<(), Refusal> {
+pub(crate) fn keyed(world: &World, caller: &Caller, now: Time) -> Result<(), Refusal> {
     let (Who::Token { actor, .. } | Who::Holder(actor)) = &caller.who else { return Ok(()) };
     let message =
         |seconds| format!("{ANSWERS} calls in a day with an Idempotency-Key; retry without one, or in {seconds} s");
@@ -107,7 +102,7 @@ fn over(world: &World, message: String, seconds: u64) -> Refusal {
 }
 
 /// Counts an entry that a refusal is about to lead to. All who come without a token share one count.
-pub(in crate::gate) fn refused(world: &World, caller: &Caller, now: Time) -> Result<(), Refusal> {
+pub(crate) fn refused(world: &World, caller: &Caller, now: Time) -> Result<(), Refusal> {
     if matches!(caller.who, Who::Server) {
         return Ok(());
     }
@@ -120,7 +115,7 @@ pub(in crate::gate) fn refused(world: &World, caller: &Caller, now: Time) -> Res
 
 /// Whether no step is taken of an agent's runs that somebody asked for. The limits of the asker's changes hold for steps too,
 /// which are counted apart: so what somebody has done writes to the log as fast as what they do. And the agent has its own.
-pub(in crate::gate) fn rests(world: &World, (agent, asker): (&ActorId, &ActorId), now: Time) -> Option<Rest> {
+pub(crate) fn rests(world: &World, (agent, asker): (&ActorId, &ActorId), now: Time) -> Option<Rest> {
     let askers = paces(world, asker).filter_map(|(id, rate)| {
         let ms = world.rates.rests(&steps_of(asker, id), rate.most, now)?;
         let whose = "the steps of all runs of whoever asked are over";
@@ -131,19 +126,14 @@ pub(in crate::gate) fn rests(world: &World, (agent, asker): (&ActorId, &ActorId)
 }
 
 /// Whether any limit holds what an agent does in runs that somebody asked for.
-pub(in crate::gate) fn any_holds(world: &World, (agent, asker): (&ActorId, &ActorId), now: Time) -> bool {
+pub(crate) fn any_holds(world: &World, (agent, asker): (&ActorId, &ActorId), now: Time) -> bool {
     let concerns = concerns(world, agent);
     let mut all = world.policy.limits().rates.iter().filter(|(_, rate)| concerns(rate));
     all.any(|(id, rate)| held(world, (agent, asker), (id, rate), now).is_some())
 }
 
 /// Whether a limit of this operation holds an agent in runs that somebody asked for.
-pub(in crate::gate) fn rests_before(
-    world: &World,
-    run: (&ActorId, &ActorId),
-    operation: &str,
-    now: Time,
-) -> Option<Rest> {
+pub(crate) fn rests_before(world: &World, run: (&ActorId, &ActorId), operation: &str, now: Time) -> Option<Rest> {
     world.policy.rates_of(operation).filter_map(|limit| held(world, run, limit, now)).max_by_key(|rest| rest.ms)
 }
 
@@ -166,7 +156,7 @@ fn within(run: Option<&RunFacts>, what: Counted, by: &ActorId) -> Key {
 }
 
 /// Counts steps of runs that somebody asked for.
-pub(in crate::gate) fn took(world: &World, asker: &ActorId, steps: u32, now: Time) {
+pub(crate) fn took(world: &World, asker: &ActorId, steps: u32, now: Time) {
     for (id, rate) in paces(world, asker) {
         let (key, length) = (steps_of(asker, id), i64::from(rate.seconds) * SECOND);
         // Whether there was room is asked before the next one.
@@ -175,7 +165,7 @@ pub(in crate::gate) fn took(world: &World, asker: &ActorId, steps: u32, now: Tim
 }
 
 /// Counts what a run keeps of an answer, like the bytes of a change.
-pub(in crate::gate) fn kept(world: &World, asker: &ActorId, bytes: usize, now: Time) {
+pub(crate) fn kept(world: &World, asker: &ActorId, bytes: usize, now: Time) {
     let more = u32::try_from(bytes / BYTES).unwrap_or(u32::MAX);
     if more > 0 {
         took(world, asker, more, now);
@@ -195,12 +185,7 @@ fn paces<'a>(world: &'a World, asker: &ActorId) -> impl Iterator<Item = (&'a Str
 }
 
 /// The limits of an actor's calls, by themselves or in a run, and what is left of them.
-pub(in crate::gate) fn left(
-    world: &World,
-    (actor, run): (&ActorId, Option<&RunFacts>),
-    spec: &Spec,
-    now: Time,
-) -> Vec<Left> {
+pub(crate) fn left(world: &World, (actor, run): (&ActorId, Option<&RunFacts>), spec: &Spec, now: Time) -> Vec<Left> {
     let left = |(id, rate): (&str, &Rate)| {
         let counted = world.rates.counted(&within(run, Counted::Limit(id.to_owned()), actor), now);
         Left { id: id.to_owned(), most: rate.most, seconds: rate.seconds, left: rate.most.saturating_sub(counted) }

@@ -1,14 +1,14 @@
 //! What a token that is limited to some scopes does not reach, by the gate's own rule: no policy can give it back.
 
-use crate::gate::decide::world::World;
-use crate::gate::declare::target::Target;
-use crate::policy::Ruling;
-use crate::types::caller::{Caller, Who};
-use crate::types::scope::Scope;
+use crate::decide::world::World;
+use crate::declare::target::Target;
+use policy::Ruling;
+use types::caller::{Caller, Who};
+use types::scope::Scope;
 
 /// A token that is limited to proposals reaches its holder's own; one that reads reaches the others by reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::gate) enum Beyond {
+pub(crate) enum Beyond {
     Nothing,
     /// Everything but this read.
     AllBut(&'static str),

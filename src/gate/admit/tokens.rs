@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use rpds::HashTrieMapSync;
 
-use crate::store::tokens::Token;
-use crate::types::id::ActorId;
-use crate::types::refusal::Refusal;
-use crate::types::scope::Scopes;
-use crate::types::time::Time;
-use crate::types::token::TokenHash;
+use store::tokens::Token;
+use types::id::ActorId;
+use types::refusal::Refusal;
+use types::scope::Scopes;
+use types::time::Time;
+use types::token::TokenHash;
 
 /// Live tokens of one holder: some 25 MB.
 const OF_ONE: u32 = 250_000;
@@ -18,7 +18,7 @@ const OF_ONE: u32 = 250_000;
 const MOST: usize = 1_000_000;
 
 #[derive(Clone)]
-pub(in crate::gate) struct Pass {
+pub(crate) struct Pass {
     pub holder: ActorId,
     pub scopes: Scopes,
     /// Who issued it, where that is not its holder.
@@ -47,7 +47,7 @@ fn place(shelf: &Shelf, hash: &TokenHash) -> Result<usize, usize> {
 }
 
 #[derive(Clone)]
-pub(in crate::gate) struct Passes {
+pub(crate) struct Passes {
     shelves: HashTrieMapSync<u16, Shelf>,
     of: HashTrieMapSync<ActorId, u32>,
     count: usize,

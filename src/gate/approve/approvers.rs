@@ -3,18 +3,18 @@
 
 use std::collections::BTreeSet;
 
-use crate::gate::decide::index::Group;
-use crate::gate::decide::world::{Card, World};
-use crate::gate::declare::resource::Directory as _;
-use crate::policy::approvals::{ApprovalRule, Pool};
-use crate::store::actors::Status;
-use crate::types::actor::ActorKind;
-use crate::types::effort;
-use crate::types::id::ActorId;
-use crate::types::time::{HOUR, Time};
+use crate::decide::index::Group;
+use crate::decide::world::{Card, World};
+use crate::declare::resource::Directory as _;
+use policy::approvals::{ApprovalRule, Pool};
+use store::actors::Status;
+use types::actor::ActorKind;
+use types::effort;
+use types::id::ActorId;
+use types::time::{HOUR, Time};
 
 /// Everybody who may decide a request of `requester`, on behalf of these, that has waited since `since`.
-pub(in crate::gate) fn approvers(
+pub fn approvers(
     world: &World,
     rule: &ApprovalRule,
     (requester, behalf): (&ActorId, &[ActorId]),
@@ -45,12 +45,7 @@ pub(in crate::gate) fn approvers(
 }
 
 /// Everybody who may give any of these kinds to a new request.
-pub(in crate::gate) fn of_kinds(
-    world: &World,
-    kinds: &[String],
-    request: (&ActorId, &[ActorId]),
-    now: Time,
-) -> Vec<ActorId> {
+pub(crate) fn of_kinds(world: &World, kinds: &[String], request: (&ActorId, &[ActorId]), now: Time) -> Vec<ActorId> {
     let rules = world.policy.approvals();
     let people: BTreeSet<ActorId> =
         kinds.iter().flat_map(|kind| approvers(world, &rules.rule(kind), request, now, now)).collect();
@@ -71,53 +66,5 @@ fn among<'a>(world: &'a World, pool: &'a Pool, requesters_teams: &'a [ActorId]) 
         (None, Some(team), _) => world.people.of(&Group::Team(team.clone())).chain(lead(team)).collect(),
         (None, None, Some(role)) => world.people.of(&Group::Role(role)).collect(),
         (None, None, None) => world.people.all().collect(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::gate::declare::schema::schema;
-    use crate::gate::explain::fixture::Known;
-    use crate::policy::testing::parse;
-    use crate::policy::{Bundle, Snapshot};
-    use crate::types::effort::Effort;
-
-    /// Who may decide `kind`, asked by mia, found with at most so much work.
-    fn found(world: &World, rules: &str, fuel: i64) -> Vec<String> {
-        let rule = crate::policy::approvals::ApprovalRules::parse(rules).unwrap().rule("k");
-        let mia = "mia".parse().unwrap();
-        let people = Effort::new(fuel).within(|| approvers(world, &rule, (&mia, &[]), Time(0), Time(0)));
-        people.iter().map(ToString::to_string).collect()
-    }
-
-    #[test]
-    fn who_may_decide_is_found_without_a_look_at_everybody() {
-        let mut company = String::from("teams: [{id: 'team:ops', lead: lea}, {id: 'team:far'}]\nactors:\n");
-        let many = (0..1_000).map(|number| (format!("p{number}"), "member", "far"));
-        let few = [("ana", "admin", "far"), ("abe", "admin", "ops"), ("lea", "lead", "far"), ("mia", "member", "ops")];
-        for (id, role, team) in few.map(|(id, role, team)| (id.to_owned(), role, team)).into_iter().chain(many) {
-            company.push_str(&format!("  - id: {id}\n    role: {role}\n    team: 'team:{team}'\n"));
-        }
-        company.push_str("cases: []\n");
-        let fixture = parse("company.yaml", &company, &|_| Ok(())).unwrap().fixture;
-        let schema = schema(&crate::operations::ALL);
-        let snapshot = Arc::new(Snapshot::load(&schema, &Bundle::built_in()).unwrap());
-        let world = Known::new(&crate::operations::ALL).world(&snapshot, &fixture);
-        let pools = |pools: &str| format!("kinds: {{k: {{eligible: [{pools}]}}}}");
-        for (eligible, people) in [
-            ("{role: admin}", vec!["abe", "ana"]),
-            ("{team: 'team:ops'}", vec!["abe", "lea"]),
-            ("{team: 'team:ops', role: admin}", vec!["abe"]),
-            ("{lead: requester}", vec!["lea"]),
-            ("{lead: requester, role: admin}", vec![]),
-            ("{lead: requester, team: 'team:far'}, {role: admin}", vec!["abe", "ana", "lea"]),
-        ] {
-            assert_eq!(found(&world, &pools(eligible), 10), people, "{eligible}");
-        }
-        // A pool that is everybody holds everybody but the requester.
-        assert_eq!(found(&world, &pools("{role: member}"), 1_100).len(), 1_000);
     }
 }

@@ -7,28 +7,26 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
-use crate::gate::write::record::Entry;
-use crate::log::record::Decision;
-use crate::store::actors::events::ActorOffboarded;
-use crate::store::approvals::events::{
-    ApprovalCancelled, ApprovalDecided, ApprovalExpired, ApprovalStale, ApprovalUsed,
-};
-use crate::store::changes::events::{ChangePromoted, ChangeRejected};
-use crate::store::delegations::events::{DelegationExpired, DelegationRevoked};
-use crate::store::event::Event;
-use crate::store::runs::events::{RunBudgetRaised, RunCancelled, RunCompleted, RunFailed};
-use crate::store::tokens::events::{TokenExpired, TokenRevoked};
-use crate::store::webhooks::events::WebhookDeleted;
-use crate::store::{approvals, changes};
-use crate::types::id::{ActorId, Id};
-use crate::types::refusal::Fault;
-use crate::types::time::Time;
+use crate::write::record::Entry;
+use log::record::Decision;
+use store::actors::events::ActorOffboarded;
+use store::approvals::events::{ApprovalCancelled, ApprovalDecided, ApprovalExpired, ApprovalStale, ApprovalUsed};
+use store::changes::events::{ChangePromoted, ChangeRejected};
+use store::delegations::events::{DelegationExpired, DelegationRevoked};
+use store::event::Event;
+use store::runs::events::{RunBudgetRaised, RunCancelled, RunCompleted, RunFailed};
+use store::tokens::events::{TokenExpired, TokenRevoked};
+use store::webhooks::events::WebhookDeleted;
+use store::{approvals, changes};
+use types::id::{ActorId, Id};
+use types::refusal::Fault;
+use types::time::Time;
 
 /// The operation by which a run may spend more.
 const RAISE: &str = "budget.raise";
 
 /// The requests that have nothing to be about any more, once these entries are recorded.
-pub(in crate::gate) fn requests(conn: &Connection, entries: &[Entry], now: Time) -> Result<Vec<Entry>, Fault> {
+pub(crate) fn requests(conn: &Connection, entries: &[Entry], now: Time) -> Result<Vec<Entry>, Fault> {
     let (mut stale, mut decided) = (Vec::new(), BTreeSet::new());
     for entry in entries {
         decided.extend(decides(&entry.event));

@@ -6,20 +6,20 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::gate::declare::operation::Entry;
-use crate::gate::declare::target::Target;
-use crate::policy::Ruling;
-use crate::store::approvals;
-use crate::store::approvals::events::{ApprovalRequested, ArgumentsKept};
-use crate::store::event::Event;
-use crate::types::caller::{Caller, Channel};
-use crate::types::canonical;
-use crate::types::id::{ActorId, Id};
-use crate::types::refusal::{Code, Fault, Refusal, Stop};
-use crate::types::time::Time;
+use crate::declare::operation::Entry;
+use crate::declare::target::Target;
+use policy::Ruling;
+use store::approvals;
+use store::approvals::events::{ApprovalRequested, ArgumentsKept};
+use store::event::Event;
+use types::caller::{Caller, Channel};
+use types::canonical;
+use types::id::{ActorId, Id};
+use types::refusal::{Code, Fault, Refusal, Stop};
+use types::time::Time;
 
 /// What was asked, by whom, about what, and how that stood.
-pub(in crate::gate) struct ParkedCall<'a> {
+pub(crate) struct ParkedCall<'a> {
     pub tenant: &'a str,
     pub caller: &'a Caller,
     /// On whose behalf.
@@ -76,7 +76,7 @@ const MOST: usize = 100;
 const MOST_FOR_ASKER: usize = 25;
 
 /// Whether one more call of a caller may wait.
-pub(in crate::gate) fn has_room(conn: &Connection, caller: &Caller) -> Result<(), Stop> {
+pub(crate) fn has_room(conn: &Connection, caller: &Caller) -> Result<(), Stop> {
     let requester = caller.actor();
     let advice = "the most there may be: take one back, or have it decided";
     if approvals::open_of(conn, &requester)?.len() >= MOST {
@@ -92,13 +92,13 @@ pub(in crate::gate) fn has_room(conn: &Connection, caller: &Caller) -> Result<()
 }
 
 /// What a caller is told whose call waits.
-pub(in crate::gate) fn waits(id: &str, operation: &str, kinds: &[String], reason: &str) -> Refusal {
+pub(crate) fn waits(id: &str, operation: &str, kinds: &[String], reason: &str) -> Refusal {
     let message = format!("{operation} needs approval ({}): {reason}", kinds.join(" and "));
     Refusal { approval: Some(id.into()), ..Refusal::new(Code::NeedsApproval, message) }
 }
 
 /// The events that park a call: what can be erased of its input is in one of its own.
-pub(in crate::gate) fn park(
+pub(crate) fn park(
     id: Id,
     asked: &ParkedCall<'_>,
     ruling: &Ruling,

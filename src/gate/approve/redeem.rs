@@ -6,22 +6,22 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::gate::admit::admission;
-use crate::gate::admit::chain;
-use crate::gate::approve::hold::ParkedCall;
-use crate::gate::decide::question;
-use crate::gate::declare::operation::{Call, Entry, Prepared};
-use crate::gate::declare::target::Target;
-use crate::gate::write::decision::note;
-use crate::gate::write::draft::{Behalf, Draft, Drafted, Part};
-use crate::gate::write::idempotency;
-use crate::gate::write::permit::Grant;
-use crate::gate::write::steps::Step;
-use crate::gate::write::work::act;
-use crate::policy::Ruling;
-use crate::store::approvals::Approval;
-use crate::types::caller::Caller;
-use crate::types::refusal::{Refusal, Stop};
+use crate::admit::admission;
+use crate::admit::chain;
+use crate::approve::hold::ParkedCall;
+use crate::decide::question;
+use crate::declare::operation::{Call, Entry, Prepared};
+use crate::declare::target::Target;
+use crate::write::decision::note;
+use crate::write::draft::{Behalf, Draft, Drafted, Part};
+use crate::write::idempotency;
+use crate::write::permit::Grant;
+use crate::write::steps::Step;
+use crate::write::work::act;
+use policy::Ruling;
+use store::approvals::Approval;
+use types::caller::Caller;
+use types::refusal::{Refusal, Stop};
 
 /// What came of an approval.
 pub enum Redeemed {

@@ -7,12 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::RwLock;
 
-use crate::gate::decide::world::World;
-use crate::gate::declare::target::Target;
-use crate::policy::{Because, Ruling};
-use crate::types::caller::{Caller, Channel, Who};
-use crate::types::id::ActorId;
-use crate::types::token::TokenHash;
+use crate::decide::world::World;
+use crate::declare::target::Target;
+use policy::{Because, Ruling};
+use types::caller::{Caller, Channel, Who};
+use types::id::ActorId;
+use types::token::TokenHash;
 
 /// Answers that are remembered in one state of a company.
 const MOST: usize = 4_096;
@@ -30,7 +30,7 @@ type Question = (&'static str, Channel, Identity);
 type Sight = (Channel, Identity, Option<ActorId>, ActorId);
 
 #[derive(Default)]
-pub(in crate::gate) struct Cache {
+pub(crate) struct Cache {
     answers: RwLock<BTreeMap<Question, Vec<Because>>>,
     sights: RwLock<BTreeSet<Sight>>,
 }
@@ -64,7 +64,7 @@ fn identity(caller: &Caller) -> Option<Identity> {
 }
 
 /// The answer to a query: as it was given before, or as `decide` gives it now.
-pub(in crate::gate) fn remembered<E>(
+pub(crate) fn remembered<E>(
     world: &World,
     caller: &Caller,
     operation: &'static str,
@@ -90,7 +90,7 @@ pub(in crate::gate) fn remembered<E>(
 
 /// Whether a caller sees somebody who is there: as it was found before, or as `look` finds it now by asking for `sight`. In a
 /// published world alone: the writer's changes under its hands.
-pub(in crate::gate) fn sees(
+pub(crate) fn sees(
     world: &World,
     caller: &Caller,
     id: &ActorId,

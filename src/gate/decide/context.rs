@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use crate::gate::admit::chain;
-use crate::gate::decide::usage;
-use crate::gate::decide::world::World;
-use crate::gate::declare::target::actor_uid;
-use crate::policy::Record;
-use crate::types::actor::KillScope;
-use crate::types::caller::{Caller, Who};
-use crate::types::delegation::Terms;
-use crate::types::id::ActorId;
-use crate::types::scope::Scope;
-use crate::types::time::Time;
-use crate::types::work::RunFacts;
+use crate::admit::chain;
+use crate::decide::usage;
+use crate::decide::world::World;
+use crate::declare::target::actor_uid;
+use policy::Record;
+use types::actor::KillScope;
+use types::caller::{Caller, Who};
+use types::delegation::Terms;
+use types::id::ActorId;
+use types::scope::Scope;
+use types::time::Time;
+use types::work::RunFacts;
 
 /// The engaged switches that touch a caller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Killed {
     }
 }
 
-pub(in crate::gate) fn killed(world: &World, caller: &Caller) -> Killed {
+pub(crate) fn killed(world: &World, caller: &Caller) -> Killed {
     if world.kills.is_empty() {
         return Killed::default();
     }
@@ -55,7 +55,7 @@ fn stoppable(caller: &Caller) -> Option<&ActorId> {
 }
 
 /// The engaged switches that touch a caller, by name.
-pub(in crate::gate) fn touching(world: &World, caller: &Caller) -> impl Iterator<Item = KillScope> {
+pub(crate) fn touching(world: &World, caller: &Caller) -> impl Iterator<Item = KillScope> {
     let actor = stoppable(caller);
     let teams = actor.and_then(|actor| world.card(actor)).map(|card| &*card.teams).unwrap_or_default();
     let touches = |scope: &&KillScope| match *scope {
@@ -81,7 +81,7 @@ fn of_run(run: &RunFacts) -> Record {
 }
 
 /// `links`: the chain of delegations that the caller acts under.
-pub(in crate::gate) fn of(world: &World, caller: &Caller, links: &[Arc<Terms>], now: Time) -> Record {
+pub(crate) fn of(world: &World, caller: &Caller, links: &[Arc<Terms>], now: Time) -> Record {
     let killed = killed(world, caller);
     let kill = Record::new()
         .bool("engaged", killed.global || killed.is_theirs())

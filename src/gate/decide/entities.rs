@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
 
-use crate::gate::decide::world::Card;
-use crate::policy::Closed;
+use crate::decide::world::Card;
+use policy::Closed;
 
 /// How many entities are kept, in shelves that are made when they are wanted. Each has one place, and gives way to the next
 /// that wants it.
@@ -18,7 +18,7 @@ const SHELF: usize = 64;
 
 /// Entities by the card that they were made from.
 #[derive(Default)]
-pub(in crate::gate) struct Entities(OnceLock<Box<[OnceLock<Shelf>]>>);
+pub(crate) struct Entities(OnceLock<Box<[OnceLock<Shelf>]>>);
 
 type Shelf = Box<[ArcSwapOption<Kept>]>;
 

@@ -2,21 +2,21 @@
 //! What was answered to one is the answer to the other, because Cedar tells entities apart only by what they are, by whether
 //! they are the same one, and by the names that stand in policies.
 //!
-//! Always true of a key: it holds all that [`Asker`](crate::gate::decide::question::Asker) gathers, except the time and what was done before; whoever adds to that adds
+//! Always true of a key: it holds all that [`Asker`](crate::decide::question::Asker) gathers, except the time and what was done before; whoever adds to that adds
 //! here. Whoever acts under a delegation is asked anew each time. Names are replaced by the order in which they turn up, types and all other values stay.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::gate::decide::context::killed;
-use crate::gate::decide::world::{Card, World};
-use crate::gate::declare::fact::Far;
-use crate::gate::declare::target::{Fact, Target, Thing, full_name};
-use crate::policy::Snapshot;
-use crate::types::caller::{Caller, Who};
-use crate::types::id::ActorId;
+use crate::decide::context::killed;
+use crate::decide::world::{Card, World};
+use crate::declare::fact::Far;
+use crate::declare::target::{Fact, Target, Thing, full_name};
+use policy::Snapshot;
+use types::caller::{Caller, Who};
+use types::id::ActorId;
 
 /// The entities that policies name, by their Cedar type.
-pub(in crate::gate) struct Names(BTreeMap<String, BTreeSet<String>>);
+pub struct Names(BTreeMap<String, BTreeSet<String>>);
 
 impl Names {
     /// The names in any of these policies.
@@ -41,7 +41,7 @@ struct Writer<'a> {
 }
 
 /// Writes what the question is, into `key`.
-pub(in crate::gate) fn write(
+pub fn write(
     key: &mut Vec<u8>,
     world: &World,
     names: &Names,
@@ -228,82 +228,5 @@ impl Writer<'_> {
         self.maybe(actor.lead.as_ref(), next);
         self.maybe(actor.owner.as_ref(), next);
         self.all(card.teams.iter(), Far::Beyond);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::gate::decide::question::Asker;
-    use crate::gate::declare::schema::schema;
-    use crate::gate::explain::fixture::Known;
-    use crate::policy::Bundle;
-    use crate::policy::diff::Answer;
-    use crate::policy::testing::{Row, parse};
-    use crate::types::caller::Channel;
-    use crate::types::time::Time;
-
-    /// Policies that look at whatever there is, by name and by relation.
-    const MORE: &str = r#"
-@id("named") permit (principal == Ok::Actor::"kim", action, resource is Ok::Actor) when { resource != Ok::Actor::"pia" };
-@id("owner") permit (principal is Ok::Actor, action, resource is Ok::Actor)
-when { resource has owner && (resource.owner == principal || resource.owner has team && resource.owner.team == Ok::Team::"team:lab") };
-@id("trust") permit (principal is Ok::Actor, action, resource is Ok::Actor) when { principal.trust > resource.trust };
-@id("lead") permit (principal is Ok::Actor, action, resource is Ok::Team) when { resource has lead && resource.lead == principal };
-@id("token") permit (principal is Ok::Actor, action, resource == Ok::Token::"tok_9");
-@id("event") permit (principal is Ok::Actor, action, resource is Ok::Event) when { resource.leads.contains(principal) };
-@id("in") permit (principal in Ok::Team::"team:club", action, resource is Ok::Token) when { resource.holder in Ok::Team::"team:ops" };
-"#;
-
-    #[test]
-    fn alike_questions_have_one_answer() {
-        let mut bundle = Bundle::built_in();
-        bundle.files.insert("more.cedar".into(), MORE.into());
-        let mut company =
-            parse("company.yaml", include_str!("../../policy/diff/company.yaml"), &|_| Ok(())).unwrap().fixture;
-        // Two who are alike in everything but their name.
-        for twin in ["ida", "ivo"] {
-            let mut twins = company.actors.iter().find(|row| row.id.as_str() == "mia").unwrap().clone();
-            twins.id = twin.parse().unwrap();
-            company.actors.push(twins);
-        }
-        let schema = schema(&crate::operations::ALL);
-        let snapshot = Arc::new(Snapshot::load(&schema, &bundle).unwrap());
-        let world = Known::new(&crate::operations::ALL).world(&snapshot, &company);
-        let names = Names::of(&[&snapshot]);
-        let mut known: BTreeMap<Vec<u8>, Answer> = BTreeMap::new();
-        let mut asked = 0;
-        let actors: Vec<ActorId> = company.actors.iter().map(|row| row.id.clone()).collect();
-        let teams = company.teams.iter().map(|row| row.id.clone());
-        let others: Vec<ActorId> = actors.iter().cloned().chain(teams).collect();
-        for actor in &actors {
-            for (number, other) in others.iter().enumerate() {
-                let mut about = vec![("actor.read", Target::Actor(other.clone()))];
-                let row = Row::new("events", "event:1").with("kind", "denied").with("subjects", [other]);
-                let event = world.resources.named("Event").unwrap().stage("event:1", &[row], &world).unwrap().unwrap();
-                about.push(("event.list", event.into()));
-                if !other.is_team() {
-                    let id = format!("tok_{number}");
-                    about.push(("token.list", Thing::new("Token", id).actor("holder", other).into()));
-                }
-                for (operation, target) in about {
-                    let caller = Caller::new(Who::Holder(actor.clone()), Channel::Http);
-                    let mut key = Vec::new();
-                    write(&mut key, &world, &names, &caller, (operation, &target, &[]));
-                    let question = Asker::new(&world, &caller, &target, Time(0)).asked(
-                        operation,
-                        world.resources.sight(&target),
-                        vec![],
-                    );
-                    let answer = Answer::of(&question.answer(&snapshot));
-                    let first = known.entry(key).or_insert_with(|| answer.clone());
-                    assert_eq!(*first, answer, "{actor} {operation} {target:?}");
-                    asked += 1;
-                }
-            }
-        }
-        assert!(known.len() * 10 < asked * 9, "{} of {asked}: nothing is alike", known.len());
     }
 }

@@ -4,21 +4,21 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::adapters::{Embedder, Systems};
-use crate::gate::admit::limiter::Rates;
-use crate::gate::decide::entities::Entities;
-use crate::gate::decide::world::World;
-use crate::gate::declare::resource::Resources;
-use crate::gate::state::vault::Vault;
-use crate::gate::write::build_cache::BuildCache;
-use crate::policy::Snapshot;
-use crate::store::company::Instance;
-use crate::types::egress::Egress;
-use crate::types::models::Catalog;
+use crate::admit::limiter::Rates;
+use crate::decide::entities::Entities;
+use crate::decide::world::World;
+use crate::declare::resource::Resources;
+use crate::state::vault::Vault;
+use crate::write::build_cache::BuildCache;
+use adapters::{Embedder, Systems};
+use policy::Snapshot;
+use store::company::Instance;
+use types::egress::Egress;
+use types::models::Catalog;
 
 /// What there is outside of the company.
 #[derive(Clone, Default)]
-pub(in crate::gate) struct Outside {
+pub(crate) struct Outside {
     /// Where what is sent may go.
     pub egress: Arc<Egress>,
     /// The models that agents may ask.
@@ -30,7 +30,7 @@ pub(in crate::gate) struct Outside {
 }
 
 /// What a world is begun with.
-pub(in crate::gate) struct Ground {
+pub(crate) struct Ground {
     pub policy: Arc<Snapshot>,
     /// The version under which the policies are in force.
     pub version: i64,
@@ -48,7 +48,7 @@ pub(in crate::gate) struct Ground {
 
 impl World {
     /// What another world of the same company can be begun with.
-    pub(in crate::gate) fn ground(&self) -> Ground {
+    pub(crate) fn ground(&self) -> Ground {
         Ground {
             policy: Arc::clone(&self.policy),
             version: self.stamp.seq,

@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
 
-use crate::gate::decide::world::Card;
-use crate::store::actors::Status;
-use crate::types::actor::{ActorKind, Role};
-use crate::types::id::ActorId;
+use crate::decide::world::Card;
+use store::actors::Status;
+use types::actor::{ActorKind, Role};
+use types::id::ActorId;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::gate) enum Group {
+pub(crate) enum Group {
     Role(Role),
     /// The teams that somebody leads.
     Led(ActorId),
@@ -102,7 +102,7 @@ impl Ids {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(in crate::gate) struct People(RedBlackTreeMapSync<Group, Ids>);
+pub(crate) struct People(RedBlackTreeMapSync<Group, Ids>);
 
 impl People {
     /// Of all cards, by id: each group is made once, and not anew with each of its members.
@@ -209,9 +209,9 @@ fn groups(card: &Card) -> Vec<Group> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::actors::Actor;
-    use crate::types::actor::Trust;
-    use crate::types::time::Time;
+    use store::actors::Actor;
+    use types::actor::Trust;
+    use types::time::Time;
 
     fn card(number: usize) -> Card {
         let id = |name: String| name.parse::<ActorId>().unwrap();

@@ -1,10 +1,10 @@
 //! Who joins: how an agent was defined, and what would hold of somebody who is not there yet.
 
-use crate::gate::past::moment::AsOf;
-use crate::gate::reader::Reader;
-use crate::store::actors::{self, Actor};
-use crate::types::id::ActorId;
-use crate::types::refusal::Fault;
+use crate::past::moment::AsOf;
+use crate::reader::Reader;
+use store::actors::{self, Actor};
+use types::id::ActorId;
+use types::refusal::Fault;
 
 impl Reader<'_> {
     /// What a hired agent was hired by.

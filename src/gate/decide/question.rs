@@ -6,23 +6,23 @@ use std::collections::BTreeSet;
 use cedar_policy::EntityUid;
 use serde_json::Value;
 
-use crate::gate::admit::chain::{self, Links};
-use crate::gate::admit::scope::Beyond;
-use crate::gate::decide::context;
-use crate::gate::decide::world::{World, nobody};
-use crate::gate::declare::fact::Far;
-use crate::gate::declare::target::{Fact, Target, Thing, actor_uid, uid, uid_of};
-use crate::policy::testing::OwnedQuestion;
-use crate::policy::{Answered, Because, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
-use crate::types::caller::{Caller, Who};
-use crate::types::collection::Collection;
-use crate::types::condition::Condition;
-use crate::types::id::ActorId;
-use crate::types::refusal::Refusal;
-use crate::types::time::Time;
+use crate::admit::chain::{self, Links};
+use crate::admit::scope::Beyond;
+use crate::decide::context;
+use crate::decide::world::{World, nobody};
+use crate::declare::fact::Far;
+use crate::declare::target::{Fact, Target, Thing, actor_uid, uid, uid_of};
+use policy::testing::OwnedQuestion;
+use policy::{Answered, Because, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
+use types::caller::{Caller, Who};
+use types::collection::Collection;
+use types::condition::Condition;
+use types::id::ActorId;
+use types::refusal::Refusal;
+use types::time::Time;
 
 /// One caller and one target: several operations can be asked about, and what they share is gathered once.
-pub(in crate::gate) struct Asker<'a> {
+pub struct Asker<'a> {
     world: &'a World,
     principal: EntityUid,
     resource: EntityUid,
@@ -40,7 +40,7 @@ pub(in crate::gate) struct Asker<'a> {
 
 /// What somebody does, or would do.
 #[derive(Clone, Copy)]
-pub(in crate::gate) struct Call<'a> {
+pub struct Call<'a> {
     pub operation: &'a str,
     pub target: &'a Target,
     /// What the operation is given; none where that is not known.
@@ -222,18 +222,13 @@ impl Asker<'_> {
 }
 
 /// The gate's answer to one call, for which no approval was given.
-pub(in crate::gate) fn decide(world: &World, caller: &Caller, call: Call<'_>, now: Time) -> Ruling {
+pub(crate) fn decide(world: &World, caller: &Caller, call: Call<'_>, now: Time) -> Ruling {
     Asker::of(world, caller, call, now).ask(call.operation, &[])
 }
 
 /// The gate's answer to one call; `Err` where the caller may not know that the target exists. Absent and invisible read
 /// the same.
-pub(in crate::gate) fn decide_seen(
-    world: &World,
-    caller: &Caller,
-    call: Call<'_>,
-    now: Time,
-) -> Result<Ruling, Refusal> {
+pub(crate) fn decide_seen(world: &World, caller: &Caller, call: Call<'_>, now: Time) -> Result<Ruling, Refusal> {
     let asker = Asker::of(world, caller, call, now);
     let sight = sight_for(world, call.target, caller);
     let asked = asker.ask(call.operation, &[]);
@@ -251,17 +246,12 @@ pub(in crate::gate) fn decide_seen(
 }
 
 /// The read without which a target does not exist for a caller. That oneself exists is no secret.
-pub(in crate::gate) fn sight_for(world: &World, target: &Target, caller: &Caller) -> Option<&'static str> {
+pub(crate) fn sight_for(world: &World, target: &Target, caller: &Caller) -> Option<&'static str> {
     world.resources.sight(target).filter(|_| !matches!(target, Target::Actor(id) if *id == caller.actor()))
 }
 
 /// The same, for a call that was really made: a candidate under trial is asked too.
-pub(in crate::gate) fn decide_watched(
-    world: &World,
-    caller: &Caller,
-    call: Call<'_>,
-    now: Time,
-) -> Result<Ruling, Refusal> {
+pub(crate) fn decide_watched(world: &World, caller: &Caller, call: Call<'_>, now: Time) -> Result<Ruling, Refusal> {
     let ruling = decide_seen(world, caller, call, now)?;
     if let Some(trial) = &world.trial {
         let Call { operation, target, .. } = call;

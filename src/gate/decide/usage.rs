@@ -13,23 +13,23 @@ use rusqlite::Connection;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::gate::decide::world::World;
-use crate::gate::past::moment::{event_of, newest_by};
-use crate::gate::write::record;
-use crate::log::read::{self, Decided, Filter, Logged, Order};
-use crate::log::record::Decision;
-use crate::policy::Record;
-use crate::store::done::{self, DONE, MODEL_CALL, Of, PLANNED};
-use crate::store::event::{Event, EventKind, Moment};
-use crate::store::runs::events::{RunHeld, RunStarted};
-use crate::types::caller::Caller;
-use crate::types::history::{Counts, Done, History, month};
-use crate::types::id::ActorId;
-use crate::types::refusal::Fault;
-use crate::types::time::Time;
+use crate::decide::world::World;
+use crate::past::moment::{event_of, newest_by};
+use crate::write::record;
+use log::read::{self, Decided, Filter, Logged, Order};
+use log::record::Decision;
+use policy::Record;
+use store::done::{self, DONE, MODEL_CALL, Of, PLANNED};
+use store::event::{Event, EventKind, Moment};
+use store::runs::events::{RunHeld, RunStarted};
+use types::caller::Caller;
+use types::history::{Counts, Done, History, month};
+use types::id::ActorId;
+use types::refusal::Fault;
+use types::time::Time;
 
 /// What everybody has done, by actor.
-pub(in crate::gate) type Histories = HashTrieMapSync<ActorId, Arc<Of>>;
+pub(crate) type Histories = HashTrieMapSync<ActorId, Arc<Of>>;
 
 /// Counts what was done with an entry of the log, into the tables of a fold.
 pub fn count(conn: &Connection, logged: &Logged) -> Result<(), Fault> {
@@ -39,7 +39,7 @@ pub fn count(conn: &Connection, logged: &Logged) -> Result<(), Fault> {
 }
 
 /// The same, of an entry that is about to be recorded.
-pub(in crate::gate) fn note(conn: &Connection, entry: &record::Entry, at: Time) -> Result<(), Fault> {
+pub(crate) fn note(conn: &Connection, entry: &record::Entry, at: Time) -> Result<(), Fault> {
     match &entry.gate.asked {
         Some(_) => add(conn, (&entry.actor, entry.decision, entry.event.kind()), &entry.gate.operation, at),
         None => Ok(()),
@@ -48,7 +48,7 @@ pub(in crate::gate) fn note(conn: &Connection, entry: &record::Entry, at: Time) 
 
 /// Counts what was done with one entry of the log after another. What it counts it keeps in memory, as many rows as there are
 /// actors that do something, and writes before anybody looks.
-pub(in crate::gate) struct Tally<'a> {
+pub(crate) struct Tally<'a> {
     tables: &'a Connection,
     counted: BTreeMap<(ActorId, String), Counts>,
 }
@@ -121,12 +121,12 @@ fn counts(actor: &ActorId, decision: Decision, kind: &EventKind) -> bool {
 }
 
 /// Whether the fold of an event counts what something costs.
-pub(in crate::gate) fn is_counted(kind: &EventKind) -> bool {
+pub(crate) fn is_counted(kind: &EventKind) -> bool {
     kind.tables().any(|table| table == DONE)
 }
 
 /// What everybody had done by a moment that has gone by: the log counted again, in tables of its own.
-pub(in crate::gate) struct Recount {
+pub(crate) struct Recount {
     tables: Connection,
     histories: Histories,
 }
@@ -135,7 +135,7 @@ impl Recount {
     /// After the entry `seq`. Of months that were over by then nothing counts any more; only which run is whose does.
     pub fn after(log: &Connection, seq: i64) -> Result<Recount, Fault> {
         let tables = Connection::open_in_memory()?;
-        tables.execute_batch(crate::store::SCHEMA)?;
+        tables.execute_batch(store::SCHEMA)?;
         let mut recount = Recount { tables, histories: Histories::default() };
         let begun = match seq {
             0 => 0,
@@ -207,7 +207,7 @@ impl World {
     }
 
     /// Takes what actors have done into memory, where policies look at it; forgets it where none does.
-    pub(in crate::gate) fn look_back(&mut self, conn: &Connection) -> Result<(), Fault> {
+    pub(crate) fn look_back(&mut self, conn: &Connection) -> Result<(), Fault> {
         self.histories = match (self.looks_back(), self.histories.take()) {
             (true, None) => Some(load(conn, self.head.ts)?),
             (true, known) => known,
@@ -217,14 +217,14 @@ impl World {
     }
 
     /// Reads again what those have done whom an event is about.
-    pub(in crate::gate) fn recount(&mut self, conn: &Connection, actor: &ActorId, event: &Event) -> Result<(), Fault> {
+    pub(crate) fn recount(&mut self, conn: &Connection, actor: &ActorId, event: &Event) -> Result<(), Fault> {
         let Some(histories) = &mut self.histories else { return Ok(()) };
         counted(event).into_iter().chain([actor.clone()]).try_for_each(|actor| renew(histories, conn, actor))
     }
 }
 
 /// What a caller has done within the hour, the day and the month of a time; nothing where no policy looks at it.
-pub(in crate::gate) fn facts(world: &World, caller: &Caller, now: Time) -> Option<Record> {
+pub(crate) fn facts(world: &World, caller: &Caller, now: Time) -> Option<Record> {
     world.histories.as_ref()?.get(&caller.actor())?;
     let one = |(operation, done): (String, Done)| {
         let numbers = done.named().into_iter();
@@ -235,7 +235,7 @@ pub(in crate::gate) fn facts(world: &World, caller: &Caller, now: Time) -> Optio
 }
 
 /// The same, as the case of a policy test says it.
-pub(in crate::gate) fn said(world: &World, caller: &Caller, now: Time) -> History {
+pub(crate) fn said(world: &World, caller: &Caller, now: Time) -> History {
     seen(world, caller, now).into_iter().filter(|(_, done)| *done != Done::default()).collect()
 }
 

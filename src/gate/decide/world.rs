@@ -7,47 +7,47 @@ use std::sync::{Arc, atomic::AtomicBool};
 use rpds::HashTrieMapSync;
 use rusqlite::Connection;
 
-use crate::gate::admit::limiter::Rates;
-use crate::gate::admit::tokens::Passes;
-use crate::gate::decide::cache::Cache;
-use crate::gate::decide::context;
-use crate::gate::decide::entities::Entities;
-use crate::gate::decide::ground::{Ground, Outside};
-use crate::gate::decide::index::People;
-use crate::gate::decide::usage::Histories;
-use crate::gate::declare::resource::{Directory, Resources};
-use crate::gate::declare::target::{actor_uid, uid};
-use crate::gate::past::canary::{self, Trial};
-use crate::gate::state::vault::Vault;
-use crate::gate::write::build_cache::BuildCache;
-use crate::log::head::Head;
-use crate::log::record::PolicyStamp;
-use crate::policy::brain::Collections;
-use crate::policy::{Bundle, Closed, Record, Snapshot};
-use crate::store::actors::{self, Actor, Status};
-use crate::store::break_glass::{self, BreakGlass};
-use crate::store::company::{self, Instance};
-use crate::store::delegations;
-use crate::store::entities;
-use crate::store::kills::{self, Kill};
-use crate::store::memory::Touched;
-use crate::store::policies;
-use crate::store::tokens;
-use crate::store::webhooks::{self, Webhook};
-use crate::types::actor::{ActorKind, KillScope, Role, Trust};
-use crate::types::caller::{Caller, Channel, Who};
-use crate::types::decision::Recording;
-use crate::types::delegation::Terms;
-use crate::types::id::ActorId;
-use crate::types::refusal::{Fault, Stands};
-use crate::types::time::Time;
+use crate::admit::limiter::Rates;
+use crate::admit::tokens::Passes;
+use crate::decide::cache::Cache;
+use crate::decide::context;
+use crate::decide::entities::Entities;
+use crate::decide::ground::{Ground, Outside};
+use crate::decide::index::People;
+use crate::decide::usage::Histories;
+use crate::declare::resource::{Directory, Resources};
+use crate::declare::target::{actor_uid, uid};
+use crate::past::canary::{self, Trial};
+use crate::state::vault::Vault;
+use crate::write::build_cache::BuildCache;
+use log::head::Head;
+use log::record::PolicyStamp;
+use policy::brain::Collections;
+use policy::{Bundle, Closed, Record, Snapshot};
+use store::actors::{self, Actor, Status};
+use store::break_glass::{self, BreakGlass};
+use store::company::{self, Instance};
+use store::delegations;
+use store::entities;
+use store::kills::{self, Kill};
+use store::memory::Touched;
+use store::policies;
+use store::tokens;
+use store::webhooks::{self, Webhook};
+use types::actor::{ActorKind, KillScope, Role, Trust};
+use types::caller::{Caller, Channel, Who};
+use types::decision::Recording;
+use types::delegation::Terms;
+use types::id::ActorId;
+use types::refusal::{Fault, Stands};
+use types::time::Time;
 
 /// An actor with the teams that it is in.
 #[derive(Debug)]
 pub struct Card {
     pub actor: Actor,
     /// Near and far. All who are in a team share one list.
-    pub(in crate::gate) teams: Arc<[ActorId]>,
+    pub(crate) teams: Arc<[ActorId]>,
 }
 
 impl Card {
@@ -57,7 +57,7 @@ impl Card {
     }
 
     /// Its Cedar entity: closed, so a decision needs no search for ancestors.
-    pub(in crate::gate) fn entity(&self) -> Closed {
+    pub(crate) fn entity(&self) -> Closed {
         let above = self.teams.iter().map(actor_uid);
         let (id, actor) = (actor_uid(&self.actor.id), &self.actor);
         match actor.kind {
@@ -75,53 +75,53 @@ impl Card {
 /// The state of one company, as of one log position.
 #[derive(Clone)]
 pub struct World {
-    pub(in crate::gate) actors: HashTrieMapSync<ActorId, Arc<Card>>,
-    pub(in crate::gate) people: People,
-    pub(in crate::gate) tokens: Passes,
+    pub(crate) actors: HashTrieMapSync<ActorId, Arc<Card>>,
+    pub(crate) people: People,
+    pub(crate) tokens: Passes,
     /// The delegations that can be acted under, by id.
-    pub(in crate::gate) delegations: HashTrieMapSync<String, Arc<Terms>>,
-    pub(in crate::gate) kills: Arc<BTreeMap<KillScope, Kill>>,
-    pub(in crate::gate) policy: Arc<Snapshot>,
-    pub(in crate::gate) stamp: PolicyStamp,
-    pub(in crate::gate) head: Arc<Head>,
+    pub(crate) delegations: HashTrieMapSync<String, Arc<Terms>>,
+    pub(crate) kills: Arc<BTreeMap<KillScope, Kill>>,
+    pub(crate) policy: Arc<Snapshot>,
+    pub(crate) stamp: PolicyStamp,
+    pub(crate) head: Arc<Head>,
     /// The head as answers carry it: `<origin> <size> <root prefix>`.
-    pub(in crate::gate) stamped: Arc<str>,
-    pub(in crate::gate) instance: Arc<Instance>,
-    pub(in crate::gate) dev_auth: bool,
-    pub(in crate::gate) tools: Arc<BTreeSet<String>>,
-    pub(in crate::gate) build_cache: Arc<BuildCache>,
-    pub(in crate::gate) resources: Resources,
+    pub(crate) stamped: Arc<str>,
+    pub(crate) instance: Arc<Instance>,
+    pub(crate) dev_auth: bool,
+    pub(crate) tools: Arc<BTreeSet<String>>,
+    pub(crate) build_cache: Arc<BuildCache>,
+    pub resources: Resources,
     /// Calls by limit and actor.
-    pub(in crate::gate) rates: Arc<Rates>,
+    pub(crate) rates: Arc<Rates>,
     /// Which decisions for other programs are recorded.
-    pub(in crate::gate) recording: Recording,
+    pub(crate) recording: Recording,
     /// Break-glass grants that nobody has reviewed yet, oldest first.
-    pub(in crate::gate) break_glass: Arc<Vec<BreakGlass>>,
+    pub(crate) break_glass: Arc<Vec<BreakGlass>>,
     /// What everybody has done, while policies look at it.
-    pub(in crate::gate) histories: Option<Histories>,
+    pub(crate) histories: Option<Histories>,
     /// A candidate that is tried beside the policies in force.
-    pub(in crate::gate) trial: Option<Arc<Trial>>,
+    pub(crate) trial: Option<Arc<Trial>>,
     /// The places outside that something is sent to.
-    pub(in crate::gate) webhooks: Arc<Vec<Webhook>>,
+    pub(crate) webhooks: Arc<Vec<Webhook>>,
     /// The types of which the company keeps entities for decisions.
-    pub(in crate::gate) kept: Arc<BTreeSet<String>>,
-    pub(in crate::gate) vault: Arc<Vault>,
-    pub(in crate::gate) outside: Outside,
+    pub(crate) kept: Arc<BTreeSet<String>>,
+    pub(crate) vault: Arc<Vault>,
+    pub(crate) outside: Outside,
     /// Whether the last transaction went through.
-    pub(in crate::gate) writes: Arc<AtomicBool>,
-    pub(in crate::gate) entities: Arc<Entities>,
+    pub(crate) writes: Arc<AtomicBool>,
+    pub(crate) entities: Arc<Entities>,
     /// Answers to queries that this very world has given.
-    pub(in crate::gate) cache: Cache,
+    pub(crate) cache: Cache,
 }
 
 impl World {
     /// Where what is decided now stands.
-    pub(in crate::gate) fn stands(&self) -> Stands {
+    pub(crate) fn stands(&self) -> Stands {
         Stands { policy: self.stamp.seq, audit: Arc::clone(&self.stamped) }
     }
 
     /// Nobody is there yet.
-    pub(in crate::gate) fn empty(ground: Ground, head: Head) -> World {
+    pub(crate) fn empty(ground: Ground, head: Head) -> World {
         let Ground { policy, version, instance, dev_auth, tools, build_cache, resources, rates, .. } = ground;
         let Ground { vault, outside, writes, entities, .. } = ground;
         World {
@@ -155,13 +155,13 @@ impl World {
     }
 
     /// Puts policies into force.
-    pub(in crate::gate) fn govern(&mut self, policy: Arc<Snapshot>, version: i64) {
+    pub(crate) fn govern(&mut self, policy: Arc<Snapshot>, version: i64) {
         self.stamp = PolicyStamp { hash: policy.hash().to_owned(), seq: version };
         self.policy = policy;
     }
 
     /// Takes in all actors of a company, which may refer to each other.
-    pub(in crate::gate) fn settle(&mut self, actors: Vec<Actor>) {
+    pub(crate) fn settle(&mut self, actors: Vec<Actor>) {
         let team = |actor: &Actor| (actor.id.clone(), actor.team.clone());
         let above: BTreeMap<ActorId, Option<ActorId>> =
             actors.iter().filter(|actor| actor.kind == ActorKind::Team).map(team).collect();
@@ -183,7 +183,7 @@ impl World {
     }
 
     /// Reads the whole directory from the tables.
-    pub(in crate::gate) fn load(conn: &Connection, ground: Ground, head: Head) -> Result<World, Fault> {
+    pub(crate) fn load(conn: &Connection, ground: Ground, head: Head) -> Result<World, Fault> {
         let mut world = World::empty(ground, head);
         world.settle(actors::all(conn)?);
         // One after the other: there may be very many.
@@ -197,7 +197,7 @@ impl World {
     }
 
     /// Reads again what an event has touched.
-    pub(in crate::gate) fn touch(&mut self, conn: &Connection, touched: &Touched) -> Result<(), Fault> {
+    pub(crate) fn touch(&mut self, conn: &Connection, touched: &Touched) -> Result<(), Fault> {
         match touched {
             Touched::Nothing => {}
             Touched::Policy => {
@@ -238,7 +238,7 @@ impl World {
     }
 
     /// Takes in one delegation as it is now.
-    pub(in crate::gate) fn delegate(&mut self, terms: Terms) {
+    pub(crate) fn delegate(&mut self, terms: Terms) {
         if terms.status.is_live() {
             self.delegations.insert_mut(terms.id.clone(), Arc::new(terms));
         } else {
@@ -247,7 +247,7 @@ impl World {
     }
 
     /// Takes in one actor as it is now.
-    pub(in crate::gate) fn put(&mut self, actor: Actor) {
+    pub(crate) fn put(&mut self, actor: Actor) {
         let moved =
             actor.kind == ActorKind::Team && self.card(&actor.id).is_some_and(|old| old.actor.team != actor.team);
         let id = actor.id.clone();
@@ -290,7 +290,7 @@ impl World {
         Ok(())
     }
 
-    pub(in crate::gate) fn set_head(&mut self, head: Head) {
+    pub(crate) fn set_head(&mut self, head: Head) {
         self.stamped = stamped(&head);
         self.head = Arc::new(head);
     }
@@ -321,7 +321,7 @@ impl World {
 
     /// Whether a kill switch stops a run: one of its agent, of an agent that asked for it, of their teams, or the one for
     /// everything.
-    pub(in crate::gate) fn is_held(&self, agent: &ActorId, askers: &[ActorId]) -> bool {
+    pub(crate) fn is_held(&self, agent: &ActorId, askers: &[ActorId]) -> bool {
         let is_agent = |id: &&ActorId| self.card(id).is_some_and(|card| card.actor.kind.is_agent());
         let mut agents = askers.iter().filter(is_agent).chain([agent]);
         !self.kills.is_empty()
@@ -364,7 +364,7 @@ impl Directory for World {
 }
 
 /// Somebody who is not there, for questions about what is absent: nobody else has this id.
-pub(in crate::gate) fn nobody() -> Closed {
+pub(crate) fn nobody() -> Closed {
     let facts = Record::new()
         .string("kind", ActorKind::Person.name())
         .bool("admin", false)

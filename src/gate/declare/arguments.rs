@@ -6,8 +6,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::gate::declare::operation::{Effect, Entry};
-use crate::types::known::Known;
+use crate::declare::operation::{Effect, Entry};
+use types::known::Known;
 
 /// A field that is declared erasable: `#[schemars(extend("x-erasable" = true))]`. It is personal, and what it says limits
 /// nothing that the operation does.
@@ -270,16 +270,16 @@ fn types(schema: &Value) -> Vec<&str> {
     named.into_iter().filter(|name| *name != "null").collect()
 }
 
-pub(in crate::gate) fn is_null(schema: &Value) -> bool {
+pub(crate) fn is_null(schema: &Value) -> bool {
     schema.get("type").is_some_and(|ty| ty == "null" || names(schema, "type").contains(&"null"))
         || choices(schema).iter().any(|choice| is_null(choice))
 }
 
-pub(in crate::gate) fn is_only_null(schema: &Value) -> bool {
+pub(crate) fn is_only_null(schema: &Value) -> bool {
     is_null(schema) && types(schema).is_empty() && choices(schema).is_empty()
 }
 
-pub(in crate::gate) fn choices(schema: &Value) -> Vec<&Value> {
+pub(crate) fn choices(schema: &Value) -> Vec<&Value> {
     ["anyOf", "oneOf"].iter().filter_map(|key| schema.get(*key)?.as_array()).flatten().collect()
 }
 

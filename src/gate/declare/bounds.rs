@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::gate::declare::arguments::choices;
-use crate::gate::declare::input::BadInput;
-use crate::gate::declare::operation::Entry;
-use crate::types::known::Known;
+use crate::declare::arguments::choices;
+use crate::declare::input::BadInput;
+use crate::declare::operation::Entry;
+use types::known::Known;
 
 /// Characters of a text: as many as policies see.
 const TEXT: usize = 1_024;
@@ -25,7 +25,7 @@ impl Entry {
 
     /// Looks for a field that the operation does not have. Passed over, it would leave a default in force that was not meant, and
     /// approvers would read what is never done. What a standard may add some day is passed over.
-    pub(in crate::gate) fn check_fields(&self, input: &Value) -> Result<(), BadInput> {
+    pub(crate) fn check_fields(&self, input: &Value) -> Result<(), BadInput> {
         let known = self.fields();
         let given = input.as_object().filter(|_| !self.spec.route.is_standard());
         let Some(unknown) = given.and_then(|given| given.keys().find(|name| !known.contains(*name))) else {
@@ -42,7 +42,7 @@ impl Entry {
     }
 
     /// Looks for what is beyond a usual bound. What stands in a path names nothing where it is too long.
-    pub(in crate::gate) fn check_bounds(&self, input: &Value) -> Result<(), BadInput> {
+    pub(crate) fn check_bounds(&self, input: &Value) -> Result<(), BadInput> {
         static KNOWN: Known<&str, Value> = Known::new();
         let schema = KNOWN.get(self.spec.name, || self.input_schema().to_value());
         let fields = input.as_object().into_iter().flatten();
@@ -120,7 +120,7 @@ fn no_list() -> BadInput {
 }
 
 /// Writes the usual bounds into a schema.
-pub(in crate::gate) fn write(schema: &mut Value) {
+pub(crate) fn write(schema: &mut Value) {
     match schema {
         Value::Object(words) => {
             for (bound, usual) in usual(words) {

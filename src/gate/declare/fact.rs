@@ -2,23 +2,23 @@
 
 use serde_json::{Value, json};
 
-use crate::gate::declare::target::Fact;
-use crate::types::decimal::shown_decimal;
-use crate::types::id::ActorId;
+use crate::declare::target::Fact;
+use types::decimal::shown_decimal;
+use types::id::ActorId;
 
 /// What of a thing policies may look at.
 #[derive(Clone, Copy)]
 pub struct FactSpec {
     pub name: &'static str,
-    pub(in crate::gate) doc: &'static str,
+    pub(crate) doc: &'static str,
     form: Form,
     /// Whether a thing may lack it.
-    pub(in crate::gate) optional: bool,
+    pub(crate) optional: bool,
     /// It is worked out from the directory: no row of a test says it.
-    pub(in crate::gate) derived: bool,
+    pub(crate) derived: bool,
     words: Option<Words>,
     /// How much of those whom it names a policy can look at.
-    pub(in crate::gate) far: Far,
+    pub(crate) far: Far,
 }
 
 /// What a text can be.
@@ -102,7 +102,7 @@ impl FactSpec {
     }
 
     /// The texts that it can be, where there are no others.
-    pub(in crate::gate) fn words(&self) -> Vec<&'static str> {
+    pub(crate) fn words(&self) -> Vec<&'static str> {
         self.words.map(|words| (words.all)()).unwrap_or_default()
     }
 
@@ -124,12 +124,12 @@ impl FactSpec {
         (!self.derived).then(|| format!("{holds}{}{doc}", if needed { ", required" } else { "" }))
     }
 
-    pub(in crate::gate) const fn is_optional(&self) -> bool {
+    pub(crate) const fn is_optional(&self) -> bool {
         self.optional
     }
 
     /// What a thing has for it that is not there.
-    pub(in crate::gate) fn blank(&self) -> Option<Fact> {
+    pub(crate) fn blank(&self) -> Option<Fact> {
         (!self.optional).then(|| match self.form {
             Form::Actor | Form::Team => Fact::Actor(ActorId::system()),
             Form::Actors => Fact::Actors(Vec::new()),
@@ -139,7 +139,7 @@ impl FactSpec {
         })
     }
 
-    pub(in crate::gate) const fn cedar_type(&self) -> &'static str {
+    pub(crate) const fn cedar_type(&self) -> &'static str {
         match self.form {
             Form::Actor => "Actor",
             Form::Team => "Team",
@@ -151,7 +151,7 @@ impl FactSpec {
     }
 
     /// What a row says of it, or what is so unless it does.
-    pub(in crate::gate) fn of_row(&self, value: Option<&Value>) -> Result<Option<Fact>, String> {
+    pub(crate) fn of_row(&self, value: Option<&Value>) -> Result<Option<Fact>, String> {
         let Some(value) = value.filter(|value| !value.is_null()) else {
             return match (self.form, self.words) {
                 (Form::Text, Some(words)) => Ok(Some(Fact::Text(words.usual.to_owned()))),
@@ -181,14 +181,14 @@ impl FactSpec {
     }
 
     /// The fact as a row says it; nothing where it says what is so anyway.
-    pub(in crate::gate) fn said(&self, fact: &Fact) -> Option<Value> {
+    pub(crate) fn said(&self, fact: &Fact) -> Option<Value> {
         let usual = self.words.is_some_and(|words| *fact == Fact::Text(words.usual.to_owned()));
         let blank = !matches!(self.form, Form::Actor | Form::Team | Form::Text) && self.blank().as_ref() == Some(fact);
         (!self.derived && !usual && !blank).then(|| in_row(fact))
     }
 
     /// Whether a fact is what this declares.
-    pub(in crate::gate) fn fits(&self, fact: Option<&Fact>) -> bool {
+    pub(crate) fn fits(&self, fact: Option<&Fact>) -> bool {
         match (self.form, fact) {
             (_, None) => self.optional,
             (Form::Actor | Form::Team, Some(Fact::Actor(_)))
@@ -202,7 +202,7 @@ impl FactSpec {
 }
 
 /// A fact as a row says it.
-pub(in crate::gate) fn in_row(fact: &Fact) -> Value {
+pub(crate) fn in_row(fact: &Fact) -> Value {
     match fact {
         Fact::Actor(id) => json!(id),
         Fact::Actors(ids) => json!(ids),

@@ -5,7 +5,7 @@ use schemars::{Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::types::json;
+use types::json;
 
 /// The most fields, and the longest text in one, of an input in which each is tried as the one at fault.
 const MOST_TRIED: usize = 32;
@@ -33,7 +33,7 @@ impl BadInput {
 }
 
 /// Reads an input; the error names the field. Following the path takes time, so it is only done for what is wrong.
-pub(in crate::gate) fn parse<T: DeserializeOwned>(value: &Value) -> Result<T, BadInput> {
+pub(crate) fn parse<T: DeserializeOwned>(value: &Value) -> Result<T, BadInput> {
     T::deserialize(value).or_else(|_| {
         serde_path_to_error::deserialize(value).map_err(|error| {
             let path = error.path().to_string();
@@ -71,7 +71,7 @@ fn is_short(value: &Value) -> bool {
 }
 
 /// Reads an input that is JSON still, in one go; nothing where that cannot be done.
-pub(in crate::gate) fn straight<T: DeserializeOwned>(text: &[u8]) -> Option<T> {
+pub(crate) fn straight<T: DeserializeOwned>(text: &[u8]) -> Option<T> {
     json::read(text).ok()
 }
 

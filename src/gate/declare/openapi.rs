@@ -9,10 +9,10 @@ mod schemas;
 
 use schemas::{Names, Schemas};
 
-use crate::gate::declare::bounds;
-use crate::gate::declare::operation::{Answer, Effect, Entry, Method, Spec};
-use crate::types::refusal::Code;
-use crate::types::scope::{Reach, Scope};
+use crate::declare::bounds;
+use crate::declare::operation::{Answer, Effect, Entry, Method, Spec};
+use types::refusal::Code;
+use types::scope::{Reach, Scope};
 
 /// The example of each operation by its name: `tests/api/matrix.rs` writes it.
 const EXAMPLES: &str = include_str!("openapi/examples.json");

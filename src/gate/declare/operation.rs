@@ -6,19 +6,19 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::gate::declare::input::{BadInput, parse, straight};
-use crate::gate::declare::resource::Resource;
-pub use crate::gate::declare::route::{Answer, Auth, Body, Method, Route, Surface};
-use crate::gate::declare::sentence;
-use crate::gate::declare::target::Target;
-use crate::gate::reader::Reader;
-use crate::gate::reader::veil;
-use crate::gate::write::draft::Draft;
-use crate::gate::write::permit::{Grant, Permit};
-use crate::store::event::{Event, EventKind};
-use crate::types::refusal::{Code, Fault, Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::work::ToolEffect;
+use crate::declare::input::{BadInput, parse, straight};
+use crate::declare::resource::Resource;
+pub use crate::declare::route::{Answer, Auth, Body, Method, Route, Surface};
+use crate::declare::sentence;
+use crate::declare::target::Target;
+use crate::reader::Reader;
+use crate::reader::veil;
+use crate::write::draft::Draft;
+use crate::write::permit::{Grant, Permit};
+use store::event::{Event, EventKind};
+use types::refusal::{Code, Fault, Refusal, Stop};
+use types::scope::Reach;
+use types::work::ToolEffect;
 
 /// The declaration of one operation.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +80,7 @@ pub trait Query: Sized + 'static {
 /// An operation that changes something: all that it does is the events that it records.
 pub trait Change: Sized + 'static {
     const SPEC: Spec;
-    /// What a call of it does, for [`sentence`](crate::gate::declare::sentence): `offboards {id}[ and hands on to {successor}]`.
+    /// What a call of it does, for [`sentence`](crate::declare::sentence): `offboards {id}[ and hands on to {successor}]`.
     const SAYS: &'static str;
     type Input: DeserializeOwned + JsonSchema + Send;
     type Output: Serialize + JsonSchema;
@@ -145,10 +145,10 @@ pub struct Prepared {
     /// what policies see of it.
     pub value: Value,
     /// It was read straight from few bytes.
-    pub(in crate::gate) is_small: bool,
+    pub(crate) is_small: bool,
     /// The bytes that it was read from, as far as that counts.
-    pub(in crate::gate) bytes: usize,
-    pub(in crate::gate) call: Call,
+    pub(crate) bytes: usize,
+    pub(crate) call: Call,
 }
 
 /// An operation's result, serialised.
@@ -159,16 +159,16 @@ pub struct Done {
     /// It was cut short.
     pub is_partial: bool,
     /// What has to be recorded before it is told.
-    pub(in crate::gate) events: Vec<Event>,
+    pub(crate) events: Vec<Event>,
 }
 
 /// The generic shell around the non-generic core.
-pub(in crate::gate) enum Call {
+pub(crate) enum Call {
     Query(Box<dyn Ask>),
     Change(Box<dyn Act>),
 }
 
-pub(in crate::gate) trait Ask: Send {
+pub(crate) trait Ask: Send {
     fn is_long(&self) -> bool;
     fn is_elsewhere(&self, _read: &Reader<'_>) -> bool {
         false
@@ -180,7 +180,7 @@ pub(in crate::gate) trait Ask: Send {
     fn run(self: Box<Self>, grant: Grant, read: &Reader<'_>) -> Result<Done, Stop>;
 }
 
-pub(in crate::gate) trait Act: Send {
+pub(crate) trait Act: Send {
     fn target(&self, read: &Reader<'_>) -> Result<Target, Stop>;
     fn prepare(&self, read: &Reader<'_>) -> Result<(), Stop>;
     /// An answer that was kept, as the caller may read it now.

@@ -8,16 +8,16 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::gate::decide::world::Card;
-use crate::gate::declare::fact::{FactSpec, in_row};
-use crate::gate::declare::operation::Entry;
-use crate::gate::reader::Reader;
-use crate::policy::brain::{self, Collections};
-use crate::policy::testing::Row;
-use crate::types::delegation::Terms;
-use crate::types::id::ActorId;
-use crate::types::refusal::{Fault, Stop};
-use crate::types::target::{Fact, Target, Thing};
+use crate::decide::world::Card;
+use crate::declare::fact::{FactSpec, in_row};
+use crate::declare::operation::Entry;
+use crate::reader::Reader;
+use policy::brain::{self, Collections};
+use policy::testing::Row;
+use types::delegation::Terms;
+use types::id::ActorId;
+use types::refusal::{Fault, Stop};
+use types::target::{Fact, Target, Thing};
 
 /// The Cedar types of what is no [`Thing`]: the company itself, and its directory.
 pub const COMPANY: &str = "Company";
@@ -111,13 +111,13 @@ impl Resource {
     }
 
     /// Whether the schema's first part declares it: the company and its directory.
-    pub(in crate::gate) const fn is_core(&self) -> bool {
+    pub(crate) const fn is_core(&self) -> bool {
         matches!(self.staged, Staged::Directory)
     }
 
     /// A thing of this kind where there is none: what is absent is asked about as what is hidden, so that an answer takes as
     /// much to either.
-    pub(in crate::gate) fn absent(&self) -> Target {
+    pub(crate) fn absent(&self) -> Target {
         match self.name {
             COMPANY => Target::Company,
             ACTOR | TEAM => Target::Actor(ActorId::system()),
@@ -129,7 +129,7 @@ impl Resource {
     }
 
     /// Its entity type in Cedar's schema language.
-    pub(in crate::gate) fn schema(&self) -> String {
+    pub(crate) fn schema(&self) -> String {
         let fields: Vec<String> = self
             .facts
             .iter()
@@ -154,7 +154,7 @@ impl Resource {
     }
 
     /// What a row of a test file is, as far as it says it and no company is needed to read it.
-    pub(in crate::gate) fn read(&self, row: &Row) -> Result<Thing, String> {
+    pub(crate) fn read(&self, row: &Row) -> Result<Thing, String> {
         let stated = || self.facts.iter().filter(|spec| !spec.derived);
         let is_open = matches!(self.staged, Staged::Open { .. });
         let unknown = row.fields.keys().find(|field| stated().all(|spec| spec.name != *field));
@@ -169,12 +169,7 @@ impl Resource {
     }
 
     /// The thing of an id in the company of a test, or what is wrong with its row.
-    pub(in crate::gate) fn stage(
-        &self,
-        id: &str,
-        rows: &[Row],
-        directory: &dyn Directory,
-    ) -> Option<Result<Thing, String>> {
+    pub fn stage(&self, id: &str, rows: &[Row], directory: &dyn Directory) -> Option<Result<Thing, String>> {
         if let Staged::Made(make) = self.staged {
             return make(id, directory).map(Ok);
         }
@@ -198,7 +193,7 @@ impl Resource {
     }
 
     /// Whether a thing is as this declares it.
-    pub(in crate::gate) fn fits(&self, thing: &Thing) -> bool {
+    pub(crate) fn fits(&self, thing: &Thing) -> bool {
         self.facts.iter().all(|spec| spec.fits(thing.fact(spec.name)))
     }
 }
@@ -214,7 +209,7 @@ fn name_of(target: &Target) -> &str {
 }
 
 /// What an operation is about, where there is none.
-pub(in crate::gate) fn absent(about: &[&'static Resource]) -> Target {
+pub(crate) fn absent(about: &[&'static Resource]) -> Target {
     about.iter().find(|noun| !noun.is_company()).map_or(Target::Company, |noun| noun.absent())
 }
 
@@ -243,12 +238,12 @@ impl Resources {
     }
 
     /// What its kind declares of a thing.
-    pub(in crate::gate) fn facts(&self, thing: &Thing) -> &'static [FactSpec] {
+    pub(crate) fn facts(&self, thing: &Thing) -> &'static [FactSpec] {
         self.named(&thing.kind).map_or(&[], |noun| noun.facts)
     }
 
     /// A thing with what is worked out from the directory.
-    pub(in crate::gate) fn complete(&self, thing: Thing, company: &dyn Directory) -> Thing {
+    pub(crate) fn complete(&self, thing: Thing, company: &dyn Directory) -> Thing {
         match self.named(&thing.kind).map(|noun| noun.staged) {
             Some(Staged::Rows { complete, .. }) => complete(thing, company),
             _ => thing,
@@ -257,7 +252,7 @@ impl Resources {
 
     /// The operation that must be allowed for the target to exist as far as the caller can tell. What is only to be made hides
     /// nothing.
-    pub(in crate::gate) fn sight(&self, target: &Target) -> Option<&'static str> {
+    pub fn sight(&self, target: &Target) -> Option<&'static str> {
         self.kind_of(target)?.sight.filter(|_| !matches!(target, Target::Thing(thing) if thing.id == NEW))
     }
 }

@@ -1,8 +1,8 @@
 //! Where an operation is found, and what is special about the way there. A route is built by saying what differs from the
 //! usual: `post("/actors").created()`.
 
-use crate::types::refusal::Code;
-use crate::types::work::{StepKind, ToolEffect};
+use types::refusal::Code;
+use types::work::{StepKind, ToolEffect};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Method {

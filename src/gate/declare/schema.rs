@@ -1,9 +1,9 @@
 //! The Cedar schema: the company as policies see it, and one action for each operation. It is generated, so a policy
 //! cannot name an operation that does not exist, nor an operation exist that no policy can name.
 
-use crate::gate::declare::operation::{Auth, Effect, Entry};
-use crate::gate::declare::resource::{Resource, Resources};
-use crate::types::work::ToolEffect;
+use crate::declare::operation::{Auth, Effect, Entry};
+use crate::declare::resource::{Resource, Resources};
+use types::work::ToolEffect;
 
 /// Where in it the nouns stand.
 const THINGS: &str = "  // (what operations are about)\n\n";

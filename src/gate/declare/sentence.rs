@@ -8,7 +8,7 @@
 
 use serde_json::Value;
 
-use crate::types::quoted::quoted;
+use types::quoted::quoted;
 
 /// The most characters of one value.
 const LONGEST: usize = 120;
@@ -73,7 +73,7 @@ mod tests {
     use serde_json::json;
 
     use super::describe;
-    use crate::types::quoted::plain;
+    use types::quoted::plain;
 
     #[test]
     fn fields_that_are_not_given_leave_no_gap() {

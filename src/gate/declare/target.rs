@@ -6,11 +6,11 @@ use std::str::FromStr;
 
 use cedar_policy::{EntityId, EntityTypeName, EntityUid};
 
-use crate::types::id::ActorId;
-pub use crate::types::target::{Fact, Target, Thing};
+use types::id::ActorId;
+pub use types::target::{Fact, Target, Thing};
 
 /// Its Cedar entity.
-pub(in crate::gate) fn uid_of(target: &Target) -> EntityUid {
+pub(crate) fn uid_of(target: &Target) -> EntityUid {
     match target {
         Target::Company => uid("Company", "company"),
         Target::Actor(id) => actor_uid(id),
@@ -24,17 +24,17 @@ pub fn entity(target: &Target) -> String {
 }
 
 /// A person or agent as `Ok::Actor`, a team as `Ok::Team`.
-pub(in crate::gate) fn actor_uid(id: &ActorId) -> EntityUid {
+pub(crate) fn actor_uid(id: &ActorId) -> EntityUid {
     uid(if id.is_team() { "Team" } else { "Actor" }, id.as_str())
 }
 
 /// `Ok::<type>::"<id>"`.
-pub(in crate::gate) fn uid(kind: &str, id: &str) -> EntityUid {
+pub(crate) fn uid(kind: &str, id: &str) -> EntityUid {
     EntityUid::from_type_name_and_id(type_name(kind), EntityId::new(id))
 }
 
 /// The name of a type with its namespace, which only those of the company's own data say.
-pub(in crate::gate) fn full_name(kind: &str) -> String {
+pub(crate) fn full_name(kind: &str) -> String {
     if kind.contains("::") { kind.to_owned() } else { format!("Ok::{kind}") }
 }
 

@@ -9,15 +9,15 @@ use std::sync::Arc;
 use cedar_policy::EntityUid;
 use serde_json::{Value, json};
 
-use crate::gate::decide::question::{self, Asker};
-use crate::gate::decide::world::World;
-use crate::gate::explain::inquiry::Inquiry;
-use crate::policy::{Changing, Eyes, Giver, Question, Scalar, Want};
-use crate::store::actors::Actor;
-use crate::types::actor::{KillScope, Role, Trust};
-use crate::types::caller::{Caller, Channel};
-use crate::types::id::ActorId;
-use crate::types::time::Time;
+use crate::decide::question::{self, Asker};
+use crate::decide::world::World;
+use crate::explain::inquiry::Inquiry;
+use policy::{Changing, Eyes, Giver, Question, Scalar, Want};
+use store::actors::Actor;
+use types::actor::{KillScope, Role, Trust};
+use types::caller::{Caller, Channel};
+use types::id::ActorId;
+use types::time::Time;
 
 /// One change, easier ones first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

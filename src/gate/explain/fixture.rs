@@ -8,38 +8,38 @@ use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
-use crate::gate::admit::chain;
-use crate::gate::decide::entities::Entities;
-use crate::gate::decide::ground::{Ground, Outside};
-use crate::gate::decide::question::{Asker, Call, sight_for};
-use crate::gate::decide::world::World;
-use crate::gate::declare::fact::FactSpec;
-use crate::gate::declare::operation::Entry;
-use crate::gate::declare::resource::{Resource, Resources};
-use crate::gate::declare::schema::schema;
-use crate::gate::declare::target::{Target, uid};
-use crate::gate::state::vault::Vault;
-use crate::gate::write::build_cache::BuildCache;
-use crate::log::head::Head;
-use crate::policy::check::{self, Options, Report};
-use crate::policy::diff::{self, Semantic, Sides};
-use crate::policy::engine::Words;
-use crate::policy::testing::{self, Case, Delegation, Fixture, Member, OwnedQuestion, Row, Run, Stage, Team, Way};
-use crate::policy::{Bundle, Snapshot};
-use crate::store::actors::{Actor, Status};
-use crate::store::company::Instance;
-use crate::store::kills::Kill;
-use crate::types::actor::{ActorKind, KillScope, Role, Trust};
-use crate::types::caller::{Caller, Channel, Who};
-use crate::types::delegation::{Authority, DelegationStatus, Terms};
-use crate::types::effort;
-use crate::types::field::Label;
-use crate::types::history::{Counts, History};
-use crate::types::id::{ActorId, Id};
-use crate::types::operations::Operations;
-use crate::types::time::Time;
-use crate::types::token::TokenHash;
-use crate::types::work::RunFacts;
+use crate::admit::chain;
+use crate::decide::entities::Entities;
+use crate::decide::ground::{Ground, Outside};
+use crate::decide::question::{Asker, Call, sight_for};
+use crate::decide::world::World;
+use crate::declare::fact::FactSpec;
+use crate::declare::operation::Entry;
+use crate::declare::resource::{Resource, Resources};
+use crate::declare::schema::schema;
+use crate::declare::target::{Target, uid};
+use crate::state::vault::Vault;
+use crate::write::build_cache::BuildCache;
+use log::head::Head;
+use policy::check::{self, Options, Report};
+use policy::diff::{self, Semantic, Sides};
+use policy::engine::Words;
+use policy::testing::{self, Case, Delegation, Fixture, Member, OwnedQuestion, Row, Run, Stage, Team, Way};
+use policy::{Bundle, Snapshot};
+use store::actors::{Actor, Status};
+use store::company::Instance;
+use store::kills::Kill;
+use types::actor::{ActorKind, KillScope, Role, Trust};
+use types::caller::{Caller, Channel, Who};
+use types::delegation::{Authority, DelegationStatus, Terms};
+use types::effort;
+use types::field::Label;
+use types::history::{Counts, History};
+use types::id::{ActorId, Id};
+use types::operations::Operations;
+use types::time::Time;
+use types::token::TokenHash;
+use types::work::RunFacts;
 
 /// Checks a bundle against these operations.
 pub fn check(entries: &[Entry], bundle: &Bundle, options: &Options<'_>) -> Report {
@@ -57,7 +57,7 @@ pub fn run(entries: &[Entry], bundle: &Bundle, compiled: &Arc<Snapshot>) -> Run 
 }
 
 /// The operations that a test can ask about, and what every company that is made of one shares.
-pub(in crate::gate) struct Known<'a> {
+pub struct Known<'a> {
     entries: &'a [Entry],
     build_cache: Arc<BuildCache>,
     resources: Resources,
@@ -129,13 +129,13 @@ impl Words for Known<'_> {
 }
 
 impl<'a> Known<'a> {
-    pub(in crate::gate) fn new(entries: &'a [Entry]) -> Self {
+    pub fn new(entries: &'a [Entry]) -> Self {
         let build_cache = Arc::new(BuildCache::new(schema(entries)));
         Known { entries, build_cache, resources: Resources::of(entries), entities: Arc::default() }
     }
 
     /// The company of a fixture, without engaged kill switches.
-    pub(in crate::gate) fn world(&self, snapshot: &Arc<Snapshot>, fixture: &Fixture) -> World {
+    pub fn world(&self, snapshot: &Arc<Snapshot>, fixture: &Fixture) -> World {
         let head = Head {
             origin: "test".into(),
             size: 0,

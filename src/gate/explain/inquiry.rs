@@ -10,19 +10,19 @@ use std::str::FromStr as _;
 use cedar_policy::EntityUid;
 use serde_json::Value;
 
-use crate::gate::admit::chain;
-use crate::gate::approve::approvers;
-use crate::gate::decide::context;
-use crate::gate::decide::question::{self, Asker};
-use crate::gate::decide::world::World;
-use crate::gate::declare::target::Target;
-use crate::gate::reader::Reader;
-use crate::policy::{Explanation, Eyes, Giver, Ruling};
-use crate::store::actors::Actor;
-use crate::types::actor::KillScope;
-use crate::types::caller::{Caller, Who};
-use crate::types::id::ActorId;
-use crate::types::time::Time;
+use crate::admit::chain;
+use crate::approve::approvers;
+use crate::decide::context;
+use crate::decide::question::{self, Asker};
+use crate::decide::world::World;
+use crate::declare::target::Target;
+use crate::reader::Reader;
+use policy::{Explanation, Eyes, Giver, Ruling};
+use store::actors::Actor;
+use types::actor::KillScope;
+use types::caller::{Caller, Who};
+use types::id::ActorId;
+use types::time::Time;
 
 pub use break_glass::BreakGlass;
 
@@ -35,13 +35,13 @@ pub struct Link {
 /// Somebody's call, as the asker may see it.
 pub struct Inquiry<'a> {
     asker: &'a Reader<'a>,
-    pub(in crate::gate) world: &'a World,
-    pub(in crate::gate) now: Time,
-    pub(in crate::gate) caller: Caller,
-    pub(in crate::gate) operation: &'a str,
-    pub(in crate::gate) target: &'a Target,
+    pub(crate) world: &'a World,
+    pub(crate) now: Time,
+    pub(crate) caller: Caller,
+    pub(crate) operation: &'a str,
+    pub(crate) target: &'a Target,
     /// What the operation would be given, as far as the asker said.
-    pub(in crate::gate) input: Option<Value>,
+    pub(crate) input: Option<Value>,
     /// Whom the asker may see, as far as it was asked.
     seen: RefCell<BTreeMap<ActorId, bool>>,
 }
@@ -80,7 +80,7 @@ impl<'a> Inquiry<'a> {
         self.refused().question(self.operation, &[], |question| self.world.policy.explain(question, ruling, eyes))
     }
 
-    pub(in crate::gate) fn call(&self) -> question::Call<'_> {
+    pub(crate) fn call(&self) -> question::Call<'_> {
         question::Call { operation: self.operation, target: self.target, input: self.input.as_ref() }
     }
 
@@ -161,7 +161,7 @@ impl<'a> Inquiry<'a> {
         })
     }
 
-    pub(in crate::gate) fn sees_entity(&self, uid: &EntityUid) -> bool {
+    pub(crate) fn sees_entity(&self, uid: &EntityUid) -> bool {
         match (uid.type_name().basename(), ActorId::from_str(uid.id().unescaped())) {
             ("Actor" | "Team", Ok(id)) => self.sees(&id),
             // The target itself; or no thing that anybody could be kept from seeing.

@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
-use crate::gate::write::build_cache::BuildCache;
-use crate::policy::{Bundle, Ruling, Snapshot};
-use crate::store::changes::{self, Change};
-use crate::types::caller::Caller;
-use crate::types::impact::{Over, Shifted, TrialTerms, Trialled};
-use crate::types::refusal::Fault;
-use crate::types::time::Time;
+use crate::write::build_cache::BuildCache;
+use policy::{Bundle, Ruling, Snapshot};
+use store::changes::{self, Change};
+use types::caller::Caller;
+use types::impact::{Over, Shifted, TrialTerms, Trialled};
+use types::refusal::Fault;
+use types::time::Time;
 
 /// Samples that are kept.
 const SAMPLES: usize = 20;
@@ -29,7 +29,7 @@ pub struct Trial {
 }
 
 /// The change that is tried, if one is; `running` goes on if it is still that one, with all that it has seen.
-pub(in crate::gate) fn of(
+pub(crate) fn of(
     conn: &Connection,
     build_cache: &BuildCache,
     running: Option<Arc<Trial>>,
@@ -58,7 +58,7 @@ pub(in crate::gate) fn of(
 
 impl Trial {
     /// Asks the candidate too, where this decision is one of its share.
-    pub(in crate::gate) fn watch(
+    pub(crate) fn watch(
         &self,
         caller: &Caller,
         about: impl FnOnce() -> (String, String),
@@ -86,7 +86,7 @@ impl Trial {
     }
 
     /// Whether the candidate looks at what actors have done.
-    pub(in crate::gate) fn looks_back(&self) -> bool {
+    pub(crate) fn looks_back(&self) -> bool {
         self.candidate.looks_back()
     }
 

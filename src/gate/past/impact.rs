@@ -6,14 +6,14 @@
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, Scope, scope};
 
-use crate::gate::decide::usage::Recount;
-use crate::gate::declare::operation::Entry;
-use crate::gate::past::moment::{Past, directory};
-use crate::gate::past::replay::{Batch, Book, Worker};
-use crate::gate::reader::Reader;
-use crate::log::read::{self, Decided};
-use crate::policy::diff::{Sides, Tally};
-use crate::types::refusal::{Fault, Refusal, Stop};
+use crate::decide::usage::Recount;
+use crate::declare::operation::Entry;
+use crate::past::moment::{Past, directory};
+use crate::past::replay::{Batch, Book, Worker};
+use crate::reader::Reader;
+use log::read::{self, Decided};
+use policy::diff::{Sides, Tally};
+use types::refusal::{Fault, Refusal, Stop};
 
 /// The most events that one replay looks at: some tens of seconds.
 pub const MOST: i64 = 10_000_000;

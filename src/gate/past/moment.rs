@@ -6,31 +6,31 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use crate::gate::decide::usage::Recount;
-use crate::gate::decide::world::World;
-use crate::log::read::{self, Filter, Logged, Order};
-use crate::policy::Bundle;
-use crate::store::break_glass::BreakGlass;
-use crate::store::event::{Event, EventKind};
-use crate::store::history::{self, Part};
-use crate::store::kills::Kill;
-use crate::store::policies::events::PolicyApplied;
-use crate::types::delegation::Terms;
-use crate::types::id::ActorId;
-use crate::types::refusal::{Fault, Refusal, Stop};
-use crate::types::time::Time;
+use crate::decide::usage::Recount;
+use crate::decide::world::World;
+use log::read::{self, Filter, Logged, Order};
+use policy::Bundle;
+use store::break_glass::BreakGlass;
+use store::event::{Event, EventKind};
+use store::history::{self, Part};
+use store::kills::Kill;
+use store::policies::events::PolicyApplied;
+use types::delegation::Terms;
+use types::id::ActorId;
+use types::refusal::{Fault, Refusal, Stop};
+use types::time::Time;
 
 /// The events that change what a decision reads, beside the policies.
-pub(in crate::gate) fn directory() -> impl Iterator<Item = EventKind> {
+pub(crate) fn directory() -> impl Iterator<Item = EventKind> {
     EventKind::all().filter(|kind| kind.memory.is_directory())
 }
 
 /// The company at one moment that has gone by.
 pub struct AsOf {
-    pub(in crate::gate) world: World,
-    pub(in crate::gate) at: Time,
+    pub(crate) world: World,
+    pub(crate) at: Time,
     /// The last entry that had been recorded.
-    pub(in crate::gate) seq: i64,
+    pub(crate) seq: i64,
 }
 
 impl AsOf {
@@ -49,7 +49,7 @@ pub struct Past<'a> {
 
 impl<'a> Past<'a> {
     /// After the entry `seq`, with the policies of `now`.
-    pub(in crate::gate) fn after(seq: i64, conn: &'a Connection, now: &World) -> Result<Past<'a>, Fault> {
+    pub(crate) fn after(seq: i64, conn: &'a Connection, now: &World) -> Result<Past<'a>, Fault> {
         let mut world = World::empty(now.ground(), (*now.head).clone());
         world.settle(history::standing(conn, seq)?);
         history::standing(conn, seq)?.into_iter().for_each(|terms| world.delegate(terms));
@@ -65,7 +65,7 @@ impl<'a> Past<'a> {
     }
 
     /// Goes on to the entry `seq`: those between must have changed nothing that decisions read.
-    pub(in crate::gate) fn pass(&mut self, seq: i64) -> Result<(), Fault> {
+    pub(crate) fn pass(&mut self, seq: i64) -> Result<(), Fault> {
         for part in history::moved(self.conn, seq)? {
             match part {
                 Part::Actors => history::made(self.conn, seq)?.into_iter().for_each(|actor| self.world.put(actor)),
@@ -99,7 +99,7 @@ impl<'a> Past<'a> {
 
 /// The company after the event `seq`, with the policies that were in force. Takes time for the directory as it was then, not
 /// for the log before it; for that too where the policies look at what actors have done.
-pub(in crate::gate) fn at(conn: &Connection, now: &World, seq: i64) -> Result<World, Stop> {
+pub(crate) fn at(conn: &Connection, now: &World, seq: i64) -> Result<World, Stop> {
     let mut world = Past::after(seq, conn, now)?.world;
     let mut applied = None;
     let filter = Filter { kinds: vec![PolicyApplied::KIND.name], ..Filter::default() };
@@ -126,14 +126,14 @@ pub(in crate::gate) fn at(conn: &Connection, now: &World, seq: i64) -> Result<Wo
 }
 
 /// The event behind an entry, and who did it; none once it is erased.
-pub(in crate::gate) fn event_of(logged: Logged) -> Result<Option<(ActorId, Event)>, Fault> {
+pub(crate) fn event_of(logged: Logged) -> Result<Option<(ActorId, Event)>, Fault> {
     let Some(event) = logged.event else { return Ok(None) };
     let actor = logged.actor.parse().map_err(|_| Fault::Broken(format!("event {} has no actor", logged.seq)))?;
     Ok(Some((actor, Event::read(event)?)))
 }
 
 /// The last event that had happened by a time; 0 before the first. Times in the log never run back.
-pub(in crate::gate) fn newest_by(conn: &Connection, time: Time) -> Result<i64, Fault> {
+pub(crate) fn newest_by(conn: &Connection, time: Time) -> Result<i64, Fault> {
     let (mut low, mut high) = (0, read::last_seq(conn)?);
     while low < high {
         let middle = low + (high - low + 1) / 2;

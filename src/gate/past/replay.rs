@@ -16,19 +16,19 @@ use serde::Deserialize;
 use self::evaluated::Evaluated;
 use self::remembered::{MOST, Remembered};
 use self::skipped::{BY_PART, ERASED, GONE, NOBODY, NOT_KEPT, OLD, UNREADABLE};
-use crate::gate::decide::equivalence::{self, Names};
-use crate::gate::decide::question::{Asker, Call, sight_for};
-use crate::gate::decide::world::World;
-use crate::gate::declare::operation::{Effect, Entry};
-use crate::gate::write::record::{self, By};
-use crate::log::read::Decided;
-use crate::log::record::Decision as Logged;
-use crate::policy::diff::{Answer, Decision, Moved, Outcome, Sample, Sides, Tally, compare, moved};
-use crate::store::approvals::events::ApprovalRequested;
-use crate::store::decisions::events::{AccessDecided, Denied};
-use crate::types::caller::{Caller, Who};
-use crate::types::id::ActorId;
-use crate::types::token::TokenHash;
+use crate::decide::equivalence::{self, Names};
+use crate::decide::question::{Asker, Call, sight_for};
+use crate::decide::world::World;
+use crate::declare::operation::{Effect, Entry};
+use crate::write::record::{self, By};
+use log::read::Decided;
+use log::record::Decision as Logged;
+use policy::diff::{Answer, Decision, Moved, Outcome, Sample, Sides, Tally, compare, moved};
+use store::approvals::events::ApprovalRequested;
+use store::decisions::events::{AccessDecided, Denied};
+use types::caller::{Caller, Who};
+use types::id::ActorId;
+use types::token::TokenHash;
 
 /// What both sides say about one operation.
 struct Plan {
@@ -43,7 +43,7 @@ struct Plan {
 }
 
 /// What there is to know before the first question.
-pub(in crate::gate) struct Book<'a> {
+pub(crate) struct Book<'a> {
     sides: &'a Sides<'a>,
     plans: BTreeMap<&'static str, Plan>,
     names: Names,
@@ -74,7 +74,7 @@ impl<'a> Book<'a> {
 }
 
 /// Some entries in a row, and the directory in which all of them were asked.
-pub(in crate::gate) struct Batch {
+pub(crate) struct Batch {
     pub world: World,
     pub entries: Vec<Decided>,
     /// Entries before this one were recorded when questions were not kept yet.
@@ -82,7 +82,7 @@ pub(in crate::gate) struct Batch {
 }
 
 /// One thread's work.
-pub(in crate::gate) struct Worker<'a> {
+pub(crate) struct Worker<'a> {
     book: &'a Book<'a>,
     pub tally: Tally,
     remembered: Remembered,

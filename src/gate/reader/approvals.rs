@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::Reader;
-use crate::gate::approve::approvers;
-use crate::gate::declare::target::{Target, Thing};
-use crate::policy::Ruling;
-use crate::policy::approvals::ApprovalRule;
-use crate::store::approvals::{self, Approval};
-use crate::types::approval::Notice;
-use crate::types::id::ActorId;
-use crate::types::refusal::Fault;
-use crate::types::time::{HOUR, Time};
+use crate::approve::approvers;
+use crate::declare::target::{Target, Thing};
+use policy::Ruling;
+use policy::approvals::ApprovalRule;
+use store::approvals::{self, Approval};
+use types::approval::Notice;
+use types::id::ActorId;
+use types::refusal::Fault;
+use types::time::{HOUR, Time};
 
 /// Hours that an approval is waited for where the company has not set it.
 const DEFAULT_TTL_H: i64 = 72;
@@ -47,7 +47,7 @@ impl Reader<'_> {
     }
 
     /// How long a call that needs these approvals may wait, in milliseconds: as long as the most impatient rule says.
-    pub(in crate::gate) fn approval_life(&self, ruling: &Ruling) -> Result<i64, Fault> {
+    pub(crate) fn approval_life(&self, ruling: &Ruling) -> Result<i64, Fault> {
         let Ruling::NeedsApproval { kinds, .. } = ruling else { return Ok(0) };
         let settings = self.company()?.settings;
         let company = settings.pointer("/approvals/default_ttl_h").and_then(Value::as_i64).unwrap_or(DEFAULT_TTL_H);

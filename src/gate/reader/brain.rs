@@ -6,24 +6,24 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::Reader;
-use crate::gate::decide::question::Asker;
-use crate::gate::declare::resource::Directory as _;
-use crate::gate::declare::target::{Fact, Target, Thing};
-use crate::gate::reader::veil::HIDDEN;
-use crate::policy::{Because, brain};
-use crate::store::brain::query::{self, After, Figures, Group, Measure, Sorted};
-use crate::store::brain::retention::{self, Overtaken};
-use crate::store::brain::{self as store, Flag, Proposal, Record, Version};
-use crate::store::content;
-use crate::store::search::{First, Words};
-use crate::types::brain::{Operation, ProposalStatus};
-use crate::types::collection::Collection;
-use crate::types::condition::{Condition, Order, Scalar};
-use crate::types::field::FieldKind;
-use crate::types::id::ActorId;
-use crate::types::refusal::{Fault, Refusal, Stop};
-use crate::types::time::Time;
-use crate::types::view::View;
+use crate::decide::question::Asker;
+use crate::declare::resource::Directory as _;
+use crate::declare::target::{Fact, Target, Thing};
+use crate::reader::veil::HIDDEN;
+use policy::{Because, brain};
+use store::brain::query::{self, After, Figures, Group, Measure, Sorted};
+use store::brain::retention::{self, Overtaken};
+use store::brain::{self as table, Flag, Proposal, Record, Version};
+use store::content;
+use store::search::{First, Words};
+use types::brain::{Operation, ProposalStatus};
+use types::collection::Collection;
+use types::condition::{Condition, Order, Scalar};
+use types::field::FieldKind;
+use types::id::ActorId;
+use types::refusal::{Fault, Refusal, Stop};
+use types::time::Time;
+use types::view::View;
 
 impl Reader<'_> {
     /// The collection of this name in force.
@@ -61,7 +61,7 @@ impl Reader<'_> {
 
     /// How often a collection has changed; 0 where there is none.
     pub fn collection_version(&self, name: &str) -> Result<i64, Fault> {
-        Ok(store::collection(self.conn()?, name)?.map_or(0, |(_, version)| version))
+        Ok(table::collection(self.conn()?, name)?.map_or(0, |(_, version)| version))
     }
 
     /// The view of this name in force.
@@ -85,27 +85,27 @@ impl Reader<'_> {
     }
 
     pub fn record(&self, of: &Collection, id: &str) -> Result<Option<Record>, Fault> {
-        Ok(store::get(self.conn()?, of, id)?)
+        Ok(table::get(self.conn()?, of, id)?)
     }
 
     /// The record with this key.
     pub fn record_by_key(&self, of: &Collection, fields: &Map<String, Value>) -> Result<Option<Record>, Fault> {
-        Ok(store::by_key(self.conn()?, of, fields)?)
+        Ok(table::by_key(self.conn()?, of, fields)?)
     }
 
     /// Whether another record has this value.
     pub fn is_taken(&self, of: &Collection, field: &str, value: &Value, id: &str) -> Result<bool, Fault> {
-        Ok(store::taken(self.conn()?, of, field, value, id)?)
+        Ok(table::taken(self.conn()?, of, field, value, id)?)
     }
 
     /// Whether any record has another text in a field than these.
     pub fn has_other_values(&self, of: &Collection, field: &str, texts: &[String]) -> Result<bool, Fault> {
-        Ok(store::has_other(self.conn()?, of, field, texts)?)
+        Ok(table::has_other(self.conn()?, of, field, texts)?)
     }
 
     /// Whether any record has no value of a field.
     pub fn any_lacks(&self, of: &Collection, field: &str) -> Result<bool, Fault> {
-        Ok(store::any_lacks(self.conn()?, of, field)?)
+        Ok(table::any_lacks(self.conn()?, of, field)?)
     }
 
     /// Whether any record has a number beyond these bounds, which are of this type.
@@ -115,36 +115,36 @@ impl Reader<'_> {
         field: (&str, FieldKind),
         bounds: (Option<i64>, Option<i64>),
     ) -> Result<bool, Fault> {
-        Ok(store::any_beyond(self.conn()?, of, field, bounds)?)
+        Ok(table::any_beyond(self.conn()?, of, field, bounds)?)
     }
 
     /// Whether any record has values of two fields that differ.
     pub fn any_differ(&self, of: &Collection, one: &str, other: &str) -> Result<bool, Fault> {
-        Ok(store::any_differ(self.conn()?, of, one, other)?)
+        Ok(table::any_differ(self.conn()?, of, one, other)?)
     }
 
     pub fn count_records(&self, of: &Collection) -> Result<i64, Fault> {
-        Ok(store::count(self.conn()?, of)?)
+        Ok(table::count(self.conn()?, of)?)
     }
 
     /// Whether there are or were records in a collection of this name.
     pub fn had_records(&self, of: &str) -> Result<bool, Fault> {
-        Ok(!store::ids_after(self.conn()?, of, "", 1)?.is_empty())
+        Ok(!table::ids_after(self.conn()?, of, "", 1)?.is_empty())
     }
 
     /// What a record was, newest first.
     pub fn versions(&self, of: &str, id: &str, before: i64, limit: usize) -> Result<Vec<Version>, Fault> {
-        Ok(store::versions(self.conn()?, of, id, before, limit)?)
+        Ok(table::versions(self.conn()?, of, id, before, limit)?)
     }
 
     /// What a record was at a time.
     pub fn version_at(&self, of: &str, id: &str, at: Time) -> Result<Option<Version>, Fault> {
-        Ok(store::as_of(self.conn()?, of, id, at)?)
+        Ok(table::as_of(self.conn()?, of, id, at)?)
     }
 
     /// Ids of records, of those too that are gone, after an id.
     pub fn record_ids(&self, of: &str, after: &str, limit: usize) -> Result<Vec<String>, Fault> {
-        Ok(store::ids_after(self.conn()?, of, after, limit)?)
+        Ok(table::ids_after(self.conn()?, of, after, limit)?)
     }
 
     /// The versions of a collection's records that others took the place of before a time, so many of them.
@@ -164,24 +164,24 @@ impl Reader<'_> {
 
     /// Who made a record, and when.
     pub fn origin(&self, of: &str, id: &str) -> Result<Option<Version>, Fault> {
-        Ok(store::origin(self.conn()?, of, id)?)
+        Ok(table::origin(self.conn()?, of, id)?)
     }
 
     pub fn flags_of(&self, of: &str, id: &str) -> Result<Vec<Flag>, Fault> {
-        Ok(store::flags_of(self.conn()?, of, id)?)
+        Ok(table::flags_of(self.conn()?, of, id)?)
     }
 
     pub fn proposal(&self, id: &str) -> Result<Option<Proposal>, Fault> {
-        Ok(store::proposal(self.conn()?, id)?)
+        Ok(table::proposal(self.conn()?, id)?)
     }
 
     /// The newest proposals about a collection.
     pub fn proposals_about(&self, collection: &str) -> Result<Vec<Proposal>, Fault> {
-        Ok(store::proposals_about(self.conn()?, collection)?)
+        Ok(table::proposals_about(self.conn()?, collection)?)
     }
 
     pub fn open_proposals_of(&self, proposer: &ActorId) -> Result<usize, Fault> {
-        Ok(store::open_proposals_of(self.conn()?, proposer)?)
+        Ok(table::open_proposals_of(self.conn()?, proposer)?)
     }
 
     /// The records of a collection that an operation may be done to, as a condition on their columns; none where each has to

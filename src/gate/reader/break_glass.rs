@@ -1,10 +1,10 @@
 //! Reading break-glass grants.
 
 use super::Reader;
-use crate::gate::declare::target::{Target, Thing};
-use crate::store::break_glass::{self, BreakGlass};
-use crate::types::id::ActorId;
-use crate::types::refusal::Fault;
+use crate::declare::target::{Target, Thing};
+use store::break_glass::{self, BreakGlass};
+use types::id::ActorId;
+use types::refusal::Fault;
 
 impl Reader<'_> {
     pub fn break_glass(&self, id: &str) -> Result<Option<BreakGlass>, Fault> {

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::Reader;
-use crate::gate::admit::chain;
-use crate::gate::declare::target::{Target, Thing};
-use crate::policy::is_own;
-use crate::store::delegations::{self, Delegation, Reservation};
-use crate::types::delegation::Terms;
-use crate::types::id::ActorId;
-use crate::types::operations::Operations;
-use crate::types::refusal::Fault;
-use crate::types::time::Time;
+use crate::admit::chain;
+use crate::declare::target::{Target, Thing};
+use policy::is_own;
+use store::delegations::{self, Delegation, Reservation};
+use types::delegation::Terms;
+use types::id::ActorId;
+use types::operations::Operations;
+use types::refusal::Fault;
+use types::time::Time;
 
 impl Reader<'_> {
     pub fn delegation(&self, id: &str) -> Result<Option<Delegation>, Fault> {

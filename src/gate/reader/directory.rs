@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::Reader;
-use crate::gate::decide::index::Group;
-use crate::gate::decide::world::{Card, World};
-use crate::store::actors;
-use crate::types::actor::{KillScope, Role};
-use crate::types::id::ActorId;
-use crate::types::refusal::{Fault, Refusal};
+use crate::decide::index::Group;
+use crate::decide::world::{Card, World};
+use store::actors;
+use types::actor::{KillScope, Role};
+use types::id::ActorId;
+use types::refusal::{Fault, Refusal};
 
 impl<'a> Reader<'a> {
     pub fn card(&self, id: &ActorId) -> Option<&'a Arc<Card>> {

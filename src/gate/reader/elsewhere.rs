@@ -9,13 +9,13 @@ use std::rc::Rc;
 use rusqlite::Connection;
 
 use super::Reader;
-use crate::adapters::{Unread, Wanted, kept};
-use crate::store::brain::query::{After, Sorted};
-use crate::store::brain::{Record, sum, table};
-use crate::types::collection::{Collection, Source};
-use crate::types::condition::{Condition, Order, Scalar};
-use crate::types::id::ActorId;
-use crate::types::refusal::{Code, Fault, Refusal, Stop};
+use adapters::{Unread, Wanted, kept};
+use store::brain::query::{After, Sorted};
+use store::brain::{Record, sum, table};
+use types::collection::{Collection, Source};
+use types::condition::{Condition, Order, Scalar};
+use types::id::ActorId;
+use types::refusal::{Code, Fault, Refusal, Stop};
 
 /// What was read of other systems for one answer.
 #[derive(Default)]
@@ -39,7 +39,7 @@ pub(super) struct Loaded {
 
 impl Reader<'_> {
     /// The same reader, which may ask other systems.
-    pub(in crate::gate) fn reaching(mut self) -> Self {
+    pub(crate) fn reaching(mut self) -> Self {
         self.elsewhere.reaches = true;
         self
     }
@@ -50,7 +50,7 @@ impl Reader<'_> {
     }
 
     /// The adapter whose rows are not all in the answer.
-    pub(in crate::gate) fn cut_at(&self) -> Option<&'static str> {
+    pub(crate) fn cut_at(&self) -> Option<&'static str> {
         self.elsewhere.cut.get()
     }
 

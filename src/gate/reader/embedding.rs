@@ -1,12 +1,12 @@
 //! The vectors of what is known, as an operation may read them, and whoever makes them.
 
 use super::Reader;
-use crate::adapters::{Embedder, Unread};
-use crate::store::company::VECTOR_SEARCH;
-use crate::store::knowledge::documents::{self, Passage};
-use crate::store::knowledge::vectors::{self, Embedded, Unembedded};
-use crate::types::refusal::Fault;
-use crate::types::vector::Vector;
+use adapters::{Embedder, Unread};
+use store::company::VECTOR_SEARCH;
+use store::knowledge::documents::{self, Passage};
+use store::knowledge::vectors::{self, Embedded, Unembedded};
+use types::refusal::Fault;
+use types::vector::Vector;
 
 impl Reader<'_> {
     /// Whoever makes vectors of texts on this server, whether or not the company has them made.

@@ -6,12 +6,12 @@ use std::ops::ControlFlow;
 use rusqlite::Connection;
 
 use super::Reader;
-use crate::gate::past::moment::{AsOf, event_of};
-use crate::log::read::{self, Filter, Order};
-use crate::store::Position;
-use crate::store::entities::events::{EntityKept, EntityRemoved};
-use crate::store::entities::{self as store, Entity};
-use crate::types::refusal::Fault;
+use crate::past::moment::{AsOf, event_of};
+use log::read::{self, Filter, Order};
+use store::Position;
+use store::entities::events::{EntityKept, EntityRemoved};
+use store::entities::{self as table, Entity};
+use types::refusal::Fault;
 
 impl Reader<'_> {
     pub fn keeps_anything(&self) -> bool {
@@ -28,7 +28,7 @@ impl Reader<'_> {
         if !self.keeps_any(kind) {
             return Ok(None);
         }
-        Ok(store::named(self.conn()?, kind, name)?)
+        Ok(table::named(self.conn()?, kind, name)?)
     }
 
     /// Those of a type after a name, by name.
@@ -36,16 +36,16 @@ impl Reader<'_> {
         if !self.keeps_any(kind) {
             return Ok(Vec::new());
         }
-        Ok(store::of_kind(self.conn()?, kind, after, limit)?)
+        Ok(table::of_kind(self.conn()?, kind, after, limit)?)
     }
 
     /// All, or those of a type, newest first.
     pub fn entities_after(&self, kind: Option<&str>, from: &Position, limit: usize) -> Result<Vec<Entity>, Fault> {
-        Ok(store::after(self.conn()?, kind, from, limit)?)
+        Ok(table::after(self.conn()?, kind, from, limit)?)
     }
 
     pub fn count_entities(&self) -> Result<i64, Fault> {
-        Ok(store::count(self.conn()?)?)
+        Ok(table::count(self.conn()?)?)
     }
 
     /// What was kept at a moment that has gone by. Takes time for all that was kept until then.

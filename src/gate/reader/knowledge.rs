@@ -1,13 +1,13 @@
 //! Knowledge, as an operation may read it.
 
 use super::Reader;
-use crate::gate::declare::target::{Target, Thing};
-use crate::store::knowledge::documents::{self, Document, Passage};
-use crate::store::knowledge::{self, Knowledge};
-use crate::store::search::Words;
-use crate::types::id::ActorId;
-use crate::types::refusal::Fault;
-use crate::types::time::Time;
+use crate::declare::target::{Target, Thing};
+use store::knowledge::documents::{self, Document, Passage};
+use store::knowledge::{self, Knowledge};
+use store::search::Words;
+use types::id::ActorId;
+use types::refusal::Fault;
+use types::time::Time;
 
 impl Reader<'_> {
     pub fn knowledge(&self, id: &str) -> Result<Option<Knowledge>, Fault> {

@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 
 use super::Reader;
-use crate::log::head::Head;
-use crate::log::read::{self, Filter, Logged, Order, Published};
-use crate::log::{proof, verify};
-use crate::types::refusal::{Fault, Refusal, Stop};
+use log::head::Head;
+use log::read::{self, Filter, Logged, Order, Published};
+use log::{proof, verify};
+use types::refusal::{Fault, Refusal, Stop};
 
 impl Reader<'_> {
     pub fn head(&self) -> &Head {

@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::store::Position;
-use crate::types::refusal::Fault;
+use store::Position;
+use types::refusal::Fault;
 
 /// How many rows that the caller may not see are looked at for one page.
 pub(super) const PATIENCE: usize = 500;

@@ -4,16 +4,16 @@
 use std::sync::Arc;
 
 use super::{Reader, Source};
-use crate::gate::decide::cache;
-use crate::gate::decide::question;
-use crate::gate::decide::world::Card;
-use crate::gate::declare::resource::{self, Resource};
-use crate::gate::declare::target::Target;
-use crate::gate::reader::veil;
-use crate::store::tasks::is_of_ask;
-use crate::types::caller::Who;
-use crate::types::id::{ActorId, Id};
-use crate::types::refusal::{Refusal, Stop};
+use crate::decide::cache;
+use crate::decide::question;
+use crate::decide::world::Card;
+use crate::declare::resource::{self, Resource};
+use crate::declare::target::Target;
+use crate::reader::veil;
+use store::tasks::is_of_ask;
+use types::caller::Who;
+use types::id::{ActorId, Id};
+use types::refusal::{Refusal, Stop};
 
 impl<'a> Reader<'a> {
     /// Whether the target exists as far as the caller can tell.

@@ -1,10 +1,10 @@
 //! Reading API tokens.
 
 use super::Reader;
-use crate::store::tokens::{self, Token};
-use crate::types::id::ActorId;
-use crate::types::refusal::{Fault, Refusal};
-use crate::types::time::Time;
+use store::tokens::{self, Token};
+use types::id::ActorId;
+use types::refusal::{Fault, Refusal};
+use types::time::Time;
 
 impl Reader<'_> {
     pub fn token(&self, id: &str) -> Result<Option<Token>, Fault> {

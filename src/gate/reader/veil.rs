@@ -14,14 +14,14 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use crate::gate::declare::arguments::{choices, is_null, is_only_null};
-use crate::gate::declare::operation::Entry;
-use crate::gate::reader::Reader;
-use crate::store::event::EventKind;
-use crate::types::actor::KillScope;
-use crate::types::id::ActorId;
-use crate::types::known::Known;
-use crate::types::quoted;
+use crate::declare::arguments::{choices, is_null, is_only_null};
+use crate::declare::operation::Entry;
+use crate::reader::Reader;
+use store::event::EventKind;
+use types::actor::KillScope;
+use types::id::ActorId;
+use types::known::Known;
+use types::quoted;
 
 /// What stands for somebody whom the reader may not see.
 pub const HIDDEN: &str = "hidden";
@@ -61,7 +61,7 @@ pub enum Veil {
 type Schema = fn(&mut SchemaGenerator) -> schemars::Schema;
 
 /// The veil of an operation's answer. Each is worked out once.
-pub(in crate::gate) fn of_answer(operation: &'static str, schema: Schema) -> &'static Veil {
+pub(crate) fn of_answer(operation: &'static str, schema: Schema) -> &'static Veil {
     kept(("answer", operation), || inline(schema))
 }
 
@@ -309,7 +309,7 @@ fn json(value: &mut Value, is_named: bool, read: &Reader<'_>) {
 }
 
 /// A sentence with other words for whom the reader may not see; what people wrote in it is as they wrote it.
-pub(in crate::gate) fn text(sentence: &str, read: &Reader<'_>) -> String {
+pub(crate) fn text(sentence: &str, read: &Reader<'_>) -> String {
     quoted::with_ours(sentence, |ours| words(ours, read))
 }
 
@@ -336,6 +336,6 @@ fn words(sentence: &str, read: &Reader<'_>) -> String {
 }
 
 /// The actor or team that a text names: by its id, or by its kill switch.
-pub(in crate::gate) fn named(text: &str) -> Option<ActorId> {
+pub(crate) fn named(text: &str) -> Option<ActorId> {
     text.strip_prefix("actor:").unwrap_or(text).parse().ok()
 }

@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 
 use super::Reader;
-use crate::gate::declare::resource::Directory as _;
-use crate::store::actors::{Actor, Status};
-use crate::store::approvals::{Approval, Decided};
-use crate::store::changes::{Change, Review};
-use crate::store::history;
-use crate::types::actor::{KillScope, Role};
-use crate::types::approval::Verdict;
-use crate::types::id::ActorId;
-use crate::types::time::Time;
+use crate::declare::resource::Directory as _;
+use store::actors::{Actor, Status};
+use store::approvals::{Approval, Decided};
+use store::changes::{Change, Review};
+use store::history;
+use types::actor::{KillScope, Role};
+use types::approval::Verdict;
+use types::id::ActorId;
+use types::time::Time;
 
 impl Reader<'_> {
     /// Whether the reviews of a change that count are there, and all yes.

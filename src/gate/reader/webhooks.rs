@@ -1,15 +1,15 @@
 //! Webhooks and what is sent to them, as an operation may read them.
 
 use super::Reader;
-use crate::gate::declare::resource::Directory as _;
-use crate::gate::declare::target::{Target, Thing};
-use crate::gate::state::vault::Signed;
-use crate::store::Position;
-use crate::store::outbox::{self, Intent};
-use crate::store::webhooks::{self, Webhook};
-use crate::types::egress::Egress;
-use crate::types::id::ActorId;
-use crate::types::refusal::Fault;
+use crate::declare::resource::Directory as _;
+use crate::declare::target::{Target, Thing};
+use crate::state::vault::Signed;
+use store::Position;
+use store::outbox::{self, Intent};
+use store::webhooks::{self, Webhook};
+use types::egress::Egress;
+use types::id::ActorId;
+use types::refusal::Fault;
 
 impl Reader<'_> {
     /// A webhook, also a deleted one.

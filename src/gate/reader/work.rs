@@ -6,26 +6,26 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::Reader;
-use crate::gate::admit::rate::{self, Rest};
-use crate::gate::decide::question;
-use crate::gate::declare::target::{Target, Thing};
-use crate::gate::write::steps;
-use crate::policy::Ruling;
-use crate::store::approvals::Approval;
-use crate::store::done::{self, MODEL_CALL, PLANNED};
-use crate::store::runs::{self, Run, Step};
-use crate::store::search::{self, Words};
-use crate::store::tasks::{self, Task, TaskRef};
-use crate::store::{Position, actors, content, inbox};
-use crate::types::actor::ActorKind;
-use crate::types::caller::Caller;
-use crate::types::definition::{AgentDefinition, AgentSpec, RunLimits};
-use crate::types::history::Done;
-use crate::types::id::{ActorId, Id};
-use crate::types::models::{Catalog, Model};
-use crate::types::refusal::Fault;
-use crate::types::time::Time;
-use crate::types::work::{RunFacts, StepStatus};
+use crate::admit::rate::{self, Rest};
+use crate::decide::question;
+use crate::declare::target::{Target, Thing};
+use crate::write::steps;
+use policy::Ruling;
+use store::approvals::Approval;
+use store::done::{self, MODEL_CALL, PLANNED};
+use store::runs::{self, Run, Step};
+use store::search::{self, Words};
+use store::tasks::{self, Task, TaskRef};
+use store::{Position, actors, content, inbox};
+use types::actor::ActorKind;
+use types::caller::Caller;
+use types::definition::{AgentDefinition, AgentSpec, RunLimits};
+use types::history::Done;
+use types::id::{ActorId, Id};
+use types::models::{Catalog, Model};
+use types::refusal::Fault;
+use types::time::Time;
+use types::work::{RunFacts, StepStatus};
 
 impl Reader<'_> {
     pub fn task(&self, id: &str) -> Result<Option<Task>, Fault> {

@@ -5,23 +5,23 @@ use std::sync::Arc;
 use rusqlite::{Connection, TransactionBehavior};
 use sha2::{Digest, Sha256};
 
-use crate::gate::state::keys::{make_key, signer};
-use crate::gate::state::options::{CannotOpen, Options};
-use crate::gate::write::build_cache::BuildCache;
-use crate::gate::write::follow;
-use crate::gate::write::record::{Entry, GateNote};
-use crate::log::append::Tail;
-use crate::log::journal::NotCommitted;
-use crate::log::record::{Decision, PolicyStamp};
-use crate::policy::{Bundle, Finding, Snapshot};
-use crate::store::company::events::CompanyCreated;
-use crate::store::company::{self, Instance};
-use crate::store::event::{Event, Moment};
-use crate::store::policies;
-use crate::store::policies::events::PolicyApplied;
-use crate::types::id::ActorId;
-use crate::types::refusal::Fault;
-use crate::types::time::Time;
+use crate::state::keys::{make_key, signer};
+use crate::state::options::{CannotOpen, Options};
+use crate::write::build_cache::BuildCache;
+use crate::write::follow;
+use crate::write::record::{Entry, GateNote};
+use log::append::Tail;
+use log::journal::NotCommitted;
+use log::record::{Decision, PolicyStamp};
+use policy::{Bundle, Finding, Snapshot};
+use store::company::events::CompanyCreated;
+use store::company::{self, Instance};
+use store::event::{Event, Moment};
+use store::policies;
+use store::policies::events::PolicyApplied;
+use types::id::ActorId;
+use types::refusal::Fault;
+use types::time::Time;
 
 /// Findings as one text.
 pub(super) fn cannot_open(findings: Vec<Finding>) -> CannotOpen {
@@ -106,7 +106,7 @@ fn applied(version: i64, bundle: &Bundle) -> Event {
     })
 }
 
-pub(in crate::gate) fn log_by_system(
+pub(crate) fn log_by_system(
     conn: &Connection,
     tail: &mut Tail,
     operation: &str,

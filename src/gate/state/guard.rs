@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use rusqlite::Connection;
 
-use crate::types::refusal::Fault;
+use types::refusal::Fault;
 
-pub(in crate::gate) struct Guard {
+pub(crate) struct Guard {
     path: PathBuf,
     /// Device and inode.
     file: Option<(u64, u64)>,

@@ -9,15 +9,15 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use zeroize::Zeroizing;
 
-use crate::gate::state::lock::{self, resolved};
-use crate::gate::state::options::CannotOpen;
-use crate::log::checkpoint::Signer;
+use crate::state::lock::{self, resolved};
+use crate::state::options::CannotOpen;
+use log::checkpoint::Signer;
 
 /// Where a log's name begins; the company's ULID and the generation follow.
 const HOST: &str = "ok.local";
 
 /// Reads a key, or says what is wrong with the file.
-pub(in crate::gate) fn read(path: &Path) -> Result<Zeroizing<[u8; 32]>, String> {
+pub(crate) fn read(path: &Path) -> Result<Zeroizing<[u8; 32]>, String> {
     let text = std::fs::read_to_string(path).map(Zeroizing::new);
     let text = text.map_err(|error| format!("cannot be read: {error}"))?;
     let mut key = Zeroizing::new([0; 32]);
@@ -39,7 +39,7 @@ pub fn parse(text: &str) -> Option<Zeroizing<[u8; 32]>> {
 
 /// Makes a key unless there is one; whether it did. Never overwritten: it may belong to a company whose file was moved
 /// away for a moment.
-pub(in crate::gate) fn make(path: &Path, key: &[u8; 32]) -> Result<bool, String> {
+pub(crate) fn make(path: &Path, key: &[u8; 32]) -> Result<bool, String> {
     if path.exists() {
         return Ok(false);
     }
@@ -62,7 +62,7 @@ fn write(path: &Path, key: &[u8; 32]) -> io::Result<()> {
 }
 
 /// Gives a key that is in use its name.
-pub(in crate::gate) fn settle(part: &Path, path: &Path) -> Result<(), String> {
+pub(crate) fn settle(part: &Path, path: &Path) -> Result<(), String> {
     let done = std::fs::rename(part, path).and_then(|()| settled(path));
     done.map_err(|error| format!("cannot be renamed: {error}"))
 }
@@ -93,7 +93,7 @@ pub fn open_to_others(state: &Path) -> Vec<(PathBuf, u32)> {
 }
 
 /// The signer of a company's log.
-pub(in crate::gate) fn signer(path: &Path, ulid: &str) -> Result<Signer, CannotOpen> {
+pub(crate) fn signer(path: &Path, ulid: &str) -> Result<Signer, CannotOpen> {
     let path = lock::beside(path, "key");
     if !path.exists() {
         return Err(CannotOpen::NoKey(path));
@@ -102,13 +102,13 @@ pub(in crate::gate) fn signer(path: &Path, ulid: &str) -> Result<Signer, CannotO
 }
 
 /// The signer with the key in this file.
-pub(in crate::gate) fn signer_of(key: &Path, ulid: &str) -> Result<Signer, CannotOpen> {
+pub(crate) fn signer_of(key: &Path, ulid: &str) -> Result<Signer, CannotOpen> {
     let secret = read(key).map_err(|what| CannotOpen::Key(key.to_owned(), what))?;
     Ok(Signer::new(format!("{HOST}/{ulid}/1"), &secret))
 }
 
 /// Makes a log's key, unless there is one.
-pub(in crate::gate) fn make_key(path: &Path, secret: &[u8; 32]) -> Result<(), CannotOpen> {
+pub(crate) fn make_key(path: &Path, secret: &[u8; 32]) -> Result<(), CannotOpen> {
     let path = lock::beside(path, "key");
     make(&path, secret).map(|_| ()).map_err(|what| CannotOpen::Key(path, what))
 }

@@ -40,7 +40,7 @@ pub fn beside(state: &Path, suffix: &str) -> PathBuf {
 }
 
 /// The file behind a link: one file has one lock, whatever it is called.
-pub(in crate::gate) fn resolved(path: &Path) -> PathBuf {
+pub(crate) fn resolved(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 

@@ -14,38 +14,38 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 use zeroize::Zeroizing;
 
-use crate::gate::admit::lanes::{self, Lanes};
-use crate::gate::admit::limiter::Limiter;
-use crate::gate::admit::shares::Shares;
-use crate::gate::decide::ground::{Ground, Outside};
-use crate::gate::decide::world::World;
-use crate::gate::declare::resource::Resources;
-use crate::gate::declare::schema::schema;
-use crate::gate::perform::{Gate, OWN_STREAMS, STREAMS};
-use crate::gate::reader::live::Live;
-use crate::gate::state::begin::{cannot_open, create, resume};
-use crate::gate::state::guard::Guard;
-use crate::gate::state::keys::{self, signer};
-use crate::gate::state::lock::{self, Lock, Tried, resolved};
-pub use crate::gate::state::options::{CannotOpen, Options};
-use crate::gate::state::room::Room;
-use crate::gate::state::vault::Vault;
-use crate::gate::write::build_cache::BuildCache;
-use crate::gate::write::queue::{self, Job, Queue};
-use crate::gate::write::repeats::Repeats;
-use crate::gate::write::work::Work;
-use crate::gate::write::writer::Writer;
-use crate::log::append::{self, Tail};
-use crate::log::head;
-use crate::policy::{Bundle, Snapshot};
-use crate::store::brain::sum;
-use crate::store::company::{self, Instance};
-use crate::store::open::{self as file, Mode, OpenError};
-use crate::store::policies;
-use crate::types::effort;
-use crate::types::egress::Egress;
-use crate::types::refusal::{Fault, Refusal};
-use crate::types::time::{Monotone, SECOND};
+use crate::admit::lanes::{self, Lanes};
+use crate::admit::limiter::Limiter;
+use crate::admit::shares::Shares;
+use crate::decide::ground::{Ground, Outside};
+use crate::decide::world::World;
+use crate::declare::resource::Resources;
+use crate::declare::schema::schema;
+use crate::perform::{Gate, OWN_STREAMS, STREAMS};
+use crate::reader::live::Live;
+use crate::state::begin::{cannot_open, create, resume};
+use crate::state::guard::Guard;
+use crate::state::keys::{self, signer};
+use crate::state::lock::{self, Lock, Tried, resolved};
+pub use crate::state::options::{CannotOpen, Options};
+use crate::state::room::Room;
+use crate::state::vault::Vault;
+use crate::write::build_cache::BuildCache;
+use crate::write::queue::{self, Job, Queue};
+use crate::write::repeats::Repeats;
+use crate::write::work::Work;
+use crate::write::writer::Writer;
+use log::append::{self, Tail};
+use log::head;
+use policy::{Bundle, Snapshot};
+use store::brain::sum;
+use store::company::{self, Instance};
+use store::open::{self as file, Mode, OpenError};
+use store::policies;
+use types::effort;
+use types::egress::Egress;
+use types::refusal::{Fault, Refusal};
+use types::time::{Monotone, SECOND};
 
 /// One for each place in the lanes; the others are for what is answered where it comes in.
 const READERS: u32 = lanes::PLACES + 4;
@@ -74,7 +74,7 @@ impl Company {
 }
 
 /// The file's migrations, oldest first.
-pub const SCHEMAS: &[&str] = &[append::SCHEMA, crate::store::SCHEMAS[0], crate::store::SCHEMAS[1]];
+pub const SCHEMAS: &[&str] = &[append::SCHEMA, store::SCHEMAS[0], store::SCHEMAS[1]];
 
 /// Opens a company, or makes one.
 pub fn open(options: &Options) -> Result<Company, CannotOpen> {
@@ -159,7 +159,7 @@ pub fn open_to_read(options: &Options, missing: &CannotOpen) -> Result<Company, 
 }
 
 /// Makes this process the owner of the state file, which is there from now on.
-pub(in crate::gate) fn own(options: &Options) -> Result<(Lock, Room), CannotOpen> {
+pub(crate) fn own(options: &Options) -> Result<(Lock, Room), CannotOpen> {
     let mut lock = match lock::take(&options.path) {
         Ok(Tried::Ours(lock)) => lock,
         Ok(Tried::Held(holder)) => return Err(CannotOpen::Held(holder)),
@@ -260,7 +260,7 @@ fn make_folder(path: &Path) -> Result<(), OpenError> {
     }
 }
 
-fn readers(path: &Path) -> Result<crate::gate::reader::Readers, Fault> {
+fn readers(path: &Path) -> Result<crate::reader::Readers, Fault> {
     let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY | rusqlite::OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let manager = SqliteConnectionManager::file(path).with_flags(flags).with_init(|conn| {
         conn.set_prepared_statement_cache_capacity(128);

@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
-use crate::adapters::{Embedder, Systems};
-use crate::gate::declare::operation::Entry;
-use crate::gate::state::lock::{self, Holder};
-use crate::log::journal::Journal;
-use crate::policy::{Bundle, Snapshot};
-use crate::store::open::OpenError;
-use crate::types::entropy::Entropy;
-use crate::types::models::Catalog;
-use crate::types::refusal::Fault;
-use crate::types::time::Clock;
+use crate::declare::operation::Entry;
+use crate::state::lock::{self, Holder};
+use adapters::{Embedder, Systems};
+use log::journal::Journal;
+use policy::{Bundle, Snapshot};
+use store::open::OpenError;
+use types::entropy::Entropy;
+use types::models::Catalog;
+use types::refusal::Fault;
+use types::time::Clock;
 
 /// What a company is opened with.
 #[derive(Clone)]

@@ -6,15 +6,15 @@ use std::collections::BTreeSet;
 use rusqlite::types::Value;
 use rusqlite::{Connection, Rows, Statement};
 
-use crate::gate::decide::usage;
-use crate::gate::state::difference::Difference;
-use crate::gate::state::soundness;
-use crate::log::{index, published, read};
-use crate::store::event::{EventKind, Moment, Table};
-use crate::store::{SCHEMAS, brain, open, shape};
-use crate::types::id::ActorId;
-use crate::types::refusal::Fault;
-use crate::types::time::SECOND;
+use crate::decide::usage;
+use crate::state::difference::Difference;
+use crate::state::soundness;
+use log::{index, published, read};
+use store::event::{EventKind, Moment, Table};
+use store::{SCHEMAS, brain, open, shape};
+use types::id::ActorId;
+use types::refusal::Fault;
+use types::time::SECOND;
 
 /// The tables that are a fold of the log: those that the events say they change.
 fn folded() -> BTreeSet<Table> {
@@ -239,8 +239,7 @@ mod tests {
 
     #[test]
     fn every_table_is_compared_or_known_to_be_no_fold() {
-        let names =
-            crate::store::SCHEMA.split("CREATE TABLE ").skip(1).filter_map(|rest| rest.split_whitespace().next());
+        let names = store::SCHEMA.split("CREATE TABLE ").skip(1).filter_map(|rest| rest.split_whitespace().next());
         for name in names {
             let folded = folded().iter().any(|table| table.name == name);
             assert!(folded != OTHERS.contains(&name), "{name}");

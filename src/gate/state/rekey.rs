@@ -8,21 +8,21 @@ use std::path::PathBuf;
 use rusqlite::{Connection, TransactionBehavior};
 use zeroize::Zeroizing;
 
-use crate::gate::state::begin;
-use crate::gate::state::keys;
-use crate::gate::state::lock;
-use crate::gate::state::open::{self, CannotOpen, Options};
-use crate::gate::state::refold;
-use crate::log::append::Tail;
-use crate::log::checkpoint::Signer;
-use crate::log::head::{self, Head};
-use crate::log::journal::NotCommitted;
-use crate::log::record::PolicyStamp;
-use crate::log::verify::{Ask, verify_sqlite};
-use crate::store::company::{self, events::LogRekeyed};
-use crate::store::open::{self as file, Mode};
-use crate::store::policies;
-use crate::types::refusal::Fault;
+use crate::state::begin;
+use crate::state::keys;
+use crate::state::lock;
+use crate::state::open::{self, CannotOpen, Options};
+use crate::state::refold;
+use log::append::Tail;
+use log::checkpoint::Signer;
+use log::head::{self, Head};
+use log::journal::NotCommitted;
+use log::record::PolicyStamp;
+use log::verify::{Ask, verify_sqlite};
+use store::company::{self, events::LogRekeyed};
+use store::open::{self as file, Mode};
+use store::policies;
+use types::refusal::Fault;
 
 #[derive(Debug, thiserror::Error)]
 pub enum CannotRekey {

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 
 use nix::fcntl::OFlag;
 
-use crate::gate::state::lock;
+use crate::state::lock;
 
 /// It is given back in so many parts.
 const PARTS: u64 = 8;
 /// What a file system counts the blocks of a file in.
 const BLOCK: u64 = 512;
 
-pub(in crate::gate) struct Reserve {
+pub(crate) struct Reserve {
     path: PathBuf,
     /// What it should hold, in bytes; 0 for no reserve at all.
     size: u64,

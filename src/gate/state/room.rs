@@ -1,5 +1,5 @@
 //! How much room there is for the log. A full disk stops the gate altogether, also for whoever wants to stop somebody; so
-//! below the low-water mark only what stops or revokes is accepted ([`Route::stops`](crate::gate::Route)), and what is refused
+//! below the low-water mark only what stops or revokes is accepted ([`Route::stops`](crate::Route)), and what is refused
 //! is not recorded either. Against others who fill the disk there is a reserve ([`Reserve`]).
 
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use nix::sys::statvfs::statvfs;
 
-use crate::gate::state::reserve::Reserve;
-use crate::types::refusal::Refusal;
+use crate::state::reserve::Reserve;
+use types::refusal::Refusal;
 
 const MIB: u64 = 1 << 20;
 /// The mark where none is set: 256 MiB, or this part of a small disk.
@@ -19,7 +19,7 @@ const RESERVE: u64 = 32 * MIB;
 /// How often it is tried to fill the reserve.
 const AGAIN: Duration = Duration::from_secs(1);
 
-pub(in crate::gate) struct Room {
+pub(crate) struct Room {
     folder: PathBuf,
     /// MiB that others than what stops must leave free.
     mark: Option<u64>,
@@ -31,7 +31,7 @@ pub(in crate::gate) struct Room {
 }
 
 /// In bytes.
-pub(in crate::gate) struct Disk {
+pub(crate) struct Disk {
     size: u64,
     free: u64,
 }

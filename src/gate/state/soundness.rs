@@ -7,22 +7,22 @@ use rusqlite::{Connection, OptionalExtension as _};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::gate::state::difference::Difference;
-use crate::gate::state::open::SCHEMAS;
-use crate::gate::write::record::GateNote;
-use crate::log::checkpoint::owner;
-use crate::log::verify::note::VerifierKey;
-use crate::log::{idem, read};
-use crate::store::shape;
-use crate::types::refusal::Fault;
-use crate::types::time::Time;
+use crate::state::difference::Difference;
+use crate::state::open::SCHEMAS;
+use crate::write::record::GateNote;
+use log::checkpoint::owner;
+use log::verify::note::VerifierKey;
+use log::{idem, read};
+use store::shape;
+use types::refusal::Fault;
+use types::time::Time;
 
 /// Problems of the file's pages and indexes that are told.
 const MOST: u32 = 100;
 /// The first entry: the company began.
 const FIRST: i64 = 1;
 
-pub(in crate::gate) fn findings(conn: &Connection) -> Result<Vec<Difference>, Fault> {
+pub(crate) fn findings(conn: &Connection) -> Result<Vec<Difference>, Fault> {
     let mut found = schema(conn)?;
     found.extend(indexes(conn)?);
     found.extend(instance(conn)?);
@@ -40,7 +40,7 @@ fn schema(conn: &Connection) -> Result<Vec<Difference>, Fault> {
 }
 
 /// The tables that this version makes and the file lacks: nothing can be compared with them.
-pub(in crate::gate) fn absent(conn: &Connection) -> Result<Vec<Difference>, Fault> {
+pub(crate) fn absent(conn: &Connection) -> Result<Vec<Difference>, Fault> {
     let mut differences = schema(conn)?;
     differences.retain(|one| one.message.starts_with("the table `") && one.message.ends_with("is missing"));
     Ok(differences)

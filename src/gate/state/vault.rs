@@ -8,10 +8,10 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-use crate::store::webhooks::Webhook;
-use crate::types::refusal::Fault;
-use crate::types::time::Time;
-use crate::types::webhook::SignatureFormat;
+use store::webhooks::Webhook;
+use types::refusal::Fault;
+use types::time::Time;
+use types::webhook::SignatureFormat;
 
 /// The key that secrets are made from.
 pub struct Vault(Zeroizing<[u8; 32]>);
@@ -31,7 +31,7 @@ impl Signed<'_> {
 }
 
 impl Vault {
-    pub(in crate::gate) fn new(key: Zeroizing<[u8; 32]>) -> Vault {
+    pub(crate) fn new(key: Zeroizing<[u8; 32]>) -> Vault {
         Vault(key)
     }
 

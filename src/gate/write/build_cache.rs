@@ -5,7 +5,7 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::policy::{Bundle, Finding, Snapshot, kinds};
+use policy::{Bundle, Finding, Snapshot, kinds};
 
 /// Things that are kept; the oldest goes first.
 const MOST: usize = 12;

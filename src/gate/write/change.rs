@@ -3,38 +3,38 @@
 
 use serde_json::Value;
 
-use crate::gate::admit::{admission, chain, rate};
-use crate::gate::approve::{approvers, ends, hold};
-use crate::gate::decide::{question, usage};
-use crate::gate::declare::operation::{Act, Entry, Spec};
-use crate::gate::declare::target::Target;
-use crate::gate::perform::{self, Reply, reply};
-use crate::gate::reader::Reader;
-use crate::gate::write::decision::{ask_once, note};
-use crate::gate::write::draft::{Draft, Drafted};
-use crate::gate::write::halt::Halt;
-use crate::gate::write::idempotency::{self, Keyed};
-use crate::gate::write::permit::Grant;
-use crate::gate::write::record::{self, GateNote};
-use crate::gate::write::rehearse::rehearse;
-use crate::gate::write::steps::{self, Step};
-use crate::gate::write::work::{AnsweredQuery, Changing, Work, act};
-use crate::gate::write::writer::Writer;
-use crate::gate::write::{outbox, settled};
-use crate::log::idem::{self, Kept};
-use crate::log::record::Decision;
-use crate::policy::Ruling;
-use crate::store::approvals;
-use crate::store::approvals::events::{ApprovalCancelled, ApprovalStale, ApprovalUsed};
-use crate::store::break_glass::events::BreakGlassUsed;
-use crate::store::context::events::ContextForgotten;
-use crate::store::event::{Event, Moment};
-use crate::store::memory::Memory;
-use crate::types::approval::ApprovalStatus;
-use crate::types::caller::{Caller, Who};
-use crate::types::id::{Id, Kind};
-use crate::types::refusal::{Fault, Refusal, Stop};
-use crate::types::time::Time;
+use crate::admit::{admission, chain, rate};
+use crate::approve::{approvers, ends, hold};
+use crate::decide::{question, usage};
+use crate::declare::operation::{Act, Entry, Spec};
+use crate::declare::target::Target;
+use crate::perform::{self, Reply, reply};
+use crate::reader::Reader;
+use crate::write::decision::{ask_once, note};
+use crate::write::draft::{Draft, Drafted};
+use crate::write::halt::Halt;
+use crate::write::idempotency::{self, Keyed};
+use crate::write::permit::Grant;
+use crate::write::record::{self, GateNote};
+use crate::write::rehearse::rehearse;
+use crate::write::steps::{self, Step};
+use crate::write::work::{AnsweredQuery, Changing, Work, act};
+use crate::write::writer::Writer;
+use crate::write::{outbox, settled};
+use log::idem::{self, Kept};
+use log::record::Decision;
+use policy::Ruling;
+use store::approvals;
+use store::approvals::events::{ApprovalCancelled, ApprovalStale, ApprovalUsed};
+use store::break_glass::events::BreakGlassUsed;
+use store::context::events::ContextForgotten;
+use store::event::{Event, Moment};
+use store::memory::Memory;
+use types::approval::ApprovalStatus;
+use types::caller::{Caller, Who};
+use types::id::{Id, Kind};
+use types::refusal::{Fault, Refusal, Stop};
+use types::time::Time;
 
 /// A call that needs approval.
 struct Wait<'a> {
@@ -58,7 +58,7 @@ struct Broken {
 }
 
 /// What everything that one call records has in common.
-pub(in crate::gate) struct Record<'a> {
+pub(crate) struct Record<'a> {
     pub caller: &'a Caller,
     pub decision: Decision,
     pub gate: GateNote,
@@ -75,7 +75,7 @@ impl<'a> Record<'a> {
 
 impl Writer {
     /// Does one job. `Err` ends the transaction; a refusal or a failure of this job alone is an outcome.
-    pub(in crate::gate) fn carry_out(&mut self, work: &mut Work, now: Time) -> Result<Result<Reply, Stop>, Fault> {
+    pub(crate) fn carry_out(&mut self, work: &mut Work, now: Time) -> Result<Result<Reply, Stop>, Fault> {
         let outcome = match work {
             Work::Change(changing) => self.change(changing, now),
             Work::Refused(refused) => self.refused(refused, now),
@@ -317,7 +317,7 @@ impl Writer {
     /// be appended ends the transaction. An answer is kept with the first of its entries, which says what it is; one without
     /// an entry, such as that a call waits already, is given anew.
     /// Gives the number of that entry.
-    pub(in crate::gate) fn record(
+    pub(crate) fn record(
         &mut self,
         events: Vec<Drafted>,
         record: &Record<'_>,
@@ -354,7 +354,7 @@ impl Writer {
         Ok(first)
     }
 
-    pub(in crate::gate) fn entry(&self, drafted: Drafted, record: &Record<'_>) -> record::Entry {
+    pub(crate) fn entry(&self, drafted: Drafted, record: &Record<'_>) -> record::Entry {
         let (caller, gate) = match &drafted.behalf {
             Some(behalf) => (&behalf.caller, &behalf.gate),
             None => (record.caller, &record.gate),
@@ -380,7 +380,7 @@ impl Writer {
         Ok(())
     }
 
-    pub(in crate::gate) fn append(&mut self, entry: &record::Entry, now: Time) -> Result<(), Fault> {
+    pub(crate) fn append(&mut self, entry: &record::Entry, now: Time) -> Result<(), Fault> {
         self.tail.append(&self.conn, &entry.for_log()?, now, self.entropy.bytes32())?;
         if let Some(forgotten) = entry.event.get::<ContextForgotten>() {
             self.erased = true;

@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-use crate::gate::admit::chain;
-use crate::gate::decide::world::World;
-use crate::gate::declare::operation::Entry;
-use crate::gate::declare::target::Target;
-use crate::gate::write::record::{self, By, GateNote, RecordedQuestion};
-use crate::policy::Ruling;
-use crate::types::caller::{Caller, Who};
+use crate::admit::chain;
+use crate::decide::world::World;
+use crate::declare::operation::Entry;
+use crate::declare::target::Target;
+use crate::write::record::{self, By, GateNote, RecordedQuestion};
+use policy::Ruling;
+use types::caller::{Caller, Who};
 
 /// How the gate decided one call. `granted` are the kinds of approval that were given.
-pub(in crate::gate) fn note(
+pub(crate) fn note(
     world: &World,
     entry: &Entry,
     caller: &Caller,
@@ -49,7 +49,7 @@ pub(in crate::gate) fn note(
 }
 
 /// Leaves each question on the first of its events alone: one decision is counted once.
-pub(in crate::gate) fn ask_once(entries: &mut [record::Entry]) {
+pub(crate) fn ask_once(entries: &mut [record::Entry]) {
     let mut asked: Vec<GateNote> = Vec::new();
     for entry in entries {
         if asked.contains(&entry.gate) {

@@ -2,37 +2,37 @@
 
 use serde_json::Value;
 
-use crate::gate::admit::rate;
-use crate::gate::declare::operation::Entry;
-use crate::gate::declare::target::Target;
-use crate::gate::perform::{Reply, denial};
-use crate::gate::write::change::Record;
-use crate::gate::write::decision::note;
-use crate::gate::write::draft::Drafted;
-use crate::gate::write::halt::Halt;
-use crate::gate::write::idempotency::{self, Keyed};
-use crate::gate::write::record;
-use crate::gate::write::repeats::Key;
-use crate::gate::write::steps::{self, Step};
-use crate::gate::write::work::Refused;
-use crate::gate::write::writer::Writer;
-use crate::log::idem::Kept;
-use crate::log::record::Decision;
-use crate::policy::Ruling;
-use crate::store::decisions::events::Denied;
-use crate::store::event::Event;
-use crate::types::caller::Caller;
-use crate::types::refusal::{Code, Fault, Refusal, Stop};
-use crate::types::time::Time;
+use crate::admit::rate;
+use crate::declare::operation::Entry;
+use crate::declare::target::Target;
+use crate::perform::{Reply, denial};
+use crate::write::change::Record;
+use crate::write::decision::note;
+use crate::write::draft::Drafted;
+use crate::write::halt::Halt;
+use crate::write::idempotency::{self, Keyed};
+use crate::write::record;
+use crate::write::repeats::Key;
+use crate::write::steps::{self, Step};
+use crate::write::work::Refused;
+use crate::write::writer::Writer;
+use log::idem::Kept;
+use log::record::Decision;
+use policy::Ruling;
+use store::decisions::events::Denied;
+use store::event::Event;
+use types::caller::Caller;
+use types::refusal::{Code, Fault, Refusal, Stop};
+use types::time::Time;
 
 impl Writer {
-    pub(in crate::gate) fn refused(&mut self, refused: &Refused, now: Time) -> Result<Reply, Halt> {
+    pub(crate) fn refused(&mut self, refused: &Refused, now: Time) -> Result<Reply, Halt> {
         let Refused { caller, entry, target, input, ruling } = refused;
         Err(self.deny(caller, entry, (target, input.as_ref()), ruling, None, now)?)
     }
 
     /// Records a refusal, or counts it with an equal one, and returns what its caller is told.
-    pub(in crate::gate) fn deny(
+    pub(crate) fn deny(
         &mut self,
         caller: &Caller,
         entry: &Entry,
@@ -71,7 +71,7 @@ impl Writer {
     }
 
     /// What the policies refused an allowed call while it ran, about what it would have made: that is recorded, too.
-    pub(in crate::gate) fn denied_within(
+    pub(crate) fn denied_within(
         &mut self,
         (caller, entry, target): (&Caller, &Entry, &Target),
         halt: Halt,
@@ -109,13 +109,13 @@ impl Writer {
     }
 
     /// Records how often what is over was refused again.
-    pub(in crate::gate) fn tell_repeats(&mut self, now: Time) -> Result<(), Fault> {
+    pub(crate) fn tell_repeats(&mut self, now: Time) -> Result<(), Fault> {
         let over = self.repeats.over(now);
         self.tell(&over, now)
     }
 
     /// The same of all refusals, over or not: before what they hang on changes, and at the end.
-    pub(in crate::gate) fn tell_all_repeats(&mut self, now: Time) -> Result<(), Fault> {
+    pub(crate) fn tell_all_repeats(&mut self, now: Time) -> Result<(), Fault> {
         let all = self.repeats.all();
         self.tell(&all, now)
     }

@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::gate::decide::question;
-use crate::gate::declare::operation::{Entry, Spec};
-use crate::gate::declare::target::Target;
-use crate::gate::perform;
-use crate::gate::reader::Reader;
-use crate::gate::write::halt::Halt;
-use crate::gate::write::record::GateNote;
-use crate::policy::Ruling;
-use crate::store::event::Event;
-use crate::types::caller::Caller;
-use crate::types::entropy::Entropy;
-use crate::types::id::{ActorId, Id, Kind};
-use crate::types::refusal::{Code, Fault, Refusal, Stop};
-use crate::types::time::Time;
-use crate::types::token::{Plain, TokenKind};
+use crate::decide::question;
+use crate::declare::operation::{Entry, Spec};
+use crate::declare::target::Target;
+use crate::perform;
+use crate::reader::Reader;
+use crate::write::halt::Halt;
+use crate::write::record::GateNote;
+use policy::Ruling;
+use store::event::Event;
+use types::caller::Caller;
+use types::entropy::Entropy;
+use types::id::{ActorId, Id, Kind};
+use types::refusal::{Code, Fault, Refusal, Stop};
+use types::time::Time;
+use types::token::{Plain, TokenKind};
 
 pub struct Draft<'a> {
     read: &'a Reader<'a>,
@@ -36,31 +36,31 @@ pub struct Draft<'a> {
 }
 
 /// A part of a call that the gate does not allow as it stands: what it is about, and the answer.
-pub(in crate::gate) struct Part {
+pub(crate) struct Part {
     pub target: Target,
     pub ruling: Ruling,
 }
 
 /// What a draft comes to.
-pub(in crate::gate) struct Outcome {
+pub(crate) struct Outcome {
     pub events: Vec<Drafted>,
 }
 
 /// One event of a draft.
-pub(in crate::gate) struct Drafted {
+pub(crate) struct Drafted {
     pub event: Event,
     /// For whom, where that is not the caller: the requester of an approved call.
     pub behalf: Option<Arc<Behalf>>,
 }
 
 /// Whose call is carried out, and how the gate decided it.
-pub(in crate::gate) struct Behalf {
+pub(crate) struct Behalf {
     pub caller: Caller,
     pub gate: GateNote,
 }
 
 impl<'a> Draft<'a> {
-    pub(in crate::gate) fn new(
+    pub(crate) fn new(
         read: &'a Reader<'a>,
         spec: &'a Spec,
         entries: &'static [Entry],
@@ -71,7 +71,7 @@ impl<'a> Draft<'a> {
     }
 
     /// One whose events are dropped.
-    pub(in crate::gate) fn rehearsal(self) -> Draft<'a> {
+    pub(crate) fn rehearsal(self) -> Draft<'a> {
         Draft { rehearsed: true, ..self }
     }
 
@@ -136,12 +136,12 @@ impl<'a> Draft<'a> {
         Plain::new(kind, self.entropy)
     }
 
-    pub(in crate::gate) fn entry(&self, operation: &str) -> Option<&'static Entry> {
+    pub(crate) fn entry(&self, operation: &str) -> Option<&'static Entry> {
         self.entries.iter().find(|entry| entry.spec.name == operation)
     }
 
     /// A draft of another operation within this one.
-    pub(in crate::gate) fn nested<'b>(&self, read: &'b Reader<'b>, spec: &'b Spec, granted: &'b [String]) -> Draft<'b>
+    pub(crate) fn nested<'b>(&self, read: &'b Reader<'b>, spec: &'b Spec, granted: &'b [String]) -> Draft<'b>
     where
         'a: 'b,
     {
@@ -158,13 +158,13 @@ impl<'a> Draft<'a> {
     }
 
     /// Adds the events of a nested draft.
-    pub(in crate::gate) fn take_over(&mut self, events: Vec<Drafted>, behalf: &Arc<Behalf>) {
+    pub(crate) fn take_over(&mut self, events: Vec<Drafted>, behalf: &Arc<Behalf>) {
         let of = |drafted: Drafted| Drafted { behalf: Some(Arc::clone(behalf)), ..drafted };
         self.events.extend(events.into_iter().map(of));
     }
 
     /// What stopped an operation that ran on this draft, with what it lacks.
-    pub(in crate::gate) fn halted(self, stop: Stop) -> Halt {
+    pub(crate) fn halted(self, stop: Stop) -> Halt {
         match self.stopped_by(&stop) {
             Some(Part { ruling: ruling @ Ruling::NeedsApproval { .. }, .. }) => Halt::Lacks(Box::new(ruling), stop),
             _ => stop.into(),
@@ -172,12 +172,12 @@ impl<'a> Draft<'a> {
     }
 
     /// The part that stopped an operation which ran on this draft, if it was one.
-    pub(in crate::gate) fn stopped_by(self, stop: &Stop) -> Option<Part> {
+    pub(crate) fn stopped_by(self, stop: &Stop) -> Option<Part> {
         let refused = matches!(stop, Stop::Refused(refusal) if refusal.code == Code::Denied);
         self.part.filter(|_| refused)
     }
 
-    pub(in crate::gate) fn into_outcome(self) -> Outcome {
+    pub(crate) fn into_outcome(self) -> Outcome {
         Outcome { events: self.events }
     }
 }

@@ -2,17 +2,17 @@
 
 use rusqlite::Connection;
 
-use crate::gate::decide::usage;
-use crate::gate::past::moment::event_of;
-use crate::gate::write::writer::Writer;
-use crate::log::append::{self, Tail};
-use crate::log::journal::{Journal, NotCommitted};
-use crate::log::read;
-use crate::store::context::events::ContextForgotten;
-use crate::store::event::{Event, Moment};
-use crate::store::memory::Touched;
-use crate::types::id::ActorId;
-use crate::types::refusal::Fault;
+use crate::decide::usage;
+use crate::past::moment::event_of;
+use crate::write::writer::Writer;
+use log::append::{self, Tail};
+use log::journal::{Journal, NotCommitted};
+use log::read;
+use store::context::events::ContextForgotten;
+use store::event::{Event, Moment};
+use store::memory::Touched;
+use types::id::ActorId;
+use types::refusal::Fault;
 
 /// What came of an entry: who did it, what happened, and what of the directory it has touched.
 type Folded<'a> = &'a mut dyn FnMut(&ActorId, &Event, &Touched) -> Result<(), Fault>;
@@ -32,14 +32,14 @@ fn fold(conn: &Connection, seq: i64, each: Folded<'_>) -> Result<(), Fault> {
 }
 
 /// Takes over all that the journal has, in the open transaction, before there is a directory in memory.
-pub(in crate::gate) fn tables(conn: &Connection, tail: &mut Tail, journal: &dyn Journal) -> Result<(), Fault> {
+pub(crate) fn tables(conn: &Connection, tail: &mut Tail, journal: &dyn Journal) -> Result<(), Fault> {
     while tail.catch_up(journal, conn, &mut |seq| fold(conn, seq, &mut |_, _, _| Ok(())))? {}
     Ok(())
 }
 
 impl Writer {
     /// Takes over what others have committed, tables and memory, some in a transaction.
-    pub(in crate::gate) fn catch_up(&mut self) -> Result<(), Fault> {
+    pub(crate) fn catch_up(&mut self) -> Result<(), Fault> {
         if !self.journal.is_shared() || !self.tail.is_behind(&*self.journal, &self.conn)? {
             return Ok(());
         }

@@ -2,11 +2,11 @@
 
 use rusqlite::ErrorCode;
 
-use crate::policy::Ruling;
-use crate::types::refusal::{Fault, Stop};
+use policy::Ruling;
+use types::refusal::{Fault, Stop};
 
 /// What ends a job, and what ends the whole transaction with it.
-pub(in crate::gate) enum Halt {
+pub(crate) enum Halt {
     Job(Stop),
     /// A part of the call takes approvals that it does not go on with: the answer about that part, and what the caller is told
     /// where the call cannot wait for them.

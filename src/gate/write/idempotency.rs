@@ -5,26 +5,26 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::gate::decide::question;
-use crate::gate::declare::operation::{Act, Spec};
-use crate::gate::declare::target::Target;
-use crate::gate::perform::{Idem, Reply};
-use crate::gate::reader::Reader;
-use crate::log::idem::Kept;
-use crate::types::caller::Caller;
-use crate::types::canonical;
-use crate::types::refusal::{Code, Fault, Refusal, Stop};
+use crate::decide::question;
+use crate::declare::operation::{Act, Spec};
+use crate::declare::target::Target;
+use crate::perform::{Idem, Reply};
+use crate::reader::Reader;
+use log::idem::Kept;
+use types::caller::Caller;
+use types::canonical;
+use types::refusal::{Code, Fault, Refusal, Stop};
 
 /// A request that came with a key.
 #[derive(Clone, Copy)]
-pub(in crate::gate) struct Keyed {
+pub(crate) struct Keyed {
     pub key: [u8; 32],
     /// SHA-256 of what it asks.
     pub asked: [u8; 32],
 }
 
 /// Keys are kept as HMACs, bound to who used them where.
-pub(in crate::gate) fn key(secret: &[u8; 32], caller: &Caller, spec: &Spec, idem: &Idem) -> Option<[u8; 32]> {
+pub(crate) fn key(secret: &[u8; 32], caller: &Caller, spec: &Spec, idem: &Idem) -> Option<[u8; 32]> {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret).ok()?;
     mac.update(b"ok/idem/v1");
     let under = caller.under.as_ref().map(|under| under.as_str());
@@ -36,12 +36,12 @@ pub(in crate::gate) fn key(secret: &[u8; 32], caller: &Caller, spec: &Spec, idem
 }
 
 /// What a request asks, whatever the order of its fields.
-pub(in crate::gate) fn fingerprint(value: &Value) -> Result<[u8; 32], Fault> {
+pub(crate) fn fingerprint(value: &Value) -> Result<[u8; 32], Fault> {
     Ok(Sha256::digest(canonical::to_vec(value)?).into())
 }
 
 /// The stored answer; for a caller who may still read at all and what it says, and only to the same question.
-pub(in crate::gate) fn answer(read: &Reader<'_>, act: &dyn Act, kept: Kept, asked: &[u8; 32]) -> Result<Reply, Stop> {
+pub(crate) fn answer(read: &Reader<'_>, act: &dyn Act, kept: Kept, asked: &[u8; 32]) -> Result<Reply, Stop> {
     if kept.request != *asked {
         let message = "this Idempotency-Key was used for another request";
         return Err(Refusal::new(Code::IdempotencyMismatch, message).into());
@@ -74,13 +74,13 @@ pub(in crate::gate) fn answer(read: &Reader<'_>, act: &dyn Act, kept: Kept, aske
 }
 
 /// The answer to keep with the record of what was done.
-pub(in crate::gate) fn done(idem: Option<Keyed>, spec: &Spec, body: &[u8]) -> Result<Option<Kept>, Fault> {
+pub(crate) fn done(idem: Option<Keyed>, spec: &Spec, body: &[u8]) -> Result<Option<Kept>, Fault> {
     let Some(Keyed { key, asked: request }) = idem else { return Ok(None) };
     Ok(Some(Kept { key, request, status: spec.route.status, body: without(body, spec.route.once())? }))
 }
 
 /// The answer to keep with the record of a refusal or a wait.
-pub(in crate::gate) fn refused(idem: Option<Keyed>, spec: &Spec, refusal: &Refusal) -> Option<Kept> {
+pub(crate) fn refused(idem: Option<Keyed>, spec: &Spec, refusal: &Refusal) -> Option<Kept> {
     // What waits with a secret for an answer is carried out by a later call: that one is not answered from here.
     let is_later = refusal.code == Code::NeedsApproval && spec.route.once().is_some();
     let Keyed { key, asked: request } = idem.filter(|_| !is_later)?;
@@ -88,7 +88,7 @@ pub(in crate::gate) fn refused(idem: Option<Keyed>, spec: &Spec, refusal: &Refus
 }
 
 /// An answer without the field that is shown only once.
-pub(in crate::gate) fn without(body: &[u8], secret: Option<&str>) -> Result<Vec<u8>, Fault> {
+pub(crate) fn without(body: &[u8], secret: Option<&str>) -> Result<Vec<u8>, Fault> {
     let Some(field) = secret else { return Ok(body.to_vec()) };
     let mut value: Value = serde_json::from_slice(body)?;
     if let Some(fields) = value.as_object_mut() {

@@ -8,34 +8,29 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::gate::decide::question;
-use crate::gate::decide::world::World;
-use crate::gate::declare::target::Target;
-use crate::gate::write::record::Entry;
-use crate::log::record::Decision;
-use crate::store::event::Teller;
-use crate::store::outbox::News;
-use crate::store::outbox::events::DeliveryIntended;
-use crate::store::webhooks::Webhook;
-use crate::types::actor::ActorKind;
-use crate::types::caller::{Caller, Channel, Who};
-use crate::types::canonical;
-use crate::types::entropy::Entropy;
-use crate::types::id::{ActorId, Id, Kind};
-use crate::types::refusal::Fault;
-use crate::types::time::Time;
+use crate::decide::question;
+use crate::decide::world::World;
+use crate::declare::target::Target;
+use crate::write::record::Entry;
+use log::record::Decision;
+use store::event::Teller;
+use store::outbox::News;
+use store::outbox::events::DeliveryIntended;
+use store::webhooks::Webhook;
+use types::actor::ActorKind;
+use types::caller::{Caller, Channel, Who};
+use types::canonical;
+use types::entropy::Entropy;
+use types::id::{ActorId, Id, Kind};
+use types::refusal::Fault;
+use types::time::Time;
 
 fn holder(actor: &ActorId) -> Caller {
     Caller::new(Who::Holder(actor.clone()), Channel::Tick)
 }
 
 /// What is to be sent because of these entries.
-pub(in crate::gate) fn intents(
-    world: &World,
-    entries: &[Entry],
-    entropy: &dyn Entropy,
-    now: Time,
-) -> Result<Vec<Entry>, Fault> {
+pub(crate) fn intents(world: &World, entries: &[Entry], entropy: &dyn Entropy, now: Time) -> Result<Vec<Entry>, Fault> {
     let mut intents = Vec::new();
     if world.webhooks.is_empty() {
         return Ok(intents);

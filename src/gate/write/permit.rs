@@ -3,13 +3,13 @@
 
 use std::marker::PhantomData;
 
-use crate::policy::Because;
-use crate::types::caller::Caller;
-use crate::types::id::ActorId;
-use crate::types::time::Time;
+use policy::Because;
+use types::caller::Caller;
+use types::id::ActorId;
+use types::time::Time;
 
 /// What a permit knows.
-pub(in crate::gate) struct Grant {
+pub(crate) struct Grant {
     pub caller: Caller,
     pub now: Time,
     pub because: Vec<Because>,
@@ -22,7 +22,7 @@ pub struct Permit<O> {
 }
 
 impl<O> Permit<O> {
-    pub(in crate::gate) fn mint(grant: Grant) -> Permit<O> {
+    pub(crate) fn mint(grant: Grant) -> Permit<O> {
         Permit { grant, operation: PhantomData }
     }
 

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::gate::perform::Reply;
-use crate::gate::write::work::Work;
-use crate::types::refusal::{Code, Refusal, Stop};
+use crate::perform::Reply;
+use crate::write::work::Work;
+use types::refusal::{Code, Refusal, Stop};
 
 /// Jobs that may wait for the writer.
 pub const LENGTH: usize = 1_024;
@@ -22,26 +22,26 @@ const TAKEN: u8 = 1;
 const GIVEN_UP: u8 = 2;
 
 #[derive(Clone)]
-pub(in crate::gate) struct Turn(Arc<AtomicU8>);
+pub(crate) struct Turn(Arc<AtomicU8>);
 
 impl Turn {
     fn become_(&self, state: u8) -> bool {
         self.0.compare_exchange(WAITING, state, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
     /// The writer begins, or does it again; false if nobody waits any more.
-    pub(in crate::gate) fn take(&self) -> bool {
+    pub(crate) fn take(&self) -> bool {
         self.become_(TAKEN) || self.0.load(Ordering::Acquire) == TAKEN
     }
 }
 
-pub(in crate::gate) struct Job {
+pub(crate) struct Job {
     pub work: Work,
     pub turn: Turn,
     pub answer: oneshot::Sender<Result<Reply, Stop>>,
 }
 
 #[derive(Clone)]
-pub(in crate::gate) struct Queue(pub SyncSender<Job>);
+pub(crate) struct Queue(pub SyncSender<Job>);
 
 impl Queue {
     /// Tells the writer to finish, however long the queue is.

@@ -3,14 +3,14 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::log::record::{self, Decision, PolicyStamp};
-use crate::store::event::Event;
-use crate::types::canonical;
-use crate::types::id::{ActorId, Id};
-use crate::types::refusal::Fault;
-use crate::types::scope::Scopes;
-use crate::types::target::Target;
-use crate::types::work::RunFacts;
+use log::record::{self, Decision, PolicyStamp};
+use store::event::Event;
+use types::canonical;
+use types::id::{ActorId, Id};
+use types::refusal::Fault;
+use types::scope::Scopes;
+use types::target::Target;
+use types::work::RunFacts;
 
 /// What is to be recorded.
 #[derive(Clone, Debug)]

@@ -2,19 +2,19 @@
 
 use serde_json::Value;
 
-use crate::gate::declare::operation::Entry;
-use crate::gate::declare::target::Target;
-use crate::gate::reader::Reader;
-use crate::gate::write::draft::{Draft, Part};
-use crate::gate::write::halt::Halt;
-use crate::gate::write::permit::Grant;
-use crate::gate::write::work::act;
-use crate::policy::Ruling;
-use crate::types::entropy::{Entropy, SystemEntropy};
+use crate::declare::operation::Entry;
+use crate::declare::target::Target;
+use crate::reader::Reader;
+use crate::write::draft::{Draft, Part};
+use crate::write::halt::Halt;
+use crate::write::permit::Grant;
+use crate::write::work::act;
+use policy::Ruling;
+use types::entropy::{Entropy, SystemEntropy};
 
 /// Runs an operation as the reader's caller, with the approvals that a ruling asks for, and drops its draft: what could never be
 /// carried out is refused now, and not parked. Where a part of it takes more of them: the ruling with all that it takes.
-pub(in crate::gate) fn rehearse(
+pub(crate) fn rehearse(
     read: &Reader<'_>,
     entry: &'static Entry,
     (entries, entropy): (&'static [Entry], &dyn Entropy),

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
-use crate::gate::write::record::Entry;
-use crate::store::decisions::events::Denied;
-use crate::types::caller::{Caller, Who};
-use crate::types::refusal::{Fault, Refusal};
-use crate::types::time::{SECOND, Time};
+use crate::write::record::Entry;
+use store::decisions::events::Denied;
+use types::caller::{Caller, Who};
+use types::refusal::{Fault, Refusal};
+use types::time::{SECOND, Time};
 
 /// How long equal refusals are one.
 const WINDOW: i64 = SECOND;
@@ -22,7 +22,7 @@ const MOST: usize = 1_024;
 
 /// What makes two refusals equal: who asked with which token, what was asked, the answer and its reason.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::gate) struct Key([u8; 32]);
+pub(crate) struct Key([u8; 32]);
 
 impl Key {
     pub fn of(caller: &Caller, refused: &Entry) -> Result<Key, Fault> {
@@ -47,7 +47,7 @@ struct Repeated {
 }
 
 #[derive(Default)]
-pub(in crate::gate) struct Repeats {
+pub(crate) struct Repeats {
     known: BTreeMap<Key, Repeated>,
     /// What the open transaction has changed, as it was.
     former: Vec<(Key, Former)>,

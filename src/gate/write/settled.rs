@@ -3,16 +3,16 @@
 
 use rusqlite::Connection;
 
-use crate::gate::write::record::Entry;
-use crate::log::record::Decision;
-use crate::store::delegations;
-use crate::store::delegations::events::BudgetSettled;
-use crate::store::event::Event;
-use crate::store::runs::events::{RunCancelled, RunCompleted, RunFailed};
-use crate::store::runs::{self, Run};
-use crate::types::id::{ActorId, Id};
-use crate::types::refusal::Fault;
-use crate::types::work::StepStatus;
+use crate::write::record::Entry;
+use log::record::Decision;
+use store::delegations;
+use store::delegations::events::BudgetSettled;
+use store::event::Event;
+use store::runs::events::{RunCancelled, RunCompleted, RunFailed};
+use store::runs::{self, Run};
+use types::id::{ActorId, Id};
+use types::refusal::Fault;
+use types::work::StepStatus;
 
 /// What these entries, which are about to be recorded, settle.
 pub(super) fn budgets(conn: &Connection, entries: &[Entry]) -> Result<Vec<Entry>, Fault> {

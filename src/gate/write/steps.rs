@@ -9,34 +9,34 @@ use std::collections::BTreeSet;
 use rusqlite::Connection;
 use serde_json::{Map, Value};
 
-use crate::gate::admit::rate;
-use crate::gate::decide::world::World;
-use crate::gate::declare::operation::Spec;
-use crate::gate::declare::target::Target;
-use crate::gate::write::record::Entry;
-use crate::log::record::Decision;
-use crate::store::approvals::events::{ApprovalCancelled, ApprovalDecided, ApprovalExpired, ApprovalStale};
-use crate::store::approvals::{self, Approval};
-use crate::store::content::events::ContentKept;
-use crate::store::event::Event;
-use crate::store::runs::events::{
+use crate::admit::rate;
+use crate::decide::world::World;
+use crate::declare::operation::Spec;
+use crate::declare::target::Target;
+use crate::write::record::Entry;
+use log::record::Decision;
+use store::approvals::events::{ApprovalCancelled, ApprovalDecided, ApprovalExpired, ApprovalStale};
+use store::approvals::{self, Approval};
+use store::content::events::ContentKept;
+use store::event::Event;
+use store::runs::events::{
     RunCancelled, RunFailed, RunHeld, RunResumed, RunWaiting, StepCompleted, StepDecided, StepDenied, StepDispatched,
 };
-use crate::store::runs::{self, Run};
-use crate::types::approval::ApprovalStatus;
-use crate::types::caller::Caller;
-use crate::types::field::Label;
-use crate::types::id::{ActorId, Id};
-use crate::types::quoted::quoted;
-use crate::types::refusal::{Fault, Refusal, Stop};
-use crate::types::time::Time;
-use crate::types::work::{RunStatus, StepStatus, Wait};
+use store::runs::{self, Run};
+use types::approval::ApprovalStatus;
+use types::caller::Caller;
+use types::field::Label;
+use types::id::{ActorId, Id};
+use types::quoted::quoted;
+use types::refusal::{Fault, Refusal, Stop};
+use types::time::Time;
+use types::work::{RunStatus, StepStatus, Wait};
 
 /// The most bytes of an answer that a run keeps of a step. Of a longer one, it keeps how long it was.
 const MOST_KEPT: usize = 64 << 10;
 
 /// That a call's run is at this very step, and nothing stops it.
-pub(in crate::gate) fn is_at(conn: &Connection, world: &World, caller: &Caller) -> Result<(), Stop> {
+pub(crate) fn is_at(conn: &Connection, world: &World, caller: &Caller) -> Result<(), Stop> {
     let Some(facts) = &caller.run else { return Ok(()) };
     let run = runs::get(conn, facts.run.as_str())?.ok_or_else(Refusal::not_found)?;
     let goes_on = [RunStatus::Running, RunStatus::Queued].contains(&run.status) && run.wait.is_none();
@@ -53,7 +53,7 @@ pub(in crate::gate) fn is_at(conn: &Connection, world: &World, caller: &Caller) 
 }
 
 /// One call, as its run tells of it.
-pub(in crate::gate) struct Step<'a> {
+pub(crate) struct Step<'a> {
     pub caller: &'a Caller,
     pub spec: &'a Spec,
     pub target: &'a Target,
@@ -141,7 +141,7 @@ fn output(answer: &[u8]) -> Map<String, Value> {
 }
 
 /// The run that waits for this approval, and at which step.
-pub(in crate::gate) fn waiting_for(conn: &Connection, approval: &Approval) -> Result<Option<(Run, runs::Step)>, Fault> {
+pub(crate) fn waiting_for(conn: &Connection, approval: &Approval) -> Result<Option<(Run, runs::Step)>, Fault> {
     let Some(facts) = &approval.run else { return Ok(None) };
     let run = runs::get(conn, facts.run.as_str())?.filter(|run| !run.status.is_over());
     let step = runs::step(conn, facts.run.as_str(), facts.step())?;
@@ -150,7 +150,7 @@ pub(in crate::gate) fn waiting_for(conn: &Connection, approval: &Approval) -> Re
 }
 
 /// What follows for runs from how requests of theirs ended.
-pub(in crate::gate) fn go_on(conn: &Connection, entries: &[Entry]) -> Result<Vec<Entry>, Fault> {
+pub(crate) fn go_on(conn: &Connection, entries: &[Entry]) -> Result<Vec<Entry>, Fault> {
     let mut follow = Vec::new();
     for entry in entries {
         let Some((id, refused)) = ended(&entry.event) else { continue };

@@ -4,18 +4,18 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::gate::declare::operation::{Act, Call, Entry};
-use crate::gate::declare::route::Lane;
-use crate::gate::declare::target::Target;
-use crate::gate::perform::{Idem, Reply};
-use crate::policy::Ruling;
-use crate::store::event::Event;
-use crate::types::caller::Caller;
-use crate::types::field::Label;
-use crate::types::refusal::Fault;
+use crate::declare::operation::{Act, Call, Entry};
+use crate::declare::route::Lane;
+use crate::declare::target::Target;
+use crate::perform::{Idem, Reply};
+use policy::Ruling;
+use store::event::Event;
+use types::caller::Caller;
+use types::field::Label;
+use types::refusal::Fault;
 
 /// What the writer is asked to do.
-pub(in crate::gate) enum Work {
+pub(crate) enum Work {
     Change(Changing),
     /// Record that a query was refused.
     Refused(Refused),
@@ -27,13 +27,13 @@ pub(in crate::gate) enum Work {
 
 impl Work {
     /// Whether others need not wait for it: what is prepared apart takes long in the writer, too.
-    pub(in crate::gate) fn is_heavy(&self) -> bool {
+    pub(crate) fn is_heavy(&self) -> bool {
         matches!(self, Work::Change(changing) if changing.entry.spec.route.slow == Some(Lane::Long))
     }
 }
 
 /// A change that was asked for.
-pub(in crate::gate) struct Changing {
+pub(crate) struct Changing {
     pub caller: Caller,
     pub entry: &'static Entry,
     pub value: Value,
@@ -44,7 +44,7 @@ pub(in crate::gate) struct Changing {
 
 impl Changing {
     /// The call, prepared again if it was tried before.
-    pub(in crate::gate) fn act(&mut self) -> Result<Box<dyn Act>, Fault> {
+    pub(crate) fn act(&mut self) -> Result<Box<dyn Act>, Fault> {
         if let Some(act) = self.act.take() {
             return Ok(act);
         }
@@ -53,7 +53,7 @@ impl Changing {
 }
 
 /// The call of a change, prepared once more.
-pub(in crate::gate) fn act(entry: &'static Entry, input: &Value) -> Result<Box<dyn Act>, Fault> {
+pub(crate) fn act(entry: &'static Entry, input: &Value) -> Result<Box<dyn Act>, Fault> {
     match entry.prepare(input.clone()).map(|prepared| prepared.call) {
         Ok(Call::Change(act)) => Ok(act),
         Ok(Call::Query(_)) | Err(_) => Err(Fault::Broken("a change cannot be prepared again".into())),
@@ -61,7 +61,7 @@ pub(in crate::gate) fn act(entry: &'static Entry, input: &Value) -> Result<Box<d
 }
 
 /// A query that was refused.
-pub(in crate::gate) struct Refused {
+pub(crate) struct Refused {
     pub caller: Caller,
     pub entry: &'static Entry,
     pub target: Target,
@@ -71,7 +71,7 @@ pub(in crate::gate) struct Refused {
 }
 
 /// A query whose answer has to be recorded.
-pub(in crate::gate) struct AnsweredQuery {
+pub(crate) struct AnsweredQuery {
     pub caller: Caller,
     pub entry: &'static Entry,
     pub target: Target,

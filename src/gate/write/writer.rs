@@ -14,22 +14,22 @@ use arc_swap::ArcSwap;
 use rusqlite::{Connection, ErrorCode};
 use tokio::sync::watch;
 
-use crate::gate::decide::world::World;
-use crate::gate::declare::operation::Entry;
-use crate::gate::perform::Reply;
-use crate::gate::state::guard::Guard;
-use crate::gate::state::room::Room;
-use crate::gate::write::queue::Job;
-use crate::gate::write::repeats::Repeats;
-use crate::gate::write::work::Work;
-use crate::log::append::Tail;
-use crate::log::journal::{Journal, NotCommitted};
-use crate::log::tree::Hash;
-use crate::log::{head, idem};
-use crate::store::open::BUSY;
-use crate::types::entropy::Entropy;
-use crate::types::refusal::{Fault, Refusal};
-use crate::types::time::{Clock, Monotone, SECOND, Time};
+use crate::decide::world::World;
+use crate::declare::operation::Entry;
+use crate::perform::Reply;
+use crate::state::guard::Guard;
+use crate::state::room::Room;
+use crate::write::queue::Job;
+use crate::write::repeats::Repeats;
+use crate::write::work::Work;
+use log::append::Tail;
+use log::journal::{Journal, NotCommitted};
+use log::tree::Hash;
+use log::{head, idem};
+use store::open::BUSY;
+use types::entropy::Entropy;
+use types::refusal::{Fault, Refusal};
+use types::time::{Clock, Monotone, SECOND, Time};
 
 /// Jobs in one transaction.
 const BATCH: usize = 256;
@@ -55,7 +55,7 @@ pub fn gather<T>(jobs: &Receiver<T>, first: T, expected: &mut usize) -> Vec<T> {
     batch
 }
 
-pub(in crate::gate) struct Writer {
+pub(crate) struct Writer {
     pub conn: Connection,
     pub entries: &'static [Entry],
     pub tail: Tail,
@@ -88,7 +88,7 @@ pub(in crate::gate) struct Writer {
 
 /// Why a transaction came to nothing, as far as is known.
 #[derive(Debug, thiserror::Error)]
-pub(in crate::gate) enum Undone {
+pub(crate) enum Undone {
     #[error(transparent)]
     Nothing(Fault),
     /// It may have been committed.
@@ -174,7 +174,7 @@ impl Writer {
 
     /// Runs `work` in one transaction that ends with a sealed head, and publishes the result; again, if the log's head had
     /// moved. A panic ends the transaction and not the writer, which begins anew with what stands in the file.
-    pub(in crate::gate) fn transaction(
+    pub(crate) fn transaction(
         &mut self,
         mut work: impl FnMut(&mut Writer, Time) -> Result<(), Fault>,
     ) -> Result<(), Undone> {
@@ -264,7 +264,7 @@ impl Writer {
         self.catch_up()
     }
 
-    pub(in crate::gate) fn publish(&self) {
+    pub(crate) fn publish(&self) {
         self.published.store(Arc::new(self.world.clone()));
         self.grown.send_replace(self.tail.size() as i64);
     }

@@ -6,10 +6,10 @@ use rusqlite::Connection;
 use serde::Deserialize;
 
 use super::{Batch, Journal, NotCommitted, Passage, Row, Since};
-use crate::log::head::{self, Tip};
-use crate::log::idem::{self, Kept};
-use crate::log::read;
-use crate::types::refusal::Fault;
+use crate::head::{self, Tip};
+use crate::idem::{self, Kept};
+use crate::read;
+use types::refusal::Fault;
 
 pub struct InFile;
 

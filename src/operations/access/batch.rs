@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use super::kept::Keeper;
 use super::recorded::{Decision, Judge, NotUnderstood, Why};
 use super::words::{Action, Entity, Evaluation, SHORT, bad, list, maybe};
-use crate::gate::declare::operation::Decide;
-use crate::gate::{Permit, Reader, Spec, Target, post};
-use crate::operations::company::COMPANY;
-use crate::policy::own::{Properties, Wrong};
-use crate::store::decisions::events::AccessDecided;
-use crate::store::event::Event;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
+use crate::company::COMPANY;
+use gate::declare::operation::Decide;
+use gate::{Permit, Reader, Spec, Target, post};
+use policy::own::{Properties, Wrong};
+use store::decisions::events::AccessDecided;
+use store::event::Event;
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
 
 /// Questions in one request.
 const MOST: usize = 1_000;

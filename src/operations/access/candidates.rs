@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::kept::Keeper;
 use super::words::{Entity, Evaluation, bad, parts, required};
-use crate::policy::Snapshot;
-use crate::policy::own::{self, Asker, Circumstances, Thing, Wrong};
-use crate::types::refusal::Stop;
+use policy::Snapshot;
+use policy::own::{self, Asker, Circumstances, Thing, Wrong};
+use types::refusal::Stop;
 
 /// An end of a question.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::words::all;
-use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, put};
-use crate::operations::company::COMPANY;
-use crate::policy::own::{self, Parts, Properties};
-use crate::store::entities::events::{EntitiesChanged, EntityKept, EntityRemoved};
-use crate::store::entities::{self, Entity};
-use crate::store::event::Event;
-use crate::types::canonical;
-use crate::types::id::{Id, Kind};
-use crate::types::page::{Page, PageQuery};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::time::Time;
+use crate::company::COMPANY;
+use gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, put};
+use policy::own::{self, Parts, Properties};
+use store::entities::events::{EntitiesChanged, EntityKept, EntityRemoved};
+use store::entities::{self, Entity};
+use store::event::Event;
+use types::canonical;
+use types::id::{Id, Kind};
+use types::page::{Page, PageQuery};
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::time::Time;
 
 /// Entities in one request, to keep and to remove.
 const MOST: usize = 1_000;

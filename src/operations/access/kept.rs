@@ -10,11 +10,11 @@ use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::words::{Entity, Evaluation};
-use crate::gate::{EntitiesThen, Reader};
-use crate::policy::Snapshot;
-use crate::policy::own::{self, Completion, Named, Properties};
-use crate::store::entities as store;
-use crate::types::refusal::Fault;
+use gate::{EntitiesThen, Reader};
+use policy::Snapshot;
+use policy::own::{self, Completion, Named, Properties};
+use store::entities as store;
+use types::refusal::Fault;
 
 /// Where it is looked up.
 #[derive(Clone, Copy)]

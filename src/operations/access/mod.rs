@@ -15,13 +15,13 @@ pub use self::kept::{Kept, completed};
 use self::recorded::{Decision, Judge};
 use self::words::bad;
 pub use self::words::{Evaluation, said};
-use crate::gate::declare::operation::Decide;
-use crate::gate::{Entry, Permit, Reader, Spec, Target, post};
-use crate::operations::company::COMPANY;
-use crate::store::decisions::events::AccessDecided;
-use crate::store::event::Event;
-use crate::types::refusal::Stop;
-use crate::types::scope::Reach;
+use crate::company::COMPANY;
+use gate::declare::operation::Decide;
+use gate::{Entry, Permit, Reader, Spec, Target, post};
+use store::decisions::events::AccessDecided;
+use store::event::Event;
+use types::refusal::Stop;
+use types::scope::Reach;
 
 pub const ALL: &[Entry] = &[
     Entry::decide::<Evaluate>(),

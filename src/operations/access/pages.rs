@@ -5,8 +5,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::Reader;
-use crate::types::refusal::{Refusal, Stop};
+use gate::Reader;
+use types::refusal::{Refusal, Stop};
 
 /// Results on one page, where fewer are not asked for.
 const MOST_RESULTS: usize = 1_000;

@@ -8,12 +8,12 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::words::{Action, Entity, Evaluation, parts, required, whole};
-use crate::gate::Reader;
-use crate::policy::own::{self, Asker, Circumstances, Said, Thing, Wrong};
-use crate::policy::{Ruling, Snapshot};
-use crate::store::decisions::events::AccessDecided;
-use crate::store::event::Event;
-use crate::types::decision::Recording;
+use gate::Reader;
+use policy::own::{self, Asker, Circumstances, Said, Thing, Wrong};
+use policy::{Ruling, Snapshot};
+use store::decisions::events::AccessDecided;
+use store::event::Event;
+use types::decision::Recording;
 
 /// A decision.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

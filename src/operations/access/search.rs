@@ -16,13 +16,13 @@ use super::candidates::{End, FoundEntity, SearchQuestion};
 use super::kept::Keeper;
 use super::pages::{PageAsked, Pages, Placed, Results};
 use super::words::{Action, Entity, Evaluation, SHORT, bad, list, maybe, parts, required};
-use crate::gate::{Permit, Query, Reader, Spec, Target, post};
-use crate::operations::company::COMPANY;
-use crate::policy::Snapshot;
-use crate::policy::own::{self, Asker, Properties, Thing, Wrong};
-use crate::store::entities::Entity as Kept;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
+use crate::company::COMPANY;
+use gate::{Permit, Query, Reader, Spec, Target, post};
+use policy::Snapshot;
+use policy::own::{self, Asker, Properties, Thing, Wrong};
+use store::entities::Entity as Kept;
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
 
 /// Candidates in one request.
 const MOST: usize = 1_000;

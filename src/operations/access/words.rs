@@ -9,9 +9,9 @@ use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use smol_str::SmolStr;
 
-use crate::policy::Snapshot;
-use crate::policy::own::{self, Described, Parts, Properties, Said, Wrong};
-use crate::types::refusal::Refusal;
+use policy::Snapshot;
+use policy::own::{self, Described, Parts, Properties, Said, Wrong};
+use types::refusal::Refusal;
 
 /// So many questions are answered where they come in; for more, those of others would wait.
 pub(super) const SHORT: usize = 64;

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::gate::{Brief, Reader, Resource, Staged, Target};
-use crate::store::actors::Actor;
-use crate::types::actor::ActorKind;
-use crate::types::id::ActorId;
-use crate::types::refusal::{Fault, Stop};
+use gate::{Brief, Reader, Resource, Staged, Target};
+use store::actors::Actor;
+use types::actor::ActorKind;
+use types::id::ActorId;
+use types::refusal::{Fault, Stop};
 
 pub static ACTOR: Resource = Resource {
     name: "Actor",

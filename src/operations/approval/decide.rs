@@ -7,13 +7,13 @@ use serde_json::Value;
 use super::APPROVAL;
 use super::find;
 use super::shown::{ShownApproval, frozen, frozen_by, now_is, shown};
-use crate::gate::{Change, Draft, Lane, Permit, Reader, Redeemed, Spec, Target, post};
-use crate::store::approvals::events::{ApprovalDecided, ApprovalStale, ApprovalUsed};
-use crate::store::approvals::{Approval, Decided};
-use crate::types::approval::{ApprovalStatus, Verdict};
-use crate::types::id::{ActorId, Id};
-use crate::types::refusal::{Code, Refusal, Stop};
-use crate::types::scope::Reach;
+use gate::{Change, Draft, Lane, Permit, Reader, Redeemed, Spec, Target, post};
+use store::approvals::events::{ApprovalDecided, ApprovalStale, ApprovalUsed};
+use store::approvals::{Approval, Decided};
+use types::approval::{ApprovalStatus, Verdict};
+use types::id::{ActorId, Id};
+use types::refusal::{Code, Refusal, Stop};
+use types::scope::Reach;
 
 /// What a person decides.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -52,7 +52,7 @@ impl Change for Decide {
     /// The approval that completes it carries the call out: what that takes long to make, is made now.
     fn prepare(input: &Decision, read: &Reader<'_>) -> Result<(), Stop> {
         let approval = find(&input.id, read)?;
-        let entry = crate::operations::ALL.iter().find(|entry| entry.spec.name == approval.operation);
+        let entry = crate::ALL.iter().find(|entry| entry.spec.name == approval.operation);
         let call = entry.and_then(|entry| entry.prepare(approval.whole_input()).ok());
         match call.map(|call| call.make_ready(&read.acting_as(&approval.requester()))) {
             // What cannot be made ready any more is for the decision to find stale.

@@ -9,16 +9,16 @@ use serde_json::{Map, Value};
 use super::APPROVAL;
 use super::shown::{Needed, arguments, entry, frozen, frozen_by, needed, now_is, requester, summary};
 use super::{OneApproval, find};
-use crate::gate::{Entry, Permit, Query, Reader, Spec, Target, get};
-use crate::policy::{PolicyMeta, Ruling};
-use crate::store::approvals::Approval;
-use crate::types::approval::ApprovalStatus;
-use crate::types::caller::Caller;
-use crate::types::id::ActorId;
-use crate::types::impact::Decision;
-use crate::types::refusal::Stop;
-use crate::types::scope::Reach;
-use crate::types::time::Time;
+use gate::{Entry, Permit, Query, Reader, Spec, Target, get};
+use policy::{PolicyMeta, Ruling};
+use store::approvals::Approval;
+use types::approval::ApprovalStatus;
+use types::caller::Caller;
+use types::id::ActorId;
+use types::impact::Decision;
+use types::refusal::Stop;
+use types::scope::Reach;
+use types::time::Time;
 
 /// Requests like it that are shown, and that are looked at for them.
 const SIMILAR: usize = 5;

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use super::APPROVAL;
 use super::shown::{ShownApproval, now_is, shown};
 use super::{OneApproval, find};
-use crate::gate::{Permit, Query, Reader, Spec, Target, get};
-use crate::operations::company::COMPANY;
-use crate::store::approvals::{self, Approval};
-use crate::types::approval::ApprovalStatus;
-use crate::types::page::{Page, PageQuery};
-use crate::types::refusal::Stop;
-use crate::types::scope::Reach;
+use crate::company::COMPANY;
+use gate::{Permit, Query, Reader, Spec, Target, get};
+use store::approvals::{self, Approval};
+use types::approval::ApprovalStatus;
+use types::page::{Page, PageQuery};
+use types::refusal::Stop;
+use types::scope::Reach;
 
 /// Which approvals.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]

@@ -13,9 +13,9 @@ pub mod withdraw;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Entry, Reader};
-use crate::store::approvals::Approval;
-use crate::types::refusal::{Refusal, Stop};
+use gate::{Entry, Reader};
+use store::approvals::Approval;
+use types::refusal::{Refusal, Stop};
 
 pub(super) use notices::due;
 pub(super) use request::open_request;

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::gate::Reader;
-use crate::store::approvals::events::{ApprovalEscalated, ApprovalReminded};
-use crate::store::approvals::{Approval, Decided};
-use crate::store::event::Event;
-use crate::types::approval::Notice;
-use crate::types::id::{ActorId, Id};
-use crate::types::refusal::Fault;
-use crate::types::time::{HOUR, Time};
+use gate::Reader;
+use store::approvals::events::{ApprovalEscalated, ApprovalReminded};
+use store::approvals::{Approval, Decided};
+use store::event::Event;
+use types::approval::Notice;
+use types::id::{ActorId, Id};
+use types::refusal::Fault;
+use types::time::{HOUR, Time};
 
 /// The notices that are due at a time, at most so many.
 pub fn due(read: &Reader<'_>, now: Time, most: usize) -> Result<Vec<Event>, Fault> {

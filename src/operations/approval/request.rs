@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::shown::{needed_of, now_is};
-use crate::gate::{Inquiry, Reader};
-use crate::store::approvals::Approval;
-use crate::types::approval::ApprovalStatus;
-use crate::types::id::ActorId;
-use crate::types::refusal::Stop;
+use gate::{Inquiry, Reader};
+use store::approvals::Approval;
+use types::approval::ApprovalStatus;
+use types::id::ActorId;
+use types::refusal::Stop;
 
 /// A request that waits, and that the asker may see.
 pub struct OpenRequest(Approval);

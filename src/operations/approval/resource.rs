@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::gate::{FactSpec, Reader, Resource, Staged, Target};
-use crate::types::refusal::Stop;
+use gate::{FactSpec, Reader, Resource, Staged, Target};
+use types::refusal::Stop;
 
 pub static APPROVAL: Resource = Resource {
     name: "Approval",

@@ -4,16 +4,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::gate::reader::veil;
-use crate::gate::{Entry, Reader};
-use crate::operations;
-use crate::operations::run::inputs;
-use crate::store::approvals::{Approval, Decided};
-use crate::types::actor::KillScope;
-use crate::types::approval::{ApprovalStatus, Verdict};
-use crate::types::id::ActorId;
-use crate::types::quoted::plain;
-use crate::types::time::Time;
+use crate::run::inputs;
+use gate::reader::veil;
+use gate::{Entry, Reader};
+use store::approvals::{Approval, Decided};
+use types::actor::KillScope;
+use types::approval::{ApprovalStatus, Verdict};
+use types::id::ActorId;
+use types::quoted::plain;
+use types::time::Time;
 
 /// A parked call, as it is shown.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -197,7 +196,7 @@ pub(super) fn requester<'a>(approval: &'a Approval, read: &Reader<'_>) -> &'a st
 
 /// The operation that was asked for; none where there is none of its name any more.
 pub(super) fn entry(approval: &Approval) -> Option<&'static Entry> {
-    operations::ALL.iter().find(|entry| entry.spec.name == approval.operation)
+    crate::ALL.iter().find(|entry| entry.spec.name == approval.operation)
 }
 
 /// What people call the thing that it is about.

@@ -3,12 +3,12 @@
 use super::APPROVAL;
 use super::shown::{ShownApproval, now_is, shown};
 use super::{OneApproval, find};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, delete};
-use crate::store::approvals::events::ApprovalCancelled;
-use crate::types::approval::ApprovalStatus;
-use crate::types::id::Id;
-use crate::types::refusal::{Code, Refusal, Stop};
-use crate::types::scope::Reach;
+use gate::{Change, Draft, Permit, Reader, Spec, Target, delete};
+use store::approvals::events::ApprovalCancelled;
+use types::approval::ApprovalStatus;
+use types::id::Id;
+use types::refusal::{Code, Refusal, Stop};
+use types::scope::Reach;
 
 /// Withdraw a request.
 pub enum Withdraw {}

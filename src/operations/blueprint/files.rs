@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::policy::Bundle;
-use crate::policy::approvals::{ApprovalRules, FILE};
+use policy::Bundle;
+use policy::approvals::{ApprovalRules, FILE};
 
 /// Where its policies stand in a blueprint's folder; they lose it in the bundle.
 const POLICIES: &str = "policies/";

@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use super::plan::{Plan, plan};
 use super::source::{ChosenBlueprint, Source};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::operations::change::{Proposal, has_room, propose};
-use crate::operations::company::COMPANY;
-use crate::operations::joining::Known;
-use crate::store::actors::events::{ActorAdded, ActorHired};
-use crate::store::blueprints::events::BlueprintInstalled;
-use crate::store::changes::events::ChangeProposed;
-use crate::store::company::events::CompanyUpdated;
-use crate::store::policies::events::PolicyApplied;
-use crate::types::id::{ActorId, Id};
-use crate::types::refusal::Stop;
-use crate::types::scope::Reach;
+use crate::change::{Proposal, has_room, propose};
+use crate::company::COMPANY;
+use crate::joining::Known;
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use store::actors::events::{ActorAdded, ActorHired};
+use store::blueprints::events::BlueprintInstalled;
+use store::changes::events::ChangeProposed;
+use store::company::events::CompanyUpdated;
+use store::policies::events::PolicyApplied;
+use types::id::{ActorId, Id};
+use types::refusal::Stop;
+use types::scope::Reach;
 
 /// What installing came to.
 #[derive(Serialize, Deserialize, JsonSchema)]

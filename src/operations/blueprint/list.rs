@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::source::Source;
-use crate::gate::{Permit, Query, Reader, Spec, Target, get};
-use crate::operations::Nothing;
-use crate::operations::company::COMPANY;
-use crate::policy::blueprints;
-use crate::types::blueprint::Question;
-use crate::types::refusal::Stop;
-use crate::types::scope::Reach;
+use crate::Nothing;
+use crate::company::COMPANY;
+use gate::{Permit, Query, Reader, Spec, Target, get};
+use policy::blueprints;
+use types::blueprint::Question;
+use types::refusal::Stop;
+use types::scope::Reach;
 
 /// One starting company.
 #[derive(Serialize, JsonSchema)]

@@ -12,6 +12,6 @@ pub use list::all;
 pub use plan::{Plan, plan};
 pub use source::{ChosenBlueprint, Source};
 
-use crate::gate::Entry;
+use gate::Entry;
 
 pub const ALL: &[Entry] = &[Entry::query::<list::List>(), Entry::change::<install::Install>()];

@@ -7,19 +7,19 @@ use serde_json::Value;
 
 use super::files::onto;
 use super::source::Source;
-use crate::operations::change::compiled;
-use crate::operations::company::Settings;
-use crate::operations::hire::Candidate;
-use crate::operations::joining::{Known, NewActor, joined};
-use crate::policy::Bundle;
-use crate::store::actors::{Actor, Status};
-use crate::store::company::events::CompanyUpdated;
-use crate::store::event::Event;
-use crate::types::actor::{ActorKind, Role};
-use crate::types::blueprint::{Blueprint, NeededRole, NewTeam};
-use crate::types::definition::Problems;
-use crate::types::id::ActorId;
-use crate::types::refusal::{Refusal, Stop};
+use crate::change::compiled;
+use crate::company::Settings;
+use crate::hire::Candidate;
+use crate::joining::{Known, NewActor, joined};
+use policy::Bundle;
+use store::actors::{Actor, Status};
+use store::company::events::CompanyUpdated;
+use store::event::Event;
+use types::actor::{ActorKind, Role};
+use types::blueprint::{Blueprint, NeededRole, NewTeam};
+use types::definition::Problems;
+use types::id::ActorId;
+use types::refusal::{Refusal, Stop};
 
 /// The most teams, agents or needed roles of one blueprint.
 const MOST: usize = 100;
@@ -127,7 +127,7 @@ impl<'a> Making<'a> {
         }
     }
 
-    fn agent(&mut self, definition: crate::types::definition::AgentDefinition) -> Result<(), Stop> {
+    fn agent(&mut self, definition: types::definition::AgentDefinition) -> Result<(), Stop> {
         let name = definition.metadata.name.clone();
         if name.parse().is_ok_and(|id: ActorId| self.exists(&id, ActorKind::Agent)) {
             return Ok(());

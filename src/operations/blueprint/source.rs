@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::operations::definition;
-use crate::operations::joining::Known;
-use crate::policy::brain::is_collection;
-use crate::policy::bundle::problems;
-use crate::policy::{blueprints, yaml};
-use crate::types::actor::ActorKind;
-use crate::types::blueprint::{AnswerType, Blueprint, Question, filled, is_name};
-use crate::types::definition::Problems;
-use crate::types::id::ActorId;
-use crate::types::refusal::Refusal;
+use crate::definition;
+use crate::joining::Known;
+use policy::brain::is_collection;
+use policy::bundle::problems;
+use policy::{blueprints, yaml};
+use types::actor::ActorKind;
+use types::blueprint::{AnswerType, Blueprint, Question, filled, is_name};
+use types::definition::Problems;
+use types::id::ActorId;
+use types::refusal::Refusal;
 
 /// The definition's place in a blueprint.
 const DEFINITION: &str = "blueprint.yaml";

@@ -11,18 +11,18 @@ use super::filter::Filters;
 use super::judged::{Withheld, may_read, values_of};
 use super::shown::veiled;
 use super::{COLLECTION, is_kept_elsewhere, known};
-use crate::gate::{Permit, Query, Reader, Spec, Target, post};
-use crate::store::brain::query::{Figures, Group, Measure};
-use crate::store::brain::sum;
-use crate::types::collection::Collection;
-use crate::types::condition::{Condition, Scalar, Values};
-use crate::types::expr::NoFigure;
-use crate::types::field::FieldKind;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::semantics::{Agg, Grain};
-use crate::types::time::Time;
-use crate::types::view::MOST_GROUPED;
+use gate::{Permit, Query, Reader, Spec, Target, post};
+use store::brain::query::{Figures, Group, Measure};
+use store::brain::sum;
+use types::collection::Collection;
+use types::condition::{Condition, Scalar, Values};
+use types::expr::NoFigure;
+use types::field::FieldKind;
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::semantics::{Agg, Grain};
+use types::time::Time;
+use types::view::MOST_GROUPED;
 
 /// The most groups of one answer.
 const MOST: usize = 1_000;
@@ -171,7 +171,7 @@ fn judged(
                 let what = format!("the policies must be asked about more than {PATIENCE} records; narrow it down");
                 Refusal::field("filter", what)
             })?;
-            after = Some(crate::store::brain::query::After { values: Vec::new(), id: record.id.clone() });
+            after = Some(store::brain::query::After { values: Vec::new(), id: record.id.clone() });
             if may_read(of, &record, read) {
                 let values = values_of(of, &record);
                 let key = groups.iter().map(|(group, _)| period(group, values.get(&group.column))).collect();

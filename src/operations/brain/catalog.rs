@@ -12,14 +12,14 @@ use serde::{Deserialize, Serialize};
 use super::collection::seen;
 use super::judged::Withheld;
 use super::semantics::hidden;
-use crate::gate::{Permit, Query, Reader, Spec, Target, get};
-use crate::operations::company::COMPANY;
-use crate::types::brain::CatalogKind;
-use crate::types::collection::Collection;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::semantics::Semantics;
-use crate::types::visible::is_blank;
+use crate::company::COMPANY;
+use gate::{Permit, Query, Reader, Spec, Target, get};
+use types::brain::CatalogKind;
+use types::collection::Collection;
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::semantics::Semantics;
+use types::visible::is_blank;
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Phrase {

@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use super::judged::Withheld;
 use super::semantics::ShownSemantics;
 use super::{COLLECTION, OneCollection, known};
-use crate::gate::{Permit, Query, Reader, Spec, Target, get};
-use crate::operations::Nothing;
-use crate::operations::company::COMPANY;
-use crate::types::collection::{Collection, Source};
-use crate::types::field::Field;
-use crate::types::refusal::Stop;
-use crate::types::retention::Retention;
-use crate::types::scope::Reach;
+use crate::Nothing;
+use crate::company::COMPANY;
+use gate::{Permit, Query, Reader, Spec, Target, get};
+use types::collection::{Collection, Source};
+use types::field::Field;
+use types::refusal::Stop;
+use types::retention::Retention;
+use types::scope::Reach;
 
 /// A collection.
 #[derive(Serialize, Deserialize, JsonSchema)]

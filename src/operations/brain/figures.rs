@@ -4,14 +4,14 @@
 use serde_json::Value;
 
 use super::filter::Filters;
-use crate::store::brain::query::{Group, Measure};
-use crate::types::condition::{Condition, Scalar};
-use crate::types::decimal::shown_decimal;
-use crate::types::expr::{Expr, NoFigure};
-use crate::types::field::{FieldKind, MOST_INTEGER};
-use crate::types::refusal::Refusal;
-use crate::types::semantics::{Agg, Metric, by_figure, by_group, no_metric, parsed_figure, parsed_group};
-use crate::types::view::MOST_MEASURES;
+use store::brain::query::{Group, Measure};
+use types::condition::{Condition, Scalar};
+use types::decimal::shown_decimal;
+use types::expr::{Expr, NoFigure};
+use types::field::{FieldKind, MOST_INTEGER};
+use types::refusal::Refusal;
+use types::semantics::{Agg, Metric, by_figure, by_group, no_metric, parsed_figure, parsed_group};
+use types::view::MOST_MEASURES;
 
 /// A figure or a group with the type of its values; texts and counts have none.
 pub type Typed<T> = (T, Option<FieldKind>);

@@ -4,12 +4,12 @@ use serde_json::Value;
 
 use super::judged::Withheld;
 use super::shown::veiled;
-use crate::gate::Reader;
-use crate::types::collection::Collection;
-use crate::types::condition::Condition;
-use crate::types::field::Field;
-use crate::types::filter::Reading;
-use crate::types::refusal::Refusal;
+use gate::Reader;
+use types::collection::Collection;
+use types::condition::Condition;
+use types::field::Field;
+use types::filter::Reading;
+use types::refusal::Refusal;
 
 /// Reads the filters of one caller.
 pub struct Filters<'a> {

@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 
 use super::judged::may_read;
 use super::{RECORD, found, kept_here};
-use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, post};
-use crate::operations::company::COMPANY;
-use crate::store::brain::events::RecordFlagged;
-use crate::store::brain::{self, Flag as Stored};
-use crate::types::brain::FlagKind;
-use crate::types::id::{ActorId, Id, Kind};
-use crate::types::page::{Page, PageQuery};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::time::Time;
+use crate::company::COMPANY;
+use gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, post};
+use store::brain::events::RecordFlagged;
+use store::brain::{self, Flag as Stored};
+use types::brain::FlagKind;
+use types::id::{ActorId, Id, Kind};
+use types::page::{Page, PageQuery};
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::time::Time;
 
 /// The most flags of one record.
 const MOST: usize = 100;

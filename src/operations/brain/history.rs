@@ -9,17 +9,17 @@ use super::past::{last, record_of};
 use super::shown::{Shape, ShownRecord, personal, shown_again};
 use super::values::{Parted, WRITE, asks, asks_to_change, check_against_others, keep, would_be};
 use super::{RECORD, at_version, kept_here, known};
-use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, post};
-use crate::store::brain::events::RecordRolledBack;
-use crate::store::brain::{Record, Version};
-use crate::store::content::events::ContentKept;
-use crate::types::brain::Written;
-use crate::types::id::{ActorId, Id};
-use crate::types::page::{Page, PageQuery};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::time::Time;
-use crate::types::visible::is_blank;
+use gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, post};
+use store::brain::events::RecordRolledBack;
+use store::brain::{Record, Version};
+use store::content::events::ContentKept;
+use types::brain::Written;
+use types::id::{ActorId, Id};
+use types::page::{Page, PageQuery};
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::time::Time;
+use types::visible::is_blank;
 
 /// A record as it was.
 #[derive(Serialize, Deserialize, JsonSchema)]

@@ -10,14 +10,14 @@ use super::judged::values_of;
 use super::values::{CHANGE, WRITE, may};
 use super::writing::{Next, Writing, record};
 use super::{COLLECTION, kept_here, known};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::store::brain::Record;
-use crate::store::brain::events::RecordWritten;
-use crate::store::content::events::ContentKept;
-use crate::types::collection::Collection;
-use crate::types::condition::Condition;
-use crate::types::refusal::{Code, Refusal, Stop};
-use crate::types::scope::Reach;
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use store::brain::Record;
+use store::brain::events::RecordWritten;
+use store::content::events::ContentKept;
+use types::collection::Collection;
+use types::condition::Condition;
+use types::refusal::{Code, Refusal, Stop};
+use types::scope::Reach;
 
 /// The most records of one call.
 const MOST: usize = 5_000;

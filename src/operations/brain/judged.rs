@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{COLLECTION, known};
-use crate::gate::{Permit, Query, Reader, Route, Spec, Target};
-use crate::operations::Nothing;
-use crate::policy::Ruling;
-use crate::policy::brain::collection_of;
-use crate::store::brain::Record;
-use crate::types::collection::Collection;
-use crate::types::condition::{Scalar, Values};
-use crate::types::field::Label;
-use crate::types::refusal::Stop;
-use crate::types::scope::Reach;
+use crate::Nothing;
+use gate::{Permit, Query, Reader, Route, Spec, Target};
+use policy::Ruling;
+use policy::brain::collection_of;
+use store::brain::Record;
+use types::collection::Collection;
+use types::condition::{Scalar, Values};
+use types::field::Label;
+use types::refusal::Stop;
+use types::scope::Reach;
 
 /// The labels whose fields a caller may not read.
 pub struct Withheld(BTreeSet<Label>);

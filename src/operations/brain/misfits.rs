@@ -3,11 +3,11 @@
 
 use super::judged::Withheld;
 use super::plan::Plan;
-use crate::gate::Reader;
-use crate::types::collection::Collection;
-use crate::types::condition::Condition;
-use crate::types::field::FieldKind;
-use crate::types::refusal::{Fault, Refusal, Stop};
+use gate::Reader;
+use types::collection::Collection;
+use types::condition::Condition;
+use types::field::FieldKind;
+use types::refusal::{Fault, Refusal, Stop};
 
 /// That the caller may know whether the records fit a plan, and that they do.
 pub fn fits(plan: &Plan, collection: &str, read: &Reader<'_>) -> Result<(), Stop> {

@@ -30,10 +30,10 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Entry, Query as _, Reader};
-use crate::store::brain::Record;
-use crate::types::collection::{Collection, Source};
-use crate::types::refusal::{Refusal, Stop};
+use gate::{Entry, Query as _, Reader};
+use store::brain::Record;
+use types::collection::{Collection, Source};
+use types::refusal::{Refusal, Stop};
 
 pub use aggregate::{Aggregate, Figure, Wanted, figures};
 pub use catalog::{Catalog, Hit, Phrase};

@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use crate::gate::Reader;
-use crate::store::brain::{Record, Version};
-use crate::types::brain::Written;
-use crate::types::collection::Collection;
-use crate::types::condition::Scalar;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::time::Time;
+use gate::Reader;
+use store::brain::{Record, Version};
+use types::brain::Written;
+use types::collection::Collection;
+use types::condition::Scalar;
+use types::refusal::{Refusal, Stop};
+use types::time::Time;
 
 /// A record as it is, or as it was before it was deleted.
 pub fn last(of: &Collection, id: &str, read: &Reader<'_>) -> Result<Record, Stop> {

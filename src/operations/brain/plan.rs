@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 
 use super::judged::Withheld;
-use crate::gate::Reader;
-use crate::operations::change::compiled;
-use crate::operations::policy::may_export;
-use crate::policy::brain::{FOLDER, path_of};
-use crate::policy::{Bundle, views};
-use crate::store::brain::Proposal;
-use crate::types::brain::{Operation, converts, in_form_of};
-use crate::types::collection::{Collection, CollectionKind, NAME, Source, is_name};
-use crate::types::condition::Condition;
-use crate::types::definition::{ApiVersion, Metadata, Problems};
-use crate::types::field::{Field, FieldKind, Label};
-use crate::types::refusal::{Refusal, Stop};
+use crate::change::compiled;
+use crate::policy::may_export;
+use gate::Reader;
+use policy::brain::{FOLDER, path_of};
+use policy::{Bundle, views};
+use store::brain::Proposal;
+use types::brain::{Operation, converts, in_form_of};
+use types::collection::{Collection, CollectionKind, NAME, Source, is_name};
+use types::condition::Condition;
+use types::definition::{ApiVersion, Metadata, Problems};
+use types::field::{Field, FieldKind, Label};
+use types::refusal::{Refusal, Stop};
 
 /// The most steps of one proposal.
 const MOST_OPS: usize = 50;

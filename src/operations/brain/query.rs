@@ -10,17 +10,17 @@ use super::judged::{Withheld, may_read, values_of};
 use super::past::{self, record_at};
 use super::shown::{Shape, ShownRecord};
 use super::{COLLECTION, is_kept_elsewhere, known};
-use crate::gate::{Permit, Query as QueryOperation, Reader, Spec, Target, get, post};
-use crate::store::brain::Record;
-use crate::store::brain::query::{After, Sorted};
-use crate::types::collection::Collection;
-use crate::types::condition::Condition;
-use crate::types::json;
-use crate::types::page::{Page, PageQuery};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::time::Time;
-use crate::types::view::MOST_SORTED;
+use gate::{Permit, Query as QueryOperation, Reader, Spec, Target, get, post};
+use store::brain::Record;
+use store::brain::query::{After, Sorted};
+use types::collection::Collection;
+use types::condition::Condition;
+use types::json;
+use types::page::{Page, PageQuery};
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::time::Time;
+use types::view::MOST_SORTED;
 
 /// How many records are asked about one by one for one page, where the policies cannot be asked of the database.
 const PATIENCE: usize = 20_000;

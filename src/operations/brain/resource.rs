@@ -5,13 +5,13 @@ use serde_json::Value;
 use super::judged::may_read;
 use super::past::record_at;
 use super::shown::Shape;
-use crate::gate::{Brief, Directory, FactSpec, Reader, Resource, Staged, Target, Thing};
-use crate::policy::brain::kind_of;
-use crate::policy::testing::Row;
-use crate::types::brain::ProposalStatus;
-use crate::types::field::FieldKind;
-use crate::types::refusal::{Fault, Stop};
-use crate::types::target::Fact;
+use gate::{Brief, Directory, FactSpec, Reader, Resource, Staged, Target, Thing};
+use policy::brain::kind_of;
+use policy::testing::Row;
+use types::brain::ProposalStatus;
+use types::field::FieldKind;
+use types::refusal::{Fault, Stop};
+use types::target::Fact;
 
 pub static COLLECTION: Resource = Resource {
     name: "Collection",

@@ -2,13 +2,13 @@
 //! what was personal of either, which is erased from the log.
 
 use super::shown::version_of;
-use crate::gate::{Draft, Reader};
-use crate::store::brain::events::{HistoryRemoved, RecordDeleted};
-use crate::store::context::events::ContextForgotten;
-use crate::types::collection::Collection;
-use crate::types::id::Id;
-use crate::types::refusal::Stop;
-use crate::types::time::{DAY, Time};
+use gate::{Draft, Reader};
+use store::brain::events::{HistoryRemoved, RecordDeleted};
+use store::context::events::ContextForgotten;
+use types::collection::Collection;
+use types::id::Id;
+use types::refusal::Stop;
+use types::time::{DAY, Time};
 
 /// What of one collection is to go.
 pub struct Expired {

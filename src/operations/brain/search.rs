@@ -6,18 +6,18 @@ use serde_json::Value;
 
 use super::judged::{Withheld, may_read};
 use super::{OneRecord, RECORD, found, known as known_collection};
-use crate::gate::{Permit, Query, Reader, Spec, Target, get};
-use crate::operations::company::COMPANY;
-use crate::operations::knowledge::{Known, known};
-use crate::store::brain::Record;
-use crate::store::search::{First, Words};
-use crate::store::tasks::Task;
-use crate::types::brain::FoundKind;
-use crate::types::collection::Collection;
-use crate::types::condition::{Condition, Order, Scalar};
-use crate::types::field::{Field, FieldKind, Label};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
+use crate::company::COMPANY;
+use crate::knowledge::{Known, known};
+use gate::{Permit, Query, Reader, Spec, Target, get};
+use store::brain::Record;
+use store::search::{First, Words};
+use store::tasks::Task;
+use types::brain::FoundKind;
+use types::collection::Collection;
+use types::condition::{Condition, Order, Scalar};
+use types::field::{Field, FieldKind, Label};
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
 
 /// The most characters of what is looked for, and the most hits of one answer.
 const LONGEST: usize = 200;

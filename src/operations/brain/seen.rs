@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use crate::types::collection::Collection;
-use crate::types::condition::{Scalar, Values};
-use crate::types::field::{Field, FieldKind};
+use types::collection::Collection;
+use types::condition::{Scalar, Values};
+use types::field::{Field, FieldKind};
 
 /// The most different values of a field that are told apart, and the longest text that is kept of one.
 const MOST_VALUES: usize = 500;

@@ -10,15 +10,15 @@ use super::judged::Withheld;
 use super::plan::could_be;
 use super::schema::{ShownProposal, proposed};
 use super::{COLLECTION, OneCollection, known};
-use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, put};
-use crate::store::brain::events::SchemaProposed;
-use crate::types::brain::Operation;
-use crate::types::collection::Collection;
-use crate::types::expr::Expr;
-use crate::types::filter;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::semantics::{Agg, Dimension, Entity, Grain, Metric, Semantics};
+use gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, put};
+use store::brain::events::SchemaProposed;
+use types::brain::Operation;
+use types::collection::Collection;
+use types::expr::Expr;
+use types::filter;
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::semantics::{Agg, Dimension, Entity, Grain, Metric, Semantics};
 
 /// What records are of.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]

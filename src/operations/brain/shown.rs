@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::judged::Withheld;
-use crate::gate::Reader;
-use crate::gate::reader::veil::HIDDEN;
-use crate::store::brain::Record;
-use crate::types::collection::Collection;
-use crate::types::field::{FieldKind, Label};
-use crate::types::id::ActorId;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::time::Time;
+use gate::Reader;
+use gate::reader::veil::HIDDEN;
+use store::brain::Record;
+use types::collection::Collection;
+use types::field::{FieldKind, Label};
+use types::id::ActorId;
+use types::refusal::{Refusal, Stop};
+use types::time::Time;
 
 /// A record of a collection.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -84,7 +84,7 @@ impl<'a> Shape<'a> {
     }
 
     fn wants_personal(&self) -> bool {
-        let personal = |(name, field): (&String, &crate::types::field::Field)| {
+        let personal = |(name, field): (&String, &types::field::Field)| {
             field.label == Some(Label::Personal) && self.wants(name) && !self.withheld.is(self.of, name)
         };
         self.of.spec.fields.iter().any(personal)

@@ -14,18 +14,18 @@ use super::collection::seen as known_collections;
 use super::judged::{Withheld, may_read, values_of};
 use super::schema::{MOST_OPEN, ShownProposal, proposed};
 use super::seen::Seen;
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::operations::company::COMPANY;
-use crate::store::brain::Proposal;
-use crate::store::brain::events::SchemaProposed;
-use crate::store::brain::query::After;
-use crate::types::brain::{Operation, ProposalStatus};
-use crate::types::collection::{Collection, Source};
-use crate::types::condition::Condition;
-use crate::types::effort;
-use crate::types::field::{FieldKind, Label};
-use crate::types::refusal::{Code, Refusal, Stop};
-use crate::types::scope::Reach;
+use crate::company::COMPANY;
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use store::brain::Proposal;
+use store::brain::events::SchemaProposed;
+use store::brain::query::After;
+use types::brain::{Operation, ProposalStatus};
+use types::collection::{Collection, Source};
+use types::condition::Condition;
+use types::effort;
+use types::field::{FieldKind, Label};
+use types::refusal::{Code, Refusal, Stop};
+use types::scope::Reach;
 
 /// The most records of a collection that are looked at, and of all; where each has to be asked about, fewer.
 const MOST_RECORDS: usize = 20_000;
@@ -300,7 +300,7 @@ impl Found {
         let least = LEAST_OF_OPTION.max(of.smallest_group() as usize);
         for (name, values) in seen.fields.iter().filter(|(_, values)| values.filled >= MANY) {
             let is_one_word = values.spellings().is_empty();
-            let free = |field: &&crate::types::field::Field| is_one_word && field.label.is_none() && !field.unique;
+            let free = |field: &&types::field::Field| is_one_word && field.label.is_none() && !field.unique;
             let Some(field) = of.field(name).filter(free).filter(|_| !of.spec.key.contains(name)) else { continue };
             let Some(options) = values.options(field, MOST_OPTIONS, least).filter(|options| options.len() > 1) else {
                 continue;
@@ -330,7 +330,7 @@ impl Found {
             .filter(|view| view.spec.query.collection == of.name() && read.may("view.read", &read.view_target(view)))
             .flat_map(|view| view.spec.query.found_by(of))
             .collect();
-        let lacks = |(name, field): &(&String, &crate::types::field::Field)| {
+        let lacks = |(name, field): &(&String, &types::field::Field)| {
             let by_itself = matches!(field.kind, FieldKind::Actor | FieldKind::Team);
             let is_found = field.index || field.unique || by_itself || of.spec.key.first() == Some(*name);
             !is_found && field.kind.is_comparable() && field.label != Some(Label::Personal)

@@ -4,17 +4,17 @@ use serde_json::{Map, Value};
 
 use super::judged::{may_read, named, ruling};
 use super::shown::part;
-use crate::gate::{Draft, NEW, Reader, also};
-use crate::store::brain::Record;
-use crate::store::content::events::ContentKept;
-use crate::types::collection::Collection;
-use crate::types::field::{FieldKind, Label};
-use crate::types::id::{ActorId, Id};
-use crate::types::refusal::{Refusal, Stop};
+use gate::{Draft, NEW, Reader, also};
+use store::brain::Record;
+use store::content::events::ContentKept;
+use types::collection::Collection;
+use types::field::{FieldKind, Label};
+use types::id::{ActorId, Id};
+use types::refusal::{Refusal, Stop};
 
 /// Reads an argument that is JSON.
 pub fn json(text: &str) -> Result<Value, String> {
-    crate::types::json::read(text.as_bytes()).map_err(|error| format!("must be JSON: {error}"))
+    types::json::read(text.as_bytes()).map_err(|error| format!("must be JSON: {error}"))
 }
 
 /// The values of a record in two parts: what its table holds, and what is personal.

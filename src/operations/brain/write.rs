@@ -8,14 +8,14 @@ use super::shown::{Shape, ShownRecord, shown_again};
 use super::values::{WRITE, asks, asks_to_change};
 use super::writing::{Way, Writing, record_one};
 use super::{OneRecord, RECORD, at_version, found, is_kept_elsewhere, kept_here, known};
-use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, delete, get, patch, post, put};
-use crate::store::brain::Record;
-use crate::store::brain::events::{RecordDeleted, RecordWritten};
-use crate::store::content::events::ContentKept;
-use crate::types::collection::Collection;
-use crate::types::id::Id;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
+use gate::{Change, Draft, Permit, Query, Reader, Spec, Target, delete, get, patch, post, put};
+use store::brain::Record;
+use store::brain::events::{RecordDeleted, RecordWritten};
+use store::content::events::ContentKept;
+use types::collection::Collection;
+use types::id::Id;
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
 
 /// Show one record.
 pub enum ShowRecord {}

@@ -6,12 +6,12 @@ use super::found;
 use super::judged::Withheld;
 use super::shown::personal;
 use super::values::{Parted, check_against_others, keep, would_be};
-use crate::gate::{Draft, Reader};
-use crate::store::brain::Record;
-use crate::store::brain::events::{RecordWritten, Row};
-use crate::types::collection::Collection;
-use crate::types::id::{Id, Kind};
-use crate::types::refusal::{Refusal, Stop};
+use gate::{Draft, Reader};
+use store::brain::Record;
+use store::brain::events::{RecordWritten, Row};
+use types::collection::Collection;
+use types::id::{Id, Kind};
+use types::refusal::{Refusal, Stop};
 
 /// A record as it is, if it is there, and the values that it is to have.
 pub struct Writing {

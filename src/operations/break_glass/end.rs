@@ -2,11 +2,11 @@
 
 use super::BREAK_GLASS;
 use super::{OneGrant, ShownGrant, find, shown};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, delete};
-use crate::store::break_glass::BreakGlass;
-use crate::store::break_glass::events::BreakGlassEnded;
-use crate::types::refusal::{Code, Refusal, Stop};
-use crate::types::scope::Reach;
+use gate::{Change, Draft, Permit, Reader, Spec, Target, delete};
+use store::break_glass::BreakGlass;
+use store::break_glass::events::BreakGlassEnded;
+use types::refusal::{Code, Refusal, Stop};
+use types::scope::Reach;
 
 /// End a break-glass grant.
 pub enum End {}

@@ -2,12 +2,12 @@
 
 use super::BREAK_GLASS;
 use super::{ShownGrant, shown};
-use crate::gate::{Permit, Query, Reader, Spec, Target, get};
-use crate::operations::company::COMPANY;
-use crate::store::break_glass::{self, BreakGlass};
-use crate::types::page::{Page, PageQuery};
-use crate::types::refusal::Stop;
-use crate::types::scope::Reach;
+use crate::company::COMPANY;
+use gate::{Permit, Query, Reader, Spec, Target, get};
+use store::break_glass::{self, BreakGlass};
+use types::page::{Page, PageQuery};
+use types::refusal::Stop;
+use types::scope::Reach;
 
 /// List break-glass grants.
 pub enum List {}

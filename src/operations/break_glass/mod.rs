@@ -11,13 +11,13 @@ pub mod review;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Entry, Reader};
-use crate::store::break_glass::BreakGlass;
-use crate::types::break_glass::BreakGlassVerdict;
-use crate::types::id::{ActorId, Id};
-use crate::types::operations::Operations;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::time::Time;
+use gate::{Entry, Reader};
+use store::break_glass::BreakGlass;
+use types::break_glass::BreakGlassVerdict;
+use types::id::{ActorId, Id};
+use types::operations::Operations;
+use types::refusal::{Refusal, Stop};
+use types::time::Time;
 
 pub use resource::BREAK_GLASS;
 

@@ -4,15 +4,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ShownGrant, shown};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::operations::actor::resource::ACTOR;
-use crate::operations::{actor, scope};
-use crate::store::break_glass::BreakGlass;
-use crate::store::break_glass::events::BreakGlassOpened;
-use crate::types::id::{ActorId, Kind};
-use crate::types::operations::Operations;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
+use crate::actor::resource::ACTOR;
+use crate::{actor, scope};
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use store::break_glass::BreakGlass;
+use store::break_glass::events::BreakGlassOpened;
+use types::id::{ActorId, Kind};
+use types::operations::Operations;
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
 
 const MINUTE: i64 = 60_000;
 /// The longest that a grant may last.

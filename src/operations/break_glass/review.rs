@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use super::BREAK_GLASS;
 use super::{ShownGrant, find, shown};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::store::break_glass::events::BreakGlassReviewed;
-use crate::store::break_glass::{BreakGlass, GlassReview};
-use crate::types::break_glass::BreakGlassVerdict;
-use crate::types::refusal::{Code, Refusal, Stop};
-use crate::types::scope::Reach;
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use store::break_glass::events::BreakGlassReviewed;
+use store::break_glass::{BreakGlass, GlassReview};
+use types::break_glass::BreakGlassVerdict;
+use types::refusal::{Code, Refusal, Stop};
+use types::scope::Reach;
 
 /// What a reviewer says.
 #[derive(Serialize, Deserialize, JsonSchema)]

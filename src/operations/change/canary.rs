@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use super::CHANGE;
 use super::{ShownChange, counted, find, find_open, is_tested};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::operations::audit::may_read_all;
-use crate::policy::Bundle;
-use crate::store::changes::events::{CanaryAborted, CanaryMeasured, CanaryStarted};
-use crate::store::event::Event;
-use crate::types::change::ChangeState;
-use crate::types::id::Id;
-use crate::types::impact::{Budgets, TrialTerms, Trialled};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
+use crate::audit::may_read_all;
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use policy::Bundle;
+use store::changes::events::{CanaryAborted, CanaryMeasured, CanaryStarted};
+use store::event::Event;
+use types::change::ChangeState;
+use types::id::Id;
+use types::impact::{Budgets, TrialTerms, Trialled};
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
 
 /// The terms of a trial.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
@@ -89,7 +89,7 @@ const FEWER: &str = "wait for them, or ask for fewer in another canary (`min_dec
 const LATER: u64 = 60;
 
 /// A trial must have seen enough, and kept its budgets, before the change comes into force.
-pub fn is_tried(change: &crate::store::changes::Change, read: &Reader<'_>) -> Result<(), Refusal> {
+pub fn is_tried(change: &store::changes::Change, read: &Reader<'_>) -> Result<(), Refusal> {
     let (ChangeState::Canary, Some(terms)) = (change.state, &change.terms) else { return Ok(()) };
     let Some(trial) = read.trial() else { return Ok(()) };
     let seen = trial.trialled().matrix.sum();

@@ -3,12 +3,12 @@
 
 use serde_json::{Value, json};
 
-use crate::gate::Reader;
-use crate::operations::audit::may_read_all;
-use crate::types::caller::{Caller, Who};
-use crate::types::change::EvalCase;
-use crate::types::id::ActorId;
-use crate::types::impact::{Over, Trialled};
+use crate::audit::may_read_all;
+use gate::Reader;
+use types::caller::{Caller, Who};
+use types::change::EvalCase;
+use types::id::ActorId;
+use types::impact::{Over, Trialled};
 
 /// What is said to the others of a budget that was exceeded.
 const TOO_MANY: &str = "more decisions would come out otherwise than the budget allows";

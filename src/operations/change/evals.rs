@@ -7,19 +7,19 @@ use std::sync::Arc;
 
 use super::CHANGE;
 use super::{OneChange, ShownChange, counted, find, find_open};
-use crate::gate::explain::fixture;
-use crate::gate::past::impact;
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::operations::policy::compare::Both;
-use crate::policy::Bundle;
-use crate::policy::testing::Run;
-use crate::store::changes;
-use crate::store::changes::events::EvalsRun;
-use crate::types::change::{EvalCase, EvalStatus};
-use crate::types::id::Id;
-use crate::types::impact::Budgets;
-use crate::types::refusal::{Code, Refusal, Stop};
-use crate::types::scope::Reach;
+use crate::policy::compare::Both;
+use gate::explain::fixture;
+use gate::past::impact;
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use policy::Bundle;
+use policy::testing::Run;
+use store::changes;
+use store::changes::events::EvalsRun;
+use types::change::{EvalCase, EvalStatus};
+use types::id::Id;
+use types::impact::Budgets;
+use types::refusal::{Code, Refusal, Stop};
+use types::scope::Reach;
 
 /// The most problems that one test file is told of.
 const MOST: usize = 20;
@@ -74,7 +74,7 @@ pub fn put_to_tests(change: &mut changes::Change, bundle: &Bundle, draft: &mut D
 pub fn evals(bundle: &Bundle, read: &Reader<'_>) -> Result<Vec<EvalCase>, Stop> {
     // The product may have changed since it was proposed.
     let compiled = super::compiled(bundle, read)?;
-    let run = || Ok::<_, Infallible>(cases(&fixture::run(&crate::operations::ALL, bundle, &compiled)));
+    let run = || Ok::<_, Infallible>(cases(&fixture::run(&crate::ALL, bundle, &compiled)));
     let Ok(tests) = read.build_cache().make(&format!("evals {}", bundle.hash()), run);
     let mut all = tests.to_vec();
     if budgets(read).is_some() {
@@ -91,7 +91,7 @@ pub fn prepare(bundle: &Bundle, read: &Reader<'_>) -> Result<(), Stop> {
         let in_force = read.bundle()?;
         let both = Both::new(&in_force, bundle, read)?;
         let since = (read.last_seq()? - impact::MOST).max(0);
-        let impact = impact::replay(read, &crate::operations::ALL, &both.sides(), since)?.impact();
+        let impact = impact::replay(read, &crate::ALL, &both.sides(), since)?.impact();
         let problems: Vec<String> = budgets.over(impact.newly).iter().map(counted::in_figures).collect();
         read.build_cache().put(&impact_key(bundle, read), case(counted::IMPACT, problems));
     }

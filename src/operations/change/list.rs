@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize};
 
 use super::CHANGE;
 use super::{ShownChange, find};
-use crate::gate::{Permit, Query, Reader, Spec, Target, get};
-use crate::operations::company::COMPANY;
-use crate::operations::policy::compare::Both;
-use crate::operations::policy::{PolicyVersion, may_export};
-use crate::policy::Bundle;
-use crate::policy::diff::{Semantic, Term, TextDiff};
-use crate::store::changes::{self, Change};
-use crate::types::change::{ChangeState, ChangeTarget};
-use crate::types::page::{Page, PageQuery};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::{Reach, Scope};
+use crate::company::COMPANY;
+use crate::policy::compare::Both;
+use crate::policy::{PolicyVersion, may_export};
+use gate::{Permit, Query, Reader, Spec, Target, get};
+use policy::Bundle;
+use policy::diff::{Semantic, Term, TextDiff};
+use store::changes::{self, Change};
+use types::change::{ChangeState, ChangeTarget};
+use types::page::{Page, PageQuery};
+use types::refusal::{Refusal, Stop};
+use types::scope::{Reach, Scope};
 
 /// Reads of changes: whoever proposes sees what became of it.
 const READS: Reach = Reach::Scopes(&[Scope::Read, Scope::Changes, Scope::Policy]);

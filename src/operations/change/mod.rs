@@ -15,10 +15,10 @@ pub mod shown;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Entry, Reader};
-use crate::store::changes::Change;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::visible::is_blank;
+use gate::{Entry, Reader};
+use store::changes::Change;
+use types::refusal::{Refusal, Stop};
+use types::visible::is_blank;
 
 pub use canary::{is_tried, measured};
 pub use counted::uncounted;

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use super::CHANGE;
 use super::propose::moved;
 use super::{OneChange, ShownChange, find, find_open};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::policy::{Bundle, Snapshot};
-use crate::store::changes;
-use crate::store::changes::events::ChangePromoted;
-use crate::store::policies::events::PolicyApplied;
-use crate::types::change::{ChangeState, ChangeTarget, EvalStatus};
-use crate::types::id::Id;
-use crate::types::refusal::{Code, Refusal, Stop};
-use crate::types::scope::Reach;
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use policy::{Bundle, Snapshot};
+use store::changes;
+use store::changes::events::ChangePromoted;
+use store::policies::events::PolicyApplied;
+use types::change::{ChangeState, ChangeTarget, EvalStatus};
+use types::id::Id;
+use types::refusal::{Code, Refusal, Stop};
+use types::scope::Reach;
 
 /// Bring a change into force.
 pub enum Promote {}

@@ -8,20 +8,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{ShownChange, note};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::operations::company::COMPANY;
-use crate::operations::definition;
-use crate::operations::view::may_see;
-use crate::policy::brain::is_collection;
-use crate::policy::bundle::problems;
-use crate::policy::{Bundle, Finding, Snapshot, views};
-use crate::store::changes;
-use crate::store::changes::events::{ChangePromoted, ChangeProposed};
-use crate::types::change::{ChangeState, ChangeTarget};
-use crate::types::id::{ActorId, Id, Kind};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::{Reach, Scope};
-use crate::types::view::{VIEW_NAME, View, is_view_name};
+use crate::company::COMPANY;
+use crate::definition;
+use crate::view::may_see;
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use policy::brain::is_collection;
+use policy::bundle::problems;
+use policy::{Bundle, Finding, Snapshot, views};
+use store::changes;
+use store::changes::events::{ChangePromoted, ChangeProposed};
+use types::change::{ChangeState, ChangeTarget};
+use types::id::{ActorId, Id, Kind};
+use types::refusal::{Refusal, Stop};
+use types::scope::{Reach, Scope};
+use types::view::{VIEW_NAME, View, is_view_name};
 
 /// The most problems that one answer names.
 const MOST: usize = 50;
@@ -310,7 +310,7 @@ fn reviewers(change: &changes::Change, read: &Reader<'_>) -> Vec<ActorId> {
 }
 
 /// What is told whoever comes second.
-pub fn moved(base: i64, applied: &crate::store::policies::Applied) -> Refusal {
+pub fn moved(base: i64, applied: &store::policies::Applied) -> Refusal {
     let by = match &applied.change {
         Some(change) => format!("applied by {} with {change}", applied.by),
         None => format!("applied by {}", applied.by),

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use super::CHANGE;
 use super::{ShownChange, find, find_open, note};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::store::changes::events::ChangeRejected;
-use crate::types::change::{self, ChangeState};
-use crate::types::id::Id;
-use crate::types::refusal::{Code, Stop};
-use crate::types::scope::{Reach, Scope};
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use store::changes::events::ChangeRejected;
+use types::change::{self, ChangeState};
+use types::id::Id;
+use types::refusal::{Code, Stop};
+use types::scope::{Reach, Scope};
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Rejection {

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::gate::{Brief, FactSpec, Reader, Resource, Staged, Target};
-use crate::store::changes::Review;
-use crate::types::change::{ChangeState, ChangeTarget, EvalStatus};
-use crate::types::named::first_of;
-use crate::types::refusal::{Fault, Stop};
+use gate::{Brief, FactSpec, Reader, Resource, Staged, Target};
+use store::changes::Review;
+use types::change::{ChangeState, ChangeTarget, EvalStatus};
+use types::named::first_of;
+use types::refusal::{Fault, Stop};
 
 pub static CHANGE: Resource = Resource {
     name: "Change",

@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use super::CHANGE;
 use super::{ShownChange, find, find_open, note};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::store::changes;
-use crate::store::changes::events::ChangeReviewed;
-use crate::types::change::{ChangeState, ReviewVerdict};
-use crate::types::id::Id;
-use crate::types::refusal::{Code, Stop};
-use crate::types::scope::Reach;
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use store::changes;
+use store::changes::events::ChangeReviewed;
+use types::change::{ChangeState, ReviewVerdict};
+use types::id::Id;
+use types::refusal::{Code, Stop};
+use types::scope::Reach;
 
 /// What a reviewer says.
 #[derive(Serialize, Deserialize, JsonSchema)]

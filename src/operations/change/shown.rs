@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::counted;
-use crate::gate::Reader;
-use crate::operations::audit::may_read_all;
-use crate::store::changes::Change;
-use crate::types::change::{ChangeState, ChangeTarget, EvalCase, EvalStatus, RejectedBy, ReviewVerdict};
-use crate::types::id::ActorId;
-use crate::types::impact::{Matrix, Shifted, TrialTerms};
-use crate::types::time::Time;
+use crate::audit::may_read_all;
+use gate::Reader;
+use store::changes::Change;
+use types::change::{ChangeState, ChangeTarget, EvalCase, EvalStatus, RejectedBy, ReviewVerdict};
+use types::id::ActorId;
+use types::impact::{Matrix, Shifted, TrialTerms};
+use types::time::Time;
 
 /// A proposal, and how far it has come.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -97,7 +97,7 @@ impl ShownChange {
         let passed = change.evals.iter().all(|eval| eval.status == EvalStatus::Passed);
         let run = !change.evals.is_empty();
         let (state, is_open) = (read.change_state(&change), change.state.is_open());
-        let review = |review: crate::store::changes::Review| ShownReview {
+        let review = |review: store::changes::Review| ShownReview {
             counts: !is_open || read.review_counts(&review),
             by: review.by,
             verdict: review.verdict,

@@ -4,20 +4,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::COMPANY;
-use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
-use crate::operations::blueprint;
-use crate::operations::joining::{Known, NewActor, joined};
-use crate::operations::token::{IssuedToken, issue};
-use crate::store::actors::events::{ActorAdded, ActorHired};
-use crate::store::blueprints::events::BlueprintInstalled;
-use crate::store::company::events::CompanyUpdated;
-use crate::store::policies::events::PolicyApplied;
-use crate::store::tokens::events::TokenIssued;
-use crate::types::actor::{ActorKind, Role};
-use crate::types::id::ActorId;
-use crate::types::refusal::{Code, Refusal, Stop};
-use crate::types::scope::{Reach, Scopes};
-use crate::types::time::DAY;
+use crate::blueprint;
+use crate::joining::{Known, NewActor, joined};
+use crate::token::{IssuedToken, issue};
+use gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
+use store::actors::events::{ActorAdded, ActorHired};
+use store::blueprints::events::BlueprintInstalled;
+use store::company::events::CompanyUpdated;
+use store::policies::events::PolicyApplied;
+use store::tokens::events::TokenIssued;
+use types::actor::{ActorKind, Role};
+use types::id::ActorId;
+use types::refusal::{Code, Refusal, Stop};
+use types::scope::{Reach, Scopes};
+use types::time::DAY;
 
 /// Who the first admin will be, and what the company begins with.
 #[derive(Serialize, Deserialize, JsonSchema)]

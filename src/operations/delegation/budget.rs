@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::DELEGATION;
 use super::find;
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::store::delegations::events::{BudgetReserved, BudgetSettled};
-use crate::types::delegation::{DelegationStatus, MOST_CENTS};
-use crate::types::id::{Id, Kind};
-use crate::types::refusal::{Code, Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::visible::is_blank;
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use store::delegations::events::{BudgetReserved, BudgetSettled};
+use types::delegation::{DelegationStatus, MOST_CENTS};
+use types::id::{Id, Kind};
+use types::refusal::{Code, Refusal, Stop};
+use types::scope::Reach;
+use types::visible::is_blank;
 
 /// Reservations of one delegation that may be open at once.
 const MOST_OPEN: i64 = 1_000;

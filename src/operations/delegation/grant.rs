@@ -7,23 +7,22 @@ use serde::{Deserialize, Serialize};
 
 use super::narrow::{Above, narrower};
 use super::shown::{ShownDelegation, shown};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::operations;
-use crate::operations::actor::resource::ACTOR;
-use crate::operations::company::COMPANY;
-use crate::operations::run::tools;
-use crate::operations::scope;
-use crate::operations::token::span;
-use crate::policy::Ruling;
-use crate::store::actors::Status;
-use crate::store::delegations::Delegation;
-use crate::store::delegations::events::DelegationGranted;
-use crate::types::delegation::{Authority, DelegationStatus, MOST_CENTS, Terms};
-use crate::types::id::{ActorId, Id, Kind};
-use crate::types::operations::{MOST_NAMES, Operations};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::time::{DAY, SECOND, Time};
+use crate::actor::resource::ACTOR;
+use crate::company::COMPANY;
+use crate::run::tools;
+use crate::scope;
+use crate::token::span;
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use policy::Ruling;
+use store::actors::Status;
+use store::delegations::Delegation;
+use store::delegations::events::DelegationGranted;
+use types::delegation::{Authority, DelegationStatus, MOST_CENTS, Terms};
+use types::id::{ActorId, Id, Kind};
+use types::operations::{MOST_NAMES, Operations};
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::time::{DAY, SECOND, Time};
 
 /// Live delegations that one actor may have given.
 const MOST_GIVEN: i64 = 200;
@@ -213,7 +212,7 @@ fn gives_nothing(terms: &Terms, read: &Reader<'_>) -> bool {
     let given: Vec<&str> =
         held.iter().filter(|(name, changes)| terms.authority.admits(name, **changes)).map(|(name, _)| *name).collect();
     let refused = |name: &str| {
-        let entry = operations::ALL.iter().find(|entry| entry.spec.name == name);
+        let entry = crate::ALL.iter().find(|entry| entry.spec.name == name);
         entry.is_some_and(|entry| entry.spec.about == [&COMPANY])
             && matches!(read.ruling(read.caller(), name, &Target::Company), Ruling::Deny { .. })
     };

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use super::DELEGATION;
 use super::shown::{ShownDelegation, shown};
 use super::{OneDelegation, find};
-use crate::gate::{Permit, Query, Reader, Spec, Target, get};
-use crate::operations::company::COMPANY;
-use crate::store::delegations::{self, Delegation};
-use crate::types::page::{Page, PageQuery};
-use crate::types::refusal::Stop;
-use crate::types::scope::Reach;
+use crate::company::COMPANY;
+use gate::{Permit, Query, Reader, Spec, Target, get};
+use store::delegations::{self, Delegation};
+use types::page::{Page, PageQuery};
+use types::refusal::Stop;
+use types::scope::Reach;
 
 /// Which delegations.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]

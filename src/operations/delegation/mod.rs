@@ -12,9 +12,9 @@ pub mod shown;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Entry, Reader};
-use crate::store::delegations::Delegation;
-use crate::types::refusal::{Refusal, Stop};
+use gate::{Entry, Reader};
+use store::delegations::Delegation;
+use types::refusal::{Refusal, Stop};
 
 pub(super) use revoke::end_all_of;
 

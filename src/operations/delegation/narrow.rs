@@ -1,9 +1,9 @@
 //! Handing on: what is given under a delegation is never more than the delegation itself.
 
-use crate::gate::Reader;
-use crate::store::delegations::Delegation;
-use crate::types::delegation::{DEEPEST, Terms};
-use crate::types::refusal::{Refusal, Stop};
+use gate::Reader;
+use store::delegations::Delegation;
+use types::delegation::{DEEPEST, Terms};
+use types::refusal::{Refusal, Stop};
 
 /// Delegations that may be handed on of one.
 const MOST_CHILDREN: usize = 20;

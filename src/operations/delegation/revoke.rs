@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::DELEGATION;
 use super::{OneDelegation, find};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, delete};
-use crate::store::delegations::Delegation;
-use crate::store::delegations::events::DelegationRevoked;
-use crate::types::id::{ActorId, Id};
-use crate::types::refusal::{Code, Stop};
-use crate::types::scope::Reach;
+use gate::{Change, Draft, Permit, Reader, Spec, Target, delete};
+use store::delegations::Delegation;
+use store::delegations::events::DelegationRevoked;
+use types::id::{ActorId, Id};
+use types::refusal::{Code, Stop};
+use types::scope::Reach;
 
 /// What was revoked.
 #[derive(Serialize, Deserialize, JsonSchema)]

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::store::delegations::Delegation;
-use crate::types::delegation::{Authority, DelegationStatus};
-use crate::types::id::ActorId;
-use crate::types::operations::Operations;
-use crate::types::time::Time;
+use store::delegations::Delegation;
+use types::delegation::{Authority, DelegationStatus};
+use types::id::ActorId;
+use types::operations::Operations;
+use types::time::Time;
 
 /// What somebody lets another do on their behalf.
 #[derive(Serialize, JsonSchema)]

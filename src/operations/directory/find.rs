@@ -7,15 +7,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Permit, Query, Reader, Spec, Target, get};
-use crate::operations::company::COMPANY;
-use crate::store::Position;
-use crate::store::actors::{Actor, Status};
-use crate::types::actor::{ActorKind, Role, Trust};
-use crate::types::id::ActorId;
-use crate::types::page::{Page, PageQuery};
-use crate::types::refusal::{Fault, Stop};
-use crate::types::scope::Reach;
+use crate::company::COMPANY;
+use gate::{Permit, Query, Reader, Spec, Target, get};
+use store::Position;
+use store::actors::{Actor, Status};
+use types::actor::{ActorKind, Role, Trust};
+use types::id::ActorId;
+use types::page::{Page, PageQuery};
+use types::refusal::{Fault, Stop};
+use types::scope::Reach;
 
 /// How many are looked at in vain before that counts as one row in vain of a page.
 const STRETCH: usize = 40;

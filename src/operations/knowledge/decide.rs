@@ -6,15 +6,15 @@ use serde_json::{Map, Value};
 
 use super::shown::{EDITED, ShownKnowledge, shown};
 use super::{KNOWLEDGE, find};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::store::content::events::ContentKept;
-use crate::store::knowledge::Knowledge;
-use crate::store::knowledge::events::{KnowledgeAccepted, KnowledgeRejected, KnowledgeRetracted};
-use crate::types::id::Id;
-use crate::types::knowledge::KnowledgeStatus;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::visible::is_blank;
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use store::content::events::ContentKept;
+use store::knowledge::Knowledge;
+use store::knowledge::events::{KnowledgeAccepted, KnowledgeRejected, KnowledgeRetracted};
+use types::id::Id;
+use types::knowledge::KnowledgeStatus;
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::visible::is_blank;
 
 /// The most characters of a note, and of a statement.
 const LONGEST_NOTE: usize = 500;

@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use super::shown::{ShownKnowledge, shown};
 use super::{KNOWLEDGE, OneEntry, find};
-use crate::gate::{Permit, Query, Reader, Spec, Target, get};
-use crate::operations::company::COMPANY;
-use crate::store::knowledge::{self, Knowledge};
-use crate::store::list::List as Table;
-use crate::types::knowledge::{KnowledgeKind, KnowledgeStatus};
-use crate::types::page::{Page, PageQuery};
-use crate::types::refusal::Stop;
-use crate::types::scope::Reach;
+use crate::company::COMPANY;
+use gate::{Permit, Query, Reader, Spec, Target, get};
+use store::knowledge::{self, Knowledge};
+use store::list::List as Table;
+use types::knowledge::{KnowledgeKind, KnowledgeStatus};
+use types::page::{Page, PageQuery};
+use types::refusal::Stop;
+use types::scope::Reach;
 
 /// Which knowledge. All of what is given must fit.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]

@@ -15,11 +15,11 @@ mod vectors;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Entry, Reader};
-use crate::store::knowledge::Knowledge;
-use crate::store::knowledge::events::KnowledgeExpired;
-use crate::types::id::Id;
-use crate::types::refusal::{Refusal, Stop};
+use gate::{Entry, Reader};
+use store::knowledge::Knowledge;
+use store::knowledge::events::KnowledgeExpired;
+use types::id::Id;
+use types::refusal::{Refusal, Stop};
 
 pub use decide::{Accept, Reject, Retract, Verdict};
 #[cfg(feature = "pdf")]

@@ -13,15 +13,15 @@ use super::propose::wrong_topics;
 use super::scan::words;
 use super::shown::{shown, statement};
 use super::vectors::{Near, announced, asked, fused, leaves};
-use crate::gate::{Permit, Query, Reader, Spec, Target, get};
-use crate::operations::company::COMPANY;
-use crate::store::knowledge::Knowledge;
-use crate::store::search::Words;
-use crate::types::id::ActorId;
-use crate::types::knowledge::{KnowledgeKind, Origin, SourceKind};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::time::Time;
+use crate::company::COMPANY;
+use gate::{Permit, Query, Reader, Spec, Target, get};
+use store::knowledge::Knowledge;
+use store::search::Words;
+use types::id::ActorId;
+use types::knowledge::{KnowledgeKind, Origin, SourceKind};
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::time::Time;
 
 /// Entries that are looked at, the newest first; and in an answer, at most and unless fewer are asked for.
 const LOOKED_AT: usize = 2_000;

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::gate::{FactSpec, Reader, Resource, Staged, Target};
-use crate::types::knowledge::{KnowledgeKind, KnowledgeStatus, Origin};
-use crate::types::refusal::{Fault, Stop};
+use gate::{FactSpec, Reader, Resource, Staged, Target};
+use types::knowledge::{KnowledgeKind, KnowledgeStatus, Origin};
+use types::refusal::{Fault, Stop};
 
 pub static KNOWLEDGE: Resource = Resource {
     name: "Knowledge",

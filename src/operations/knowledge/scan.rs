@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 use unicode_security::skeleton;
 
-use crate::store::knowledge::Knowledge;
-use crate::types::visible::steers;
+use store::knowledge::Knowledge;
+use types::visible::steers;
 
 /// Words with which texts try to steer a model, in small letters with single spaces.
 const STEERING: [&str; 7] = [

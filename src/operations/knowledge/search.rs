@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::document::{passages, readable};
 use super::shown::{marked, statement};
-use crate::gate::Reader;
-use crate::store::search::Words;
-use crate::types::refusal::Stop;
+use gate::Reader;
+use store::search::Words;
+use types::refusal::Stop;
 
 /// Entries that are looked at, the newest first, and passages of documents.
 const LOOKED_AT: usize = 2_000;

@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::Reader;
-use crate::store::knowledge::Knowledge;
-use crate::types::field::Label;
-use crate::types::id::ActorId;
-use crate::types::knowledge::{DocumentType, KnowledgeKind, KnowledgeStatus, Origin, SourceKind};
-use crate::types::refusal::Stop;
-use crate::types::time::Time;
+use gate::Reader;
+use store::knowledge::Knowledge;
+use types::field::Label;
+use types::id::ActorId;
+use types::knowledge::{DocumentType, KnowledgeKind, KnowledgeStatus, Origin, SourceKind};
+use types::refusal::Stop;
+use types::time::Time;
 
 /// The parts of its content: as it was proposed, and as a steward made it when they accepted it.
 pub(super) const PROPOSED: &str = "statement";

@@ -7,16 +7,16 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::decide::world::Card;
-use crate::gate::explain::fixture;
-use crate::gate::{Permit, Query, Reader, Spec, Target, post};
-use crate::operations::company::COMPANY;
-use crate::policy::brain::is_collection;
-use crate::policy::bundle::{is_policy, problems};
-use crate::policy::check::{Directory, Options, Person};
-use crate::policy::{Bundle, Finding};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::{Reach, Scope};
+use crate::company::COMPANY;
+use gate::decide::world::Card;
+use gate::explain::fixture;
+use gate::{Permit, Query, Reader, Spec, Target, post};
+use policy::brain::is_collection;
+use policy::bundle::{is_policy, problems};
+use policy::check::{Directory, Options, Person};
+use policy::{Bundle, Finding};
+use types::refusal::{Refusal, Stop};
+use types::scope::{Reach, Scope};
 
 /// Evaluations that the tests of one request may cost: some seconds.
 const MOST: usize = 500_000;
@@ -115,7 +115,7 @@ impl Query for Check {
         let bundle = Bundle { files: input.files };
         let is_whole = bundle.files.keys().any(|path| is_collection(path));
         let bundle = if is_whole { bundle } else { bundle.about_collections_of(&read.bundle()?) };
-        let report = fixture::check(&crate::operations::ALL, &bundle, &options);
+        let report = fixture::check(&crate::ALL, &bundle, &options);
         let more = |all: usize| all.saturating_sub(SHOWN);
         let omitted = more(report.findings.len()) + more(report.tests().count());
         Ok(Checked {
@@ -127,7 +127,7 @@ impl Query for Check {
                 run: report.run.asked.len(),
                 failed: report.tests().take(SHOWN).map(Problem::from).collect(),
             },
-            coverage: report.coverage.as_ref().map(crate::policy::testing::Coverage::percent),
+            coverage: report.coverage.as_ref().map(policy::testing::Coverage::percent),
             uncovered: report.open().iter().take(SHOWN).map(Problem::from).collect(),
         })
     }

@@ -4,12 +4,12 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use super::check::directory;
-use crate::gate::Reader;
-use crate::gate::explain::fixture;
-use crate::operations::change::compiled;
-use crate::policy::diff::{self, Semantic, Side, Sides, Term, TextDiff};
-use crate::policy::{Bundle, Snapshot};
-use crate::types::refusal::Stop;
+use crate::change::compiled;
+use gate::Reader;
+use gate::explain::fixture;
+use policy::diff::{self, Semantic, Side, Sides, Term, TextDiff};
+use policy::{Bundle, Snapshot};
+use types::refusal::Stop;
 
 /// What differs.
 pub struct Comparison {
@@ -55,7 +55,7 @@ impl<'a> Both<'a> {
     pub fn compare(&self, read: &Reader<'_>) -> Arc<Comparison> {
         let sides = self.sides();
         let make = || {
-            let semantic = fixture::differences(&crate::operations::ALL, &sides, diff::MOST);
+            let semantic = fixture::differences(&crate::ALL, &sides, diff::MOST);
             let text = diff::compare(&sides);
             Ok::<_, Infallible>(Comparison { text, semantic })
         };

@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 use super::compare::Both;
 use super::explained::PolicyVersion;
 use super::in_force::may_export;
-use crate::gate::past::impact;
-use crate::gate::{Permit, Query, Reader, Spec, Target, post};
-use crate::operations::audit::may_read_all;
-use crate::operations::change::whole;
-use crate::operations::company::COMPANY;
-use crate::policy::diff::{Budgets, Groups, Impact, Over, Semantic, Term, TextDiff};
-use crate::types::caller::Who;
-use crate::types::refusal::{Code, Refusal, Stop};
-use crate::types::scope::{Reach, Scope};
-use crate::types::time::Time;
+use crate::audit::may_read_all;
+use crate::change::whole;
+use crate::company::COMPANY;
+use gate::past::impact;
+use gate::{Permit, Query, Reader, Spec, Target, post};
+use policy::diff::{Budgets, Groups, Impact, Over, Semantic, Term, TextDiff};
+use types::caller::Who;
+use types::refusal::{Code, Refusal, Stop};
+use types::scope::{Reach, Scope};
+use types::time::Time;
 
 /// A bundle, and what it is held against.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
@@ -129,7 +129,7 @@ impl Query for Diff {
         let both = Both::new(&bundle, &candidate, read)?;
         let sides = both.sides();
         let impact = match replays {
-            true => Some(impact::replay(read, &crate::operations::ALL, &sides, since)?.impact()),
+            true => Some(impact::replay(read, &crate::ALL, &sides, since)?.impact()),
             false => None,
         };
         let (text, semantic) = both.seen(input.semantic, read);

@@ -5,13 +5,13 @@ use serde::Serialize;
 
 use super::compare::Both;
 use super::in_force::may_export;
-use crate::gate::{Permit, Query, Reader, Spec, Target, get};
-use crate::operations::Nothing;
-use crate::operations::company::COMPANY;
-use crate::policy::Bundle;
-use crate::policy::diff::{Pair, Shift, Term, TextDiff};
-use crate::types::refusal::Stop;
-use crate::types::scope::Reach;
+use crate::Nothing;
+use crate::company::COMPANY;
+use gate::{Permit, Query, Reader, Spec, Target, get};
+use policy::Bundle;
+use policy::diff::{Pair, Shift, Term, TextDiff};
+use types::refusal::Stop;
+use types::scope::Reach;
 
 /// What is in force, held against what was declared.
 #[derive(Serialize, JsonSchema)]

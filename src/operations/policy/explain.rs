@@ -14,21 +14,20 @@ use super::moment::Moment;
 use super::narrowed::narrowed;
 use super::question::{About, answer, at_work, caller, entry, own_run, run_about, sees_policies, target, under};
 use super::shown::ShownPolicy;
-use crate::gate::past::moment::AsOf;
-use crate::gate::{Alteration, Entry, Inquiry, Permit, Query, Reader, Spec, Target, post};
-use crate::operations;
-use crate::operations::access::{self, Evaluation, Kept};
-use crate::operations::actor::resource::ACTOR;
-use crate::operations::brain;
-use crate::policy::{ExplainedPolicy, Eyes, Ruling};
-use crate::store::actors::Status;
-use crate::types::caller::Caller;
-use crate::types::id::{ActorId, Id};
-use crate::types::impact::Decision;
-use crate::types::refusal::{Code, Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::target::Fact;
-use crate::types::time::Time;
+use crate::access::{self, Evaluation, Kept};
+use crate::actor::resource::ACTOR;
+use crate::brain;
+use gate::past::moment::AsOf;
+use gate::{Alteration, Entry, Inquiry, Permit, Query, Reader, Spec, Target, post};
+use policy::{ExplainedPolicy, Eyes, Ruling};
+use store::actors::Status;
+use types::caller::Caller;
+use types::id::{ActorId, Id};
+use types::impact::Decision;
+use types::refusal::{Code, Refusal, Stop};
+use types::scope::Reach;
+use types::target::Fact;
+use types::time::Time;
 
 /// What is to be explained.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -327,7 +326,7 @@ fn version((version, hash): (i64, &str)) -> PolicyVersion {
 
 /// The answer for each operation that is served.
 fn every(actor: &ActorId, under: &Option<Id>, read: &Reader<'_>, then: &Reader<'_>) -> Result<AllExplained, Stop> {
-    let served = operations::ALL.iter().filter(|entry| entry.spec.route.is_served());
+    let served = crate::ALL.iter().filter(|entry| entry.spec.route.is_served());
     let caller = |entry| Caller { under: under.clone(), ..caller(actor, entry, read) };
     let operations = served.map(|entry| row(caller(entry), entry, read, then)).collect::<Result<_, Stop>>()?;
     Ok(AllExplained { actor: actor.clone(), operations, policy: version(then.policy_stamp()), at: then.now() })

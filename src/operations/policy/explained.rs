@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 
 use super::narrowed::Narrowed;
 use super::shown::ShownPolicy;
-use crate::gate::admit::rate::Left;
-use crate::gate::explain::inquiry::{BreakGlass, Link};
-use crate::gate::{Alteration, Inquiry, Reader};
-use crate::operations::approval::open_request;
-use crate::policy::Ruling;
-use crate::types::actor::KillScope;
-use crate::types::id::{ActorId, Id};
-use crate::types::impact::Decision;
-use crate::types::refusal::Stop;
-use crate::types::time::Time;
+use crate::approval::open_request;
+use gate::admit::rate::Left;
+use gate::explain::inquiry::{BreakGlass, Link};
+use gate::{Alteration, Inquiry, Reader};
+use policy::Ruling;
+use types::actor::KillScope;
+use types::id::{ActorId, Id};
+use types::impact::Decision;
+use types::refusal::Stop;
+use types::time::Time;
 
 /// The gate's answer, and why.
 #[derive(Serialize, JsonSchema)]

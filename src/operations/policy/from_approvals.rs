@@ -14,13 +14,13 @@ use std::sync::Arc;
 
 use call::Call;
 
-use crate::gate::declare::target::entity;
-use crate::gate::{Reader, Target};
-use crate::operations::change::compiled;
-use crate::policy::exempt::{exempt, formatted};
-use crate::policy::{Because, Bundle, Ruling};
-use crate::types::id::ActorId;
-use crate::types::refusal::{Refusal, Stop};
+use crate::change::compiled;
+use gate::declare::target::entity;
+use gate::{Reader, Target};
+use policy::exempt::{exempt, formatted};
+use policy::{Because, Bundle, Ruling};
+use types::id::ActorId;
+use types::refusal::{Refusal, Stop};
 
 /// The most approvals that one rule is made from.
 const MOST: usize = 20;

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Permit, Query, Reader, Spec, Target, get};
-use crate::operations::Nothing;
-use crate::operations::company::COMPANY;
-use crate::store::policies as store;
-use crate::types::change::SourceKind;
-use crate::types::id::ActorId;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::{Reach, Scope};
-use crate::types::time::Time;
+use crate::Nothing;
+use crate::company::COMPANY;
+use gate::{Permit, Query, Reader, Spec, Target, get};
+use store::policies as store;
+use types::change::SourceKind;
+use types::id::ActorId;
+use types::refusal::{Refusal, Stop};
+use types::scope::{Reach, Scope};
+use types::time::Time;
 
 /// The policies in force.
 #[derive(Serialize, JsonSchema)]

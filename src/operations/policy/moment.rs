@@ -9,10 +9,10 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::gate::Reader;
-use crate::gate::past::moment::AsOf;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::time::Time;
+use gate::Reader;
+use gate::past::moment::AsOf;
+use types::refusal::{Refusal, Stop};
+use types::time::Time;
 
 /// A point of the log: after an event, or at a time.
 #[derive(Clone, Copy, Debug)]

@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::shown::ShownPolicy;
-use crate::gate::{Reader, Target};
-use crate::operations::brain::{ANSWERED_WITH_RECORDS, COLLECTION, refused_labels};
-use crate::policy::Ruling;
-use crate::types::collection::{Collection, OWN};
-use crate::types::condition::{Condition, Order, Piece, Scalar};
-use crate::types::field::{FieldKind, Label};
+use crate::brain::{ANSWERED_WITH_RECORDS, COLLECTION, refused_labels};
+use gate::{Reader, Target};
+use policy::Ruling;
+use types::collection::{Collection, OWN};
+use types::condition::{Condition, Order, Piece, Scalar};
+use types::field::{FieldKind, Label};
 
 const READ: &str = "record.read";
 

@@ -6,17 +6,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::from_approvals;
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::operations::change::{
+use crate::change::{
     Proposal, ShownChange, adopt, compiled, has_room, is_tested, prepare_evals, promote, propose, put_to_tests, whole,
 };
-use crate::operations::company::COMPANY;
-use crate::policy::Bundle;
-use crate::store::changes::events::{ChangePromoted, ChangeProposed, EvalsRun};
-use crate::store::policies::events::PolicyApplied;
-use crate::types::change::SourceKind;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::{Reach, Scope};
+use crate::company::COMPANY;
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use policy::Bundle;
+use store::changes::events::{ChangePromoted, ChangeProposed, EvalsRun};
+use store::policies::events::PolicyApplied;
+use types::change::SourceKind;
+use types::refusal::{Refusal, Stop};
+use types::scope::{Reach, Scope};
 
 /// A bundle that is to come into force.
 #[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]

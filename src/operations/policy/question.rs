@@ -6,18 +6,17 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::gate::{Entry, Inquiry, Reader, Target};
-use crate::operations;
-use crate::operations::actor::resource::ACTOR;
-use crate::operations::company::COMPANY;
-use crate::policy::Ruling;
-use crate::store::runs::Run;
-use crate::types::actor::KillScope;
-use crate::types::caller::{Caller, Channel, Who};
-use crate::types::id::{ActorId, Id};
-use crate::types::impact::Decision;
-use crate::types::near::nearest;
-use crate::types::refusal::{Fault, Refusal, Stop};
+use crate::actor::resource::ACTOR;
+use crate::company::COMPANY;
+use gate::{Entry, Inquiry, Reader, Target};
+use policy::Ruling;
+use store::runs::Run;
+use types::actor::KillScope;
+use types::caller::{Caller, Channel, Who};
+use types::id::{ActorId, Id};
+use types::impact::Decision;
+use types::near::nearest;
+use types::refusal::{Fault, Refusal, Stop};
 
 /// The delegation that somebody's call would be made under: one that the asker may see.
 pub(super) fn under(actor: &ActorId, named: Option<&str>, read: &Reader<'_>) -> Result<Option<Id>, Stop> {
@@ -42,12 +41,12 @@ pub(super) enum About<'a> {
 
 /// The operation of a name.
 pub(super) fn entry(name: &str) -> Result<&'static Entry, Refusal> {
-    let all = || operations::ALL.iter().map(|entry| entry.spec.name);
+    let all = || crate::ALL.iter().map(|entry| entry.spec.name);
     let unknown = || {
         let near = nearest(name, all()).map(|near| format!("; did you mean `{near}`?"));
         Refusal::field("op", format!("there is no operation `{name}`{}", near.unwrap_or_default()))
     };
-    operations::ALL.iter().find(|entry| entry.spec.name == name).ok_or_else(unknown)
+    crate::ALL.iter().find(|entry| entry.spec.name == name).ok_or_else(unknown)
 }
 
 /// Somebody as the caller of an operation. An open one asks for nobody in particular.

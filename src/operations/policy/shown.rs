@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::policy::{Effect, ExplainedPolicy, PolicyMeta, ShownPart};
+use policy::{Effect, ExplainedPolicy, PolicyMeta, ShownPart};
 
 /// One policy.
 #[derive(Serialize, Deserialize, JsonSchema)]

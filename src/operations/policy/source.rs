@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::in_force::Source;
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, put};
-use crate::operations::company::COMPANY;
-use crate::store::policies::events::PolicySourceChanged;
-use crate::types::change::SourceKind;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
+use crate::company::COMPANY;
+use gate::{Change, Draft, Permit, Reader, Spec, Target, put};
+use store::policies::events::PolicySourceChanged;
+use types::change::SourceKind;
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
 
 /// A workspace, or a repository.
 #[derive(Serialize, Deserialize, JsonSchema)]

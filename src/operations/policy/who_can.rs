@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 
 use super::question::{About, answer, at_work, caller, entry, run_about, target};
 use super::shown::ShownPolicy;
-use crate::gate::{Entry, Permit, Query, Reader, Spec, Target, get};
-use crate::operations::company::COMPANY;
-use crate::policy::Ruling;
-use crate::store::Position;
-use crate::store::actors::{self, Actor, Status};
-use crate::store::runs::Run;
-use crate::types::caller::{Caller, Who};
-use crate::types::id::ActorId;
-use crate::types::page::{Page, PageQuery};
-use crate::types::refusal::{Fault, Refusal, Stop};
-use crate::types::scope::Reach;
+use crate::company::COMPANY;
+use gate::{Entry, Permit, Query, Reader, Spec, Target, get};
+use policy::Ruling;
+use store::Position;
+use store::actors::{self, Actor, Status};
+use store::runs::Run;
+use types::caller::{Caller, Who};
+use types::id::ActorId;
+use types::page::{Page, PageQuery};
+use types::refusal::{Fault, Refusal, Stop};
+use types::scope::Reach;
 
 /// What they should be able to do.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]

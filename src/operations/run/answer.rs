@@ -7,15 +7,15 @@ use serde_json::{Map, Value};
 use super::outside::who_may_know;
 use super::shown::{ShownRun, shown};
 use super::{RUN, find, open};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::store::content::events::ContentKept;
-use crate::store::runs::events::RunAnswered;
-use crate::store::runs::{Run, Step, waits_for};
-use crate::types::id::{ActorId, Id};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::visible::is_blank;
-use crate::types::work::{Happened, LONGEST_TEXT, StepKind, StepStatus, Wait};
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use store::content::events::ContentKept;
+use store::runs::events::RunAnswered;
+use store::runs::{Run, Step, waits_for};
+use types::id::{ActorId, Id};
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::visible::is_blank;
+use types::work::{Happened, LONGEST_TEXT, StepKind, StepStatus, Wait};
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Reply {

@@ -5,23 +5,23 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::begin::{Beginning, Begun, begin};
-use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, post};
-use crate::operations::actor::resource::ACTOR;
-use crate::operations::company::COMPANY;
-use crate::operations::definition::Written;
-use crate::policy::Ruling;
-use crate::store::actors::{self, Status};
-use crate::store::content::events::ContentKept;
-use crate::store::delegations::events::BudgetReserved;
-use crate::store::runs::events::{RunStarted, RunWaiting};
-use crate::store::tasks::events::TaskCreated;
-use crate::types::actor::{ActorKind, Trust};
-use crate::types::id::{ActorId, Kind};
-use crate::types::page::{Page, PageQuery};
-use crate::types::plan::Plan;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::work::{Priority, StepKind};
+use crate::actor::resource::ACTOR;
+use crate::company::COMPANY;
+use crate::definition::Written;
+use gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, post};
+use policy::Ruling;
+use store::actors::{self, Status};
+use store::content::events::ContentKept;
+use store::delegations::events::BudgetReserved;
+use store::runs::events::{RunStarted, RunWaiting};
+use store::tasks::events::TaskCreated;
+use types::actor::{ActorKind, Trust};
+use types::id::{ActorId, Kind};
+use types::page::{Page, PageQuery};
+use types::plan::Plan;
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::work::{Priority, StepKind};
 
 /// What is asked of an agent.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -76,7 +76,7 @@ impl Change for Ask {
         let new = Beginning { agent: agent.clone(), task: task.clone(), text, plan, budget_cents };
         if draft.read().caller().run.is_none() {
             draft.record(TaskCreated {
-                id: crate::types::id::Id::stored(&task),
+                id: types::id::Id::stored(&task),
                 title: String::new(),
                 creator: creator.clone(),
                 owner: Some(agent),

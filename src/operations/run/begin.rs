@@ -8,19 +8,19 @@ use serde_json::{Map, Value, json};
 
 use super::reserve::{payer, reserve};
 use super::tools::is_tool;
-use crate::gate::{Draft, Reader};
-use crate::store::actors::Status;
-use crate::store::content::events::ContentKept;
-use crate::store::delegations::Delegation;
-use crate::store::runs::events::{RunStarted, RunWaiting};
-use crate::types::actor::ActorKind;
-use crate::types::delegation::MOST_CENTS;
-use crate::types::field::Label;
-use crate::types::id::{ActorId, Id, Kind};
-use crate::types::plan::Plan;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::visible::is_blank;
-use crate::types::work::{DEEPEST, LONGEST_TEXT, RunFacts, RunStatus, StepKind, Wait};
+use gate::{Draft, Reader};
+use store::actors::Status;
+use store::content::events::ContentKept;
+use store::delegations::Delegation;
+use store::runs::events::{RunStarted, RunWaiting};
+use types::actor::ActorKind;
+use types::delegation::MOST_CENTS;
+use types::field::Label;
+use types::id::{ActorId, Id, Kind};
+use types::plan::Plan;
+use types::refusal::{Refusal, Stop};
+use types::visible::is_blank;
+use types::work::{DEEPEST, LONGEST_TEXT, RunFacts, RunStatus, StepKind, Wait};
 
 /// A run that has begun.
 #[derive(Serialize, Deserialize, JsonSchema)]

@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 use super::reserve::{of_run, reserve};
 use super::shown::{ShownRun, shown};
 use super::{RUN, find, open};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::store::delegations::events::BudgetReserved;
-use crate::store::runs::Run;
-use crate::store::runs::events::RunBudgetRaised;
-use crate::types::delegation::MOST_CENTS;
-use crate::types::id::Id;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::work::{RunStatus, Wait};
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use store::delegations::events::BudgetReserved;
+use store::runs::Run;
+use store::runs::events::RunBudgetRaised;
+use types::delegation::MOST_CENTS;
+use types::id::Id;
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::work::{RunStatus, Wait};
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Raised {

@@ -8,17 +8,17 @@ use serde_json::{Value, json};
 use super::budget::{Raise, Raised};
 use super::model::Wanted;
 use super::reserve::of_run;
-use crate::gate::{Change as _, Reader};
-use crate::operations::company::Settings;
-use crate::policy::Ruling;
-use crate::store::runs::Run;
-use crate::types::caller::{Caller, Channel, Who};
-use crate::types::delegation::MOST_CENTS;
-use crate::types::history;
-use crate::types::id::{ActorId, Id};
-use crate::types::refusal::Stop;
-use crate::types::time::Time;
-use crate::types::work::Wait;
+use crate::company::Settings;
+use gate::{Change as _, Reader};
+use policy::Ruling;
+use store::runs::Run;
+use types::caller::{Caller, Channel, Who};
+use types::delegation::MOST_CENTS;
+use types::history;
+use types::id::{ActorId, Id};
+use types::refusal::Stop;
+use types::time::Time;
+use types::work::Wait;
 
 /// One budget that a run keeps to.
 pub(super) struct Budget {

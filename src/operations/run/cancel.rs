@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize};
 
 use super::shown::{ShownRun, shown};
 use super::{RUN, find, open, why};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::operations::actor::reason;
-use crate::store::approvals::events::ApprovalStale;
-use crate::store::content::events::ContentKept;
-use crate::store::runs::Run;
-use crate::store::runs::events::RunCancelled;
-use crate::types::id::Id;
-use crate::types::quoted::quoted;
-use crate::types::refusal::Stop;
-use crate::types::scope::Reach;
-use crate::types::work::{RunStatus, Wait};
+use crate::actor::reason;
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use store::approvals::events::ApprovalStale;
+use store::content::events::ContentKept;
+use store::runs::Run;
+use store::runs::events::RunCancelled;
+use types::id::Id;
+use types::quoted::quoted;
+use types::refusal::Stop;
+use types::scope::Reach;
+use types::work::{RunStatus, Wait};
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Cancellation {

@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::gate::{Permit, Query, Reader, Spec, Target, get};
-use crate::operations::Nothing;
-use crate::operations::company::COMPANY;
-use crate::types::models::{Capability, Price};
-use crate::types::refusal::Stop;
-use crate::types::scope::Reach;
+use crate::Nothing;
+use crate::company::COMPANY;
+use gate::{Permit, Query, Reader, Spec, Target, get};
+use types::models::{Capability, Price};
+use types::refusal::Stop;
+use types::scope::Reach;
 
 /// A model that agents may ask for.
 #[derive(Serialize, JsonSchema)]

@@ -10,12 +10,12 @@ use super::model::Wanted;
 use super::rest::rests;
 use super::think::lacks_model;
 use super::{RUN, budgets};
-use crate::gate::{Permit, Query, Reader, Route, Spec, Target};
-use crate::operations::company::COMPANY;
-use crate::store::runs::Run;
-use crate::types::id::ActorId;
-use crate::types::refusal::Stop;
-use crate::types::scope::Reach;
+use crate::company::COMPANY;
+use gate::{Permit, Query, Reader, Route, Spec, Target};
+use store::runs::Run;
+use types::id::ActorId;
+use types::refusal::Stop;
+use types::scope::Reach;
 
 /// Runs of one agent that are under way at once.
 const MOST_OF_AGENT: usize = 16;

@@ -3,11 +3,10 @@
 
 use serde_json::Value;
 
-use crate::gate::reader::veil::{self, HIDDEN};
-use crate::gate::{Entry, Reader};
-use crate::operations;
-use crate::operations::definition::Written;
-use crate::types::plan::Plan;
+use crate::definition::Written;
+use gate::reader::veil::{self, HIDDEN};
+use gate::{Entry, Reader};
+use types::plan::Plan;
 
 /// The field of an input that is a plan.
 const PLAN: &str = "plan";
@@ -27,7 +26,7 @@ pub(super) fn veil_written(entry: &'static Entry, input: &mut Value, read: &Read
 }
 
 /// The same of an input that the operation has taken: who is not there may be who is to be added.
-pub(in crate::operations) fn veil(entry: &Entry, input: &mut Value, read: &Reader<'_>) {
+pub(crate) fn veil(entry: &Entry, input: &mut Value, read: &Reader<'_>) {
     veil::of_input(entry).apply(input, read);
     veil_within(input, &mut Vec::new(), read);
 }
@@ -73,7 +72,7 @@ fn veil_calls(part: &mut Value, hidden: &mut Vec<String>, read: &Reader<'_>) {
 fn veil_call(call: &mut Value, (operation, with): (&str, &str), hidden: &mut Vec<String>, read: &Reader<'_>) -> bool {
     let named = call.get(operation).and_then(Value::as_str).map(str::to_owned);
     let Some((named, with)) = named.zip(call.get_mut(with)) else { return false };
-    match operations::ALL.iter().find(|entry| entry.spec.name == named) {
+    match crate::ALL.iter().find(|entry| entry.spec.name == named) {
         Some(entry) => hidden.extend(veil_written(entry, with, read)),
         None => veil::hide_texts(with, hidden),
     }

@@ -5,15 +5,15 @@ use serde::{Deserialize, Serialize};
 
 use super::shown::{ShownRun, WholeRun, shown, stands, whole};
 use super::{RUN, find};
-use crate::gate::{Permit, Query, Reader, Spec, Target, get};
-use crate::operations::company::COMPANY;
-use crate::store::Position;
-use crate::store::runs::{self, Run};
-use crate::types::id::ActorId;
-use crate::types::page::{Page, PageQuery};
-use crate::types::refusal::Stop;
-use crate::types::scope::Reach;
-use crate::types::work::RunStatus;
+use crate::company::COMPANY;
+use gate::{Permit, Query, Reader, Spec, Target, get};
+use store::Position;
+use store::runs::{self, Run};
+use types::id::ActorId;
+use types::page::{Page, PageQuery};
+use types::refusal::Stop;
+use types::scope::Reach;
+use types::work::RunStatus;
 
 /// Which runs. All of what is given must fit.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]

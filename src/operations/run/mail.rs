@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::outside::Tool;
-use crate::types::mail::{Address, Subject};
-use crate::types::work::ToolEffect;
+use types::mail::{Address, Subject};
+use types::work::ToolEffect;
 
 /// A message.
 #[derive(Serialize, Deserialize, JsonSchema)]

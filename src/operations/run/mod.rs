@@ -32,9 +32,9 @@ mod why;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Entry, Reader};
-use crate::store::runs::Run;
-use crate::types::refusal::{Refusal, Stop};
+use gate::{Entry, Reader};
+use store::runs::Run;
+use types::refusal::{Refusal, Stop};
 
 pub use answer::{Answer, Reply};
 pub use ask::{Ask, Wish};

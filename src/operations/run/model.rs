@@ -15,16 +15,16 @@ use super::think::is_answer;
 use super::under_way::UnderWay;
 use super::why;
 use super::{RUN, find};
-use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
-use crate::store::content::events::ContentKept;
-use crate::store::runs::Run;
-use crate::store::runs::events::{RunHeld, StepCompleted, StepDecided, StepDispatched, StepFailed, StepUnknown};
-use crate::types::chat::{Answer, Failed};
-use crate::types::id::{ActorId, Id};
-use crate::types::models::whole_cents;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::work::{StepKind, StepStatus};
+use gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
+use store::content::events::ContentKept;
+use store::runs::Run;
+use store::runs::events::{RunHeld, StepCompleted, StepDecided, StepDispatched, StepFailed, StepUnknown};
+use types::chat::{Answer, Failed};
+use types::id::{ActorId, Id};
+use types::models::whole_cents;
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::work::{StepKind, StepStatus};
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Prompt {

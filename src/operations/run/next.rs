@@ -13,19 +13,19 @@ use super::tools::{QUESTION, is_there};
 use super::under_way::UnderWay;
 use super::why;
 use super::{OneRun, RUN, find};
-use crate::gate::{Permit, Query, Reader, Route, Spec, Target};
-use crate::store::actors::Status;
-use crate::store::runs::{Run, Step};
-use crate::types::actor::KillScope;
-use crate::types::chat::Prompt;
-use crate::types::id::ActorId;
-use crate::types::models::OF_PLANS;
-use crate::types::plan::{self, Expected, Plan};
-use crate::types::quoted::quoted;
-use crate::types::refusal::Stop;
-use crate::types::scope::Reach;
-use crate::types::time::{SECOND, Time};
-use crate::types::work::{Failure, LONGEST_ACTIVE, MOST_DENIALS, MOST_STEPS, RunFacts, StepKind, StepStatus, Wait};
+use gate::{Permit, Query, Reader, Route, Spec, Target};
+use store::actors::Status;
+use store::runs::{Run, Step};
+use types::actor::KillScope;
+use types::chat::Prompt;
+use types::id::ActorId;
+use types::models::OF_PLANS;
+use types::plan::{self, Expected, Plan};
+use types::quoted::quoted;
+use types::refusal::Stop;
+use types::scope::Reach;
+use types::time::{SECOND, Time};
+use types::work::{Failure, LONGEST_ACTIVE, MOST_DENIALS, MOST_STEPS, RunFacts, StepKind, StepStatus, Wait};
 
 /// What is to be done with a run.
 #[derive(Serialize, Deserialize, JsonSchema)]

@@ -18,18 +18,17 @@ use super::question::own;
 use super::under_way::UnderWay;
 use super::why;
 use super::{RUN, find};
-use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
-use crate::operations;
-use crate::store::actors::Status;
-use crate::store::content::events::ContentKept;
-use crate::store::runs::events::{RunWaiting, StepCompleted, StepDecided, StepDispatched, StepFailed};
-use crate::store::runs::{PATIENCE, Run};
-use crate::types::actor::{ActorKind, Role};
-use crate::types::field::Label;
-use crate::types::id::{ActorId, Id};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::work::{StepKind, StepStatus, ToolEffect, Wait};
+use gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
+use store::actors::Status;
+use store::content::events::ContentKept;
+use store::runs::events::{RunWaiting, StepCompleted, StepDecided, StepDispatched, StepFailed};
+use store::runs::{PATIENCE, Run};
+use types::actor::{ActorKind, Role};
+use types::field::Label;
+use types::id::{ActorId, Id};
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::work::{StepKind, StepStatus, ToolEffect, Wait};
 
 /// The most bytes of an answer that a run keeps. Of a longer one, it keeps how long it was.
 const MOST_KEPT: usize = 64 << 10;
@@ -209,7 +208,7 @@ impl Change for Settle {
 
 /// Whether somebody vouches for what a tool answers: nobody in the company does for what comes from outside.
 fn is_vouched(tool: &str) -> bool {
-    operations::ALL.iter().any(|entry| entry.spec.name == tool && entry.spec.route.vouched)
+    crate::ALL.iter().any(|entry| entry.spec.name == tool && entry.spec.route.vouched)
 }
 
 /// What people are asked.

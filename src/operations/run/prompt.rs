@@ -9,13 +9,13 @@ use super::model;
 use super::next::{Move, Own, time_left};
 use super::think::{Thought, came, is_answer, wanted};
 use super::tools;
-use crate::gate::Reader;
-use crate::store::runs::{Run, Step};
-use crate::types::caller::{Caller, Channel, Who};
-use crate::types::chat::{Message, Prompt};
-use crate::types::models::{Capability, Model};
-use crate::types::refusal::Stop;
-use crate::types::work::{Failure, StepKind};
+use gate::Reader;
+use store::runs::{Run, Step};
+use types::caller::{Caller, Channel, Who};
+use types::chat::{Message, Prompt};
+use types::models::{Capability, Model};
+use types::refusal::Stop;
+use types::work::{Failure, StepKind};
 
 /// The most bytes of one answer of a tool that a model is told.
 const MOST_SHOWN: usize = 32 << 10;

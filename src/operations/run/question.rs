@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::RUN;
-use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
-use crate::store::actors::Status;
-use crate::store::content::events::ContentKept;
-use crate::store::runs::events::RunWaiting;
-use crate::types::actor::ActorKind;
-use crate::types::id::ActorId;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::visible::is_blank;
-use crate::types::work::{LONGEST_TEXT, RunFacts, StepKind, Wait};
+use gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
+use store::actors::Status;
+use store::content::events::ContentKept;
+use store::runs::events::RunWaiting;
+use types::actor::ActorKind;
+use types::id::ActorId;
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::visible::is_blank;
+use types::work::{LONGEST_TEXT, RunFacts, StepKind, Wait};
 
 #[derive(Deserialize, JsonSchema)]
 pub struct NewQuestion {

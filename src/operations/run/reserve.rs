@@ -1,11 +1,11 @@
 //! What a run that is asked for under a delegation may spend is set aside from the delegation's budget before it begins. It is
 //! settled when the run ends (`gate::write::settled`).
 
-use crate::gate::{Draft, Reader};
-use crate::store::delegations::Delegation;
-use crate::store::delegations::events::BudgetReserved;
-use crate::types::id::{Id, Kind};
-use crate::types::refusal::Stop;
+use gate::{Draft, Reader};
+use store::delegations::Delegation;
+use store::delegations::events::BudgetReserved;
+use types::id::{Id, Kind};
+use types::refusal::Stop;
 
 /// The delegation with a budget that a run is asked for under. What works for a run spends what that run has set aside.
 pub(super) fn payer(read: &Reader<'_>) -> Result<Option<Delegation>, Stop> {

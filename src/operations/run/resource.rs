@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::gate::{Brief, FactSpec, Reader, Resource, Staged, Target};
-use crate::operations::task::with_leads;
-use crate::store::runs::Run;
-use crate::store::tasks::title_of_ask;
-use crate::types::refusal::{Fault, Stop};
-use crate::types::work::RunStatus;
+use crate::task::with_leads;
+use gate::{Brief, FactSpec, Reader, Resource, Staged, Target};
+use store::runs::Run;
+use store::tasks::title_of_ask;
+use types::refusal::{Fault, Stop};
+use types::work::RunStatus;
 
 pub static RUN: Resource = Resource {
     name: "Run",

@@ -1,11 +1,11 @@
 //! Why a run that could go on takes no step for a while: limits of the policies hold whoever asked for it, or its agent.
 
 use super::next::{Move, Stage, next};
-use crate::gate::{Reader, Rest};
-use crate::store::done::MODEL_CALL;
-use crate::store::runs::Run;
-use crate::types::refusal::Stop;
-use crate::types::time::SECOND;
+use gate::{Reader, Rest};
+use store::done::MODEL_CALL;
+use store::runs::Run;
+use types::refusal::Stop;
+use types::time::SECOND;
 
 /// Seconds. A tool that a limit holds up for longer is called all the same, so that the run is told.
 pub const SOON: i64 = 60;

@@ -12,20 +12,19 @@ use super::think::Thought;
 use super::under_way::UnderWay;
 use super::why;
 use super::{RUN, find};
-use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
-use crate::operations;
-use crate::store::approvals::events::ApprovalStale;
-use crate::store::content::events::ContentKept;
-use crate::store::runs::events::{
+use gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
+use store::approvals::events::ApprovalStale;
+use store::content::events::ContentKept;
+use store::runs::events::{
     RunCancelled, RunCompleted, RunFailed, RunResumed, RunWaiting, StepCompleted, StepDispatched, StepFailed,
     StepUnknown,
 };
-use crate::store::runs::{Run, duration};
-use crate::types::id::Id;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::time::Time;
-use crate::types::work::{Failure, StepKind, Wait};
+use store::runs::{Run, duration};
+use types::id::Id;
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::time::Time;
+use types::work::{Failure, StepKind, Wait};
 
 use super::budgets::set_aside;
 use super::cancel::{cancel_with_parts, end_requests};
@@ -123,7 +122,7 @@ fn of_call(run: &Run, todo: Todo, why: Option<String>, sends: bool, read: &Reade
         (Stage::Dispatched, _) => None,
         (_, Some(reason)) => {
             // What is no operation's name is a model's own words, which can be erased with the reason.
-            let is_known = operations::ALL.iter().any(|entry| entry.spec.name == operation);
+            let is_known = crate::ALL.iter().any(|entry| entry.spec.name == operation);
             let operation = if is_known { operation } else { UNKNOWN.to_owned() };
             Some(Own::Unable { kind: StepKind::Tool, operation, reason })
         }

@@ -13,18 +13,17 @@ use super::next::plan_of;
 use super::rest::rests;
 use super::think::{is_answer, lacks_model, wanted};
 use super::why;
-use crate::gate::{Change as _, Reader};
-use crate::operations;
-use crate::store::approvals::Approval;
-use crate::store::runs::{Run, Step, duration};
-use crate::types::approval::ApprovalStatus;
-use crate::types::chat::Wanted;
-use crate::types::field::Label;
-use crate::types::id::ActorId;
-use crate::types::plan::{self, Plan};
-use crate::types::refusal::Stop;
-use crate::types::time::Time;
-use crate::types::work::{Failure, RunStatus, StepKind, StepStatus, Wait};
+use gate::{Change as _, Reader};
+use store::approvals::Approval;
+use store::runs::{Run, Step, duration};
+use types::approval::ApprovalStatus;
+use types::chat::Wanted;
+use types::field::Label;
+use types::id::ActorId;
+use types::plan::{self, Plan};
+use types::refusal::Stop;
+use types::time::Time;
+use types::work::{Failure, RunStatus, StepKind, StepStatus, Wait};
 
 /// An agent at work.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -213,7 +212,7 @@ fn shown_step(run: &str, mut input: Option<Value>, step: Step, read: &Reader<'_>
     let mut hidden = Vec::new();
     let operation = if step.kind == StepKind::Delegate { Ask::SPEC.name } else { &step.name };
     // What the agent was answered, as this reader would have been.
-    if let Some(entry) = operations::ALL.iter().find(|entry| entry.spec.name == operation) {
+    if let Some(entry) = crate::ALL.iter().find(|entry| entry.spec.name == operation) {
         output.iter_mut().for_each(|answer| entry.veil(answer, read));
         hidden = input.as_mut().map(|input| inputs::veil_written(entry, input, read)).unwrap_or_default();
     }

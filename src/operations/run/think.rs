@@ -10,12 +10,12 @@ use super::next::{Move, Own, Stage, Todo, next, stage, unable};
 use super::tools::meant;
 use super::under_way::UnderWay;
 use super::why;
-use crate::gate::Reader;
-use crate::store::runs::{Run, Step};
-use crate::types::chat::Wanted;
-use crate::types::quoted::{plain, quoted};
-use crate::types::refusal::{Fault, Stop};
-use crate::types::work::{Failure, RunStatus, StepKind, StepStatus};
+use gate::Reader;
+use store::runs::{Run, Step};
+use types::chat::Wanted;
+use types::quoted::{plain, quoted};
+use types::refusal::{Fault, Stop};
+use types::work::{Failure, RunStatus, StepKind, StepStatus};
 
 /// How often in a row what came of asking one model may be unknown.
 const MOST_LOST: usize = 3;

@@ -7,26 +7,26 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::gate::{Entry, Permit, Prospects, Query, Reader, Spec, Target, get};
-use crate::operations::company::COMPANY;
-use crate::operations::{self, Nothing};
-use crate::policy::Ruling;
-use crate::types::actor::KillScope;
-use crate::types::chat::Offered;
-use crate::types::id::ActorId;
-use crate::types::near::nearest;
-use crate::types::refusal::Stop;
-use crate::types::scope::Reach;
-use crate::types::work::ToolEffect;
+use crate::Nothing;
+use crate::company::COMPANY;
+use gate::{Entry, Permit, Prospects, Query, Reader, Spec, Target, get};
+use policy::Ruling;
+use types::actor::KillScope;
+use types::chat::Offered;
+use types::id::ActorId;
+use types::near::nearest;
+use types::refusal::Stop;
+use types::scope::Reach;
+use types::work::ToolEffect;
 
 /// Whether there is a tool of this name that a plan may call. What only a run does has a step of its own.
 pub fn is_tool(name: &str, read: &Reader<'_>) -> bool {
-    operations::ALL.iter().any(|entry| entry.spec.name == name && may_be(entry) && is_here(entry, read))
+    crate::ALL.iter().any(|entry| entry.spec.name == name && may_be(entry) && is_here(entry, read))
 }
 
 /// Every tool that there may be, also where this server has not been given it.
 pub fn all() -> impl Iterator<Item = &'static str> {
-    operations::ALL.iter().filter(|entry| may_be(entry)).map(|entry| entry.spec.name)
+    crate::ALL.iter().filter(|entry| may_be(entry)).map(|entry| entry.spec.name)
 }
 
 /// Why a name, which stands behind this word, is no tool's: with the one that may have been meant.
@@ -44,7 +44,7 @@ fn may_be(entry: &Entry) -> bool {
 
 /// Whether a tool is there: all operations are; one from elsewhere is where this server has been given it.
 pub(super) fn is_there(name: &str, read: &Reader<'_>) -> bool {
-    operations::ALL.iter().filter(|entry| entry.spec.name == name).all(|entry| is_here(entry, read))
+    crate::ALL.iter().filter(|entry| entry.spec.name == name).all(|entry| is_here(entry, read))
 }
 
 fn is_here(entry: &Entry, read: &Reader<'_>) -> bool {
@@ -60,7 +60,7 @@ pub fn missing(asked: &[String], read: &Reader<'_>) -> Vec<String> {
 pub(super) fn meant(written: &str, read: &Reader<'_>) -> Option<&'static Entry> {
     let plain = |name: &str| name.replace(['.', '-'], "_");
     let wanted = plain(written);
-    operations::ALL.iter().find(|entry| is_offered(entry, read) && plain(entry.spec.name) == wanted)
+    crate::ALL.iter().find(|entry| is_offered(entry, read) && plain(entry.spec.name) == wanted)
 }
 
 /// Whether a model may be offered an operation: a tool, or a question to a person.
@@ -75,7 +75,7 @@ pub(super) const QUESTION: &str = "run.ask";
 /// and the policies could allow.
 pub(super) fn offered(agent: &ActorId, read: &Reader<'_>) -> Result<Vec<Offered>, Stop> {
     let (mut offered, asked, prospects) = (Vec::new(), read.tools_of(agent)?, read.prospects());
-    for entry in operations::ALL.iter().filter(|entry| is_offered(entry, read)) {
+    for entry in crate::ALL.iter().filter(|entry| is_offered(entry, read)) {
         let name = entry.spec.name;
         let is_stopped = read.kill(&KillScope::Tool(name.to_owned())).is_some();
         if is_stopped || !(name == QUESTION || asked.asks_for(name)) || hint(entry, &prospects).is_none() {
@@ -183,7 +183,7 @@ impl Query for List {
     }
 
     fn run(_: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<Vec<Tool>, Stop> {
-        let offered = operations::ALL.iter().filter(|entry| is_tool(entry.spec.name, read));
+        let offered = crate::ALL.iter().filter(|entry| is_tool(entry.spec.name, read));
         let prospects = read.prospects();
         let tool = |entry: &Entry| {
             Some(Tool {

@@ -4,15 +4,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::shown::{ShownStep, whole};
-use crate::gate::{Permit, Query, Reader, Spec, Target, get};
-use crate::operations::company::COMPANY;
-use crate::store::runs::{self, Run, archive};
-use crate::types::id::ActorId;
-use crate::types::page::{Page, PageQuery};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::time::Time;
-use crate::types::work::RunStatus;
+use crate::company::COMPANY;
+use gate::{Permit, Query, Reader, Spec, Target, get};
+use store::runs::{self, Run, archive};
+use types::id::ActorId;
+use types::page::{Page, PageQuery};
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::time::Time;
+use types::work::RunStatus;
 
 /// The most traces of a page, and how many unless another number is given.
 const MOST: u32 = 200;

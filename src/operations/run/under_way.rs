@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::why;
-use crate::gate::Draft;
-use crate::store::runs::events::{StepCompleted, StepDecided, StepDispatched, StepUnknown};
-use crate::store::runs::{Run, Step};
-use crate::types::id::Id;
-use crate::types::refusal::Stop;
-use crate::types::work::StepKind;
+use gate::Draft;
+use store::runs::events::{StepCompleted, StepDecided, StepDispatched, StepUnknown};
+use store::runs::{Run, Step};
+use types::id::Id;
+use types::refusal::Stop;
+use types::work::StepKind;
 
 /// The call, with what it may take, or has taken.
 pub(super) struct UnderWay {

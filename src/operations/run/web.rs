@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::outside::Tool;
-use crate::types::web::{WebHost, WebPath};
-use crate::types::work::ToolEffect;
+use types::web::{WebHost, WebPath};
+use types::work::ToolEffect;
 
 /// A page, and from where on it is read.
 #[derive(Serialize, Deserialize, JsonSchema)]

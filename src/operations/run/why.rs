@@ -3,12 +3,12 @@
 
 use serde_json::{Map, Value};
 
-use crate::gate::{Draft, Reader};
-use crate::store::content::events::ContentKept;
-use crate::store::runs::{Run, Step};
-use crate::types::id::Id;
-use crate::types::refusal::Stop;
-use crate::types::work::{RunStatus, StepStatus};
+use gate::{Draft, Reader};
+use store::content::events::ContentKept;
+use store::runs::{Run, Step};
+use types::id::Id;
+use types::refusal::Stop;
+use types::work::{RunStatus, StepStatus};
 
 const OF_RUN: &str = "failure";
 

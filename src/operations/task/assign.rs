@@ -7,14 +7,14 @@ use serde_json::{Map, Value, json};
 use super::create::Create;
 use super::shown::{WholeTask, whole};
 use super::{TASK, find, open, owner};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::store::content::events::ContentKept;
-use crate::store::tasks::Task;
-use crate::store::tasks::events::TaskAssigned;
-use crate::types::id::{ActorId, Id};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::work::{LONGEST_TEXT, TaskStatus};
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use store::content::events::ContentKept;
+use store::tasks::Task;
+use store::tasks::events::TaskAssigned;
+use types::id::{ActorId, Id};
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::work::{LONGEST_TEXT, TaskStatus};
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Assignment {

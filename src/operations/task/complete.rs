@@ -6,17 +6,17 @@ use serde_json::{Map, Value};
 
 use super::shown::{WholeTask, whole};
 use super::{TASK, find, open};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::operations::run::cancel_with_parts;
-use crate::store::approvals::events::ApprovalStale;
-use crate::store::content::events::ContentKept;
-use crate::store::runs::events::RunCancelled;
-use crate::store::tasks::Task;
-use crate::store::tasks::events::TaskCompleted;
-use crate::types::id::Id;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::work::{LONGEST_TEXT, TaskStatus};
+use crate::run::cancel_with_parts;
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use store::approvals::events::ApprovalStale;
+use store::content::events::ContentKept;
+use store::runs::events::RunCancelled;
+use store::tasks::Task;
+use store::tasks::events::TaskCompleted;
+use types::id::Id;
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::work::{LONGEST_TEXT, TaskStatus};
 
 /// How a task ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -7,22 +7,22 @@ use serde_json::{Map, Value};
 use super::refer::{Reference, distinct, refer, wrong_in};
 use super::shown::{WholeTask, whole};
 use super::{find, owner};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::operations::actor::resource::ACTOR;
-use crate::operations::company::{COMPANY, Settings};
-use crate::store::content::events::ContentKept;
-use crate::store::tasks::Task;
-use crate::store::tasks::events::{TaskCreated, TaskRefAdded};
-use crate::store::tasks::is_of_ask;
-use crate::types::id::{ActorId, Id, Kind};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::time::Time;
-use crate::types::visible::is_blank;
-use crate::types::work::{Deadlines, LONGEST_TEXT, Priority, Sla, TaskStatus};
+use crate::actor::resource::ACTOR;
+use crate::company::{COMPANY, Settings};
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use store::content::events::ContentKept;
+use store::tasks::Task;
+use store::tasks::events::{TaskCreated, TaskRefAdded};
+use store::tasks::is_of_ask;
+use types::id::{ActorId, Id, Kind};
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::time::Time;
+use types::visible::is_blank;
+use types::work::{Deadlines, LONGEST_TEXT, Priority, Sla, TaskStatus};
 
 /// The most characters of a title.
-pub(in crate::operations) const LONGEST_TITLE: usize = 200;
+pub(crate) const LONGEST_TITLE: usize = 200;
 
 /// The most hours in which something is to be seen to.
 const MOST_HOURS: u32 = 10_000;

@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use super::shown::{ShownTask, WholeTask, shown, whole};
 use super::{OneTask, TASK, find};
-use crate::gate::{Permit, Query, Reader, Spec, Target, get};
-use crate::operations::company::COMPANY;
-use crate::store::tasks::{self, Task};
-use crate::types::id::ActorId;
-use crate::types::page::{Page, PageQuery};
-use crate::types::refusal::Stop;
-use crate::types::scope::Reach;
-use crate::types::work::TaskStatus;
+use crate::company::COMPANY;
+use gate::{Permit, Query, Reader, Spec, Target, get};
+use store::tasks::{self, Task};
+use types::id::ActorId;
+use types::page::{Page, PageQuery};
+use types::refusal::Stop;
+use types::scope::Reach;
+use types::work::TaskStatus;
 
 /// Which tasks. All of what is given must fit.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]

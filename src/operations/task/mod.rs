@@ -13,14 +13,14 @@ mod shown;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Entry, Reader};
-use crate::store::actors::Status;
-use crate::store::tasks::Task;
-use crate::store::tasks::events::TaskStalled;
-use crate::types::id::{ActorId, Id};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::time::Time;
-use crate::types::work::TaskStatus;
+use gate::{Entry, Reader};
+use store::actors::Status;
+use store::tasks::Task;
+use store::tasks::events::TaskStalled;
+use types::id::{ActorId, Id};
+use types::refusal::{Refusal, Stop};
+use types::time::Time;
+use types::work::TaskStatus;
 
 pub(super) use archive::{archived, kept_since};
 pub use assign::{Assign, Assignment};

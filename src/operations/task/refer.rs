@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::shown::{ShownRef, WholeTask, whole};
 use super::{TASK, find, open};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::store::tasks::Task;
-use crate::store::tasks::events::TaskRefAdded;
-use crate::types::id::{ActorId, Id};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::time::Time;
-use crate::types::visible::is_blank;
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use store::tasks::Task;
+use store::tasks::events::TaskRefAdded;
+use types::id::{ActorId, Id};
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::time::Time;
+use types::visible::is_blank;
 
 /// The most things that a task is about.
 const MOST: usize = 100;

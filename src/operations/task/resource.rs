@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::gate::{Brief, Directory, FactSpec, Reader, Resource, Staged, Target, Thing};
-use crate::store::tasks::{Task, TaskRef};
-use crate::types::refusal::{Fault, Stop};
-use crate::types::target::Fact;
-use crate::types::work::TaskStatus;
+use gate::{Brief, Directory, FactSpec, Reader, Resource, Staged, Target, Thing};
+use store::tasks::{Task, TaskRef};
+use types::refusal::{Fault, Stop};
+use types::target::Fact;
+use types::work::TaskStatus;
 
 pub static TASK: Resource = Resource {
     name: "Task",
@@ -29,7 +29,7 @@ pub static TASK: Resource = Resource {
 };
 
 /// A thing with whoever leads the team of one whom it names.
-pub(in crate::operations) fn with_leads(thing: Thing, whose: &str, company: &dyn Directory) -> Thing {
+pub(crate) fn with_leads(thing: Thing, whose: &str, company: &dyn Directory) -> Thing {
     let team = match thing.fact(whose) {
         Some(Fact::Actor(id)) => company.card(id).and_then(|card| card.actor.team.as_ref()),
         _ => None,

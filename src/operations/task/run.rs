@@ -4,16 +4,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{TASK, find, open};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::operations::definition::Written;
-use crate::operations::run::{Beginning, Begun, begin};
-use crate::store::content::events::ContentKept;
-use crate::store::delegations::events::BudgetReserved;
-use crate::store::runs::events::{RunStarted, RunWaiting};
-use crate::types::actor::ActorKind;
-use crate::types::plan::Plan;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
+use crate::definition::Written;
+use crate::run::{Beginning, Begun, begin};
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use store::content::events::ContentKept;
+use store::delegations::events::BudgetReserved;
+use store::runs::events::{RunStarted, RunWaiting};
+use types::actor::ActorKind;
+use types::plan::Plan;
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Work {

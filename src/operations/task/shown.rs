@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::Reader;
-use crate::operations::run::{ShownRun, shown as shown_run};
-use crate::store::tasks::{Task, TaskRef};
-use crate::types::id::ActorId;
-use crate::types::refusal::{Fault, Stop};
-use crate::types::time::Time;
-use crate::types::work::{Deadlines, Priority, TaskStatus};
+use crate::run::{ShownRun, shown as shown_run};
+use gate::Reader;
+use store::tasks::{Task, TaskRef};
+use types::id::ActorId;
+use types::refusal::{Fault, Stop};
+use types::time::Time;
+use types::work::{Deadlines, Priority, TaskStatus};
 
 /// Something to do.
 #[derive(Serialize, Deserialize, JsonSchema)]

@@ -7,16 +7,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::access;
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::operations::actor::resource::ACTOR;
-use crate::store::actors::Status;
-use crate::store::tokens::events::TokenIssued;
-use crate::types::actor::ActorKind;
-use crate::types::id::{ActorId, Id, Kind};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::{self, Reach, Scope, Scopes};
-use crate::types::time::{DAY, SECOND, Time};
-use crate::types::token::TokenKind;
+use crate::actor::resource::ACTOR;
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use store::actors::Status;
+use store::tokens::events::TokenIssued;
+use types::actor::ActorKind;
+use types::id::{ActorId, Id, Kind};
+use types::refusal::{Refusal, Stop};
+use types::scope::{self, Reach, Scope, Scopes};
+use types::time::{DAY, SECOND, Time};
+use types::token::TokenKind;
 
 /// A token to be issued.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::{MOST_ISSUED, end_all};
-use crate::gate::{Change, Draft, Permit};
-use crate::types::id::ActorId;
-use crate::types::refusal::{Refusal, Stop};
+use gate::{Change, Draft, Permit};
+use types::id::ActorId;
+use types::refusal::{Refusal, Stop};
 
 /// Revokes what an actor issued for others, but for these holders; unless it is to be kept. Tells whose tokens these were.
 ///

@@ -10,17 +10,17 @@ use std::ops::Not;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Change, Draft, Entry, Permit, Query, Reader, Spec, Target, delete, get, patch};
-use crate::operations::actor::resource::{ACTOR, TEAM};
-use crate::operations::company::COMPANY;
-use crate::store::tokens::events::{TokenNarrowed, TokenRevoked};
-use crate::store::tokens::{self, Token};
-use crate::types::actor::ActorKind;
-use crate::types::id::{ActorId, Id};
-use crate::types::page::{Page, PageQuery};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::{self, Reach, Scope, Scopes, listed};
-use crate::types::time::Time;
+use crate::actor::resource::{ACTOR, TEAM};
+use crate::company::COMPANY;
+use gate::{Change, Draft, Entry, Permit, Query, Reader, Spec, Target, delete, get, patch};
+use store::tokens::events::{TokenNarrowed, TokenRevoked};
+use store::tokens::{self, Token};
+use types::actor::ActorKind;
+use types::id::{ActorId, Id};
+use types::page::{Page, PageQuery};
+use types::refusal::{Refusal, Stop};
+use types::scope::{self, Reach, Scope, Scopes, listed};
+use types::time::Time;
 
 use issue::scopes;
 pub use issue::{Issue, IssuedToken, NewToken};

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::gate::{FactSpec, Resource, Staged, Target, Thing};
-use crate::store::tokens::Token;
+use gate::{FactSpec, Resource, Staged, Target, Thing};
+use store::tokens::Token;
 
 pub static TOKEN: Resource = Resource {
     name: "Token",

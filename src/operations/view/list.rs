@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use super::VIEW;
 use super::run::{Answer, Opened, opened};
-use crate::gate::{Permit, Query, Reader, Spec, Target, get};
-use crate::operations::brain::is_kept_elsewhere;
-use crate::operations::company::COMPANY;
-use crate::types::id::ActorId;
-use crate::types::page::{Page, PageQuery};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::view::{Layout, View, ViewQuery};
+use crate::brain::is_kept_elsewhere;
+use crate::company::COMPANY;
+use gate::{Permit, Query, Reader, Spec, Target, get};
+use types::id::ActorId;
+use types::page::{Page, PageQuery};
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::view::{Layout, View, ViewQuery};
 
 /// A view.
 #[derive(Serialize, Deserialize, JsonSchema)]

@@ -6,7 +6,7 @@ mod preview;
 mod resource;
 mod run;
 
-use crate::gate::Entry;
+use gate::Entry;
 
 pub use list::{List, OneView, Show, ShownView, may_see};
 pub use preview::{Preview, Unsaved};

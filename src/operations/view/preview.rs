@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::run::{Answer, Opened, opened};
-use crate::gate::{Permit, Query, Reader, Spec, Target, post};
-use crate::operations::brain::{COLLECTION, is_kept_elsewhere};
-use crate::types::definition::Problems;
-use crate::types::page::PageQuery;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::view::{Layout, ViewQuery, ViewSpec};
+use crate::brain::{COLLECTION, is_kept_elsewhere};
+use gate::{Permit, Query, Reader, Spec, Target, post};
+use types::definition::Problems;
+use types::page::PageQuery;
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::view::{Layout, ViewQuery, ViewSpec};
 
 /// A view that is not saved.
 #[derive(Serialize, Deserialize, JsonSchema)]

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::gate::{FactSpec, Reader, Resource, Staged, Target};
-use crate::types::refusal::{Fault, Stop};
+use gate::{FactSpec, Reader, Resource, Staged, Target};
+use types::refusal::{Fault, Stop};
 
 pub static VIEW: Resource = Resource {
     name: "View",

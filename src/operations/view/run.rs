@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::gate::{Query as _, Reader};
-use crate::operations::brain::{Aggregate, Ask, Figure, Query, ShownRecord, Wanted, Withheld, answer, figures};
-use crate::types::page::{Page, PageQuery};
-use crate::types::refusal::{Code, Stop};
-use crate::types::view::{ViewQuery, ViewSpec};
+use crate::brain::{Aggregate, Ask, Figure, Query, ShownRecord, Wanted, Withheld, answer, figures};
+use gate::{Query as _, Reader};
+use types::page::{Page, PageQuery};
+use types::refusal::{Code, Stop};
+use types::view::{ViewQuery, ViewSpec};
 
 /// What a view finds.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::gate::Reader;
-use crate::store::outbox::Intent;
-use crate::store::runs::Run;
-use crate::store::webhooks::Webhook;
-use crate::types::caller::{Caller, Channel, Who};
-use crate::types::canonical;
-use crate::types::field::Label;
-use crate::types::json;
-use crate::types::refusal::{Fault, Stop};
-use crate::types::webhook::Topic;
+use gate::Reader;
+use store::outbox::Intent;
+use store::runs::Run;
+use store::webhooks::Webhook;
+use types::caller::{Caller, Channel, Who};
+use types::canonical;
+use types::field::Label;
+use types::json;
+use types::refusal::{Fault, Stop};
+use types::webhook::Topic;
 
 /// So much of an output is sent, in bytes of JSON: a message has less than 20 kB. `output_cut` says where that is not all of it.
 const MOST: usize = 16_000;

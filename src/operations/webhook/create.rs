@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use super::WEBHOOK;
 use super::shown::{ShownWebhook, shown};
 use super::{MOST, host, problems};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::store::webhooks::Webhook;
-use crate::store::webhooks::events::WebhookCreated;
-use crate::types::id::{ActorId, Kind};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::webhook::{SignatureFormat, Topic, WebhookStatus};
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use store::webhooks::Webhook;
+use store::webhooks::events::WebhookCreated;
+use types::id::{ActorId, Kind};
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::webhook::{SignatureFormat, Topic, WebhookStatus};
 
 /// A webhook to be.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]

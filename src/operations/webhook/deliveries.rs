@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 use super::WEBHOOK;
 use super::shown::{ShownDelivery, delivery};
 use super::{OneWebhook, find, target};
-use crate::gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, post};
-use crate::store::outbox::events::DeliveryRequeued;
-use crate::store::outbox::{self, Intent};
-use crate::store::webhooks::Webhook;
-use crate::store::webhooks::events::WebhookTested;
-use crate::types::id::Id;
-use crate::types::page::{ListQuery, Listed};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::webhook::{IntentState, TEST, WebhookStatus};
+use gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, post};
+use store::outbox::events::DeliveryRequeued;
+use store::outbox::{self, Intent};
+use store::webhooks::Webhook;
+use store::webhooks::events::WebhookTested;
+use types::id::Id;
+use types::page::{ListQuery, Listed};
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::webhook::{IntentState, TEST, WebhookStatus};
 
 fn enabled(webhook: Webhook) -> Result<Webhook, Refusal> {
     if webhook.status == WebhookStatus::Disabled {

@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use super::WEBHOOK;
 use super::body::body;
-use crate::gate::state::vault::Signed;
-use crate::gate::{Permit, Query, Reader, Route, Spec, Target};
-use crate::operations::company::COMPANY;
-use crate::store::outbox::Intent;
-use crate::store::webhooks::Webhook;
-use crate::types::refusal::Stop;
-use crate::types::scope::Reach;
-use crate::types::time::Time;
+use crate::company::COMPANY;
+use gate::state::vault::Signed;
+use gate::{Permit, Query, Reader, Route, Spec, Target};
+use store::outbox::Intent;
+use store::webhooks::Webhook;
+use types::refusal::Stop;
+use types::scope::Reach;
+use types::time::Time;
 
 /// What the courier can take.
 #[derive(Deserialize, JsonSchema)]

@@ -1,11 +1,11 @@
 //! Webhooks of somebody who leaves.
 
 use super::disabled;
-use crate::gate::Draft;
-use crate::store::webhooks::events::WebhookHandedOn;
-use crate::types::id::{ActorId, Id};
-use crate::types::refusal::Stop;
-use crate::types::webhook::WebhookStatus;
+use gate::Draft;
+use store::webhooks::events::WebhookHandedOn;
+use types::id::{ActorId, Id};
+use types::refusal::Stop;
+use types::webhook::WebhookStatus;
 
 /// What became of them.
 #[derive(Default)]

@@ -3,12 +3,12 @@
 use super::WEBHOOK;
 use super::shown::{ShownWebhook, whole};
 use super::{OneWebhook, find, target};
-use crate::gate::{Permit, Query, Reader, Spec, Target, get};
-use crate::operations::company::COMPANY;
-use crate::store::webhooks::{self, Webhook};
-use crate::types::page::{ListQuery, Listed};
-use crate::types::refusal::Stop;
-use crate::types::scope::Reach;
+use crate::company::COMPANY;
+use gate::{Permit, Query, Reader, Spec, Target, get};
+use store::webhooks::{self, Webhook};
+use types::page::{ListQuery, Listed};
+use types::refusal::Stop;
+use types::scope::Reach;
 
 /// List webhooks.
 pub enum List {}

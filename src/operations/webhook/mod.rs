@@ -19,12 +19,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::gate::{Entry, Reader, Target};
-use crate::store::webhooks::Webhook;
-use crate::store::webhooks::events::{WebhookDisabled, WebhookUpdated};
-use crate::types::actor::Role;
-use crate::types::id::{ActorId, Id};
-use crate::types::refusal::{Refusal, Stop};
+use gate::{Entry, Reader, Target};
+use store::webhooks::Webhook;
+use store::webhooks::events::{WebhookDisabled, WebhookUpdated};
+use types::actor::Role;
+use types::id::{ActorId, Id};
+use types::refusal::{Refusal, Stop};
 
 pub use dispatch::{Due, Message};
 pub(super) use leaving::hand_on;

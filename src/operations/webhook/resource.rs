@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::gate::{Directory, FactSpec, Reader, Resource, Staged, Target, Thing};
-use crate::types::refusal::{Fault, Stop};
-use crate::types::target::Fact;
+use gate::{Directory, FactSpec, Reader, Resource, Staged, Target, Thing};
+use types::refusal::{Fault, Stop};
+use types::target::Fact;
 
 pub static WEBHOOK: Resource = Resource {
     name: "Webhook",

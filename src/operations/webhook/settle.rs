@@ -4,17 +4,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::disabled;
-use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
-use crate::operations::company::COMPANY;
-use crate::store::outbox::Intent;
-use crate::store::outbox::events::DeliveryAttempted;
-use crate::store::webhooks::Webhook;
-use crate::store::webhooks::events::WebhookDisabled;
-use crate::types::id::Id;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::time::{DAY, HOUR, SECOND, Time};
-use crate::types::webhook::{IntentState, Outcome, WebhookStatus};
+use crate::company::COMPANY;
+use gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
+use store::outbox::Intent;
+use store::outbox::events::DeliveryAttempted;
+use store::webhooks::Webhook;
+use store::webhooks::events::WebhookDisabled;
+use types::id::Id;
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::time::{DAY, HOUR, SECOND, Time};
+use types::webhook::{IntentState, Outcome, WebhookStatus};
 
 /// How long after each failed attempt the next follows, in milliseconds.
 const WAITS: [i64; 9] =

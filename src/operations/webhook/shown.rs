@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::Reader;
-use crate::store::outbox::Intent;
-use crate::store::webhooks::Webhook;
-use crate::types::id::ActorId;
-use crate::types::refusal::Stop;
-use crate::types::time::Time;
-use crate::types::webhook::{IntentState, Outcome, SignatureFormat, Topic, WebhookStatus};
+use gate::Reader;
+use store::outbox::Intent;
+use store::webhooks::Webhook;
+use types::id::ActorId;
+use types::refusal::Stop;
+use types::time::Time;
+use types::webhook::{IntentState, Outcome, SignatureFormat, Topic, WebhookStatus};
 
 /// A place outside that is told of some things.
 #[derive(Serialize, Deserialize, JsonSchema)]

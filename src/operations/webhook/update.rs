@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use super::WEBHOOK;
 use super::shown::{ShownWebhook, whole};
 use super::{OneWebhook, find, host, problems, target, updated};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, delete, patch, post};
-use crate::store::webhooks::Webhook;
-use crate::store::webhooks::events::{WebhookDeleted, WebhookRotated, WebhookUpdated};
-use crate::types::id::{ActorId, Id};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::time::{DAY, Time};
-use crate::types::webhook::{Topic, WebhookStatus};
+use gate::{Change, Draft, Permit, Reader, Spec, Target, delete, patch, post};
+use store::webhooks::Webhook;
+use store::webhooks::events::{WebhookDeleted, WebhookRotated, WebhookUpdated};
+use types::id::{ActorId, Id};
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::time::{DAY, Time};
+use types::webhook::{Topic, WebhookStatus};
 
 /// How long the secret before the last signs too.
 const BOTH: i64 = DAY;

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use crate::policy::approvals::{FILE, Pool, Whose};
-use crate::policy::engine::Effect;
-use crate::policy::finding::code;
-use crate::policy::testing::{Around, Case, Fixture, Member, Row, Stage, Team, parse};
-use crate::policy::{Finding, Snapshot, yaml};
-use crate::types::actor::{ActorKind, Role};
-use crate::types::id::ActorId;
-use crate::types::impact::Decision;
+use crate::approvals::{FILE, Pool, Whose};
+use crate::engine::Effect;
+use crate::finding::code;
+use crate::testing::{Around, Case, Fixture, Member, Row, Stage, Team, parse};
+use crate::{Finding, Snapshot, yaml};
+use types::actor::{ActorKind, Role};
+use types::id::ActorId;
+use types::impact::Decision;
 
 /// A finding for each kind of approval and each read that is refused to somebody who may give it.
 pub(super) fn findings(snapshot: &Arc<Snapshot>, stage: &dyn Stage, text: &str) -> Vec<Finding> {

@@ -4,12 +4,12 @@ use std::str::FromStr as _;
 
 use cedar_policy_formatter::{Config, policies_str_to_pretty};
 
-use crate::policy::bundle::{self, is_policy};
-use crate::policy::finding::{Source, code};
-use crate::policy::lexer::{Tokens, out_of_bounds};
-use crate::policy::stack::{deep, each};
-use crate::policy::{Bundle, Finding};
-use crate::types::effort;
+use crate::bundle::{self, is_policy};
+use crate::finding::{Source, code};
+use crate::lexer::{Tokens, out_of_bounds};
+use crate::stack::{deep, each};
+use crate::{Bundle, Finding};
+use types::effort;
 
 const CONFIG: Config = Config { line_width: 80, indent_width: 2 };
 /// What is given to the formatter of one policy, comments before it left aside. A larger one is left as it is written.
@@ -132,7 +132,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::policy::blueprints;
+    use crate::blueprints;
 
     /// What can stand between two words.
     const GAPS: [&str; 8] =

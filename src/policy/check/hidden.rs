@@ -1,8 +1,8 @@
 //! Characters in a bundle that whoever reviews it does not see.
 
-use crate::policy::finding::{Source, code};
-use crate::policy::{Bundle, Finding};
-use crate::types::visible::{steers, visible};
+use crate::finding::{Source, code};
+use crate::{Bundle, Finding};
+use types::visible::{steers, visible};
 
 /// More lines of one file than this are not told.
 const MOST: usize = 20;

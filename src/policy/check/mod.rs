@@ -21,7 +21,7 @@ use super::kinds::{self, of_schema};
 use super::stack::deep;
 use super::testing::{self, Coverage, Mutation, Run, Stage};
 use super::{Bundle, Finding, Snapshot};
-use crate::policy::approvals;
+use crate::approvals;
 
 /// Few policies do not make room for more cases than this leaves: each is kept until all have run.
 const LEAST: usize = 25;

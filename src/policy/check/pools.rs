@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::policy::approvals::{ApprovalRule, FILE, Pool};
-use crate::policy::finding::code;
-use crate::policy::{Finding, Snapshot, yaml};
-use crate::types::actor::Role;
-use crate::types::id::ActorId;
+use crate::approvals::{ApprovalRule, FILE, Pool};
+use crate::finding::code;
+use crate::{Finding, Snapshot, yaml};
+use types::actor::Role;
+use types::id::ActorId;
 
 /// The company's people, as approvals see them.
 #[derive(Clone, Debug, Default)]

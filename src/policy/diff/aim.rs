@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::people;
-use crate::policy::engine::Goal;
-use crate::policy::testing::{Around, Fixture, Step, Way};
-use crate::types::history::Done;
-use crate::types::id::ActorId;
+use crate::engine::Goal;
+use crate::testing::{Around, Fixture, Step, Way};
+use types::history::Done;
+use types::id::ActorId;
 
 /// As much of a goal as can be the case in a company; none where nothing of it is.
 pub(super) fn aimed(goal: &Goal, fixture: &Fixture) -> Option<Around> {

@@ -8,15 +8,15 @@ use serde_json::Value;
 use super::aim::in_part;
 use super::things::{AIMED, MOST, list_of};
 use super::{people, records, things};
-use crate::policy::brain::{Collections, collection_of};
-use crate::policy::engine::{Goal, Looks, Named, Words};
-use crate::policy::testing::{Around, Fixture, Member, Row, Step, Team, Way, parse};
-use crate::types::actor::{KillScope, Role};
-use crate::types::field::Label;
-use crate::types::history::{Done, History};
-use crate::types::id::ActorId;
-use crate::types::scope::Scope;
-use crate::types::time::Time;
+use crate::brain::{Collections, collection_of};
+use crate::engine::{Goal, Looks, Named, Words};
+use crate::testing::{Around, Fixture, Member, Row, Step, Team, Way, parse};
+use types::actor::{KillScope, Role};
+use types::field::Label;
+use types::history::{Done, History};
+use types::id::ActorId;
+use types::scope::Scope;
+use types::time::Time;
 
 const COMPANY: &str = include_str!("company.yaml");
 

@@ -7,11 +7,11 @@ use super::pair::Pair;
 use super::unmet::Differences;
 use super::witness::{Witness, own_witness};
 use super::{Answer, Shift, Sides};
-use crate::policy::Snapshot;
-use crate::policy::bundle::is_test;
-use crate::policy::engine::{Looks, Named};
-use crate::policy::own::{Described, Inventor, Said};
-use crate::policy::testing::{Evaluation, Records, parse};
+use crate::Snapshot;
+use crate::bundle::is_test;
+use crate::engine::{Looks, Named};
+use crate::own::{Described, Inventor, Said};
+use crate::testing::{Evaluation, Records, parse};
 
 /// Questions about one action, at the most.
 const MOST: usize = 3_000;

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::witness::Witness;
 use super::{Answer, Shift};
-use crate::policy::testing::{Case, Fixture};
+use crate::testing::{Case, Fixture};
 
 /// One operation, for one kind of actor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -4,10 +4,10 @@ use std::str::FromStr as _;
 
 use serde_json::Value;
 
-use crate::policy::engine::{Goal, Requirement, Requirements, Words};
-use crate::policy::testing::{Fixture, Member, Row, Team};
-use crate::types::actor::{ActorKind, Role, Trust};
-use crate::types::id::ActorId;
+use crate::engine::{Goal, Requirement, Requirements, Words};
+use crate::testing::{Fixture, Member, Row, Team};
+use types::actor::{ActorKind, Role, Trust};
+use types::id::ActorId;
 
 /// As many are added to one company.
 const MOST: usize = 24;

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::people::{self, Fill};
-use crate::policy::brain::Collections;
-use crate::policy::engine::{Goal, Named, Words};
-use crate::policy::testing::{Fixture, Row};
-use crate::types::field::{Field, FieldKind};
+use crate::brain::Collections;
+use crate::engine::{Goal, Named, Words};
+use crate::testing::{Fixture, Row};
+use types::field::{Field, FieldKind};
 
 /// Values of one field, and whoever made records.
 const MOST: usize = 8;
@@ -112,7 +112,7 @@ fn samples(field: &Field, named: &Named) -> Vec<Value> {
         let all: BTreeSet<i64> = [0, 1_000_000 * step].into_iter().chain(beside).collect();
         all.into_iter().map(|number| field.kind.of_number(number)).collect()
     };
-    let day = crate::types::time::DAY;
+    let day = types::time::DAY;
     let all: Vec<Value> = match field.kind {
         FieldKind::Choice => field.options.iter().map(|one| json!(one)).collect(),
         FieldKind::Choices => {

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Answer;
-use crate::types::impact::{Matrix, Newly};
-use crate::types::time::Time;
+use types::impact::{Matrix, Newly};
+use types::time::Time;
 
 /// What the change would have done to the decisions of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -16,13 +16,13 @@ use super::things::MOST as MOST_NAMED;
 use super::unmet::{Differences, Unmet};
 use super::witness::kind_of;
 use super::{Answer, Shift, Sides, own};
-use crate::policy::brain::Collections;
-use crate::policy::bundle::is_test;
-use crate::policy::engine::{Constants, Goal, Looks, Named};
-use crate::policy::stack::each;
-use crate::policy::testing::{Around, Case, Fixture, Stage, parse};
-use crate::policy::{Snapshot, is_own};
-use crate::types::impact::{Decision, grouped};
+use crate::brain::Collections;
+use crate::bundle::is_test;
+use crate::engine::{Constants, Goal, Looks, Named};
+use crate::stack::each;
+use crate::testing::{Around, Case, Fixture, Stage, parse};
+use crate::{Snapshot, is_own};
+use types::impact::{Decision, grouped};
 
 /// Questions that one search may put to both sides: a few seconds.
 pub const MOST: usize = 120_000;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::Moved;
 use super::report::{Denominator, Group, Groups, Impact, Sample};
 use super::{Answer, Decision, Shift};
-use crate::types::impact::{Matrix, Newly, grouped};
+use types::impact::{Matrix, Newly, grouped};
 
 /// Rows of each group that are shown.
 const SHOWN: usize = 20;

@@ -10,13 +10,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Shift, Sides};
-use crate::policy::Snapshot;
-use crate::policy::approvals::{self, ApprovalRule, Escalation, Pool};
-use crate::policy::check::Directory;
-use crate::policy::limits::{self, Limits, Rate};
-use crate::policy::views::{self, Views};
-use crate::types::id::ActorId;
-use crate::types::view::View;
+use crate::Snapshot;
+use crate::approvals::{self, ApprovalRule, Escalation, Pool};
+use crate::check::Directory;
+use crate::limits::{self, Limits, Rate};
+use crate::views::{self, Views};
+use types::id::ActorId;
+use types::view::View;
 
 /// What differs about one kind of approval, one limit or one view.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Sides;
-use crate::policy::bundle::is_policy;
-use crate::policy::engine::Effect;
-use crate::policy::{PolicyMeta, Snapshot};
-use crate::types::effort;
+use crate::bundle::is_policy;
+use crate::engine::Effect;
+use crate::{PolicyMeta, Snapshot};
+use types::effort;
 
 /// More lines than this are counted, not compared one by one.
 const MOST_LINES: usize = 4_000;

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::people::{self, Fill};
-use crate::policy::brain::collection_of;
-use crate::policy::engine::{Goal, Named, Words};
-use crate::policy::testing::{Fixture, Row};
-use crate::types::change::ChangeState;
-use crate::types::id::ActorId;
-use crate::types::knowledge::KnowledgeStatus;
+use crate::brain::collection_of;
+use crate::engine::{Goal, Named, Words};
+use crate::testing::{Fixture, Row};
+use types::change::ChangeState;
+use types::id::ActorId;
+use types::knowledge::KnowledgeStatus;
 
 /// In the ids of what is as policies look for it.
 pub(super) const AIMED: &str = "_aim";

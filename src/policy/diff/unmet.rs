@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Sides;
-use crate::policy::engine::Difference;
-use crate::policy::testing::OwnedQuestion;
+use crate::engine::Difference;
+use crate::testing::OwnedQuestion;
 
 /// A policy that differs, and that no question met; or an alternative of one, that none met.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]

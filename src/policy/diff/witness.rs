@@ -7,10 +7,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Answer, Decision, Shift};
-use crate::policy::own::{Properties, Said};
-use crate::policy::testing::{Around, Case, Delegation, Fixture, Member, Row, Step, Team, Way};
-use crate::types::id::ActorId;
-use crate::types::scope::listed;
+use crate::own::{Properties, Said};
+use crate::testing::{Around, Case, Delegation, Fixture, Member, Row, Step, Team, Way};
+use types::id::ActorId;
+use types::scope::listed;
 
 /// A question, and both answers to it. It was asked of both sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -10,9 +10,9 @@ use cedar_policy_core::ast::EntityUID;
 use super::decide::Question;
 use super::ruling::{Because, Ruling};
 use super::snapshot::{Snapshot, is_own};
-use crate::policy::{Closed, Facts};
-use crate::types::delegation::Authority;
-use crate::types::operations::Operations;
+use crate::{Closed, Facts};
+use types::delegation::Authority;
+use types::operations::Operations;
 
 /// One of those on whose behalf something is asked, nearest first, and what they gave.
 #[derive(Clone, Debug)]

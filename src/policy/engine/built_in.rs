@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use super::schema::Declared;
 use super::snapshot::covers;
-use crate::policy::{Bundle, brain, kinds};
+use crate::{Bundle, brain, kinds};
 
 /// The product's schema with the kinds of the default policies, in both of Cedar's forms.
 pub(super) const SCHEMA: &str = include_str!("../../../policies/ok.cedarschema");
@@ -105,7 +105,7 @@ impl Passed {
 mod tests {
     use super::super::load::{Validation, load};
     use super::*;
-    use crate::policy::stack::deep;
+    use crate::stack::deep;
 
     fn defaults_and(files: &[(&str, &str)]) -> Bundle {
         let mut bundle = Bundle::built_in();

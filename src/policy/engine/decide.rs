@@ -23,9 +23,9 @@ use super::input::{self, Input};
 use super::ruling::{Because, NO_PERMIT, Ruling};
 use super::shape;
 use super::snapshot::{Action, Snapshot};
-use crate::policy::entities::{Slice, Within};
-use crate::policy::record::{Facts, references};
-use crate::types::effort;
+use crate::entities::{Slice, Within};
+use crate::record::{Facts, references};
+use types::effort;
 
 /// May this principal do this to that?
 #[derive(Clone, Copy, Debug)]

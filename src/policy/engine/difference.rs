@@ -16,7 +16,7 @@ use super::decide::{Question, Reached, is_true};
 use super::parts::clauses;
 use super::ruling::PolicyMeta;
 use super::snapshot::{Rule, Snapshot};
-use crate::types::effort;
+use types::effort;
 
 /// The policies that only one of two snapshots has, and which of them, and of their alternatives, a question has met.
 #[derive(Debug)]

@@ -15,9 +15,9 @@ use cedar_policy_core::validator::types::{EntityKind, Type};
 use super::parts::{line, place};
 use super::shadow::split;
 use super::snapshot::{Rule, Snapshot, covers, name_of};
-use crate::policy::Finding;
-use crate::policy::finding::code;
-use crate::types::near::nearest;
+use crate::Finding;
+use crate::finding::code;
+use types::near::nearest;
 
 /// More values than these are not listed.
 const SHOWN: usize = 12;

@@ -54,12 +54,7 @@ impl Input {
 impl Snapshot {
     /// Inputs that policies could tell apart: each field that they read with each constant that they name, one field and two
     /// at a time. At most [`MOST`].
-    pub(in crate::policy) fn inputs<'a>(
-        &self,
-        operation: &str,
-        looks: &Looks,
-        of: &dyn Fn(&str) -> Constants<'a>,
-    ) -> Vec<Json> {
+    pub(crate) fn inputs<'a>(&self, operation: &str, looks: &Looks, of: &dyn Fn(&str) -> Constants<'a>) -> Vec<Json> {
         let found = self.actions.values().find(|action| action.name == operation);
         let Some(input) = found.and_then(|action| action.input.as_ref()) else { return Vec::new() };
         let read = input.fields.iter().filter(|(name, _)| looks.reads_input(name));
@@ -77,7 +72,7 @@ impl Snapshot {
 }
 
 /// What the values of a field are made of.
-pub(in crate::policy) struct Constants<'a> {
+pub(crate) struct Constants<'a> {
     /// What policies name.
     pub named: &'a Named,
     /// The only texts that the operation takes; nothing where it takes any.

@@ -20,14 +20,14 @@ use super::near::Names;
 use super::ruling::{Effect, PolicyMeta};
 use super::schema;
 use super::snapshot::{Parts, Rule};
-use crate::policy::approvals::{self as approval_file, ApprovalRules};
-use crate::policy::bundle::is_policy;
-use crate::policy::finding::{MARK, MARKED, SCHEMA_FILE, Source, Sources, code};
-use crate::policy::lexer::out_of_bounds;
-use crate::policy::limits::{self, Limits};
-use crate::policy::stack::{deep, each};
-use crate::policy::{Bundle, Finding, brain, kinds, views, yaml};
-use crate::types::effort;
+use crate::approvals::{self as approval_file, ApprovalRules};
+use crate::bundle::is_policy;
+use crate::finding::{MARK, MARKED, SCHEMA_FILE, Source, Sources, code};
+use crate::lexer::out_of_bounds;
+use crate::limits::{self, Limits};
+use crate::stack::{deep, each};
+use crate::{Bundle, Finding, brain, kinds, views, yaml};
+use types::effort;
 
 /// The most nodes that the conditions of one policy may have.
 const MAX_NODES: usize = 1_000;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use cedar_policy::{Schema, ValidationError};
 
-use crate::policy::Finding;
-use crate::types::near::{far, nearest};
+use crate::Finding;
+use types::near::{far, nearest};
 
 /// What a policy may name.
 pub(super) struct Names {

@@ -15,8 +15,8 @@ use cedar_policy_core::extensions::Extensions;
 use super::decide::{Question, is_true};
 use super::ruling::Because;
 use super::snapshot::{Rule, Snapshot};
-use crate::policy::lexer;
-use crate::types::effort;
+use crate::lexer;
+use types::effort;
 
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize, schemars::JsonSchema,

@@ -20,12 +20,12 @@ use super::index::Position;
 use super::input;
 use super::ruling::{Because, Effect};
 use super::snapshot::{Action, Rule, Snapshot};
-use crate::policy::brain;
-use crate::policy::record::{decimal_of, millis_of};
-use crate::types::collection::Collection;
-use crate::types::condition::{Condition, Order, Piece, Scalar};
-use crate::types::effort;
-use crate::types::field::FieldKind;
+use crate::brain;
+use crate::record::{decimal_of, millis_of};
+use types::collection::Collection;
+use types::condition::{Condition, Order, Piece, Scalar};
+use types::effort;
+use types::field::FieldKind;
 
 impl Snapshot {
     /// The records of a collection that the question would be allowed about, whichever of them it names as its resource; none

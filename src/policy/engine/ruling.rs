@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::types::impact::Decision;
+use types::impact::Decision;
 
 /// What a refusal says where no policy decided.
 pub(super) const NO_PERMIT: &str = "no policy permits it";

@@ -14,11 +14,11 @@ use cedar_policy_core::validator::{CedarSchemaError, RawName, ValidatorEntityTyp
 use super::approvals::KIND_TYPE;
 use super::built_in;
 use super::vocabulary::Vocabulary;
-use crate::policy::expansion::too_much;
-use crate::policy::finding::{MARK, MARKED, SCHEMA_FILE, Source, code};
-use crate::policy::folder::PRODUCT_SCHEMA;
-use crate::policy::lexer::{Tokens, out_of_bounds};
-use crate::policy::{Bundle, Finding, kinds};
+use crate::expansion::too_much;
+use crate::finding::{MARK, MARKED, SCHEMA_FILE, Source, code};
+use crate::folder::PRODUCT_SCHEMA;
+use crate::lexer::{Tokens, out_of_bounds};
+use crate::{Bundle, Finding, kinds};
 
 /// How the product's own schema begins.
 const GENERATED: &str = "// The company as policies see it. The actions below are generated from the operations.\n";

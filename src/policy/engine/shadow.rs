@@ -13,8 +13,8 @@ use cedar_policy_core::ast::{
 use super::load::span;
 use super::parts::{line, place};
 use super::snapshot::{Rule, Snapshot, covers};
-use crate::policy::Finding;
-use crate::policy::finding::code;
+use crate::Finding;
+use crate::finding::code;
 
 impl Snapshot {
     /// What is valid, and yet cannot be meant.

@@ -9,7 +9,7 @@ use std::sync::RwLock;
 use cedar_policy_core::ast::{EntityType, EntityUID, Literal, Value, ValueKind};
 
 use super::history;
-use crate::policy::record::Facts;
+use crate::record::Facts;
 
 /// More shapes than a server with many companies makes; past that, each question is checked in full.
 const MOST: usize = 256;

@@ -22,13 +22,13 @@ use super::index::{self, Index, Position};
 use super::load::{Validation, load};
 use super::ruling::{Because, PolicyMeta};
 use super::vocabulary::{Declared, Vocabulary, rates};
-use crate::policy::approvals::ApprovalRules;
-use crate::policy::brain::Collections;
-use crate::policy::limits::{Limits, Rate};
-use crate::policy::own::Catalog;
-use crate::policy::stack::deep;
-use crate::policy::views::Views;
-use crate::policy::{Bundle, Closed, Finding, Hash};
+use crate::approvals::ApprovalRules;
+use crate::brain::Collections;
+use crate::limits::{Limits, Rate};
+use crate::own::Catalog;
+use crate::stack::deep;
+use crate::views::Views;
+use crate::{Bundle, Closed, Finding, Hash};
 
 /// The type of the product's own actions.
 const PRODUCT_ACTION: &str = "Ok::Action";
@@ -245,27 +245,27 @@ impl Snapshot {
     }
 
     /// The action and its groups, closed. Empty for an action that the schema does not know.
-    pub(in crate::policy) fn action_family(&self, action: &EntityUID) -> &[Closed] {
+    pub(crate) fn action_family(&self, action: &EntityUID) -> &[Closed] {
         self.actions.get(action).map_or(&[], |action| action.family.as_slice())
     }
 
     /// The same, and where the action stands.
-    pub(in crate::policy) fn family_at(&self, action: &EntityUID) -> (usize, &[Closed]) {
+    pub(crate) fn family_at(&self, action: &EntityUID) -> (usize, &[Closed]) {
         self.actions.get_full(action).map_or((0, &[]), |(place, _, action)| (place, action.family.as_slice()))
     }
 
     /// What other programs can ask about.
-    pub(in crate::policy) fn catalog(&self) -> &Catalog {
+    pub(crate) fn catalog(&self) -> &Catalog {
         self.catalog.get_or_init(|| Catalog::of(self.schema()))
     }
 
     /// Whether the context of an action holds approvals, which nobody may claim.
-    pub(in crate::policy) fn takes_approvals(&self, action: &EntityUid) -> bool {
+    pub(crate) fn takes_approvals(&self, action: &EntityUid) -> bool {
         self.actions.get(action.as_ref()).is_some_and(|action| action.takes_approvals)
     }
 
     /// Whether an action was found to take a principal and a resource of these types already.
-    pub(in crate::policy) fn is_known_to_take(&self, action: &EntityUid, one: &EntityType, other: &EntityType) -> bool {
+    pub(crate) fn is_known_to_take(&self, action: &EntityUid, one: &EntityType, other: &EntityType) -> bool {
         self.actions.get(action.as_ref()).is_some_and(|action| action.fitting.knows_ends(one, other))
     }
 
@@ -324,7 +324,7 @@ pub fn is_own(action: &str) -> bool {
 }
 
 /// `token.issue`, or `Docs::Action::view` for an action of the company's own.
-pub(in crate::policy) fn name_of(action: &EntityUID) -> String {
+pub(crate) fn name_of(action: &EntityUID) -> String {
     let (kind, id) = (action.entity_type().to_string(), AsRef::<str>::as_ref(action.eid()));
     if kind == PRODUCT_ACTION { id.to_owned() } else { format!("{kind}::{id}") }
 }

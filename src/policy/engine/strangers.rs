@@ -6,8 +6,8 @@ use cedar_policy_core::ast::{EntityUID, ExprKind, Literal};
 
 use super::parts::{line, place};
 use super::snapshot::{Rule, Snapshot};
-use crate::policy::Finding;
-use crate::policy::finding::code;
+use crate::Finding;
+use crate::finding::code;
 
 impl Snapshot {
     /// A finding for each actor or team that a policy names and that is not among those who are there.

@@ -17,8 +17,8 @@ use super::history::Blank;
 use super::input::Input;
 use super::shape::Fitting;
 use super::snapshot::name_of;
-use crate::policy::Closed;
-use crate::policy::limits::{Limits, Rate};
+use crate::Closed;
+use crate::limits::{Limits, Rate};
 
 /// Vocabularies that are kept for the next bundle; the one that was used longest ago goes first.
 const MOST: usize = 4;

@@ -9,7 +9,7 @@ use super::Wrong;
 use super::read::{Circumstances, Thing};
 use super::reader::bare;
 use super::reader::{Few, Found};
-use crate::policy::{Closed, Facts, Question, Ruling, Slice, Snapshot};
+use crate::{Closed, Facts, Question, Ruling, Slice, Snapshot};
 
 /// Asks one question after another. What two in a row have in common is gathered once.
 pub struct Asker<'a> {

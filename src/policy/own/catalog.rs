@@ -7,8 +7,8 @@ use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
 use super::{PRODUCT, Wrong};
-use crate::policy::Snapshot;
-use crate::policy::engine::name_of;
+use crate::Snapshot;
+use crate::engine::name_of;
 
 /// Names as other programs say them. Only the schema's own names are kept, so nobody can crowd the tables.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ impl Kind {
 }
 
 impl Catalog {
-    pub(in crate::policy) fn of(schema: &Schema) -> Catalog {
+    pub(crate) fn of(schema: &Schema) -> Catalog {
         let mut catalog = Catalog::default();
         for declared in schema.as_ref().entity_types() {
             let ty = unplaced(declared.name());
@@ -74,7 +74,7 @@ impl Catalog {
     }
 
     /// Whether something of one type can be in something of another.
-    pub(in crate::policy) fn can_be_in(&self, below: &EntityType, above: &EntityType) -> bool {
+    pub(crate) fn can_be_in(&self, below: &EntityType, above: &EntityType) -> bool {
         below == above || self.kind(below).is_some_and(|kind| kind.above.contains(above))
     }
 

@@ -11,7 +11,7 @@ use cedar_policy_core::validator::types::{EntityKind, Type};
 use super::catalog::Kind;
 use super::json::{Json, Properties};
 use super::read::OPENED;
-use crate::policy::Snapshot;
+use crate::Snapshot;
 
 /// An entity by its type and its id.
 pub type Named = (String, String);

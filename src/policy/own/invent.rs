@@ -13,8 +13,8 @@ use super::catalog::{Kind, action};
 use super::json::{Json, Properties};
 use super::reader::extension;
 use super::said::{Described, Said};
-use crate::policy::Snapshot;
-use crate::policy::engine::Named;
+use crate::Snapshot;
+use crate::engine::Named;
 
 /// How many references of an end, and of the context, a policy may open.
 const OPENED: u8 = 1;

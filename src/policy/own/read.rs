@@ -8,7 +8,7 @@ use super::Wrong;
 use super::catalog::{entity_type, short};
 use super::json::Properties;
 use super::reader::{Found, Reader};
-use crate::policy::{Facts, Snapshot};
+use crate::{Facts, Snapshot};
 
 /// How far policies follow references: what a root refers to is opened, what that refers to is only compared.
 pub(super) const OPENED: u8 = 1;

@@ -11,8 +11,8 @@ use smallvec::SmallVec;
 use super::Wrong;
 use super::catalog::{Kind, short};
 use super::json::{Json, Properties};
-use crate::policy::record::reference;
-use crate::policy::{Closed, Snapshot};
+use crate::record::reference;
+use crate::{Closed, Snapshot};
 
 /// The most bytes of an id.
 const MOST_ID: usize = 1_024;

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::json::Properties;
 use super::read::{Parts, Thing, circumstances, thing};
 use super::{Wrong, action, gathered};
-use crate::policy::Snapshot;
-use crate::policy::testing::OwnedQuestion;
+use crate::Snapshot;
+use crate::testing::OwnedQuestion;
 
 /// Who would do what to which thing, and what is the case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

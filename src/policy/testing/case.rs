@@ -6,13 +6,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::rows::Step;
-use crate::policy::{Answered, Ruling};
-use crate::types::actor::KillScope;
-use crate::types::history::History;
-use crate::types::id::ActorId;
-use crate::types::impact::Decision;
-use crate::types::scope::Scopes;
-use crate::types::time::Time;
+use crate::{Answered, Ruling};
+use types::actor::KillScope;
+use types::history::History;
+use types::id::ActorId;
+use types::impact::Decision;
+use types::scope::Scopes;
+use types::time::Time;
 
 /// One question and the expected answer.
 #[derive(Clone, Debug)]

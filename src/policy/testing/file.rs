@@ -11,15 +11,15 @@ use super::case::{Around, Case, Way};
 use super::matrix::Matrix;
 use super::own::{self, Evaluation, Records};
 use super::rows::{Delegation, Fixture, Member, Row, Step, Strict, Team};
-use crate::policy::Finding;
-use crate::policy::finding::code;
-use crate::policy::yaml::{self, YamlError};
-use crate::types::actor::KillScope;
-use crate::types::history::History;
-use crate::types::id::ActorId;
-use crate::types::impact::Decision;
-use crate::types::scope::Scopes;
-use crate::types::time::Time;
+use crate::Finding;
+use crate::finding::code;
+use crate::yaml::{self, YamlError};
+use types::actor::KillScope;
+use types::history::History;
+use types::id::ActorId;
+use types::impact::Decision;
+use types::scope::Scopes;
+use types::time::Time;
 
 /// The most cases that one file may come to.
 const MAX_CASES: usize = 20_000;

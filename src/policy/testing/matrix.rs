@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use super::case::{Around, Case, Way};
 use super::rows::Step;
-use crate::policy::yaml::YamlError;
-use crate::types::actor::KillScope;
-use crate::types::history::History;
-use crate::types::id::ActorId;
-use crate::types::impact::Decision;
-use crate::types::scope::Scopes;
-use crate::types::time::Time;
+use crate::yaml::YamlError;
+use types::actor::KillScope;
+use types::history::History;
+use types::id::ActorId;
+use types::impact::Decision;
+use types::scope::Scopes;
+use types::time::Time;
 
 /// Every one of these actors with every one of these operations.
 #[derive(Clone, Debug, Deserialize)]

@@ -6,11 +6,11 @@ use serde::Deserialize;
 
 use super::OwnedQuestion;
 use super::case::Expected;
-use crate::policy::Snapshot;
-use crate::policy::engine::name_of;
-use crate::policy::own::{self, Described, Properties, Said};
-use crate::policy::yaml::YamlError;
-use crate::types::impact::Decision;
+use crate::Snapshot;
+use crate::engine::name_of;
+use crate::own::{self, Described, Properties, Said};
+use crate::yaml::YamlError;
+use types::impact::Decision;
 
 /// An entity of one of the company's own types.
 #[derive(Clone, Debug, Deserialize)]

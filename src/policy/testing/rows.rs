@@ -7,12 +7,12 @@ use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-use crate::types::actor::{ActorKind, Role, Trust};
-use crate::types::delegation::Authority;
-use crate::types::field::Label;
-use crate::types::id::ActorId;
-use crate::types::time::Time;
-use crate::types::work::RunFacts;
+use types::actor::{ActorKind, Role, Trust};
+use types::delegation::Authority;
+use types::field::Label;
+use types::id::ActorId;
+use types::time::Time;
+use types::work::RunFacts;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::case::Expected;
 use super::file::{TestFile, line_spans, parse};
 use super::{OwnedQuestion, Stage};
-use crate::policy::bundle::is_test;
-use crate::policy::engine::{Mutant, Part};
-use crate::policy::finding::code;
-use crate::policy::{Bundle, Finding, Snapshot};
-use crate::types::effort;
+use crate::bundle::is_test;
+use crate::engine::{Mutant, Part};
+use crate::finding::code;
+use crate::{Bundle, Finding, Snapshot};
+use types::effort;
 
 /// What the cases of a bundle came to.
 #[derive(Default)]

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::policy::{Bundle, Folder, FolderError};
+use crate::{Bundle, Folder, FolderError};
 
 fn folder(files: &[&str]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");

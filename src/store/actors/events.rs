@@ -3,12 +3,12 @@
 use rusqlite::params;
 
 use super::{COLUMNS, get};
-use crate::store::event::{Content, Moment, Notify, Table, events};
-use crate::store::memory::{Memory, Touched};
-use crate::store::{inbox, to_json};
-use crate::types::actor::{ActorKind, Role, Trust};
-use crate::types::id::ActorId;
-use crate::types::inbox::ItemKind;
+use crate::event::{Content, Moment, Notify, Table, events};
+use crate::memory::{Memory, Touched};
+use crate::{inbox, to_json};
+use types::actor::{ActorKind, Role, Trust};
+use types::id::ActorId;
+use types::inbox::ItemKind;
 
 const ACTOR: Table = Table { name: "actor", key: "id" };
 const DEFINITION: Table = Table { name: "agent_definition", key: "actor" };

@@ -4,20 +4,20 @@ use rusqlite::params;
 use serde_json::json;
 
 use super::COLUMNS;
-use crate::store::event::{Content, Moment, Notify, Table, Teller, events};
-use crate::store::memory::{Memory, Touched};
-use crate::store::outbox::News;
-use crate::store::{inbox, to_json};
-use crate::types::approval::{ApprovalStatus, Notice, Verdict};
-use crate::types::caller::Channel;
-use crate::types::id::{ActorId, Id};
-use crate::types::inbox::ItemKind;
-use crate::types::target::Thing;
-use crate::types::time::Time;
-use crate::types::webhook::Topic;
-use crate::types::work::RunFacts;
+use crate::event::{Content, Moment, Notify, Table, Teller, events};
+use crate::memory::{Memory, Touched};
+use crate::outbox::News;
+use crate::{inbox, to_json};
+use types::approval::{ApprovalStatus, Notice, Verdict};
+use types::caller::Channel;
+use types::id::{ActorId, Id};
+use types::inbox::ItemKind;
+use types::target::Thing;
+use types::time::Time;
+use types::webhook::Topic;
+use types::work::RunFacts;
 
-pub(in crate::store) const APPROVAL: Table = Table { name: "approval", key: "id" };
+pub(crate) const APPROVAL: Table = Table { name: "approval", key: "id" };
 const DECISION: Table = Table { name: "approval_decision", key: "approval || ' ' || by" };
 const NOTICE: Table = Table { name: "approval_notice", key: "approval || ' ' || kind || ' ' || notice" };
 
@@ -163,7 +163,7 @@ fn kept(event: &ArgumentsKept, moment: &Moment<'_>) -> rusqlite::Result<Touched>
 }
 
 /// What could be erased of a call was.
-pub(in crate::store) fn forgotten(moment: &Moment<'_>, id: &Id) -> rusqlite::Result<()> {
+pub(crate) fn forgotten(moment: &Moment<'_>, id: &Id) -> rusqlite::Result<()> {
     moment.conn.prepare_cached("UPDATE approval SET erasable = NULL WHERE id = ?")?.execute([id.as_str()])?;
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! What happens by blueprints. What one makes has events of its own, so this one changes no table.
 
-use crate::store::event::{Content, Notify, events};
-use crate::store::memory::Memory;
-use crate::types::id::Id;
+use crate::event::{Content, Notify, events};
+use crate::memory::Memory;
+use types::id::Id;
 
 events! {
     /// A blueprint was installed: what it created, what existed already, what is still to be done.

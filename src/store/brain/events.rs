@@ -9,12 +9,12 @@ use serde_json::{Map, Value};
 
 use super::fold::{self, Remaking};
 use super::{retention, table};
-use crate::store::event::{Content, Moment, Notify, Table, events};
-use crate::store::memory::{Memory, Touched};
-use crate::store::{search, to_json};
-use crate::types::brain::{FlagKind, Operation, ProposalStatus, Written};
-use crate::types::collection::Collection;
-use crate::types::id::{ActorId, Id};
+use crate::event::{Content, Moment, Notify, Table, events};
+use crate::memory::{Memory, Touched};
+use crate::{search, to_json};
+use types::brain::{FlagKind, Operation, ProposalStatus, Written};
+use types::collection::Collection;
+use types::id::{ActorId, Id};
 
 const COLLECTION: Table = Table { name: "collection", key: "name" };
 /// Stands for the tables of the collections too: they are made of it.

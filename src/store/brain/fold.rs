@@ -7,12 +7,12 @@ use rusqlite::{Connection, params};
 use serde_json::{Map, Value};
 
 use super::{Record, collection, origin, table};
-use crate::store::event::Moment;
-use crate::store::search::{self, Texts, Thing};
-use crate::store::to_json;
-use crate::types::brain::Written;
-use crate::types::collection::Collection;
-use crate::types::id::Id;
+use crate::event::Moment;
+use crate::search::{self, Texts, Thing};
+use crate::to_json;
+use types::brain::Written;
+use types::collection::Collection;
+use types::id::Id;
 
 /// What becomes of a collection, and of which fields its own take over the values.
 pub(super) struct Remaking<'a> {

@@ -5,11 +5,11 @@ use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, params_from_iter};
 
 use super::{Record, sum, table};
-use crate::store::search::{First, HITS, Words};
-use crate::types::collection::Collection;
-use crate::types::condition::{Condition, Piece, Scalar};
-use crate::types::expr::NoFigure;
-use crate::types::semantics::{Agg, Grain};
+use crate::search::{First, HITS, Words};
+use types::collection::Collection;
+use types::condition::{Condition, Piece, Scalar};
+use types::expr::NoFigure;
+use types::semantics::{Agg, Grain};
 
 /// The order of a page: by a column, then by the id. Rows without a value come last.
 #[derive(Clone, Debug, PartialEq, Eq)]

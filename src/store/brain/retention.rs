@@ -3,9 +3,9 @@
 use rusqlite::{Connection, params};
 
 use super::table;
-use crate::types::collection::Collection;
-use crate::types::id::Id;
-use crate::types::time::Time;
+use types::collection::Collection;
+use types::id::Id;
+use types::time::Time;
 
 /// Versions of one record that others took the place of.
 pub struct Overtaken {

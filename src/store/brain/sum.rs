@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::Value;
 
-use crate::types::expr::rounded;
+use types::expr::rounded;
 
 /// What the functions are called in statements.
 pub const SUM: &str = "whole_sum";

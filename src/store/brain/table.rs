@@ -8,11 +8,11 @@ use rusqlite::{Connection, Row, params_from_iter};
 use serde_json::{Map, Value};
 
 use super::Record;
-use crate::store::parsed;
-use crate::types::collection::Collection;
-use crate::types::condition::Scalar;
-use crate::types::field::{Field, FieldKind, Label};
-use crate::types::time::Time;
+use crate::parsed;
+use types::collection::Collection;
+use types::condition::Scalar;
+use types::field::{Field, FieldKind, Label};
+use types::time::Time;
 
 /// How the names of such tables begin.
 pub const PREFIX: &str = "brain_";

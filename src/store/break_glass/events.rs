@@ -2,15 +2,15 @@
 
 use rusqlite::params;
 
-use crate::store::event::{Content, Moment, Notify, Table, events};
-use crate::store::memory::{Memory, Touched};
-use crate::store::{inbox, to_json};
-use crate::types::break_glass::BreakGlassVerdict;
-use crate::types::id::{ActorId, Id};
-use crate::types::inbox::ItemKind;
-use crate::types::operations::Operations;
-use crate::types::quoted::quoted;
-use crate::types::time::Time;
+use crate::event::{Content, Moment, Notify, Table, events};
+use crate::memory::{Memory, Touched};
+use crate::{inbox, to_json};
+use types::break_glass::BreakGlassVerdict;
+use types::id::{ActorId, Id};
+use types::inbox::ItemKind;
+use types::operations::Operations;
+use types::quoted::quoted;
+use types::time::Time;
 
 const BREAK_GLASS: Table = Table { name: "break_glass", key: "id" };
 

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, params};
 
 use super::{COLUMNS, get};
-use crate::store::event::{Content, Moment, Notify, Table, events};
-use crate::store::memory::{Memory, Touched};
-use crate::store::{inbox, parsed, to_json};
-use crate::types::change::{ChangeState, ChangeTarget, EvalCase, RejectedBy, ReviewVerdict};
-use crate::types::id::{ActorId, Id};
-use crate::types::impact::{TrialTerms, Trialled};
-use crate::types::inbox::ItemKind;
-use crate::types::quoted::quoted;
+use crate::event::{Content, Moment, Notify, Table, events};
+use crate::memory::{Memory, Touched};
+use crate::{inbox, parsed, to_json};
+use types::change::{ChangeState, ChangeTarget, EvalCase, RejectedBy, ReviewVerdict};
+use types::id::{ActorId, Id};
+use types::impact::{TrialTerms, Trialled};
+use types::inbox::ItemKind;
+use types::quoted::quoted;
 
 const CHANGE: Table = Table { name: "change", key: "id" };
 const REVIEW: Table = Table { name: "change_review", key: "seq" };

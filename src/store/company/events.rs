@@ -2,10 +2,10 @@
 
 use rusqlite::{OptionalExtension as _, params};
 
-use crate::store::event::{Content, Moment, Notify, Table, events};
-use crate::store::memory::{Memory, Touched};
-use crate::store::runs::{self, events::RUN};
-use crate::store::to_json;
+use crate::event::{Content, Moment, Notify, Table, events};
+use crate::memory::{Memory, Touched};
+use crate::runs::{self, events::RUN};
+use crate::to_json;
 
 const COMPANY: Table = Table { name: "company", key: "id" };
 

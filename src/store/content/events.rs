@@ -2,12 +2,12 @@
 
 use rusqlite::params;
 
-use crate::store::event::{Content, Moment, Notify, Table, events};
-use crate::store::memory::{Memory, Touched};
-use crate::store::to_json;
-use crate::types::id::Id;
+use crate::event::{Content, Moment, Notify, Table, events};
+use crate::memory::{Memory, Touched};
+use crate::to_json;
+use types::id::Id;
 
-pub(in crate::store) const CONTENT: Table = Table { name: "content", key: "id || ' ' || part" };
+pub(crate) const CONTENT: Table = Table { name: "content", key: "id || ' ' || part" };
 
 events! {
     /// Text of a task, a run, a step or a knowledge entry, in an entry of its own so that it can be erased.
@@ -26,7 +26,7 @@ fn kept(event: &ContentKept, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     Ok(Touched::Nothing)
 }
 
-pub(in crate::store) fn forgotten(moment: &Moment<'_>, id: &str, part: &str) -> rusqlite::Result<()> {
+pub(crate) fn forgotten(moment: &Moment<'_>, id: &str, part: &str) -> rusqlite::Result<()> {
     moment.conn.prepare_cached("DELETE FROM content WHERE id = ? AND part = ?")?.execute([id, part])?;
     Ok(())
 }

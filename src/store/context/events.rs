@@ -1,12 +1,12 @@
 //! What happens to the content of events.
 
-use crate::store::approvals::events::{self as approvals, APPROVAL};
-use crate::store::content::events::{self as content, CONTENT};
-use crate::store::entities::events::{self as entities, ENTITY};
-use crate::store::event::{Content, Moment, Notify, events};
-use crate::store::knowledge::documents::{self, CHUNK};
-use crate::store::memory::{Memory, Touched};
-use crate::types::id::Id;
+use crate::approvals::events::{self as approvals, APPROVAL};
+use crate::content::events::{self as content, CONTENT};
+use crate::entities::events::{self as entities, ENTITY};
+use crate::event::{Content, Moment, Notify, events};
+use crate::knowledge::documents::{self, CHUNK};
+use crate::memory::{Memory, Touched};
+use types::id::Id;
 
 events! {
     /// The content of events was erased. The entry itself names them as `event:<seq>`.

@@ -1,8 +1,8 @@
 //! Decisions that are events themselves. Neither changes a table: each is its own record.
 
-use crate::store::event::{Content, Notify, events};
-use crate::store::memory::Memory;
-use crate::types::time::Time;
+use crate::event::{Content, Notify, events};
+use crate::memory::Memory;
+use types::time::Time;
 
 events! {
     /// The gate refused an operation; with a `count`, as often again within a second of the entry before.

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, params};
 
 use super::{COLUMNS, get, reservation};
-use crate::store::event::{Content, Moment, Notify, Table, events};
-use crate::store::memory::{Memory, Touched};
-use crate::store::{inbox, to_json};
-use crate::types::delegation::{Authority, DelegationStatus};
-use crate::types::id::{ActorId, Id};
-use crate::types::inbox::ItemKind;
-use crate::types::operations::Operations;
-use crate::types::time::Time;
+use crate::event::{Content, Moment, Notify, Table, events};
+use crate::memory::{Memory, Touched};
+use crate::{inbox, to_json};
+use types::delegation::{Authority, DelegationStatus};
+use types::id::{ActorId, Id};
+use types::inbox::ItemKind;
+use types::operations::Operations;
+use types::time::Time;
 
 const DELEGATION: Table = Table { name: "delegation", key: "id" };
 const RESERVATION: Table = Table { name: "delegation_reservation", key: "id" };

@@ -6,12 +6,12 @@
 use rusqlite::params;
 use serde_json::{Map, Value};
 
-use crate::store::event::{Content, Moment, Notify, Table, events};
-use crate::store::memory::{Memory, Touched};
-use crate::store::to_json;
-use crate::types::id::Id;
+use crate::event::{Content, Moment, Notify, Table, events};
+use crate::memory::{Memory, Touched};
+use crate::to_json;
+use types::id::Id;
 
-pub(in crate::store) const ENTITY: Table = Table { name: "entity", key: "id" };
+pub(crate) const ENTITY: Table = Table { name: "entity", key: "id" };
 
 events! {
     /// Stored entities changed, this many.
@@ -51,7 +51,7 @@ fn removed(event: &EntityRemoved, moment: &Moment<'_>) -> rusqlite::Result<Touch
 }
 
 /// What an event told of an entity is erased, and with it what was told before: what was told since stays.
-pub(in crate::store) fn forgotten(moment: &Moment<'_>, id: &Id, seq: i64) -> rusqlite::Result<()> {
+pub(crate) fn forgotten(moment: &Moment<'_>, id: &Id, seq: i64) -> rusqlite::Result<()> {
     let sql = "DELETE FROM entity WHERE id = ? AND seq <= ?";
     moment.conn.prepare_cached(sql)?.execute(params![id.as_str(), seq])?;
     Ok(())

@@ -3,8 +3,8 @@
 use rusqlite::params;
 
 use super::TABLE;
-use crate::store::event::{Content, Moment, Notify, events};
-use crate::store::memory::{Memory, Touched};
+use crate::event::{Content, Moment, Notify, events};
+use crate::memory::{Memory, Touched};
 
 events! {
     /// Somebody marked an item of their own inbox as read.

@@ -2,12 +2,12 @@
 
 use rusqlite::{OptionalExtension as _, params};
 
-use crate::store::event::{Content, Moment, Notify, Table, events};
-use crate::store::memory::{Memory, Touched};
-use crate::store::{inbox, parsed};
-use crate::types::actor::KillScope;
-use crate::types::id::ActorId;
-use crate::types::inbox::ItemKind;
+use crate::event::{Content, Moment, Notify, Table, events};
+use crate::memory::{Memory, Touched};
+use crate::{inbox, parsed};
+use types::actor::KillScope;
+use types::id::ActorId;
+use types::inbox::ItemKind;
 
 const KILL: Table = Table { name: "kill", key: "scope" };
 

@@ -4,15 +4,15 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::store::event::{Moment, Table};
-use crate::store::memory::Touched;
-use crate::store::search::Words;
-use crate::store::{content, parsed, to_json};
-use crate::types::id::Id;
-use crate::types::knowledge::DocumentType;
+use crate::event::{Moment, Table};
+use crate::memory::Touched;
+use crate::search::Words;
+use crate::{content, parsed, to_json};
+use types::id::Id;
+use types::knowledge::DocumentType;
 
-pub(in crate::store) const DOCUMENT: Table = Table { name: "document", key: "knowledge" };
-pub(in crate::store) const CHUNK: Table = Table { name: "knowledge_chunk", key: "printf('%019d', number)" };
+pub(crate) const DOCUMENT: Table = Table { name: "document", key: "knowledge" };
+pub(crate) const CHUNK: Table = Table { name: "knowledge_chunk", key: "printf('%019d', number)" };
 
 /// The part of an entry's content that is the text of a document.
 pub const PART: &str = "document";
@@ -102,7 +102,7 @@ pub(super) fn index(
     Ok(Touched::Nothing)
 }
 
-pub(in crate::store) fn forgotten(moment: &Moment<'_>, id: &Id, part: &str) -> rusqlite::Result<()> {
+pub(crate) fn forgotten(moment: &Moment<'_>, id: &Id, part: &str) -> rusqlite::Result<()> {
     if part != PART {
         return Ok(());
     }

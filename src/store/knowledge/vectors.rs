@@ -3,12 +3,12 @@
 
 use rusqlite::{Connection, params};
 
-use crate::store::content;
-use crate::store::event::Table;
-use crate::store::to_json;
-use crate::types::vector::{Vector, unpacked};
+use crate::content;
+use crate::event::Table;
+use crate::to_json;
+use types::vector::{Vector, unpacked};
 
-pub(in crate::store) const VECTORS: Table =
+pub(crate) const VECTORS: Table =
     Table { name: "knowledge_vectors", key: "printf('%s %s %06d', knowledge, model, first)" };
 
 /// How the parts of an entry's content begin that hold vectors.

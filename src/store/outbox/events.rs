@@ -3,12 +3,12 @@
 use rusqlite::params;
 
 use super::table::{OUTBOX, forget_old};
-use crate::store::event::{Content, Moment, Notify, events};
-use crate::store::memory::{Memory, Touched};
-use crate::store::webhooks::events::{WEBHOOK, attempted};
-use crate::types::id::{ActorId, Id};
-use crate::types::time::Time;
-use crate::types::webhook::Outcome;
+use crate::event::{Content, Moment, Notify, events};
+use crate::memory::{Memory, Touched};
+use crate::webhooks::events::{WEBHOOK, attempted};
+use types::id::{ActorId, Id};
+use types::time::Time;
+use types::webhook::Outcome;
 
 events! {
     /// A message is to be delivered. Recorded in the transaction of the event that it reports.

@@ -3,12 +3,12 @@
 use rusqlite::params;
 
 use super::KEPT;
-use crate::store::event::{Moment, Table};
+use crate::event::{Moment, Table};
 
-pub(in crate::store) const OUTBOX: Table = Table { name: "outbox", key: "id" };
+pub(crate) const OUTBOX: Table = Table { name: "outbox", key: "id" };
 
 /// Nothing more is sent to a recipient.
-pub(in crate::store) fn cancel(moment: &Moment<'_>, recipient: &str) -> rusqlite::Result<()> {
+pub(crate) fn cancel(moment: &Moment<'_>, recipient: &str) -> rusqlite::Result<()> {
     let sql = "UPDATE outbox SET state = 'cancelled', due_at = NULL, ended_at = ?2 \
                WHERE recipient = ?1 AND state = 'pending'";
     moment.conn.prepare_cached(sql)?.execute(params![recipient, moment.at.0])?;

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use rusqlite::params;
 
-use crate::store::event::{Content, Moment, Notify, Table, events};
-use crate::store::memory::{Memory, Touched};
-use crate::store::runs::{self, events::RUN};
-use crate::types::change::SourceKind;
-use crate::types::id::Id;
+use crate::event::{Content, Moment, Notify, Table, events};
+use crate::memory::{Memory, Touched};
+use crate::runs::{self, events::RUN};
+use types::change::SourceKind;
+use types::id::Id;
 
 const POLICY: Table = Table { name: "policy", key: "version" };
 const FILE: Table = Table { name: "policy_file", key: "path" };

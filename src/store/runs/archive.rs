@@ -3,8 +3,8 @@
 use rusqlite::{Connection, params};
 
 use super::{COLUMNS, LIST, Run, read};
-use crate::store::list::List;
-use crate::types::time::Time;
+use crate::list::List;
+use types::time::Time;
 
 /// How all runs are listed, those that are archived too.
 pub const ALL: List<Run> = List { there: "TRUE", ..LIST };

@@ -3,11 +3,11 @@
 use rusqlite::{Connection, params};
 
 use super::{COLUMNS, Run, get, read, step};
-use crate::store::done::{self, MODEL_CALL, PLANNED};
-use crate::store::event::Moment;
-use crate::store::parsed;
-use crate::types::id::{ActorId, Id};
-use crate::types::time::Time;
+use crate::done::{self, MODEL_CALL, PLANNED};
+use crate::event::Moment;
+use crate::parsed;
+use types::id::{ActorId, Id};
+use types::time::Time;
 
 /// Whether any run is held until somebody raises a budget.
 pub fn any_held_by_budget(conn: &Connection) -> rusqlite::Result<bool> {

@@ -2,8 +2,8 @@
 
 use rusqlite::{Connection, params};
 
-use crate::types::id::Id;
-use crate::types::work::StepStatus;
+use types::id::Id;
+use types::work::StepStatus;
 
 /// Of a step that was denied: how often its run was refused the same on the same target for the same reason, whatever it did
 /// between. None of another.

@@ -7,13 +7,13 @@ use rusqlite::params;
 
 use super::budgets::{others_look_again, spend};
 use super::{Run, Step, begun, denials, get, open_parts, step, waits as waits_of, waits_for};
-use crate::store::event::Moment;
-use crate::store::memory::Touched;
-use crate::store::tasks::events::became;
-use crate::store::to_json;
-use crate::types::field::Label;
-use crate::types::id::{ActorId, Id};
-use crate::types::work::{Failure, MOST_DENIALS, RunStatus, StepKind, StepStatus, TaskStatus, Wait};
+use crate::event::Moment;
+use crate::memory::Touched;
+use crate::tasks::events::became;
+use crate::to_json;
+use types::field::Label;
+use types::id::{ActorId, Id};
+use types::work::{Failure, MOST_DENIALS, RunStatus, StepKind, StepStatus, TaskStatus, Wait};
 
 /// One step, as it stands now.
 pub(super) struct Taken<'a> {

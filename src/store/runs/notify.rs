@@ -3,14 +3,14 @@
 use serde_json::json;
 
 use super::{get, waits};
-use crate::store::event::Moment;
-use crate::store::inbox;
-use crate::store::outbox::News;
-use crate::types::id::{ActorId, Id};
-use crate::types::inbox::ItemKind;
-use crate::types::target::Thing;
-use crate::types::webhook::Topic;
-use crate::types::work::{Failure, RunStatus, Wait};
+use crate::event::Moment;
+use crate::inbox;
+use crate::outbox::News;
+use types::id::{ActorId, Id};
+use types::inbox::ItemKind;
+use types::target::Thing;
+use types::webhook::Topic;
+use types::work::{Failure, RunStatus, Wait};
 
 /// Something is asked at a step, whose name this is.
 pub(super) fn of_question(

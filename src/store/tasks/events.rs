@@ -5,18 +5,18 @@ use std::collections::BTreeSet;
 use rusqlite::params;
 
 use super::{get, is_of_ask, title_of_ask};
-use crate::store::event::{Content, Moment, Notify, Table, events};
-use crate::store::inbox;
-use crate::store::memory::{Memory, Touched};
-use crate::store::search::{self, Texts, Thing};
-use crate::store::to_json;
-use crate::types::id::{ActorId, Id};
-use crate::types::inbox::ItemKind;
-use crate::types::quoted::quoted;
-use crate::types::time::Time;
-use crate::types::work::{Deadlines, Priority, TaskStatus};
+use crate::event::{Content, Moment, Notify, Table, events};
+use crate::inbox;
+use crate::memory::{Memory, Touched};
+use crate::search::{self, Texts, Thing};
+use crate::to_json;
+use types::id::{ActorId, Id};
+use types::inbox::ItemKind;
+use types::quoted::quoted;
+use types::time::Time;
+use types::work::{Deadlines, Priority, TaskStatus};
 
-pub(in crate::store) const TASK: Table = Table { name: "task", key: "id" };
+pub(crate) const TASK: Table = Table { name: "task", key: "id" };
 const REF: Table = Table { name: "task_ref", key: "task || ' ' || place || ' ' || thing" };
 
 events! {
@@ -145,7 +145,7 @@ fn notify_of_stall(event: &TaskStalled, moment: &Moment<'_>) -> rusqlite::Result
 }
 
 /// How a task stands from now on, in the lists again if it was archived as failed. What is closed stays so.
-pub(in crate::store) fn became(moment: &Moment<'_>, id: &str, status: TaskStatus) -> rusqlite::Result<Touched> {
+pub(crate) fn became(moment: &Moment<'_>, id: &str, status: TaskStatus) -> rusqlite::Result<Touched> {
     let closed = status.is_closed().then_some(moment.at.0);
     let sql = "UPDATE task SET status = ?, closed_at = ?, archived_at = NULL, version = version + 1, updated_at = ? \
                WHERE id = ? AND closed_at IS NULL AND status <> ?1";

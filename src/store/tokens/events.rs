@@ -2,14 +2,14 @@
 
 use rusqlite::params;
 
-use crate::store::event::{Content, Moment, Notify, Table, events};
-use crate::store::memory::{Memory, Touched};
-use crate::store::{actors, inbox, to_json, unreadable};
-use crate::types::actor::ActorKind;
-use crate::types::id::{ActorId, Id};
-use crate::types::inbox::ItemKind;
-use crate::types::scope::Scopes;
-use crate::types::time::Time;
+use crate::event::{Content, Moment, Notify, Table, events};
+use crate::memory::{Memory, Touched};
+use crate::{actors, inbox, to_json, unreadable};
+use types::actor::ActorKind;
+use types::id::{ActorId, Id};
+use types::inbox::ItemKind;
+use types::scope::Scopes;
+use types::time::Time;
 
 const TOKEN: Table = Table { name: "token", key: "id" };
 

@@ -6,17 +6,17 @@ use rusqlite::params;
 use serde_json::json;
 
 use super::{COLUMNS, Webhook, get};
-use crate::store::event::{Content, Moment, Notify, Table, Teller, events};
-use crate::store::memory::{Memory, Touched};
-use crate::store::outbox::News;
-use crate::store::outbox::table::{OUTBOX, cancel};
-use crate::store::{inbox, to_json};
-use crate::types::id::{ActorId, Id};
-use crate::types::inbox::ItemKind;
-use crate::types::time::Time;
-use crate::types::webhook::{Outcome, SignatureFormat, TEST, Topic, WebhookStatus};
+use crate::event::{Content, Moment, Notify, Table, Teller, events};
+use crate::memory::{Memory, Touched};
+use crate::outbox::News;
+use crate::outbox::table::{OUTBOX, cancel};
+use crate::{inbox, to_json};
+use types::id::{ActorId, Id};
+use types::inbox::ItemKind;
+use types::time::Time;
+use types::webhook::{Outcome, SignatureFormat, TEST, Topic, WebhookStatus};
 
-pub(in crate::store) const WEBHOOK: Table = Table { name: "webhook", key: "id" };
+pub(crate) const WEBHOOK: Table = Table { name: "webhook", key: "id" };
 
 events! {
     /// A webhook subscription was created.
@@ -154,7 +154,7 @@ fn stands(moment: &Moment<'_>, id: &Id, status: WebhookStatus, failing_since: Op
 }
 
 /// How a subscription stands after an attempt, and whether that is otherwise than before.
-pub(in crate::store) fn attempted(moment: &Moment<'_>, id: &Id, outcome: Outcome) -> rusqlite::Result<Touched> {
+pub(crate) fn attempted(moment: &Moment<'_>, id: &Id, outcome: Outcome) -> rusqlite::Result<Touched> {
     let Some(before) = get(moment.conn, id.as_str())? else { return Ok(Touched::Nothing) };
     match (outcome, before.status) {
         (_, WebhookStatus::Disabled)

@@ -7,7 +7,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 
-use crate::gate::declare::bounds;
+use crate::declare::bounds;
 
 const PLACE: &str = "#/components/schemas/";
 

@@ -5,18 +5,18 @@ use std::str::FromStr as _;
 use cedar_policy::EntityUid;
 
 use super::Change;
-use crate::gate::admit::chain;
-use crate::gate::decide::context;
-use crate::gate::decide::index::Group;
-use crate::gate::declare::target::actor_uid;
-use crate::gate::explain::inquiry::Inquiry;
-use crate::policy::{Scalar, Want};
-use crate::store::actors::{Actor, Status};
-use crate::types::actor::{ActorKind, KillScope, Role, Trust};
-use crate::types::caller::{Caller, Channel, Who};
-use crate::types::id::ActorId;
-use crate::types::target::Target;
-use crate::types::time::Time;
+use crate::admit::chain;
+use crate::decide::context;
+use crate::decide::index::Group;
+use crate::declare::target::actor_uid;
+use crate::explain::inquiry::Inquiry;
+use policy::{Scalar, Want};
+use store::actors::{Actor, Status};
+use types::actor::{ActorKind, KillScope, Role, Trust};
+use types::caller::{Caller, Channel, Who};
+use types::id::ActorId;
+use types::target::Target;
+use types::time::Time;
 
 /// Teams that are tried for one who should be in another.
 const TEAMS: usize = 4;

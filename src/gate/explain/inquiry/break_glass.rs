@@ -1,13 +1,13 @@
 //! What a break-glass grant of the caller's does to a call: as the gate would use it, or as one that could be opened.
 
 use super::Inquiry;
-use crate::gate::decide::question::{self, Asker};
-use crate::gate::declare::operation::{Effect, Entry};
-use crate::gate::declare::target::{Target, Thing};
-use crate::policy::Ruling;
-use crate::types::caller::{Caller, Who};
-use crate::types::id::Id;
-use crate::types::time::Time;
+use crate::decide::question::{self, Asker};
+use crate::declare::operation::{Effect, Entry};
+use crate::declare::target::{Target, Thing};
+use policy::Ruling;
+use types::caller::{Caller, Who};
+use types::id::Id;
+use types::time::Time;
 
 /// A way past the approvals that a call needs.
 pub enum BreakGlass {

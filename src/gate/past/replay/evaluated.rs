@@ -7,9 +7,9 @@ use serde::Deserialize;
 
 use super::remembered::{MOST, Remembered};
 use super::skipped::{ERASED, NOT_SAID, UNFIT, UNREADABLE};
-use crate::log::read::Decided;
-use crate::policy::diff::{Answer, Decision, Outcome, Sides};
-use crate::policy::own::Said;
+use log::read::Decided;
+use policy::diff::{Answer, Decision, Outcome, Sides};
+use policy::own::Said;
 
 #[derive(Deserialize)]
 struct Payload {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::policy::diff::Outcome;
+use policy::diff::Outcome;
 
 /// As many as it remembers.
 pub(super) const MOST: usize = 1 << 16;

@@ -6,7 +6,7 @@ use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 
 use super::bounded::is_bounded;
 use super::{docx, pdf};
-use crate::types::knowledge::DocumentType;
+use types::knowledge::DocumentType;
 
 /// The text of a file, or what is wrong with it.
 pub(super) fn text(kind: DocumentType, bytes: &[u8]) -> Result<String, String> {

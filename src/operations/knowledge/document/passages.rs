@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::shown::{marked, statement};
-use crate::gate::Reader;
-use crate::store::knowledge::Knowledge;
-use crate::store::knowledge::documents::Passage as Found;
-use crate::store::search::Words;
-use crate::types::id::ActorId;
-use crate::types::knowledge::{KnowledgeKind, Origin};
-use crate::types::refusal::Stop;
+use gate::Reader;
+use store::knowledge::Knowledge;
+use store::knowledge::documents::Passage as Found;
+use store::search::Words;
+use types::id::ActorId;
+use types::knowledge::{KnowledgeKind, Origin};
+use types::refusal::Stop;
 
 /// How many passages are ranked.
 const CANDIDATES: usize = 500;

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::super::shown::{marked, statement};
 use super::super::{KNOWLEDGE, OneEntry, find};
-use crate::gate::{Permit, Query, Reader, Spec, Target, get};
-use crate::store::knowledge::documents::PART;
-use crate::types::knowledge::DocumentType;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
+use gate::{Permit, Query, Reader, Spec, Target, get};
+use store::knowledge::documents::PART;
+use types::knowledge::DocumentType;
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
 
 /// What a document says.
 #[derive(Serialize, Deserialize, JsonSchema)]

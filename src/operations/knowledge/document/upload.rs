@@ -11,18 +11,18 @@ use super::super::propose::{NewKnowledge, is_admitted, is_not_too_many, looked_a
 use super::super::scan;
 use super::super::shown::{ShownDocument, ShownKnowledge};
 use super::{chunks, extract, pdf};
-use crate::gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use crate::operations::actor::resource::{ACTOR, TEAM};
-use crate::operations::company::COMPANY;
-use crate::store::content::events::ContentKept;
-use crate::store::knowledge::documents::PART;
-use crate::store::knowledge::events::{DocumentIndexed, KnowledgeProposed, KnowledgeQuarantined};
-use crate::types::id::{ActorId, Id};
-use crate::types::knowledge::{DocumentType, KnowledgeKind, SourceKind};
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::time::Time;
-use crate::types::visible::is_blank;
+use crate::actor::resource::{ACTOR, TEAM};
+use crate::company::COMPANY;
+use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use store::content::events::ContentKept;
+use store::knowledge::documents::PART;
+use store::knowledge::events::{DocumentIndexed, KnowledgeProposed, KnowledgeQuarantined};
+use types::id::{ActorId, Id};
+use types::knowledge::{DocumentType, KnowledgeKind, SourceKind};
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::time::Time;
+use types::visible::is_blank;
 
 /// The most bytes of a file, and characters of its name.
 const MOST_BYTES: usize = 10 << 20;

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{KNOWLEDGE, find};
 use super::expect_fit;
-use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
-use crate::operations::company::COMPANY;
-use crate::store::knowledge::events::{EmbeddingRequested, QuestionEmbedded};
-use crate::types::id::Id;
-use crate::types::refusal::Stop;
-use crate::types::scope::Reach;
+use crate::company::COMPANY;
+use gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
+use store::knowledge::events::{EmbeddingRequested, QuestionEmbedded};
+use types::id::Id;
+use types::refusal::Stop;
+use types::scope::Reach;
 
 /// Which texts: some of an entry, or else a question.
 #[derive(Serialize, Deserialize, JsonSchema)]

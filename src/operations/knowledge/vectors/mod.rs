@@ -14,11 +14,11 @@ pub use question::{Near, announced, asked, fused, leaves};
 pub use settle::Settle;
 pub use unembedded::{Batch, Due, Unembedded};
 
-use crate::gate::Reader;
-use crate::store::knowledge::Knowledge;
-use crate::types::field::Label;
-use crate::types::knowledge::KnowledgeStatus;
-use crate::types::refusal::{Refusal, Stop};
+use gate::Reader;
+use store::knowledge::Knowledge;
+use types::field::Label;
+use types::knowledge::KnowledgeStatus;
+use types::refusal::{Refusal, Stop};
 
 /// Whether vectors may be made of an entry, but for the policies.
 fn is_fit(entry: &Knowledge, read: &Reader<'_>) -> bool {

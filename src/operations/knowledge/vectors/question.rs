@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::Embed;
-use crate::adapters::Embedder;
-use crate::gate::{Change as _, Reader, Target};
-use crate::types::refusal::Stop;
-use crate::types::vector::Vector;
+use adapters::Embedder;
+use gate::{Change as _, Reader, Target};
+use types::refusal::Stop;
+use types::vector::Vector;
 
 /// How much less the first ranks count in a fusion: the constant of the paper.
 const FUSION: f64 = 60.0;

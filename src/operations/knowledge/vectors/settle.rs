@@ -8,14 +8,14 @@ use super::super::{KNOWLEDGE, find};
 use super::embed::Sent;
 use super::expect_fit;
 use super::unembedded::texts;
-use crate::gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
-use crate::store::content::events::ContentKept;
-use crate::store::knowledge::events::KnowledgeEmbedded;
-use crate::store::knowledge::vectors::{FIELD, part};
-use crate::types::id::Id;
-use crate::types::refusal::{Refusal, Stop};
-use crate::types::scope::Reach;
-use crate::types::vector::unpacked;
+use gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
+use store::content::events::ContentKept;
+use store::knowledge::events::KnowledgeEmbedded;
+use store::knowledge::vectors::{FIELD, part};
+use types::id::Id;
+use types::refusal::{Refusal, Stop};
+use types::scope::Reach;
+use types::vector::unpacked;
 
 /// The vectors of texts.
 #[derive(Serialize, Deserialize, JsonSchema)]

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::super::shown::statement;
 use super::is_fit;
-use crate::adapters::MOST_TEXTS;
-use crate::gate::{Permit, Query, Reader, Route, Spec, Target};
-use crate::operations::company::COMPANY;
-use crate::store::knowledge::Knowledge;
-use crate::types::refusal::Stop;
-use crate::types::scope::Reach;
+use crate::company::COMPANY;
+use adapters::MOST_TEXTS;
+use gate::{Permit, Query, Reader, Route, Spec, Target};
+use store::knowledge::Knowledge;
+use types::refusal::Stop;
+use types::scope::Reach;
 
 /// How many entries one answer looks at.
 const LOOKED_AT: usize = 500;

@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::invalid;
-use crate::gate::{Entry, Reader, Target};
-use crate::operations::policy::question;
-use crate::policy::{Because, Ruling, Snapshot};
-use crate::types::approval::ApprovalStatus;
-use crate::types::caller::Caller;
-use crate::types::refusal::{Refusal, Stop};
+use crate::policy::question;
+use gate::{Entry, Reader, Target};
+use policy::{Because, Ruling, Snapshot};
+use types::approval::ApprovalStatus;
+use types::caller::Caller;
+use types::refusal::{Refusal, Stop};
 
 pub struct Call {
     /// The approval's id.

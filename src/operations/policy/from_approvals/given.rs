@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::call::Call;
 use super::invalid;
-use crate::gate::declare::arguments::{Field, Shape};
-use crate::types::refusal::Refusal;
+use gate::declare::arguments::{Field, Shape};
+use types::refusal::Refusal;
 
 /// Whether a rule leaves a field open.
 pub fn is_open(field: &Field, call: &Call) -> bool {

@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::call::Call;
-use crate::gate::declare::arguments::{Field, Shape};
-use crate::gate::{Reader, Target};
-use crate::policy::Snapshot;
-use crate::types::caller::{Caller, Channel};
-use crate::types::time::DAY;
+use gate::declare::arguments::{Field, Shape};
+use gate::{Reader, Target};
+use policy::Snapshot;
+use types::caller::{Caller, Channel};
+use types::time::DAY;
 
 /// As many others of the same kind are tried in place of what a call is about.
 const OTHERS: usize = 50;

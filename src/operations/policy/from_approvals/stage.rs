@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::call::Call;
-use crate::gate::{Reader, Target, Thing};
-use crate::policy::diff::{Answer, test_file};
-use crate::policy::testing::{Around, Case, Delegation, Fixture, Member, Step, Team, Way};
-use crate::policy::{Answered, Ruling, Snapshot};
-use crate::store::actors::{Actor, Status};
-use crate::types::actor::ActorKind;
-use crate::types::caller::{Caller, Channel, Who};
-use crate::types::id::ActorId;
-use crate::types::impact::Decision;
-use crate::types::target::Fact;
+use gate::{Reader, Target, Thing};
+use policy::diff::{Answer, test_file};
+use policy::testing::{Around, Case, Delegation, Fixture, Member, Step, Team, Way};
+use policy::{Answered, Ruling, Snapshot};
+use store::actors::{Actor, Status};
+use types::actor::ActorKind;
+use types::caller::{Caller, Channel, Who};
+use types::id::ActorId;
+use types::impact::Decision;
+use types::target::Fact;
 
 /// A file of tests, and its path.
 pub fn test(calls: &[Call], candidate: &Snapshot, read: &Reader<'_>) -> (String, String) {

@@ -12,10 +12,10 @@ use serde_json::{Value as Json, json};
 
 use super::Eyes;
 use super::look::{Leaf, Look, Place, Seen, Stands, State};
-use crate::policy::engine::decide::Question;
-use crate::policy::engine::parts::{PartKind, line, place, scope_span, text};
-use crate::policy::engine::ruling::{Because, Ruling};
-use crate::policy::engine::snapshot::{Rule, Snapshot};
+use crate::engine::decide::Question;
+use crate::engine::parts::{PartKind, line, place, scope_span, text};
+use crate::engine::ruling::{Because, Ruling};
+use crate::engine::snapshot::{Rule, Snapshot};
 
 /// Near misses that are told at most.
 const MOST: usize = 5;

@@ -8,9 +8,9 @@ use cedar_policy_core::evaluator::Evaluator;
 use serde::Serialize;
 
 use super::Eyes;
-use crate::policy::engine::decide::is_true;
-use crate::policy::engine::parts::{PartKind, clauses, leaves};
-use crate::policy::engine::snapshot::Rule;
+use crate::engine::decide::is_true;
+use crate::engine::parts::{PartKind, clauses, leaves};
+use crate::engine::snapshot::Rule;
 
 /// How one part of a policy stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize, schemars::JsonSchema)]

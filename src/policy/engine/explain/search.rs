@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Eyes;
 use super::want::{Situation, Want};
-use crate::policy::engine::behalf::{For, Giver};
-use crate::policy::engine::decide::Question;
-use crate::policy::engine::snapshot::Snapshot;
+use crate::engine::behalf::{For, Giver};
+use crate::engine::decide::Question;
+use crate::engine::snapshot::Snapshot;
 
 /// Changes in one set.
 const DEEPEST: usize = 3;

@@ -13,9 +13,9 @@ use super::Eyes;
 use super::explanation::path;
 use super::instant;
 use super::look::{Look, Place, Stands, State};
-use crate::policy::engine::approvals::ATTRIBUTE;
-use crate::policy::engine::decide::Question;
-use crate::policy::engine::snapshot::Snapshot;
+use crate::engine::approvals::ATTRIBUTE;
+use crate::engine::decide::Question;
+use crate::engine::snapshot::Snapshot;
 
 /// Permits whose failing parts are looked into, those that fail least first.
 const PERMITS: usize = 12;

@@ -4,9 +4,9 @@ use cedar_policy_core::ast::{BinaryOp, Expr, ExprKind, Literal, UnaryOp};
 use serde_json::{Value as Json, json};
 
 use super::place::path;
-use crate::policy::record::{instant, span};
-use crate::types::decimal::{decimal, shown_decimal};
-use crate::types::time::{DAY, HOUR, SECOND, Time};
+use crate::record::{instant, span};
+use types::decimal::{decimal, shown_decimal};
+use types::time::{DAY, HOUR, SECOND, Time};
 
 /// A hundredth, in ten-thousandths.
 const CENT: i64 = 100;

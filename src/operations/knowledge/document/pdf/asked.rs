@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 
 use super::limited::ARGUMENT;
-use crate::operations::knowledge::document::bounded::MOST_TEXT;
+use crate::knowledge::document::bounded::MOST_TEXT;
 
 /// This program, also where its file was replaced since it began.
 const PROGRAM: &str = "/proc/self/exe";

@@ -5,7 +5,7 @@ use std::io::Read;
 use lopdf::{DecompressError, Document, Error, LoadOptions};
 use nix::sys::resource::{Resource, setrlimit};
 
-use crate::operations::knowledge::document::bounded::is_bounded;
+use crate::knowledge::document::bounded::is_bounded;
 
 /// What the program is called with to be that process.
 pub const ARGUMENT: &str = "read-one-pdf";

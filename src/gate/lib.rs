@@ -12,7 +12,6 @@ pub mod reader;
 pub mod state;
 pub mod write;
 
-pub use crate::log::head::Head;
 pub use admit::rate::Rest;
 pub use approve::redeem::Redeemed;
 pub use decide::world::Card;
@@ -23,6 +22,7 @@ pub use declare::route::{Lane, Route, delete, get, patch, post, put};
 pub use declare::target::{Target, Thing};
 pub use explain::counterfactual::Change as Alteration;
 pub use explain::inquiry::Inquiry;
+pub use log::head::Head;
 pub use perform::{Gate, Reply, Request, also};
 pub use reader::{EntitiesThen, Prospects, Reader, delegation_thing};
 pub use write::draft::Draft;

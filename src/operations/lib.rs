@@ -32,7 +32,7 @@ pub mod token;
 pub mod view;
 pub mod webhook;
 
-use crate::gate::Entry;
+use gate::Entry;
 
 const NOUNS: &[&[Entry]] = &[
     access::ALL,

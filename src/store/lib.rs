@@ -145,6 +145,6 @@ fn json_or_null<T: serde::de::DeserializeOwned>(row: &rusqlite::Row<'_>, column:
 /// A value as the text of a JSON column: canonical, so that folding an event from the log again gives the same text.
 fn to_json<T: serde::Serialize>(value: &T) -> rusqlite::Result<String> {
     let failed = |error: Box<dyn std::error::Error + Send + Sync>| rusqlite::Error::ToSqlConversionFailure(error);
-    let bytes = crate::types::canonical::to_vec(value).map_err(|error| failed(error.into()))?;
+    let bytes = types::canonical::to_vec(value).map_err(|error| failed(error.into()))?;
     String::from_utf8(bytes).map_err(|error| failed(error.into()))
 }

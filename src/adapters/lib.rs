@@ -20,8 +20,8 @@ use std::time::Duration;
 
 use zeroize::Zeroizing;
 
-use crate::types::collection::{Collection, Source};
-use crate::types::condition::Condition;
+use types::collection::{Collection, Source};
+use types::condition::Condition;
 
 pub use embedder::{Embedder, MOST_TEXTS};
 pub use row::{Kept, kept};
