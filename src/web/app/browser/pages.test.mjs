@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { join } from 'node:path';
-import { findings, launch, NARROW, settled, visit } from './browser.mjs';
+import { findings, launch, NARROW, settled, visit, WIDE } from './browser.mjs';
 import { Company, populate } from './company.mjs';
 import { pages, shoot } from './shots.mjs';
 
@@ -66,6 +66,30 @@ test('axe finds nothing in the palette, the dialogs and the menu', { timeout: 60
     },
     { viewport: NARROW, colorScheme: 'dark' },
   );
+});
+
+test('the search of the policy editor is legible in every size and theme', async () => {
+  for (const [viewport, colorScheme] of [[WIDE, 'light'], [NARROW, 'dark'], ...(isProof ? [[WIDE, 'dark'], [NARROW, 'light']] : [])]) {
+    await as(
+      'ana',
+      async (page) => {
+        await page.goto('/policy?file=production.cedar');
+        await page.locator('.cm-content').click();
+        await page.keyboard.press('Control+f');
+        await page.getByRole('textbox', { name: 'Find' }).pressSequentially('principal');
+        await page.locator('.cm-searchMatch').first().waitFor();
+        await page.getByRole('button', { name: 'Next' }).click();
+        await page.locator('.cm-searchMatch-selected').waitFor();
+        const small = await page.evaluate(() => [...document.querySelectorAll('.cm-search > *')].filter((one) => one.tagName !== 'BR' && (one.getBoundingClientRect().height < 30 || parseFloat(getComputedStyle(one).fontSize) < 13)).map((one) => one.outerHTML));
+        assert.deepEqual(small, []);
+        const { width } = page.viewportSize();
+        assert.ok(await page.evaluate((most) => [...document.querySelectorAll('.cm-search > *')].every((one) => one.getBoundingClientRect().right <= most), width));
+        assert.deepEqual(await findings(page), []);
+        await page.screenshot({ path: join(pictures, `search-${width}-${colorScheme}.png`) });
+      },
+      { viewport, colorScheme },
+    );
+  }
 });
 
 test('a token is pasted, kept for the tab and forgotten on signing out', async () => {

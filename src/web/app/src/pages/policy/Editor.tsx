@@ -2,7 +2,7 @@ import { closeBrackets, closeBracketsKeymap, completionKeymap } from '@codemirro
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { bracketMatching } from '@codemirror/language';
 import { lintGutter, setDiagnostics, type Diagnostic } from '@codemirror/lint';
-import { highlightSelectionMatches, searchKeymap } from '@codemirror/search';
+import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search';
 import { Annotation, EditorState } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from '@codemirror/view';
 import { useEffect, useRef } from 'react';
@@ -28,6 +28,19 @@ export function diagnostics(text: string, problems: Problem[]): Diagnostic[] {
     return { from, to: Math.max(from, offset(start + length)), severity: SEVERITIES[severity], message: help ? `${message}\n${help}` : message };
   });
 }
+
+/** What its panel for searching calls what it does. */
+const PHRASES = {
+  next: 'Next',
+  previous: 'Previous',
+  all: 'Select all',
+  'match case': 'Match case',
+  regexp: 'Regular expression',
+  'by word': 'Whole words',
+  replace: 'Replace',
+  'replace all': 'Replace all',
+  close: 'Close the search',
+};
 
 /** CodeMirror with one file. Another file, or a text that came from elsewhere, begins a new one. */
 export default function Editor({ file, text, schema, problems, line, readOnly, focus = false, change }: Props) {
@@ -60,6 +73,8 @@ export default function Editor({ file, text, schema, problems, line, readOnly, f
           highlightActiveLine(),
           highlightActiveLineGutter(),
           highlightSelectionMatches(),
+          search({ top: true }),
+          EditorState.phrases.of(PHRASES),
           keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...searchKeymap, ...historyKeymap, ...completionKeymap]),
           EditorView.contentAttributes.of({ 'aria-label': `text of ${file}`, tabindex: '0' }),
           EditorState.readOnly.of(readOnly),
