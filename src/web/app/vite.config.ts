@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
 import react from '@vitejs/plugin-react';
 import { build, defineConfig, type Plugin, type Rolldown } from 'vite';
+import { FIRST_PAGES } from './src/first-pages';
 
 /** Writes `<file>.br` beside every text file that the server hands out as it is. */
 function precompress(): Plugin {
@@ -84,26 +85,15 @@ const OPENED = /node_modules\/(@floating-ui|react-remove-scroll|@mantine\/core\/
 
 const target = 'es2023';
 
-/** By address: what the pages begin with that somebody is likely to open first, or keeps open. */
-const PAGES: Record<string, string> = {
-  '/': 'home/Home',
-  '/ask': 'work/Ask',
-  '/approvals': 'approvals/Approvals',
-  '/log': 'log/Log',
-  '/people': 'people/People',
-  '/policy': 'policy/Policy',
-  '/tasks': 'work/Tasks',
-};
-
 /** By address: the files that a page needs beside the program, which names them only once it runs. */
 function filesOfPages(bundle: Rolldown.OutputBundle) {
   const chunks = Object.values(bundle).filter((one) => one.type === 'chunk');
   const ofProgram = new Set(chunks.filter(({ isEntry }) => isEntry).flatMap(({ fileName, imports }) => [fileName, ...imports]));
   return Object.fromEntries(
-    Object.entries(PAGES).map(([address, page]) => {
-      const chunk = chunks.find(({ moduleIds }) => moduleIds.some((id) => id.endsWith(`/src/pages/${page}.tsx`)));
-      if (!chunk) throw new Error(`${page} is in no file`);
-      return [address, [chunk.fileName, ...chunk.imports].filter((file) => !ofProgram.has(file)).map((file) => `/${file}`)];
+    Object.entries(FIRST_PAGES).map(([address, { file }]) => {
+      const chunk = chunks.find(({ moduleIds }) => moduleIds.some((id) => id.endsWith(`/src/pages/${file}.tsx`)));
+      if (!chunk) throw new Error(`${file} is in no file`);
+      return [address, [chunk.fileName, ...chunk.imports].filter((one) => !ofProgram.has(one)).map((one) => `/${one}`)];
     }),
   );
 }

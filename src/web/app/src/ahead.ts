@@ -1,6 +1,7 @@
 // Questions that were asked before the program was there that needs them: it takes their answers as its own.
 
 import type { AllExplained } from './api';
+import { FIRST_PAGES } from './first-pages';
 
 /** An answer that nobody came for by then is too old to be given. */
 const GOOD_FOR_MS = 10_000;
@@ -23,38 +24,40 @@ export const NEWS = 30;
 /** A read that a page begins with: the operation that it is, and its address. */
 export type Read = readonly [operation: string, address: string];
 
-/** What the frame around every page shows to `actor`. */
-const frame = (actor: string): Read[] => [
-  ['actor.list', `/api/actors?limit=${MOST}`],
-  ['event.list', `/api/events?limit=${LIVE}`],
-  ['approval.list', `/api/approvals?status=pending&mine=true&limit=${PAGE}`],
-  ['task.list', `/api/tasks?owner=${encodeURIComponent(actor)}&limit=${MOST}`],
-  ['run.list', `/api/runs?limit=${MOST}`],
-  ['company.read', '/api/company'],
-  ['kill.list', '/api/kill'],
-  ['break_glass.list', '/api/policy/break-glass?limit=50'],
-];
+/** What pages begin with, as `actor` asks for it. */
+export const reads = (actor: string) =>
+  ({
+    actors: ['actor.list', `/api/actors?limit=${MOST}`],
+    happened: ['event.list', `/api/events?limit=${LIVE}`],
+    pending: ['approval.list', `/api/approvals?status=pending&mine=true&limit=${PAGE}`],
+    owned: ['task.list', `/api/tasks?owner=${encodeURIComponent(actor)}&limit=${MOST}`],
+    runs: ['run.list', `/api/runs?limit=${MOST}`],
+    company: ['company.read', '/api/company'],
+    kills: ['kill.list', '/api/kill'],
+    glass: ['break_glass.list', '/api/policy/break-glass?limit=50'],
+    policy: ['policy.read', '/api/policy'],
+    inbox: ['inbox.list', `/api/inbox?limit=${NEWS}`],
+    head: ['audit.head', '/api/audit/head'],
+    key: ['audit.key', '/api/audit/key'],
+    newest: ['event.list', `/api/events?limit=${NEWEST}`],
+    files: ['policy.export', '/api/policy/export'],
+    tasks: ['task.list', `/api/tasks?limit=${MOST}`],
+  }) satisfies Record<string, Read>;
 
-/** By the address of a page: what it shows beside that. */
-const PAGES: Record<string, Read[]> = {
-  '/': [
-    ['policy.read', '/api/policy'],
-    ['inbox.list', `/api/inbox?limit=${NEWS}`],
-    ['audit.head', '/api/audit/head'],
-    ['audit.key', '/api/audit/key'],
-  ],
-  '/log': [['event.list', `/api/events?limit=${NEWEST}`]],
-  '/policy': [['policy.export', '/api/policy/export']],
-  '/tasks': [['task.list', `/api/tasks?limit=${MOST}`]],
-};
+export type ReadName = keyof ReturnType<typeof reads>;
+
+/** What the frame around every page shows. */
+const FRAME: ReadName[] = ['actors', 'happened', 'pending', 'owned', 'runs', 'company', 'kills', 'glass'];
 
 type Where = Pick<Location, 'pathname' | 'search'>;
 
 /** A log with filters begins with other events than the newest. */
-export const isFiltered = ({ pathname, search }: Where) => pathname === '/log' && search !== '';
+const isFiltered = ({ pathname, search }: Where) => pathname === '/log' && search !== '';
 
-/** What a page begins with for `actor`, what it is for first. */
-export const readsOf = (page: Where, actor: string): Read[] => [...(isFiltered(page) ? [] : (PAGES[page.pathname] ?? [])), ...frame(actor)];
+/** What a page begins with, what it is for first. */
+export const firstOf = (page: Where): ReadName[] => [...(isFiltered(page) ? [] : (FIRST_PAGES[page.pathname]?.reads ?? [])), ...FRAME];
+
+export const readsOf = (page: Where, actor: string): Read[] => firstOf(page).map((name) => reads(actor)[name]);
 
 declare global {
   /** The answers that are on their way. The first script and the program are built apart: the page itself hands these on. */

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { askAhead, askOnce, readsOf } from './ahead';
 import { queries } from './api';
+import { FIRST_PAGES } from './first-pages';
 import { readFirst } from './first-reads';
 import { begin } from './session';
 
-const PAGES = ['/', '/log', '/policy', '/tasks'];
+const PAGES = Object.keys(FIRST_PAGES);
 const operations = [...new Set(PAGES.flatMap((pathname) => readsOf({ pathname, search: '' }, 'ana')).map(([operation]) => operation))];
 
 const asked: string[] = [];
