@@ -61,10 +61,27 @@ async function look(page) {
 
 /** What axe finds, also once what may still be drawn on a busy machine is. */
 export async function findings(page) {
-  await page.evaluate(axeSource);
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axeSource);
   if ((await look(page)).length === 0) return [];
   await page.waitForTimeout(1_000);
   return look(page);
+}
+
+const kindOf = (address) => new URL(address, 'http://of').pathname.split('/')[1];
+
+/** Goes to a page as by a link. One that `isFirst` is loaded, and with `OK_PROVE=1` each. */
+export async function open(page, path, isFirst = false) {
+  // A page of the same kind may only change what it says.
+  const isLoaded = isFirst || process.env.OK_PROVE || page.url() === 'about:blank' || kindOf(page.url()) === kindOf(path);
+  if (isLoaded) await page.goto(path);
+  else {
+    await page.evaluate((to) => {
+      document.querySelector('h1').dataset.left = '';
+      window.history.pushState({}, '', to);
+    }, path);
+  }
+  await page.locator('h1:not([data-left])').first().waitFor();
+  await settled(page);
 }
 
 /** Waits until nothing is being loaded any more, and what came of it is painted. */

@@ -1,7 +1,7 @@
 // Every page at both widths and in both themes: no error, no violation, nothing for axe, a picture of each.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { findings, NARROW, settled, signedIn, WIDE } from './browser.mjs';
+import { findings, NARROW, open, signedIn, WIDE } from './browser.mjs';
 
 export async function pages(company, { tokens, change }) {
   const ask = (path) => company.ask(tokens.ana, 'GET', path);
@@ -42,9 +42,7 @@ export async function shoot(browser, address, token, list, folder, { only, sides
       for (const [index, [name, path]] of Object.entries(list).entries()) {
         if (only && !only.includes(name)) continue;
         if (sides && index % sides.length !== sides.indexOf(`${width} ${colorScheme}`)) continue;
-        await page.goto(path);
-        await page.locator('h1').first().waitFor();
-        await settled(page);
+        await open(page, path);
         const found = await findings(page);
         const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
         if (overflow > 0) found.push(`the page is ${overflow} pixels too wide`);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { join } from 'node:path';
-import { findings, launch, settled, visit } from './browser.mjs';
+import { findings, launch, open, settled, visit } from './browser.mjs';
 import { Company } from './company.mjs';
 import { shoot } from './shots.mjs';
 
@@ -273,9 +273,7 @@ test('looking at the pages of work asks for nothing that is refused', async () =
   const before = await refusals();
   await as('kai', async (page) => {
     for (const path of ['/', '/ask', '/tasks', '/tasks?view=list', '/data', '/data/customers', '/break-glass']) {
-      await page.goto(path);
-      await page.locator('h1').first().waitFor();
-      await settled(page);
+      await open(page, path, ['/', '/ask', '/tasks'].includes(path));
     }
   });
   assert.equal(await refusals(), before);
