@@ -84,5 +84,5 @@ export function RunRows({ list, withInput = false }: { list: ShownRun[]; withInp
 
 function Input({ of }: { of: ShownRun }) {
   const text = useInput(of.id);
-  return text ? <Said className={css.asked}>{text}</Said> : null;
+  return text ? <Said className={css.runText}>{text}</Said> : null;
 }
