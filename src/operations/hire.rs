@@ -17,8 +17,9 @@ use store::actors::events::{ActorAdded, ActorHired};
 use store::event::Event;
 use types::actor::{ActorKind, Trust};
 use types::caller::Who;
-use types::definition::{AgentDefinition, Problems};
+use types::definition::AgentDefinition;
 use types::id::ActorId;
+use types::problems::Problems;
 use types::refusal::{Refusal, Stop};
 use types::scope::Reach;
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::finding::code;
 use super::{Bundle, Finding, yaml};
 use types::collection::{Collection, MOST_COLLECTIONS, is_name};
-use types::definition::Problems;
+use types::problems::Problems;
 
 /// The folder of a bundle that holds its collections.
 pub const FOLDER: &str = "collections/";

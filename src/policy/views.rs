@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::brain::Collections;
 use super::finding::code;
 use super::{Bundle, Finding, yaml};
-use types::definition::Problems;
+use types::problems::Problems;
 use types::view::{MOST_VIEWS, View};
 
 /// The folder of a bundle that holds its views.

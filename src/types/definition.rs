@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::actor::Trust;
 use super::id::ActorId;
+use super::problems::Problems;
 use super::time::SECOND;
 use super::visible::{NO_NAME, is_blank, is_name};
 use super::work::MOST_STEPS;
@@ -125,27 +126,6 @@ pub struct RunLimits {
     /// The time that one run may take, the waiting not counted; 30m unless given. A number and `s`, `m` or `h`, such as `20m`; at most `24h`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall: Option<String>,
-}
-
-/// What a definition says that cannot be; each names the key.
-#[derive(Default)]
-pub struct Problems(pub Vec<String>);
-
-impl Problems {
-    pub fn check(&mut self, fine: bool, problem: impl Into<String>) {
-        if !fine {
-            self.0.push(problem.into());
-        }
-    }
-
-    /// A list of words.
-    fn words(&mut self, key: &str, words: &[String]) {
-        let word = |word: &String| (1..=128).contains(&word.chars().count()) && !word.contains(char::is_control);
-        self.check(
-            words.len() <= 100 && words.iter().all(word),
-            format!("{key}: at most 100, of 1 to 128 characters each"),
-        );
-    }
 }
 
 impl Metadata {

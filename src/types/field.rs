@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::actor::named;
-use super::brain::no_default;
 use super::canonical;
+use super::day;
 use super::decimal::{decimal, shown_decimal};
-use super::definition::Problems;
 use super::id::ActorId;
+use super::problems::Problems;
 use super::target::Fact;
-use super::time::{DAY, Time};
+use super::time::Time;
 use super::visible;
 
 /// The most characters of a text, and the most bytes of a long one or of JSON.
@@ -183,7 +183,7 @@ impl Field {
         let none_fits = bound(&self.min).zip(bound(&self.max)).is_some_and(|(min, max)| min > max);
         problems.check(!none_fits, format!("{at}.min: must not be above max"));
         if let Some(default) = &self.default {
-            let wrong = no_default(self.kind).or_else(|| self.value(default).err());
+            let wrong = self.kind.no_default().or_else(|| self.value(default).err());
             problems.check(wrong.is_none(), format!("{at}.default: {}", wrong.unwrap_or_default()));
         }
     }
@@ -200,7 +200,7 @@ impl Field {
             }
             FieldKind::Decimal => Value::from(shown_decimal(decimal(value)?, 1)),
             FieldKind::Money => Value::from(shown_decimal(decimal(value)?, 2)),
-            FieldKind::Date => Value::from(shown_date(date(text()?).ok_or("must be a day such as 2026-01-31")?)),
+            FieldKind::Date => Value::from(day::shown(day::date(text()?).ok_or("must be a day such as 2026-01-31")?)),
             FieldKind::Time => {
                 let time = Time::from_str(text()?).map_err(|_| "must be a time such as 2026-01-31T12:00:00Z")?;
                 Value::from(time.to_string())
@@ -290,6 +290,12 @@ impl Field {
 }
 
 impl FieldKind {
+    /// Why a field of this type has no default: somebody may leave, and not everybody may see them; a record may be deleted.
+    fn no_default(self) -> Option<String> {
+        let refers = matches!(self, FieldKind::Actor | FieldKind::Team | FieldKind::Ref);
+        refers.then(|| format!("a field of the type `{self}` has none"))
+    }
+
     /// Whether its values are ordered, and found by an index.
     pub const fn is_comparable(self) -> bool {
         !matches!(self, FieldKind::LongText | FieldKind::Json | FieldKind::Choices)
@@ -321,7 +327,7 @@ impl FieldKind {
         match self {
             FieldKind::Integer => value.as_i64().or_else(|| value.as_str()?.parse().ok()),
             FieldKind::Decimal | FieldKind::Money => decimal(value).ok(),
-            FieldKind::Date => date(value.as_str()?),
+            FieldKind::Date => day::date(value.as_str()?),
             FieldKind::Time => Time::from_str(value.as_str()?).ok().map(|time| time.0),
             FieldKind::Flag => value.as_bool().map(i64::from),
             _ => None,
@@ -333,7 +339,7 @@ impl FieldKind {
         match self {
             FieldKind::Decimal => shown_decimal(number, 1).into(),
             FieldKind::Money => shown_decimal(number, 2).into(),
-            FieldKind::Date => shown_date(number).into(),
+            FieldKind::Date => day::shown(number).into(),
             FieldKind::Time => Time(number).to_string().into(),
             FieldKind::Flag => (number != 0).into(),
             _ => number.into(),
@@ -367,34 +373,4 @@ fn bounded(text: &str, fits: bool, most: &str) -> Result<Value, String> {
 
 fn actor(value: &Value) -> Option<ActorId> {
     value.as_str()?.parse().ok()
-}
-
-/// The first day of all times.
-const EPOCH: jiff::civil::Date = jiff::civil::date(1970, 1, 1);
-
-/// A day, up to 9999-12-31, as the time at which it begins.
-fn date(text: &str) -> Option<i64> {
-    let plain = text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
-    let day = jiff::civil::Date::from_str(text).ok().filter(|_| plain)?;
-    Some(i64::from(EPOCH.until(day).ok()?.get_days()) * DAY)
-}
-
-fn shown_date(number: i64) -> String {
-    let days = jiff::Span::new().try_days(number.div_euclid(DAY));
-    days.and_then(|days| EPOCH.checked_add(days)).map_or_else(|_| Time(number).to_string(), |day| day.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates_are_days() {
-        assert_eq!(shown_date(date("2026-02-28").unwrap()), "2026-02-28");
-        for day in ["1969-12-31", "0001-01-01", "9999-12-31"] {
-            assert_eq!(shown_date(date(day).unwrap()), day);
-        }
-        let wrong = ["2026-02-30", "2026-2-1", "2026-02-01T", "20260201xx"];
-        assert_eq!(wrong.map(date), [None; 4]);
-    }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::definition::Problems;
+use super::problems::Problems;
 
 /// The most days.
 const MOST_DAYS: u32 = 36_500;

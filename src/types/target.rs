@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::collection::RESERVED;
 use super::id::ActorId;
 use super::time::Time;
 
@@ -32,6 +31,9 @@ pub struct Thing {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     facts: BTreeMap<Cow<'static, str>, Fact>,
 }
+
+/// Words of Cedar that are no names.
+pub(super) const RESERVED: &[&str] = &["true", "false", "if", "then", "else", "in", "is", "like", "has"];
 
 /// Only what can be the name of a Cedar type: whatever the log says of one is made into an entity.
 fn kind<'de, D: Deserializer<'de>>(from: D) -> Result<Cow<'static, str>, D::Error> {

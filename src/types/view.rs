@@ -11,10 +11,11 @@ use serde_json::Value;
 
 use super::actor::named;
 use super::collection::{Collection, MOST_FIELDS};
-use super::definition::{ApiVersion, Metadata, Problems};
+use super::definition::{ApiVersion, Metadata};
+use super::figures::{figure_of, group_of, no_metric};
 use super::filter;
 use super::id::ActorId;
-use super::semantics::{figure_of, group_of, no_metric};
+use super::problems::Problems;
 
 /// The most views of a company.
 pub const MOST_VIEWS: usize = 500;

@@ -100,6 +100,16 @@ async fn budgets_of_teams_and_whom_a_view_is_for_are_told_by_meaning() {
     assert_eq!(term(&answer, "budget of team:ops"), "looser: a month 500 cents → 700 cents");
     assert_eq!(term(&answer, "budget of team:dev"), "tighter: a month without limit → 1 cents");
     assert_eq!(term(&answer, "view `late`"), "looser: for team:ops → everybody");
+    // What is left out is not removed by that, and is named.
+    let without: Value = in_force
+        .as_object()
+        .unwrap()
+        .clone()
+        .into_iter()
+        .filter(|(path, _)| !path.starts_with("collections/"))
+        .collect();
+    let answer = test.post("/policy/diff", &test.admin, json!({ "files": without, "semantic": false })).await.json();
+    assert_eq!(answer["kept"], json!(["collections/notes.yaml", "views/late.yaml"]));
 }
 
 #[tokio::test]

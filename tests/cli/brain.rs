@@ -73,6 +73,16 @@ fn a_preview_that_is_cut_short_says_so() {
 }
 
 #[test]
+fn a_comparison_names_what_a_folder_leaves_out_without_removing_it() {
+    let place = with_invoices();
+    assert_eq!(place.ana("policy export --dir policies").code, 0);
+    fs::remove_file(place.path().join("policies/collections/invoices.yaml")).unwrap();
+    let ran = place.ana("policy diff policies --no-answers --no-impact");
+    assert!(ran.stdout.contains("stay in force, though not among the files: collections/invoices.yaml ("), "{ran}");
+    assert_eq!(ran.code, 0, "nothing differs: {ran}");
+}
+
+#[test]
 fn a_definition_that_was_edited_until_it_cannot_be_read_is_told_with_its_table() {
     let place = with_invoices();
     let conn = rusqlite::Connection::open(place.state()).unwrap();

@@ -52,7 +52,8 @@ fn failing_tests_are_told_whoever_may_promote() {
     // A steward runs them and promotes nothing; an admin would have to ask another one.
     for who in ["sue", "ana"] {
         let failing = place.ok(&format!("--as {who} policy apply"));
-        assert!(failing.code == 3 && failing.stderr.contains("its tests fail: tests/wrong.yaml"), "{failing}");
+        assert!(failing.code == 3 && failing.stderr.contains("its tests fail: tests/wrong.yaml\n  "), "{failing}");
+        assert!(failing.stderr.contains("inbox.list"), "which case it is: {failing}");
     }
     let waits = place.ana("approval list --status pending");
     assert!(waits.code == 0 && waits.stdout.contains("no approvals"), "{waits}");

@@ -6,6 +6,10 @@ use serde_json::Value;
 
 use super::super::exit::Failure;
 use super::super::show;
+use crate::types::named::first_of;
+
+/// So many files that stay are named.
+const NAMED: usize = 5;
 
 pub const DECISIONS: [&str; 3] = ["allow", "needs_approval", "deny"];
 
@@ -15,6 +19,7 @@ pub(super) fn show(answer: &Value) -> Result<(), Failure> {
 
 pub fn text(answer: &Value) -> String {
     let mut text = head(answer);
+    kept(answer, &mut text);
     texts(answer, &mut text);
     terms(answer).iter().for_each(|term| text.push_str(&format!("\n{term}\n")));
     answers(answer, &mut text);
@@ -68,6 +73,19 @@ fn head(answer: &Value) -> String {
     let files = if files == 0 { String::new() } else { format!("; other files: {files}") };
     let names = format!("version {version} ({}) -> {}", short(base), short(hash));
     format!("{names}\npolicies: {}{files}\n", said.join(", "))
+}
+
+/// What a folder leaves out without removing it.
+fn kept(answer: &Value, into: &mut String) {
+    let files: Vec<&str> = rows(answer, "/kept").iter().filter_map(Value::as_str).collect();
+    if !files.is_empty() {
+        let _ = writeln!(
+            into,
+            "stay in force, though not among the files: {} (`ok schema propose` changes a collection, `ok view remove` \
+             removes a view)",
+            first_of(&files, NAMED)
+        );
+    }
 }
 
 fn texts(answer: &Value, into: &mut String) {

@@ -17,8 +17,8 @@ use store::company::events::CompanyUpdated;
 use store::event::Event;
 use types::actor::{ActorKind, Role};
 use types::blueprint::{Blueprint, NeededRole, NewTeam};
-use types::definition::Problems;
 use types::id::ActorId;
+use types::problems::Problems;
 use types::refusal::{Refusal, Stop};
 
 /// The most teams, agents or needed roles of one blueprint.

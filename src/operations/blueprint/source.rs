@@ -14,8 +14,8 @@ use policy::bundle::problems;
 use policy::{blueprints, yaml};
 use types::actor::ActorKind;
 use types::blueprint::{AnswerType, Blueprint, Question, filled, is_name};
-use types::definition::Problems;
 use types::id::ActorId;
+use types::problems::Problems;
 use types::refusal::Refusal;
 
 /// The definition's place in a blueprint.

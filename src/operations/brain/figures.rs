@@ -9,8 +9,9 @@ use types::condition::{Condition, Scalar};
 use types::decimal::shown_decimal;
 use types::expr::{Expr, NoFigure};
 use types::field::{FieldKind, MOST_INTEGER};
+use types::figures::{by_figure, by_group, no_metric, parsed_figure, parsed_group};
 use types::refusal::Refusal;
-use types::semantics::{Agg, Metric, by_figure, by_group, no_metric, parsed_figure, parsed_group};
+use types::semantics::{Agg, Metric};
 use types::view::MOST_MEASURES;
 
 /// A figure or a group with the type of its values; texts and counts have none.

@@ -9,11 +9,13 @@ use gate::Reader;
 use policy::brain::{FOLDER, path_of};
 use policy::{Bundle, views};
 use store::brain::Proposal;
-use types::brain::{Operation, converts, in_form_of};
+use types::brain::Operation;
 use types::collection::{Collection, CollectionKind, NAME, Source, is_name};
 use types::condition::Condition;
-use types::definition::{ApiVersion, Metadata, Problems};
+use types::convert::{converts, in_form_of};
+use types::definition::{ApiVersion, Metadata};
 use types::field::{Field, FieldKind, Label};
+use types::problems::Problems;
 use types::refusal::{Refusal, Stop};
 
 /// The most steps of one proposal.

@@ -83,12 +83,22 @@ pub struct ShownEvals {
 }
 
 impl ShownEvals {
-    /// The evals that fail, as a promotion is refused for.
+    /// The evals that fail, each with the first of its problems.
     pub fn failing(&self) -> Option<String> {
         let failed = self.last.iter().filter(|eval| eval.status == EvalStatus::Failed);
-        let failed: Vec<&str> = failed.map(|eval| eval.case.as_str()).collect();
-        (!failed.is_empty()).then(|| format!("its tests fail: {}", failed.join(", ")))
+        let failed: Vec<String> = failed.map(|eval| described(&eval.case, &eval.problems)).collect();
+        (!failed.is_empty()).then(|| format!("its tests fail: {}", failed.join("\n")))
     }
+}
+
+/// So many problems of an eval are told; all of them stand in the change.
+const TOLD: usize = 3;
+
+fn described(case: &str, problems: &[String]) -> String {
+    let told = problems.iter().take(TOLD).map(|problem| format!("\n  {problem}")).collect::<String>();
+    let rest = problems.len().saturating_sub(TOLD);
+    let rest = if rest == 0 { String::new() } else { format!("\n  and {rest} more") };
+    format!("{case}{told}{rest}")
 }
 
 impl ShownChange {

@@ -52,6 +52,10 @@ pub struct Compared {
     pub base: PolicyVersion,
     /// The candidate's hash.
     pub hash: String,
+    /// Collections and views in force that are not among the files: they stay as they are. A collection is changed by a
+    /// schema proposal, a view removed by a change of its own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<String>,
     pub text: TextDiff,
     /// What differs in `approvals.yaml` and `limits.yaml`, by its meaning.
     pub terms: Vec<Term>,
@@ -114,9 +118,13 @@ impl Query for Diff {
         if let Some(base) = input.base.filter(|base| *base != version) {
             return Err(Refusal::conflict(format!("version {version} is in force, not {base}")).into());
         }
-        let candidate = match input.files {
-            Some(files) => whole(&files, read)?,
-            None => bundle.clone(),
+        let (candidate, kept) = match input.files {
+            Some(files) => {
+                let whole = whole(&files, read)?;
+                let kept = whole.files.keys().filter(|path| !files.contains_key(*path)).cloned().collect();
+                (whole, kept)
+            }
+            None => (bundle.clone(), Vec::new()),
         };
         let (base, bundle) = match input.from {
             Some(from) => {
@@ -138,6 +146,7 @@ impl Query for Diff {
             company: read.head().origin.clone(),
             base,
             hash: candidate.hash().as_str().to_owned(),
+            kept,
             text,
             terms: both.terms(read),
             semantic,
