@@ -855,6 +855,11 @@ export type Compared2 = {
      * The candidate's hash.
      */
     hash: string;
+    /**
+     * Collections and views in force that are not among the files: they stay as they are. A collection is changed by a
+     * schema proposal, a view removed by a change of its own.
+     */
+    kept?: Array<string>;
     text: TextDiff;
     /**
      * What differs in `approvals.yaml` and `limits.yaml`, by its meaning.
