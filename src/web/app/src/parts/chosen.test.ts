@@ -12,3 +12,8 @@ it('offers what was typed with accents or without', () => {
   const found = (search: string, limit = 10) => offered({ options, search, limit }).map((one) => 'label' in one && one.label);
   expect([found('emil'), found('Émil'), found(' ana '), found(''), found('e', 1)]).toEqual([['Émile', 'Emil'], ['Émile', 'Emil'], ['Ana'], ['Émile', 'Emil', 'Ana'], ['Émile']]);
 });
+
+it('a zone is found by its city, as people write it', () => {
+  const options = [{ value: 'America/New_York', label: 'America/New_York' }];
+  expect(offered({ options, search: 'new york', limit: 5 })).toEqual(options);
+});

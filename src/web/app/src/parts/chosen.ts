@@ -11,9 +11,12 @@ export function chosenIn(data: SelectProps['data'], value: SelectProps['value'])
   return typeof found === 'object' ? ('label' in found ? found.label : found.value) : found;
 }
 
-/** The choices that have in their names what was typed, with accents or without. */
+/** As it is looked for: with accents or without, and with spaces where names of zones have underscores. */
+const sought = (text: string) => folded(text).replaceAll('_', ' ');
+
+/** The choices that have in their names what was typed. */
 export const offered: OptionsFilter = ({ options, search, limit }) => {
-  const words = folded(search.trim());
-  const isLike = ({ label }: ComboboxItem) => folded(label).includes(words);
+  const words = sought(search.trim());
+  const isLike = ({ label }: ComboboxItem) => sought(label).includes(words);
   return options.flatMap<ComboboxParsedItem>((one) => ('group' in one ? [{ ...one, items: one.items.filter(isLike) }] : isLike(one) ? [one] : [])).slice(0, limit);
 };

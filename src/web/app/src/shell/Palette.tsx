@@ -33,7 +33,12 @@ export function Palette() {
   useEffect(() => {
     if (hits && hits.length > 0) chooseFirst();
   }, [hits]);
-  useEffect(() => openEntered(isSought(asked) && (words !== asked || isFetching)));
+  const isSearching = isSought(asked) && (words !== asked || isFetching);
+  useEffect(() => openEntered(isSearching));
+  const opened = () => {
+    if (typed) chooseFirst();
+    openEntered(isSearching);
+  };
   const navigate = useNavigate();
   const { all } = useActors();
   const { questions, todo } = useMine();
@@ -97,7 +102,7 @@ export function Palette() {
       maxHeight={420}
       highlightQuery
       nothingFound="Nothing is called that"
-      searchProps={{ ...SEARCH, leftSection: <Icon name="search" />, onFocus: () => typed && chooseFirst(), onKeyDown: pressed }}
+      searchProps={{ ...SEARCH, leftSection: <Icon name="search" />, onFocus: opened, onKeyDown: pressed }}
     />
   );
 }

@@ -82,3 +82,13 @@ test('Enter where nothing is found opens nothing later', () => {
   openEntered(false, store);
   expect(opened).not.toHaveBeenCalled();
 });
+
+test('Enter before the list is there is for what is listed then', () => {
+  const { store, list, opened } = entering('kiosk');
+  list.remove();
+  openEntered(false, store);
+  document.body.append(list);
+  list.innerHTML = found;
+  openEntered(false, store);
+  expect(opened).toHaveBeenCalledOnce();
+});

@@ -118,6 +118,8 @@ export function openEntered(isSearching: boolean, store = paletteStore) {
     entered = undefined;
     return;
   }
+  // While the palette is opening there is no list yet; its field gets the keys when there is.
+  if (!document.getElementById(store.getState().listId)) return;
   chooseFirst(store);
   const found = chosen(store);
   if (found || !isSearching) entered = undefined;
