@@ -130,7 +130,7 @@ forbid (
 when { principal has trust && principal.trust == 1 };
 `;
 
-/** People, teams, agents, approvals, a delegation, proposals, a webhook, a kill switch that was released. */
+/** People, teams, agents, approvals, a delegation, proposals, a webhook, a kill switch that was released. The company knows their `tokens`, and the `change` that waits. */
 export async function populate(company, people = PEOPLE) {
   const tokens = { ana: company.token('ana') };
   const ana = (method, path, body, expected) => company.ask(tokens.ana, method, path, body, expected);
@@ -166,5 +166,5 @@ export async function populate(company, people = PEOPLE) {
     reason: 'agents that are new here need not know everybody',
     base_version: version,
   });
-  return { tokens, change: proposed.id };
+  Object.assign(company, { tokens, change: proposed.id });
 }

@@ -1,35 +1,18 @@
 // Every page, and how one gets to it and about in it. `OK_PROVE=1` looks at every page in every size and theme.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { join } from 'node:path';
-import { findings, launch, NARROW, open, settled, visit, WIDE } from './browser.mjs';
+import { findings, NARROW, open, settled, WIDE } from './browser.mjs';
 import { Company, populate } from './company.mjs';
 import { pages, shoot } from './shots.mjs';
+import { as, browser, company, isProof, pictures, share } from './stage.mjs';
 
-let company;
-let made;
-let browser;
-/** What `make test` leaves to `make prove`. */
-const isProof = !!process.env.OK_PROVE;
-const pictures = process.env.OK_PICTURES ?? join(import.meta.dirname, '../node_modules/.pictures');
-
-before(async () => {
-  company = await Company.create();
-  made = await populate(company);
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await company?.remove();
-});
-
-const as = (who, run, options) => visit(browser, company.address, made.tokens[who], run, options);
+share(Company.create, populate);
 
 test('every page stands in every size and theme, and axe finds nothing', { timeout: 240_000 }, async () => {
-  const all = await pages(company, made);
+  const all = await pages(company);
   const sides = isProof ? undefined : ['wide light', 'narrow dark', 'wide dark', 'narrow light'];
-  assert.deepEqual(await shoot(browser, company.address, made.tokens.ana, all, pictures, { sides }), []);
+  assert.deepEqual(await shoot(browser, company.address, company.tokens.ana, all, pictures, { sides }), []);
 });
 
 test('axe finds nothing in the palette, the dialogs and the menu', { timeout: 60_000 }, async () => {
@@ -99,7 +82,7 @@ test('a token is pasted, kept for the tab and forgotten on signing out', async (
   await page.getByLabel('Token', { exact: true }).fill('hunter2');
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByText('a token begins with ok_').waitFor();
-  await page.getByLabel('Token', { exact: true }).fill(made.tokens.max);
+  await page.getByLabel('Token', { exact: true }).fill(company.tokens.max);
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'People' }).waitFor();
   await page.getByText('Scout').first().waitFor();
@@ -116,7 +99,7 @@ test('a token is pasted, kept for the tab and forgotten on signing out', async (
 test('a printed link signs in, and its token leaves the address', async () => {
   const context = await browser.newContext({ baseURL: company.address });
   const page = await context.newPage();
-  await page.goto(`/#token=${made.tokens.max}`);
+  await page.goto(`/#token=${company.tokens.max}`);
   await page.getByRole('navigation', { name: 'Pages' }).waitFor();
   assert.equal(page.url(), `${company.address}/`);
   await context.close();
@@ -203,10 +186,26 @@ test('what is typed right after the palette was asked for is kept whole on any p
   });
 });
 
+test('who closes the palette and asks for it again at once types into it', async () => {
+  await as('ana', async (page) => {
+    await page.emulateMedia({ reducedMotion: 'no-preference' });
+    await page.goto('/settings');
+    await settled(page);
+    await page.keyboard.press('Control+k');
+    await page.locator('[data-palette]:focus').waitFor();
+    await page.keyboard.press('Escape');
+    await page.waitForTimeout(40);
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('people', { delay: 60 });
+    await page.waitForTimeout(200);
+    assert.equal(await page.locator('[data-palette]').inputValue({ timeout: 1_000 }), 'people');
+  });
+});
+
 test('Enter right after the last letter opens what is found for the words as typed', async () => {
   await as('ana', async (page) => {
-    await company.ask(made.tokens.ana, 'POST', '/api/tasks', { title: 'Water the ficus' });
-    await company.ask(made.tokens.ana, 'POST', '/api/tasks', { title: 'Feed the ficedula' });
+    await company.ask(company.tokens.ana, 'POST', '/api/tasks', { title: 'Water the ficus' });
+    await company.ask(company.tokens.ana, 'POST', '/api/tasks', { title: 'Feed the ficedula' });
     const typed = async (words) => {
       await page.locator('[data-palette]').waitFor({ state: 'detached' });
       await page.keyboard.press('Control+k');
@@ -236,10 +235,10 @@ test('Enter right after the last letter opens what is found for the words as typ
 const AHEAD = ['home', 'approvals', 'log', 'policy', 'people'];
 
 test('looking at every page asks for nothing that is refused', { timeout: 60_000 }, async () => {
-  const refusals = async () => (await company.ask(made.tokens.ana, 'GET', '/api/events?type=denied&actor=max&limit=1000')).events.length;
+  const refusals = async () => (await company.ask(company.tokens.ana, 'GET', '/api/events?type=denied&actor=max&limit=1000')).events.length;
   const before = await refusals();
   await as('max', async (page) => {
-    const list = await pages(company, made);
+    const list = await pages(company);
     // Asking about others is a question that somebody chose to ask.
     for (const name of ['home', 'approvals', 'log', 'event', 'policy', 'changes', 'history', 'people', 'person', 'agent', 'delegations', 'profile', 'kill', 'settings']) {
       await open(page, list[name], AHEAD.includes(name));
@@ -250,7 +249,7 @@ test('looking at every page asks for nothing that is refused', { timeout: 60_000
 
 test('a long list is read and drawn as far as it is scrolled', async () => {
   await as('pia', async (page) => {
-    const [one] = await company.ask(made.tokens.ana, 'GET', '/api/approvals?limit=1');
+    const [one] = await company.ask(company.tokens.ana, 'GET', '/api/approvals?limit=1');
     const many = Array.from({ length: 1000 }, (_, at) => ({ ...one, id: `${one.id.slice(0, -4)}${String(at).padStart(4, '0')}`, summary: `request ${at}` }));
     let read = 0;
     await page.route(/\/api\/approvals\?/, (route) => {

@@ -3,7 +3,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { findings, NARROW, open, signedIn, WIDE } from './browser.mjs';
 
-export async function pages(company, { tokens, change }) {
+export async function pages(company) {
+  const { tokens, change } = company;
   const ask = (path) => company.ask(tokens.ana, 'GET', path);
   const [approval] = await ask('/api/approvals');
   const { data: [webhook] } = await ask('/v1/webhooks');

@@ -29,7 +29,8 @@ async function many(count, one, atOnce = 4) {
 }
 
 /** Nobody may have more than a hundred requests open: one lead after the other asks. */
-async function fill(company, { tokens }) {
+async function fill(company) {
+  const { tokens } = company;
   const ask = (who, path, body, method = 'POST') => company.ask(tokens[who], method, path, body);
   for (let from = 0; from < PENDING; from += 100) {
     const id = `lead${from}`;
@@ -63,9 +64,9 @@ async function wait(page) {
   return page.evaluate(() => [window.seen.at, Math.max(window.seen.at, window.seen.busyUntil)]);
 }
 
-async function measure(browser, company, tokens, [path, selector, who]) {
+async function measure(browser, company, [path, selector, who]) {
   const context = await browser.newContext({ baseURL: company.address, viewport: WIDE });
-  await context.addInitScript(watch, [tokens[who], selector]);
+  await context.addInitScript(watch, [company.tokens[who], selector]);
   const page = await context.newPage();
   const slow = await context.newCDPSession(page);
   await slow.send('Emulation.setCPUThrottlingRate', { rate: SLOWER });
@@ -83,11 +84,11 @@ const shown = (runs) => ['content', 'interactive'].map((name, at) => `${name} ${
 const company = await Company.create();
 const browser = await launch();
 try {
-  const made = await populate(company);
-  await fill(company, made);
+  await populate(company);
+  await fill(company);
   for (const [name, page] of Object.entries(PAGES).filter(([one]) => process.argv.length < 3 || process.argv.includes(one))) {
     const runs = [];
-    for (let run = 0; run < RUNS; run += 1) runs.push(await measure(browser, company, made.tokens, page));
+    for (let run = 0; run < RUNS; run += 1) runs.push(await measure(browser, company, page));
     console.log(`${name.padEnd(10)} cold: ${shown(runs.map(({ cold }) => cold))}; warm: ${shown(runs.map(({ warm }) => warm))}`);
   }
 } finally {

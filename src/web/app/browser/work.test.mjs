@@ -1,32 +1,14 @@
 // Asking agents, following their runs, and tasks: in the demo, with the people who are in it.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { join } from 'node:path';
-import { findings, launch, open, settled, visit } from './browser.mjs';
+import { test } from 'node:test';
+import { findings, open, settled } from './browser.mjs';
 import { Company } from './company.mjs';
 import { shoot } from './shots.mjs';
+import { as, ask, browser, company, isProof, pictures, share } from './stage.mjs';
 
-/** What `make test` leaves to `make prove`. */
-const isProof = !!process.env.OK_PROVE;
 const later = { skip: !isProof };
 
-let company;
-let browser;
-const pictures = process.env.OK_PICTURES ?? join(import.meta.dirname, '../node_modules/.pictures');
-
-before(async () => {
-  company = await Company.demo();
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await company?.remove();
-});
-
-const as = (who, run, options) => visit(browser, company.address, company.tokens[who], run, options);
-
-const ask = (who, path) => company.ask(company.tokens[who], 'GET', path);
+share(Company.demo);
 
 test('the pages of work stand in every size and theme, and axe finds nothing', { timeout: 240_000 }, async () => {
   const runs = await ask('ana', '/api/runs');

@@ -1,25 +1,11 @@
 // What people do and decide in the workspace: approvals, policies, tokens, kill switches, the log.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { findings, launch, settled, signedIn, visit } from './browser.mjs';
+import { test } from 'node:test';
+import { findings, settled, signedIn } from './browser.mjs';
 import { Company, populate } from './company.mjs';
+import { as, browser, company, share } from './stage.mjs';
 
-let company;
-let made;
-let browser;
-
-before(async () => {
-  company = await Company.create();
-  made = await populate(company);
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await company?.remove();
-});
-
-const as = (who, run, options) => visit(browser, company.address, made.tokens[who], run, options);
+share(Company.create, populate);
 
 test('an approval passes two teams and an admin, live', async () => {
   await as('pia', async (pia) => {
@@ -129,9 +115,9 @@ test('a draft is compared, proposed, tested, reviewed, approved by two teams and
     await page.getByText('«as agreed»').waitFor();
     await page.getByRole('button', { name: /Bring into force/ }).click();
     await page.getByRole('link', { name: 'See who decides' }).waitFor();
-    const pending = await company.ask(made.tokens.bo, 'GET', '/api/approvals?status=pending');
+    const pending = await company.ask(company.tokens.bo, 'GET', '/api/approvals?status=pending');
     const waiting = pending.find(({ action }) => action === 'change.promote');
-    for (const who of ['pia', 'sam']) await company.ask(made.tokens[who], 'POST', `/api/approvals/${waiting.id}`, { decision: 'approve' });
+    for (const who of ['pia', 'sam']) await company.ask(company.tokens[who], 'POST', `/api/approvals/${waiting.id}`, { decision: 'approve' });
     await page.getByText('came into force as').waitFor({ timeout: 15_000 });
     await page.goto('/policy/history');
     await page.getByRole('row', { name: /^3 .*in force/ }).waitFor();
@@ -141,7 +127,7 @@ test('a draft is compared, proposed, tested, reviewed, approved by two teams and
 
 test('a change is tried beside what is in force, and its author takes it back', async () => {
   await as('ana', async (page) => {
-    const change = await company.ask(made.tokens.ana, 'POST', '/api/policy/proposals', { version: 2, reason: 'back to where we were' });
+    const change = await company.ask(company.tokens.ana, 'POST', '/api/policy/proposals', { version: 2, reason: 'back to where we were' });
     await page.goto(`/policy/changes/${change.id}`);
     await page.getByRole('button', { name: 'Run the tests' }).click();
     await page.getByText('The tests ran').waitFor();
@@ -231,7 +217,7 @@ test('the log is live, and an event is verified in the browser', async () => {
   await as('ana', async (page) => {
     await page.goto('/log');
     await settled(page);
-    await company.ask(made.tokens.bo, 'POST', '/api/actors', { id: 'kim', kind: 'person', name: 'Kim Sørensen' });
+    await company.ask(company.tokens.bo, 'POST', '/api/actors', { id: 'kim', kind: 'person', name: 'Kim Sørensen' });
     await page.getByText('added Kim Sørensen as member').waitFor();
     await page.getByText('added Kim Sørensen as member').click();
     await page.getByText('Verified in this browser').waitFor();
@@ -259,8 +245,8 @@ test('whoever has scrolled down the log goes on looking at the same events', asy
     await page.waitForTimeout(300);
     const seen = page.getByRole('link', { name: await row.textContent(), exact: true });
     const before = await seen.boundingBox();
-    const [{ seq }] = (await company.ask(made.tokens.ana, 'GET', '/api/events?limit=1')).events;
-    await company.ask(made.tokens.bo, 'POST', '/api/actors', { id: 'lou', kind: 'person', name: 'Lou' });
+    const [{ seq }] = (await company.ask(company.tokens.ana, 'GET', '/api/events?limit=1')).events;
+    await company.ask(company.tokens.bo, 'POST', '/api/actors', { id: 'lou', kind: 'person', name: 'Lou' });
     await page.waitForResponse(async (answer) => answer.url().includes('since=') && (await answer.json()).last_seq > seq);
     await page.waitForTimeout(300);
     assert.equal((await seen.boundingBox())?.y, before.y);

@@ -1,25 +1,12 @@
 // What people write and hand over, and what they are shown of an agent’s call: in the demo, with the people who are in it.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { findings, launch, settled, visit } from './browser.mjs';
+import { test } from 'node:test';
+import { findings, settled } from './browser.mjs';
 import { Company } from './company.mjs';
+import { as, ask, company, share } from './stage.mjs';
 
-let company;
-let browser;
+share(Company.demo);
 
-before(async () => {
-  company = await Company.demo();
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await company?.remove();
-});
-
-const as = (who, run, options) => visit(browser, company.address, company.tokens[who], run, options);
-
-const ask = (who, path) => company.ask(company.tokens[who], 'GET', path);
 const settings = async () => ({ ...(await ask('ana', '/api/company')), version: undefined });
 
 test('settings of the company are saved, and what is changed meanwhile is not overwritten', async () => {
@@ -252,6 +239,18 @@ test('what the server does in crowds is one row of the log, which opens, and sta
     await isAt(own[89].seq);
     await page.keyboard.press('j');
     await isAt(own[88].seq);
+  });
+});
+
+test('what is no event can be closed, and a name that nobody has is told', async () => {
+  await as('ana', async (page) => {
+    await page.goto('/log/abc');
+    await page.getByText('There is no such event').waitFor();
+    await page.getByRole('link', { name: 'Close' }).click();
+    await page.waitForURL('**/log');
+    await page.getByRole('combobox', { name: 'Actor' }).click();
+    await page.keyboard.type('nobody at all');
+    await page.getByText('Nothing is called that').waitFor();
   });
 });
 

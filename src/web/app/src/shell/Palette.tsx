@@ -97,6 +97,8 @@ export function Palette() {
       actions={groups}
       query={typed}
       shortcut={null}
+      // While it faded out, who asks for it again would type into the page.
+      transitionProps={{ duration: 0 }}
       limit={12}
       scrollable
       maxHeight={420}

@@ -28,16 +28,16 @@ export function Entry() {
   const { seq } = useParams({ from: '/log/$seq' });
   const search = useSearch({ from: '/log' });
   const number = Number(seq);
-  const record = useQuery({ ...one(number), enabled: Number.isSafeInteger(number) && number > 0 });
+  const isNumber = Number.isSafeInteger(number) && number > 0;
+  const record = useQuery({ ...one(number), enabled: isNumber });
   useEffect(() => {
     document.title = `Event ${seq} · ok`;
   }, [seq]);
-  if (!Number.isSafeInteger(number) || number < 1) return <Empty title="There is no such event" />;
   return (
     <div className={css.entry}>
       <div className={css.entryHead}>
         <div>
-          <h1>Event {number}</h1>
+          <h1>{isNumber ? `Event ${number}` : 'Event'}</h1>
         </div>
         <Tip label="Close (Esc)">
           <ActionIcon component={Link} to="/log" search={search as never} variant="subtle" color="gray" aria-label="Close">
@@ -45,7 +45,11 @@ export function Entry() {
           </ActionIcon>
         </Tip>
       </div>
-      <Shown read={record}>{(data) => (data ? <Details record={data} /> : <Empty title="There is no such event">Or it is not yours to see.</Empty>)}</Shown>
+      {isNumber ? (
+        <Shown read={record}>{(data) => (data ? <Details record={data} /> : <Empty title="There is no such event">Or it is not yours to see.</Empty>)}</Shown>
+      ) : (
+        <Empty title="There is no such event">Events are counted from 1.</Empty>
+      )}
     </div>
   );
 }
