@@ -3,4 +3,5 @@
 pub mod canary;
 pub mod impact;
 pub mod moment;
+pub(super) mod recorded;
 pub(super) mod replay;

@@ -15,6 +15,7 @@ mod log;
 mod page;
 mod policies;
 mod sight;
+pub mod things;
 mod tokens;
 pub mod veil;
 mod voices;
@@ -37,13 +38,16 @@ use serde_json::Value;
 
 use elsewhere::Elsewhere;
 use page::{PATIENCE, Place, Rows};
+use things::Things;
 
+use crate::decide::card::Card;
+use crate::decide::done;
 use crate::decide::question;
-use crate::decide::usage;
-use crate::decide::world::{Card, World};
-use crate::declare::resource::{Directory, Resource};
+use crate::decide::world::World;
+use crate::declare::noun::{Directory, Noun};
 use crate::declare::target::Target;
 use crate::past::moment::{self, AsOf};
+use crate::past::recorded;
 use crate::write::build_cache::BuildCache;
 use policy::brain::Collections;
 use policy::{Ruling, Snapshot};
@@ -92,9 +96,13 @@ impl Drop for Moment {
     }
 }
 
+/// A company in one state, and what there is in it.
+pub(crate) type Company<'a> = (&'a World, &'a dyn Things);
+
 pub struct Reader<'a> {
     source: Source<'a>,
     world: &'a World,
+    things: &'a dyn Things,
     caller: &'a Caller,
     now: Time,
     /// Whom the caller was found to see, or not: each is asked about once, however often an answer names them.
@@ -105,17 +113,17 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(source: Source<'a>, world: &'a World, caller: &'a Caller, now: Time) -> Reader<'a> {
+    fn new(source: Source<'a>, (world, things): Company<'a>, caller: &'a Caller, now: Time) -> Reader<'a> {
         let (sights, labels) = (RefCell::default(), RefCell::default());
-        Reader { source, world, caller, now, sights, labels, elsewhere: Elsewhere::default() }
+        Reader { source, world, things, caller, now, sights, labels, elsewhere: Elsewhere::default() }
     }
 
-    pub(crate) fn held(conn: &'a Connection, world: &'a World, caller: &'a Caller, now: Time) -> Reader<'a> {
-        Reader::new(Source::Held(conn), world, caller, now)
+    pub(crate) fn held(conn: &'a Connection, company: Company<'a>, caller: &'a Caller, now: Time) -> Reader<'a> {
+        Reader::new(Source::Held(conn), company, caller, now)
     }
 
-    pub(crate) fn pooled(pool: &'a Readers, world: &'a World, caller: &'a Caller, now: Time) -> Reader<'a> {
-        Reader::new(Source::Pool(pool, OnceCell::new()), world, caller, now)
+    pub(crate) fn pooled(pool: &'a Readers, company: Company<'a>, caller: &'a Caller, now: Time) -> Reader<'a> {
+        Reader::new(Source::Pool(pool, OnceCell::new()), company, caller, now)
     }
 
     pub(crate) fn conn(&self) -> Result<&Connection, Fault> {
@@ -159,7 +167,7 @@ impl<'a> Reader<'a> {
             Source::Held(conn) => Source::Held(conn),
             Source::Pool(pool, _) => Source::Pool(pool, OnceCell::new()),
         };
-        Reader::new(source, self.world, caller, self.now)
+        Reader::new(source, (self.world, self.things), caller, self.now)
     }
 
     /// The same company, asked at another time.
@@ -185,7 +193,7 @@ impl<'a> Reader<'a> {
 
     /// The last event that had happened by a time; 0 before the first.
     pub fn newest_by(&self, time: Time) -> Result<i64, Fault> {
-        moment::newest_by(self.conn()?, time)
+        recorded::newest_by(self.conn()?, time)
     }
 
     /// The same caller, in the company as it was. Only the directory, the kill switches and the policies are of that time.
@@ -195,7 +203,7 @@ impl<'a> Reader<'a> {
 
     /// What a caller has done before, where policies look at it.
     pub fn done_by(&self, caller: &Caller) -> History {
-        usage::said(self.world, caller, self.now)
+        done::said(self.world, caller, self.now)
     }
 
     /// The gate's answer with approvals.
@@ -204,13 +212,8 @@ impl<'a> Reader<'a> {
     }
 
     /// What a target is one of.
-    pub fn resource(&self, target: &Target) -> Option<&'static Resource> {
-        self.world.resources.kind_of(target)
-    }
-
-    /// How the thing stands that a call is about: what an approval is bound to.
-    pub fn state_of(&self, target: &Target) -> Result<Value, Fault> {
-        self.resource(target).map_or(Ok(Value::Null), |noun| (noun.state)(target, self))
+    pub fn noun(&self, target: &Target) -> Option<&'static Noun> {
+        self.world.nouns.kind_of(target)
     }
 
     /// The gate's answer for any caller, without doing or recording anything.

@@ -15,7 +15,7 @@ use super::gather::{self, Failed};
 use super::{hosts, reply, stream};
 use crate::gate::Request as GateRequest;
 use crate::gate::declare::operation::{Answer, Effect};
-use crate::gate::perform::Idem;
+use crate::gate::write::work::Idem;
 use crate::types::caller::{Channel, Credential, Presented, Who};
 use crate::types::refusal::{Code, Fault, Refusal, Stop};
 

@@ -13,8 +13,8 @@ use axum::response::Response;
 
 use super::face::Face;
 use super::version;
+use crate::gate::Reply;
 use crate::gate::declare::operation::Answer;
-use crate::gate::perform::Reply;
 use crate::types::refusal::{Code, Refusal};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

@@ -17,9 +17,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::face::Face;
+use crate::gate::Reply;
 use crate::gate::admit::shares::Place;
 use crate::gate::declare::operation::Entry;
-use crate::gate::perform::Reply;
 use crate::gate::{Gate, Request};
 use crate::types::caller::Presented;
 use crate::types::page::MAX_LIMIT;

@@ -13,7 +13,7 @@ use super::hire::ruling_of_trust;
 use super::joining::{Known, NewActor, joined, joining};
 use super::kill::stopping;
 use crate::company::COMPANY;
-use gate::decide::world::Card;
+use gate::Card;
 use gate::{Change, Draft, Entry, Permit, Query, Reader, Resource, Spec, Target, get, post};
 use store::actors::events::{ActorAdded, TrustChanged};
 use store::actors::{self, Actor, Status};

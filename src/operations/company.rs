@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Nothing, given};
-use gate::{Change, Draft, Entry, Permit, Query, Reader, Resource, Spec, Staged, Target, get, patch, put};
+use gate::{Change, Draft, Entry, Noun, Permit, Query, Reader, Resource, Spec, Staged, Target, get, patch, put};
 use store::company::Company;
 use store::company::events::CompanyUpdated;
 use types::decision::Recording;
@@ -23,12 +23,14 @@ pub use init::{Begun, FirstAdmin, Init};
 
 /// The company itself: what has no narrower thing to be about.
 pub static COMPANY: Resource = Resource {
-    name: "Company",
-    doc: "The company itself.",
-    sight: None,
-    own: None,
-    facts: &[],
-    staged: Staged::Directory,
+    noun: Noun {
+        name: "Company",
+        doc: "The company itself.",
+        sight: None,
+        own: None,
+        facts: &[],
+        staged: Staged::Directory,
+    },
     title: None,
     brief: Resource::says_nothing,
     find: |id, _| Ok((id == "company").then_some(Target::Company)),

@@ -13,7 +13,7 @@ use crate::company::COMPANY;
 use crate::policy::{PolicyVersion, may_export};
 use crate::run::inputs;
 use gate::reader::veil;
-use gate::{Directory, Entry, FactSpec, Permit, Query, Reader, Resource, Spec, Staged, Target, Thing, get};
+use gate::{Directory, Entry, FactSpec, Noun, Permit, Query, Reader, Resource, Spec, Staged, Target, Thing, get};
 use log::read::{Filter, Logged, Order};
 use log::record::Decision;
 use store::event::EventKind;
@@ -187,17 +187,19 @@ fn target((seq, kind, actor): (i64, &str, &str), subjects: &BTreeSet<ActorId>, r
 }
 
 pub static EVENT: Resource = Resource {
-    name: "Event",
-    doc: "An entry of the log.",
-    sight: Some("event.list"),
-    own: None,
-    facts: &[
-        FactSpec::text("kind", ""),
-        FactSpec::actor("actor", "").optional().linked(),
-        FactSpec::actors("subjects", "").linked(),
-        FactSpec::actors("leads", "who leads the teams of all these actors").linked().derived(),
-    ],
-    staged: Staged::Rows { list: "events", complete },
+    noun: Noun {
+        name: "Event",
+        doc: "An entry of the log.",
+        sight: Some("event.list"),
+        own: None,
+        facts: &[
+            FactSpec::text("kind", ""),
+            FactSpec::actor("actor", "").optional().linked(),
+            FactSpec::actors("subjects", "").linked(),
+            FactSpec::actors("leads", "who leads the teams of all these actors").linked().derived(),
+        ],
+        staged: Staged::Rows { list: "events", complete },
+    },
     title: None,
     brief: Resource::says_nothing,
     find,

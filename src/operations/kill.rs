@@ -12,8 +12,8 @@ use super::token::MOST_ISSUED;
 use crate::company::COMPANY;
 use crate::run::tools;
 use gate::{
-    Card, Change, Directory, Draft, Entry, FactSpec, Permit, Query, Reader, Resource, Spec, Staged, Target, Thing, get,
-    post,
+    Card, Change, Directory, Draft, Entry, FactSpec, Noun, Permit, Query, Reader, Resource, Spec, Staged, Target,
+    Thing, get, post,
 };
 use store::actors::Status;
 use store::kills;
@@ -59,17 +59,19 @@ pub struct Switched {
 }
 
 pub static KILL_SWITCH: Resource = Resource {
-    name: "KillSwitch",
-    doc: "What stops everybody, an actor, a team or a tool at once.",
-    sight: None,
-    own: None,
-    facts: &[
-        FactSpec::text("scope", "global, actor, tool, team"),
-        FactSpec::flag("engage", ""),
-        FactSpec::actor("actor", "").optional(),
-        FactSpec::team("team", "the team itself, or the actor's").optional(),
-    ],
-    staged: Staged::Made(made),
+    noun: Noun {
+        name: "KillSwitch",
+        doc: "What stops everybody, an actor, a team or a tool at once.",
+        sight: None,
+        own: None,
+        facts: &[
+            FactSpec::text("scope", "global, actor, tool, team"),
+            FactSpec::flag("engage", ""),
+            FactSpec::actor("actor", "").optional(),
+            FactSpec::team("team", "the team itself, or the actor's").optional(),
+        ],
+        staged: Staged::Made(made),
+    },
     title: None,
     brief: Resource::says_nothing,
     find: |id, read| Ok(id.parse().ok().map(|scope| switch(&scope, true, read).into())),

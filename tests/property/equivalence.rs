@@ -52,7 +52,7 @@ fn alike_questions_have_one_answer() {
         for (number, other) in others.iter().enumerate() {
             let mut about = vec![("actor.read", Target::Actor(other.clone()))];
             let row = Row::new("events", "event:1").with("kind", "denied").with("subjects", [other]);
-            let event = world.resources.named("Event").unwrap().stage("event:1", &[row], &world).unwrap().unwrap();
+            let event = world.nouns.named("Event").unwrap().stage("event:1", &[row], &world).unwrap().unwrap();
             about.push(("event.list", event.into()));
             if !other.is_team() {
                 let id = format!("tok_{number}");
@@ -62,11 +62,8 @@ fn alike_questions_have_one_answer() {
                 let caller = Caller::new(Who::Holder(actor.clone()), Channel::Http);
                 let mut key = Vec::new();
                 write(&mut key, &world, &names, &caller, (operation, &target, &[]));
-                let question = Asker::new(&world, &caller, &target, Time(0)).asked(
-                    operation,
-                    world.resources.sight(&target),
-                    vec![],
-                );
+                let question =
+                    Asker::new(&world, &caller, &target, Time(0)).asked(operation, world.nouns.sight(&target), vec![]);
                 let answer = Answer::of(&question.answer(&snapshot));
                 let first = known.entry(key).or_insert_with(|| answer.clone());
                 assert_eq!(*first, answer, "{actor} {operation} {target:?}");

@@ -11,7 +11,7 @@ use crate::declare::target::actor_uid;
 use policy::{Giver, Record};
 use store::actors::Status;
 use types::caller::{Caller, Who};
-use types::delegation::{Authority, DEEPEST, DelegationStatus, Terms};
+use types::delegation::{Authority, DEEPEST, Terms};
 use types::id::ActorId;
 use types::operations::Operations;
 use types::refusal::{Code, Refusal};
@@ -130,21 +130,4 @@ fn ended(caller: &Caller) -> Giver {
         authority: types::delegation::Authority::Inform,
         ended: true,
     }
-}
-
-/// What policies see of the delegation that somebody acts under.
-pub(crate) fn facts_of(links: &[Arc<Terms>]) -> Option<Record> {
-    let (given, root) = (links.first()?, links.last()?);
-    let exhausted = links.iter().any(|link| link.status == DelegationStatus::Exhausted);
-    let chain: Vec<_> = links.iter().map(|link| actor_uid(&link.from)).collect();
-    Some(
-        Record::new()
-            .entity("from", &actor_uid(&given.from))
-            .entity("root", &actor_uid(&root.from))
-            .entities("chain", &chain)
-            .string("authority", given.authority.name())
-            .long("depth", i64::from(given.depth))
-            .strings("tools", given.tools.iter().map(String::as_str))
-            .bool("exhausted", exhausted),
-    )
 }

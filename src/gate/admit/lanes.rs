@@ -4,14 +4,12 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
 
 use crate::admit::shares::{Place, Shares};
 use crate::declare::route::Lane;
-use crate::perform::Gate;
 use crate::write::queue::PATIENCE;
 use adapters;
 use types::caller::{Caller, Channel};
@@ -65,31 +63,29 @@ impl Lanes {
             Lane::Elsewhere => &self.elsewhere,
         }
     }
-}
 
-impl Gate {
     /// A place among the changes that take long in the writer, for those that do.
     pub(crate) async fn heavy(&self, lane: Option<Lane>, caller: &Caller) -> Result<Option<Place>, Refusal> {
         if lane != Some(Lane::Long) {
             return Ok(None);
         }
-        let place = self.lanes.heavy.take(caller.actor().as_str(), 1, PATIENCE).await;
+        let place = self.heavy.take(caller.actor().as_str(), 1, PATIENCE).await;
         place.map(Some).ok_or_else(|| busy("too many long changes at once; try again"))
     }
 
     /// Does what takes long in its lane.
     pub(crate) async fn apart<T: Send + 'static>(
-        self: &Arc<Self>,
+        &self,
         lane: Lane,
         bytes: usize,
         caller: &Caller,
-        work: impl FnOnce(&Gate) -> Result<T, Stop> + Send + 'static,
+        work: impl FnOnce() -> Result<T, Stop> + Send + 'static,
     ) -> Result<T, Stop> {
         let count = u32::try_from(1 + bytes / HEAVY).unwrap_or(u32::MAX);
         let patience = if lane == Lane::Long { LONG_PATIENCE } else { PATIENCE };
-        let place = self.lanes.of(lane).take(caller.actor().as_str(), count, patience).await;
+        let place = self.of(lane).take(caller.actor().as_str(), count, patience).await;
         let place = place.ok_or_else(|| busy("too many long questions at once; try again"))?;
-        let (gate, effort) = (Arc::clone(self), Effort::new(FUEL));
+        let effort = Effort::new(FUEL);
         // Whoever hangs up drops this, and with it the work.
         let wanted = effort.wanted();
         let task = tokio::task::spawn_blocking({
@@ -97,7 +93,7 @@ impl Gate {
             move || {
                 // It is given back when the work has really ended.
                 let _place = place;
-                catch_unwind(AssertUnwindSafe(|| effort.within(|| work(&gate))))
+                catch_unwind(AssertUnwindSafe(|| effort.within(work)))
             }
         });
         let deadline = match lane {

@@ -5,7 +5,7 @@
 
 use crate::admit::limiter::{Counted, Key};
 use crate::decide::world::World;
-use crate::declare::operation::{Effect, Spec};
+use crate::declare::spec::{Effect, Spec};
 use log::idem::KEPT_MS;
 use policy::limits::Rate;
 use types::caller::{Caller, Who};

@@ -20,7 +20,7 @@ impl Beyond {
         let (Who::Token { actor, scopes, .. }, Target::Thing(thing)) = (&caller.who, target) else {
             return Beyond::Nothing;
         };
-        let noun = world.resources.named(&thing.kind);
+        let noun = world.nouns.named(&thing.kind);
         let Some((own, sight)) = noun.and_then(|noun| Some((noun.own?, noun.sight?))) else { return Beyond::Nothing };
         match scopes.is_empty() || thing.names(own, actor) {
             true => Beyond::Nothing,

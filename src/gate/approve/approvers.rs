@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use crate::decide::card::Card;
 use crate::decide::index::Group;
-use crate::decide::world::{Card, World};
-use crate::declare::resource::Directory as _;
+use crate::decide::world::World;
+use crate::declare::noun::Directory as _;
 use policy::approvals::{ApprovalRule, Pool};
 use store::actors::Status;
 use types::actor::ActorKind;

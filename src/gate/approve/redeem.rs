@@ -34,25 +34,35 @@ pub enum Redeemed {
 }
 
 impl Draft<'_> {
-    /// Performs a parked call with these kinds of approval. Its events become part of this draft. Refused where the call only
+    /// Performs a parked call, of one of these operations, with these kinds of approval. Its events become part of this draft. Refused where the call only
     /// comes too early: then nobody has decided yet.
-    pub fn redeem(&mut self, approval: &Approval, granted: &[String]) -> Result<Redeemed, Stop> {
-        match self.try_redeem(approval, granted) {
+    pub fn redeem(
+        &mut self,
+        entries: &'static [Entry],
+        approval: &Approval,
+        granted: &[String],
+    ) -> Result<Redeemed, Stop> {
+        match self.try_redeem(entries, approval, granted) {
             Err(Stop::Refused(refusal)) if refusal.retry_after.is_none() => Ok(Redeemed::Stale(refusal.message)),
             other => other,
         }
     }
 
     /// Why an approval would come to nothing, because what was asked for is not the same any more, whoever agrees.
-    pub fn stale(&self, approval: &Approval) -> Result<Option<String>, Stop> {
-        match self.same(approval) {
+    pub fn stale(&self, entries: &'static [Entry], approval: &Approval) -> Result<Option<String>, Stop> {
+        match self.same(entries, approval) {
             Err(Stop::Refused(refusal)) => Ok(Some(refusal.message)),
             same => Ok(same?.err()),
         }
     }
 
-    fn try_redeem(&mut self, approval: &Approval, granted: &[String]) -> Result<Redeemed, Stop> {
-        let Same { entry, caller, call, target } = match self.same(approval)? {
+    fn try_redeem(
+        &mut self,
+        entries: &'static [Entry],
+        approval: &Approval,
+        granted: &[String],
+    ) -> Result<Redeemed, Stop> {
+        let Same { entry, caller, call, target } = match self.same(entries, approval)? {
             Ok(same) => same,
             Err(why) => return Ok(Redeemed::Stale(why)),
         };
@@ -103,7 +113,7 @@ impl Draft<'_> {
         answer: Vec<u8>,
     ) -> Result<Option<Value>, Stop> {
         // What is new is for everybody to make, and not for everybody to see.
-        let sight = self.read().resource(target).and_then(|noun| noun.sight);
+        let sight = self.read().noun(target).and_then(|noun| noun.sight);
         if !sight.is_none_or(|operation| self.read().may(operation, target)) {
             return Ok(None);
         }
@@ -115,9 +125,9 @@ impl Draft<'_> {
     }
 
     /// The call as it would be made now, if it is exactly what was asked for; or why it is not.
-    fn same(&self, approval: &Approval) -> Result<Result<Same, String>, Stop> {
+    fn same(&self, entries: &'static [Entry], approval: &Approval) -> Result<Result<Same, String>, Stop> {
         let unknown = || Refusal::conflict(format!("there is no operation {} any more", approval.operation));
-        let entry = self.entry(&approval.operation).ok_or_else(unknown)?;
+        let entry = entries.iter().find(|entry| entry.spec.name == approval.operation).ok_or_else(unknown)?;
         let caller = approval.requester();
         let read = self.read().acting_as(&caller);
         if approval.erasable.is_none() {

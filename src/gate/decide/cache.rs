@@ -7,9 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::RwLock;
 
-use crate::decide::world::World;
-use crate::declare::target::Target;
-use policy::{Because, Ruling};
+use policy::{Because, Ruling, Snapshot};
 use types::caller::{Caller, Channel, Who};
 use types::id::ActorId;
 use types::token::TokenHash;
@@ -46,15 +44,6 @@ fn is_apart(caller: &Caller) -> bool {
     caller.under.is_some() || caller.break_glass.is_some() || caller.run.is_some()
 }
 
-/// The question, where its answer can be remembered.
-fn question(world: &World, caller: &Caller, operation: &'static str, target: &Target) -> Option<Question> {
-    // A candidate on trial wants to see every question.
-    if !matches!(target, Target::Company) || world.trial.is_some() || is_apart(caller) {
-        return None;
-    }
-    Some((operation, caller.channel, identity(caller)?))
-}
-
 fn identity(caller: &Caller) -> Option<Identity> {
     match &caller.who {
         Who::Token { hash, .. } => Some(Identity::Token(*hash)),
@@ -63,52 +52,53 @@ fn identity(caller: &Caller) -> Option<Identity> {
     }
 }
 
-/// The answer to a query: as it was given before, or as `decide` gives it now.
-pub(crate) fn remembered<E>(
-    world: &World,
-    caller: &Caller,
-    operation: &'static str,
-    target: &Target,
-    decide: impl FnOnce() -> Result<Ruling, E>,
-) -> Result<Ruling, E> {
-    let Some(question) = question(world, caller, operation, target) else { return decide() };
-    if let Ok(known) = world.cache.answers.read()
-        && let Some(because) = known.get(&question)
-    {
-        return Ok(Ruling::Allow { because: because.clone() });
+impl Cache {
+    /// The answer to a query about the company: as it was given before, or as `decide` gives it now.
+    pub fn remembered<E>(
+        &self,
+        policy: &Snapshot,
+        (caller, operation): (&Caller, &'static str),
+        decide: impl FnOnce() -> Result<Ruling, E>,
+    ) -> Result<Ruling, E> {
+        let Some(identity) = identity(caller).filter(|_| !is_apart(caller)) else { return decide() };
+        let question = (operation, caller.channel, identity);
+        if let Ok(known) = self.answers.read()
+            && let Some(because) = known.get(&question)
+        {
+            return Ok(Ruling::Allow { because: because.clone() });
+        }
+        let ruling = decide()?;
+        if let Ruling::Allow { because } = &ruling
+            && !policy.reads_the_call(operation)
+            && let Ok(mut known) = self.answers.write()
+            && known.len() < MOST
+        {
+            known.insert(question, because.clone());
+        }
+        Ok(ruling)
     }
-    let ruling = decide()?;
-    if let Ruling::Allow { because } = &ruling
-        && !world.policy.reads_the_call(operation)
-        && let Ok(mut known) = world.cache.answers.write()
-        && known.len() < MOST
-    {
-        known.insert(question, because.clone());
-    }
-    Ok(ruling)
-}
 
-/// Whether a caller sees somebody who is there: as it was found before, or as `look` finds it now by asking for `sight`. In a
-/// published world alone: the writer's changes under its hands.
-pub(crate) fn sees(
-    world: &World,
-    caller: &Caller,
-    id: &ActorId,
-    sight: &'static str,
-    look: impl FnOnce() -> bool,
-) -> bool {
-    let Some(identity) = identity(caller).filter(|_| !is_apart(caller)) else { return look() };
-    let question = (caller.channel, identity, caller.issuer.clone(), id.clone());
-    if world.cache.sights.read().is_ok_and(|seen| seen.contains(&question)) {
-        return true;
+    /// Whether a caller sees somebody who is there: as it was found before, or as `look` finds it now by asking for `sight`. In
+    /// a published world alone: the writer's changes under its hands.
+    pub fn sees(
+        &self,
+        policy: &Snapshot,
+        (caller, id, sight): (&Caller, &ActorId, &'static str),
+        look: impl FnOnce() -> bool,
+    ) -> bool {
+        let Some(identity) = identity(caller).filter(|_| !is_apart(caller)) else { return look() };
+        let question = (caller.channel, identity, caller.issuer.clone(), id.clone());
+        if self.sights.read().is_ok_and(|seen| seen.contains(&question)) {
+            return true;
+        }
+        let seen = look();
+        if seen
+            && !policy.reads_the_call(sight)
+            && let Ok(mut known) = self.sights.write()
+            && known.len() < MOST
+        {
+            known.insert(question);
+        }
+        seen
     }
-    let seen = look();
-    if seen
-        && !world.policy.reads_the_call(sight)
-        && let Ok(mut known) = world.cache.sights.write()
-        && known.len() < MOST
-    {
-        known.insert(question);
-    }
-    seen
 }

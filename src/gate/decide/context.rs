@@ -2,70 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::admit::chain;
-use crate::decide::usage;
+use crate::decide::done;
 use crate::decide::world::World;
 use crate::declare::target::actor_uid;
 use policy::Record;
-use types::actor::KillScope;
 use types::caller::{Caller, Who};
-use types::delegation::Terms;
-use types::id::ActorId;
+use types::delegation::{DelegationStatus, Terms};
 use types::scope::Scope;
 use types::time::Time;
 use types::work::RunFacts;
-
-/// The engaged switches that touch a caller.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Killed {
-    pub global: bool,
-    pub actor: bool,
-    pub team: bool,
-    /// Who issued the caller's token, where that is another: they could have kept it.
-    pub issuer: bool,
-}
-
-impl Killed {
-    /// Whether one of them stops the caller in particular.
-    pub fn is_theirs(self) -> bool {
-        self.actor || self.team || self.issuer
-    }
-}
-
-pub(crate) fn killed(world: &World, caller: &Caller) -> Killed {
-    if world.kills.is_empty() {
-        return Killed::default();
-    }
-    let is = |scope: KillScope| world.kills.contains_key(&scope);
-    let actor = stoppable(caller);
-    let teams = actor.and_then(|actor| world.card(actor)).map(|card| &*card.teams).unwrap_or_default();
-    Killed {
-        global: is(KillScope::Global),
-        actor: actor.is_some_and(|actor| is(KillScope::Actor(actor.clone()))),
-        team: teams.iter().any(|team| is(KillScope::Team(team.clone()))),
-        issuer: caller.issuer.as_ref().is_some_and(|issuer| is(KillScope::Actor(issuer.clone()))),
-    }
-}
-
-fn stoppable(caller: &Caller) -> Option<&ActorId> {
-    match &caller.who {
-        Who::Visitor | Who::Server => None,
-        Who::Token { actor, .. } | Who::Holder(actor) => Some(actor),
-    }
-}
-
-/// The engaged switches that touch a caller, by name.
-pub(crate) fn touching(world: &World, caller: &Caller) -> impl Iterator<Item = KillScope> {
-    let actor = stoppable(caller);
-    let teams = actor.and_then(|actor| world.card(actor)).map(|card| &*card.teams).unwrap_or_default();
-    let touches = |scope: &&KillScope| match *scope {
-        KillScope::Global => true,
-        KillScope::Actor(id) => actor == Some(id) || caller.issuer.as_ref() == Some(id),
-        KillScope::Team(team) => teams.contains(team),
-        KillScope::Tool(_) => false,
-    };
-    world.kills.keys().filter(touches).cloned().collect::<Vec<_>>().into_iter()
-}
 
 /// What policies see of the run that a call is a step of.
 fn of_run(run: &RunFacts) -> Record {
@@ -80,9 +25,26 @@ fn of_run(run: &RunFacts) -> Record {
         .strings("labels", run.labels.iter().map(|label| label.name()))
 }
 
+/// What policies see of the delegation that somebody acts under.
+fn of_delegation(links: &[Arc<Terms>]) -> Option<Record> {
+    let (given, root) = (links.first()?, links.last()?);
+    let exhausted = links.iter().any(|link| link.status == DelegationStatus::Exhausted);
+    let chain: Vec<_> = links.iter().map(|link| actor_uid(&link.from)).collect();
+    Some(
+        Record::new()
+            .entity("from", &actor_uid(&given.from))
+            .entity("root", &actor_uid(&root.from))
+            .entities("chain", &chain)
+            .string("authority", given.authority.name())
+            .long("depth", i64::from(given.depth))
+            .strings("tools", given.tools.iter().map(String::as_str))
+            .bool("exhausted", exhausted),
+    )
+}
+
 /// `links`: the chain of delegations that the caller acts under.
 pub(crate) fn of(world: &World, caller: &Caller, links: &[Arc<Terms>], now: Time) -> Record {
-    let killed = killed(world, caller);
+    let killed = world.killed(caller);
     let kill = Record::new()
         .bool("engaged", killed.global || killed.is_theirs())
         .bool("global", killed.global)
@@ -102,9 +64,9 @@ pub(crate) fn of(world: &World, caller: &Caller, links: &[Arc<Terms>], now: Time
         .record("kill", kill)
         .datetime("now", now.0)
         .record("token", token);
-    let facts = usage::facts(world, caller, now).iter().fold(facts, |facts, done| facts.record("hist", done.clone()));
+    let facts = done::facts(world, caller, now).iter().fold(facts, |facts, done| facts.record("hist", done.clone()));
     let facts = caller.run.iter().fold(facts, |facts, run| facts.record("run", of_run(run)));
-    match chain::facts_of(links) {
+    match of_delegation(links) {
         Some(delegation) => facts.record("delegation", delegation),
         None => facts,
     }

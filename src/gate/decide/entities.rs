@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
 
-use crate::decide::world::Card;
+use crate::decide::card::Card;
 use policy::Closed;
 
 /// How many entities are kept, in shelves that are made when they are wanted. Each has one place, and gives way to the next

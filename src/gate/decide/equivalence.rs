@@ -7,8 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::decide::context::killed;
-use crate::decide::world::{Card, World};
+use crate::decide::card::Card;
+use crate::decide::world::World;
 use crate::declare::fact::Far;
 use crate::declare::target::{Fact, Target, Thing, full_name};
 use policy::Snapshot;
@@ -51,7 +51,7 @@ pub fn write(
     let mut writer = Writer { world, names, key, seen: Vec::with_capacity(12) };
     writer.text(operation);
     writer.text(caller.channel.name());
-    let stopped = killed(world, caller);
+    let stopped = world.killed(caller);
     writer.flags(&[stopped.global, stopped.actor, stopped.team, stopped.issuer, caller.break_glass.is_some()]);
     writer.count(granted.len());
     granted.iter().for_each(|kind| writer.text(kind));
@@ -165,7 +165,7 @@ impl Writer<'_> {
 
     /// What a policy can look at.
     fn facts(&mut self, thing: &Thing) {
-        let declared = self.world.resources.facts(thing);
+        let declared = self.world.nouns.facts(thing);
         for spec in declared {
             self.fact(thing.fact(spec.name), spec.far);
         }

@@ -6,8 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::admit::limiter::Rates;
 use crate::decide::entities::Entities;
-use crate::decide::world::World;
-use crate::declare::resource::Resources;
+use crate::declare::noun::Nouns;
 use crate::state::vault::Vault;
 use crate::write::build_cache::BuildCache;
 use adapters::{Embedder, Systems};
@@ -38,30 +37,10 @@ pub(crate) struct Ground {
     pub dev_auth: bool,
     pub tools: Arc<BTreeSet<String>>,
     pub build_cache: Arc<BuildCache>,
-    pub resources: Resources,
+    pub nouns: Nouns,
     pub rates: Arc<Rates>,
     pub vault: Arc<Vault>,
     pub outside: Outside,
     pub writes: Arc<AtomicBool>,
     pub entities: Arc<Entities>,
-}
-
-impl World {
-    /// What another world of the same company can be begun with.
-    pub(crate) fn ground(&self) -> Ground {
-        Ground {
-            policy: Arc::clone(&self.policy),
-            version: self.stamp.seq,
-            instance: Arc::clone(&self.instance),
-            dev_auth: self.dev_auth,
-            tools: Arc::clone(&self.tools),
-            build_cache: Arc::clone(&self.build_cache),
-            resources: self.resources.clone(),
-            rates: Arc::clone(&self.rates),
-            vault: Arc::clone(&self.vault),
-            outside: self.outside.clone(),
-            writes: Arc::clone(&self.writes),
-            entities: Arc::clone(&self.entities),
-        }
-    }
 }

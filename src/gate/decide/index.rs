@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
 
-use crate::decide::world::Card;
+use crate::decide::card::Card;
 use store::actors::Status;
 use types::actor::{ActorKind, Role};
 use types::id::ActorId;

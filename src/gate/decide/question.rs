@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use crate::admit::chain::{self, Links};
 use crate::admit::scope::Beyond;
+use crate::decide::card::nobody;
 use crate::decide::context;
-use crate::decide::world::{World, nobody};
+use crate::decide::world::World;
 use crate::declare::fact::Far;
 use crate::declare::target::{Fact, Target, Thing, actor_uid, uid, uid_of};
 use policy::testing::OwnedQuestion;
@@ -247,7 +248,7 @@ pub(crate) fn decide_seen(world: &World, caller: &Caller, call: Call<'_>, now: T
 
 /// The read without which a target does not exist for a caller. That oneself exists is no secret.
 pub(crate) fn sight_for(world: &World, target: &Target, caller: &Caller) -> Option<&'static str> {
-    world.resources.sight(target).filter(|_| !matches!(target, Target::Actor(id) if *id == caller.actor()))
+    world.nouns.sight(target).filter(|_| !matches!(target, Target::Actor(id) if *id == caller.actor()))
 }
 
 /// The same, for a call that was really made: a candidate under trial is asked too.
@@ -266,7 +267,7 @@ pub(crate) fn decide_watched(world: &World, caller: &Caller, call: Call<'_>, now
 
 /// Whether a kill switch stops the caller, or somebody on whose behalf it acts.
 fn is_stopped(world: &World, caller: &Caller, now: Time) -> bool {
-    let stopped = |caller: &Caller| context::killed(world, caller).is_theirs();
+    let stopped = |caller: &Caller| world.killed(caller).is_theirs();
     let links = chain::links(world, caller, now).unwrap_or_default();
     let giver = |actor: &ActorId| Caller::new(Who::Holder(actor.clone()), caller.channel);
     stopped(caller) || links.iter().any(|link| stopped(&giver(&link.from)))
@@ -315,8 +316,8 @@ impl Entities<'_> {
     /// What its kind declares of a thing, and what its collection does, with whom it names.
     fn facts(&mut self, thing: &Thing) -> Record {
         let world = self.world;
-        debug_assert!(world.resources.named(&thing.kind).is_some_and(|noun| noun.fits(thing)), "{thing:?}");
-        let declared = world.resources.facts(thing);
+        debug_assert!(world.nouns.named(&thing.kind).is_some_and(|noun| noun.fits(thing)), "{thing:?}");
+        let declared = world.nouns.facts(thing);
         let more = thing.facts().filter(|(name, _)| declared.iter().all(|spec| spec.name != *name));
         let more = more.map(|(name, fact)| (name, Some(fact), Far::Link, true));
         let declared = declared.iter().map(|spec| (spec.name, thing.fact(spec.name), spec.far, spec.is_optional()));

@@ -13,17 +13,14 @@ use rusqlite::Connection;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::decide::world::World;
-use crate::past::moment::{event_of, newest_by};
+use crate::past::recorded::{event_of, newest_by};
 use crate::write::record;
 use log::read::{self, Decided, Filter, Logged, Order};
 use log::record::Decision;
-use policy::Record;
-use store::done::{self, DONE, MODEL_CALL, Of, PLANNED};
+use store::done::{self, DONE, Of};
 use store::event::{Event, EventKind, Moment};
 use store::runs::events::{RunHeld, RunStarted};
-use types::caller::Caller;
-use types::history::{Counts, Done, History, month};
+use types::history::{Counts, month};
 use types::id::ActorId;
 use types::refusal::Fault;
 use types::time::Time;
@@ -182,13 +179,13 @@ fn is_folded(kind: &EventKind) -> bool {
 }
 
 /// Those whose costs an event may count.
-fn counted(event: &Event) -> Vec<ActorId> {
+pub(crate) fn counted(event: &Event) -> Vec<ActorId> {
     let of_event = is_counted(&event.kind()).then(|| event.subjects()).into_iter().flatten();
     of_event.filter_map(|id| id.parse().ok()).collect()
 }
 
 /// Reads again what an actor has done.
-fn renew(histories: &mut Histories, conn: &Connection, actor: ActorId) -> Result<(), Fault> {
+pub(crate) fn renew(histories: &mut Histories, conn: &Connection, actor: ActorId) -> Result<(), Fault> {
     let counts = done::of(conn, &actor)?;
     if !counts.is_empty() {
         histories.insert_mut(actor, Arc::new(counts));
@@ -196,60 +193,7 @@ fn renew(histories: &mut Histories, conn: &Connection, actor: ActorId) -> Result
     Ok(())
 }
 
-fn load(conn: &Connection, at: Time) -> Result<Histories, Fault> {
+/// What everybody has done, for policies of a time.
+pub(crate) fn load(conn: &Connection, at: Time) -> Result<Histories, Fault> {
     Ok(done::all(conn, month(at))?.into_iter().map(|(actor, of)| (actor, Arc::new(of))).collect())
-}
-
-impl World {
-    /// Whether policies in force, or on trial, look at what actors have done.
-    fn looks_back(&self) -> bool {
-        self.policy.looks_back() || self.trial.as_ref().is_some_and(|trial| trial.looks_back())
-    }
-
-    /// Takes what actors have done into memory, where policies look at it; forgets it where none does.
-    pub(crate) fn look_back(&mut self, conn: &Connection) -> Result<(), Fault> {
-        self.histories = match (self.looks_back(), self.histories.take()) {
-            (true, None) => Some(load(conn, self.head.ts)?),
-            (true, known) => known,
-            (false, _) => None,
-        };
-        Ok(())
-    }
-
-    /// Reads again what those have done whom an event is about.
-    pub(crate) fn recount(&mut self, conn: &Connection, actor: &ActorId, event: &Event) -> Result<(), Fault> {
-        let Some(histories) = &mut self.histories else { return Ok(()) };
-        counted(event).into_iter().chain([actor.clone()]).try_for_each(|actor| renew(histories, conn, actor))
-    }
-}
-
-/// What a caller has done within the hour, the day and the month of a time; nothing where no policy looks at it.
-pub(crate) fn facts(world: &World, caller: &Caller, now: Time) -> Option<Record> {
-    world.histories.as_ref()?.get(&caller.actor())?;
-    let one = |(operation, done): (String, Done)| {
-        let numbers = done.named().into_iter();
-        (operation, numbers.fold(Record::new(), |record, (name, number)| record.long(name, number)))
-    };
-    let done = seen(world, caller, now).into_iter().map(one);
-    Some(done.fold(Record::new(), |record, (operation, done)| record.record(&operation, done)))
-}
-
-/// The same, as the case of a policy test says it.
-pub(crate) fn said(world: &World, caller: &Caller, now: Time) -> History {
-    seen(world, caller, now).into_iter().filter(|(_, done)| *done != Done::default()).collect()
-}
-
-/// What plans have cost, a plan alone sees.
-fn seen(world: &World, caller: &Caller, now: Time) -> History {
-    let Some(done) = world.histories.as_ref().and_then(|histories| histories.get(&caller.actor())) else {
-        return History::new();
-    };
-    let real = done.iter().filter(|(operation, _)| *operation != PLANNED);
-    let mut seen: History = real.map(|(operation, counts)| (operation.clone(), counts.at(now))).collect();
-    let is_planned = caller.run.as_ref().is_some_and(|run| run.planned);
-    if let Some(planned) = done.get(PLANNED).filter(|_| is_planned) {
-        let cost = seen.entry(MODEL_CALL.to_owned()).or_default();
-        *cost = cost.plus_cents(&planned.at(now));
-    }
-    seen
 }

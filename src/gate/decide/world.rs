@@ -10,67 +10,37 @@ use rusqlite::Connection;
 use crate::admit::limiter::Rates;
 use crate::admit::tokens::Passes;
 use crate::decide::cache::Cache;
-use crate::decide::context;
+use crate::decide::card::Card;
 use crate::decide::entities::Entities;
 use crate::decide::ground::{Ground, Outside};
 use crate::decide::index::People;
-use crate::decide::usage::Histories;
-use crate::declare::resource::{Directory, Resources};
-use crate::declare::target::{actor_uid, uid};
+use crate::decide::kills::{self, Killed};
+use crate::decide::usage::{self, Histories};
+use crate::declare::noun::{Directory, Nouns};
 use crate::past::canary::{self, Trial};
 use crate::state::vault::Vault;
 use crate::write::build_cache::BuildCache;
 use log::head::Head;
 use log::record::PolicyStamp;
 use policy::brain::Collections;
-use policy::{Bundle, Closed, Record, Snapshot};
-use store::actors::{self, Actor, Status};
+use policy::{Bundle, Snapshot};
+use store::actors::{self, Actor};
 use store::break_glass::{self, BreakGlass};
 use store::company::{self, Instance};
 use store::delegations;
 use store::entities;
-use store::kills::{self, Kill};
+use store::event::Event;
+use store::kills::{self as switches, Kill};
 use store::memory::Touched;
 use store::policies;
 use store::tokens;
 use store::webhooks::{self, Webhook};
-use types::actor::{ActorKind, KillScope, Role, Trust};
+use types::actor::{ActorKind, KillScope, Role};
 use types::caller::{Caller, Channel, Who};
 use types::decision::Recording;
 use types::delegation::Terms;
 use types::id::ActorId;
 use types::refusal::{Fault, Stands};
-use types::time::Time;
-
-/// An actor with the teams that it is in.
-#[derive(Debug)]
-pub struct Card {
-    pub actor: Actor,
-    /// Near and far. All who are in a team share one list.
-    pub(crate) teams: Arc<[ActorId]>,
-}
-
-impl Card {
-    /// The teams that it is in, near and far.
-    pub fn teams(&self) -> &[ActorId] {
-        &self.teams
-    }
-
-    /// Its Cedar entity: closed, so a decision needs no search for ancestors.
-    pub(crate) fn entity(&self) -> Closed {
-        let above = self.teams.iter().map(actor_uid);
-        let (id, actor) = (actor_uid(&self.actor.id), &self.actor);
-        match actor.kind {
-            ActorKind::Team => {
-                let facts = actor.lead.iter().fold(Record::new(), |facts, lead| facts.entity("lead", &actor_uid(lead)));
-                Closed::new(&id, above, &facts)
-            }
-            ActorKind::Person | ActorKind::Agent | ActorKind::OutsideAgent => {
-                Closed::new(&id, above.chain([uid("Role", actor.role.name())]), &facts(actor))
-            }
-        }
-    }
-}
 
 /// The state of one company, as of one log position.
 #[derive(Clone)]
@@ -90,7 +60,7 @@ pub struct World {
     pub(crate) dev_auth: bool,
     pub(crate) tools: Arc<BTreeSet<String>>,
     pub(crate) build_cache: Arc<BuildCache>,
-    pub resources: Resources,
+    pub nouns: Nouns,
     /// Calls by limit and actor.
     pub(crate) rates: Arc<Rates>,
     /// Which decisions for other programs are recorded.
@@ -122,7 +92,7 @@ impl World {
 
     /// Nobody is there yet.
     pub(crate) fn empty(ground: Ground, head: Head) -> World {
-        let Ground { policy, version, instance, dev_auth, tools, build_cache, resources, rates, .. } = ground;
+        let Ground { policy, version, instance, dev_auth, tools, build_cache, nouns, rates, .. } = ground;
         let Ground { vault, outside, writes, entities, .. } = ground;
         World {
             actors: HashTrieMapSync::new_sync(),
@@ -138,7 +108,7 @@ impl World {
             dev_auth,
             tools,
             build_cache,
-            resources,
+            nouns,
             rates,
             recording: Recording::default(),
             break_glass: Arc::default(),
@@ -230,7 +200,7 @@ impl World {
                 }
             }
             Touched::Kills => {
-                let kills = kills::all(conn)?.into_iter().map(|kill| (kill.scope.clone(), kill));
+                let kills = switches::all(conn)?.into_iter().map(|kill| (kill.scope.clone(), kill));
                 self.kills = Arc::new(kills.collect());
             }
         }
@@ -299,24 +269,23 @@ impl World {
         self.actors.get(id)
     }
 
-    /// The grant that lets a caller go on without the approvals that an operation needs: their own, and with all their
-    /// rights. It is no way to another grant, nor past its review. Whoever else could have kept the caller's token broke no
-    /// glass, unless they could have done it with such a token.
-    pub fn break_glass_for(&self, caller: &Caller, operation: &str, now: Time) -> Option<&BreakGlass> {
-        let holder = match &caller.who {
-            // A grant is its holder's own: what others need approval for is still to be approved.
-            _ if caller.under.is_some() => return None,
-            Who::Holder(actor) => actor,
-            Who::Token { actor, scopes, .. } if scopes.is_empty() => actor,
-            Who::Token { .. } | Who::Visitor | Who::Server => return None,
-        };
-        let grants = self.break_glass.iter().filter(|_| !operation.starts_with("break_glass."));
-        grants.into_iter().find(|break_glass| {
-            break_glass.holder == *holder
-                && caller.issuer.as_ref().is_none_or(|issuer| break_glass.issuer.as_ref() == Some(issuer))
-                && break_glass.is_active(now)
-                && self.policy.is_within(uid("Action", operation).as_ref(), &break_glass.operations)
-        })
+    /// The engaged switches that touch a caller.
+    pub(crate) fn killed(&self, caller: &Caller) -> Killed {
+        if self.kills.is_empty() {
+            Killed::default()
+        } else {
+            kills::killed(&self.kills, caller, self.teams_of(caller))
+        }
+    }
+
+    /// The same, by name.
+    pub(crate) fn touching(&self, caller: &Caller) -> Vec<KillScope> {
+        kills::touching(&self.kills, caller, self.teams_of(caller))
+    }
+
+    fn teams_of(&self, caller: &Caller) -> &[ActorId] {
+        let actor = kills::stoppable(caller).and_then(|actor| self.actors.get(actor));
+        actor.map(|card| card.teams()).unwrap_or_default()
     }
 
     /// Whether a kill switch stops a run: one of its agent, of an agent that asked for it, of their teams, or the one for
@@ -326,6 +295,48 @@ impl World {
         let mut agents = askers.iter().filter(is_agent).chain([agent]);
         !self.kills.is_empty()
             && (self.kills.contains_key(&KillScope::Global) || agents.any(|agent| self.is_stopped(agent)))
+    }
+
+    /// Whether policies in force, or on trial, look at what actors have done.
+    fn looks_back(&self) -> bool {
+        self.policy.looks_back() || self.trial.as_ref().is_some_and(|trial| trial.looks_back())
+    }
+
+    /// Takes what actors have done into memory, where policies look at it; forgets it where none does.
+    pub(crate) fn look_back(&mut self, conn: &Connection) -> Result<(), Fault> {
+        self.histories = match (self.looks_back(), self.histories.take()) {
+            (true, None) => Some(usage::load(conn, self.head.ts)?),
+            (true, known) => known,
+            (false, _) => None,
+        };
+        Ok(())
+    }
+
+    /// Reads again what those have done whom an event is about.
+    pub(crate) fn recount(&mut self, conn: &Connection, actor: &ActorId, event: &Event) -> Result<(), Fault> {
+        let Some(histories) = &mut self.histories else { return Ok(()) };
+        usage::counted(event)
+            .into_iter()
+            .chain([actor.clone()])
+            .try_for_each(|actor| usage::renew(histories, conn, actor))
+    }
+
+    /// What another world of the same company can be begun with.
+    pub(crate) fn ground(&self) -> Ground {
+        Ground {
+            policy: Arc::clone(&self.policy),
+            version: self.stamp.seq,
+            instance: Arc::clone(&self.instance),
+            dev_auth: self.dev_auth,
+            tools: Arc::clone(&self.tools),
+            build_cache: Arc::clone(&self.build_cache),
+            nouns: self.nouns.clone(),
+            rates: Arc::clone(&self.rates),
+            vault: Arc::clone(&self.vault),
+            outside: self.outside.clone(),
+            writes: Arc::clone(&self.writes),
+            entities: Arc::clone(&self.entities),
+        }
     }
 
     /// How many people with the role admin may act.
@@ -356,31 +367,8 @@ impl Directory for World {
     }
 
     fn is_stopped(&self, id: &ActorId) -> bool {
-        if self.kills.is_empty() {
-            return false;
-        }
-        context::killed(self, &Caller::new(Who::Holder(id.clone()), Channel::Tick)).is_theirs()
+        !self.kills.is_empty() && self.killed(&Caller::new(Who::Holder(id.clone()), Channel::Tick)).is_theirs()
     }
-}
-
-/// Somebody who is not there, for questions about what is absent: nobody else has this id.
-pub(crate) fn nobody() -> Closed {
-    let facts = Record::new()
-        .string("kind", ActorKind::Person.name())
-        .bool("admin", false)
-        .bool("active", true)
-        .long("trust", Trust::Observe.level());
-    Closed::new(&actor_uid(&ActorId::system()), [uid("Role", Role::Member.name())], &facts)
-}
-
-fn facts(actor: &Actor) -> Record {
-    let facts = Record::new()
-        .string("kind", actor.kind.name())
-        .bool("admin", actor.role == Role::Admin)
-        .bool("active", actor.status == Status::Active)
-        .long("trust", actor.trust.level());
-    let facts = actor.team.iter().fold(facts, |facts, team| facts.entity("team", &actor_uid(team)));
-    actor.owner.iter().fold(facts, |facts, owner| facts.entity("owner", &actor_uid(owner)))
 }
 
 /// A team with those above it, near and far.

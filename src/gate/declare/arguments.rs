@@ -6,7 +6,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::declare::operation::{Effect, Entry};
+use crate::declare::json::{choices, is_marked, is_null, is_only_null, names, properties, types};
+use crate::declare::operation::Entry;
+use crate::declare::spec::Effect;
 use types::known::Known;
 
 /// A field that is declared erasable: `#[schemars(extend("x-erasable" = true))]`. It is personal, and what it says limits
@@ -246,41 +248,6 @@ impl Shape {
             Shape::Record(fields) => record(fields),
         }
     }
-}
-
-fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    schema.get("properties").and_then(Value::as_object).into_iter().flatten()
-}
-
-fn names<'a>(schema: &'a Value, key: &str) -> Vec<&'a str> {
-    schema.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
-}
-
-fn is_marked(schema: &Value, mark: &str) -> bool {
-    schema.get(mark).and_then(Value::as_bool).unwrap_or_default()
-}
-
-/// The types that a schema names, without `null`.
-fn types(schema: &Value) -> Vec<&str> {
-    let named = match schema.get("type") {
-        Some(Value::String(one)) => vec![one.as_str()],
-        Some(Value::Array(_)) => names(schema, "type"),
-        _ => Vec::new(),
-    };
-    named.into_iter().filter(|name| *name != "null").collect()
-}
-
-pub(crate) fn is_null(schema: &Value) -> bool {
-    schema.get("type").is_some_and(|ty| ty == "null" || names(schema, "type").contains(&"null"))
-        || choices(schema).iter().any(|choice| is_null(choice))
-}
-
-pub(crate) fn is_only_null(schema: &Value) -> bool {
-    is_null(schema) && types(schema).is_empty() && choices(schema).is_empty()
-}
-
-pub(crate) fn choices(schema: &Value) -> Vec<&Value> {
-    ["anyOf", "oneOf"].iter().filter_map(|key| schema.get(*key)?.as_array()).flatten().collect()
 }
 
 fn is_text(schema: &Value) -> bool {

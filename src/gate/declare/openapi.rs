@@ -10,7 +10,9 @@ mod schemas;
 use schemas::{Names, Schemas};
 
 use crate::declare::bounds;
-use crate::declare::operation::{Answer, Effect, Entry, Method, Spec};
+use crate::declare::operation::Entry;
+use crate::declare::route::{Answer, Method};
+use crate::declare::spec::{Effect, Spec};
 use types::refusal::Code;
 use types::scope::{Reach, Scope};
 

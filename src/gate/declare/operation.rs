@@ -7,45 +7,19 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::declare::input::{BadInput, parse, straight};
-use crate::declare::resource::Resource;
+use crate::declare::resource::Resources;
 pub use crate::declare::route::{Answer, Auth, Body, Method, Route, Surface};
 use crate::declare::sentence;
+pub use crate::declare::spec::{Effect, Spec};
 use crate::declare::target::Target;
 use crate::reader::Reader;
-use crate::reader::veil;
+use crate::reader::veil::{self, Veil};
 use crate::write::draft::Draft;
 use crate::write::permit::{Grant, Permit};
 use store::event::{Event, EventKind};
 use types::refusal::{Code, Fault, Refusal, Stop};
 use types::scope::Reach;
 use types::work::ToolEffect;
-
-/// The declaration of one operation.
-#[derive(Clone, Copy, Debug)]
-pub struct Spec {
-    /// `noun.verb`: also the Cedar action and the OpenAPI operationId.
-    pub name: &'static str,
-    /// One or two sentences for the reference.
-    pub doc: &'static str,
-    /// Which scoped tokens reach it.
-    pub scope: Reach,
-    pub route: Route,
-    /// What it can be about.
-    pub about: &'static [&'static Resource],
-    /// The event kinds that it may record.
-    pub events: &'static [EventKind],
-}
-
-impl Spec {
-    /// Whether agents may be offered it as a tool: what is answered once, as a stream or as a text is for people and programs,
-    /// and so is what takes the place of a file.
-    pub fn is_tool(&self) -> bool {
-        let Route { surface, auth, body, answer, .. } = self.route;
-        let is_served = matches!(surface, Surface::Api | Surface::Root);
-        let is_usual = is_served && body == Body::Usual && matches!(answer, Answer::Json | Answer::Partial);
-        auth == Auth::Run || (is_usual && auth != Auth::Visitor)
-    }
-}
 
 /// An operation that only reads: it is given no way to record.
 pub trait Query: Sized + 'static {
@@ -113,14 +87,6 @@ pub trait Decide: Sized + 'static {
     fn is_long(_input: &Self::Input) -> bool {
         Self::SPEC.route.slow.is_some()
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
-    Query,
-    /// A query whose answer may be recorded.
-    Decide,
-    Change,
 }
 
 /// One operation, with its types erased.
@@ -351,6 +317,11 @@ impl Entry {
         veil::of_answer(self.spec.name, self.output).apply(answer, read);
     }
 
+    /// What the reader may not see of an input of it, where others are shown that.
+    pub fn veil_of_input(&self) -> &'static Veil {
+        veil::of_input(self.spec.name, || self.input_schema().to_value())
+    }
+
     /// What kind of effect it has as a tool, if agents may be offered it.
     pub fn tool(&self) -> Option<ToolEffect> {
         let own = if self.effect == Effect::Change { ToolEffect::Idempotent } else { ToolEffect::Read };
@@ -361,6 +332,11 @@ impl Entry {
     pub fn is_counted(&self) -> bool {
         self.effect == Effect::Change || self.spec.is_tool()
     }
+}
+
+/// The nouns that operations are about.
+pub(crate) fn resources(entries: &[Entry]) -> Resources {
+    Resources::of(entries.iter().flat_map(|entry| entry.spec.about).copied())
 }
 
 impl Prepared {

@@ -1,8 +1,9 @@
 //! The Cedar schema: the company as policies see it, and one action for each operation. It is generated, so a policy
 //! cannot name an operation that does not exist, nor an operation exist that no policy can name.
 
-use crate::declare::operation::{Auth, Effect, Entry};
-use crate::declare::resource::{Resource, Resources};
+use crate::declare::operation::{Entry, resources};
+use crate::declare::route::Auth;
+use crate::declare::spec::Effect;
 use types::work::ToolEffect;
 
 /// Where in it the nouns stand.
@@ -17,7 +18,8 @@ const PRELUDE: &str = include_str!("prelude.cedarschema");
 pub fn schema(entries: &[Entry]) -> String {
     let mut sorted: Vec<&Entry> = entries.iter().collect();
     sorted.sort_by_key(|entry| entry.spec.name);
-    let things: String = Resources::of(entries).iter().filter(|noun| !noun.is_core()).map(Resource::schema).collect();
+    let things: String =
+        resources(entries).nouns().iter().filter(|noun| !noun.is_core()).map(|noun| noun.schema()).collect();
     let mut text = PRELUDE.replace(THINGS, &things).replace(DONE, &history(&sorted));
     for noun in nouns(&sorted) {
         text.push_str(&format!("  action \"{noun}.*\";\n"));

@@ -14,8 +14,8 @@ use crate::decide::ground::{Ground, Outside};
 use crate::decide::question::{Asker, Call, sight_for};
 use crate::decide::world::World;
 use crate::declare::fact::FactSpec;
+use crate::declare::noun::{Noun, Nouns};
 use crate::declare::operation::Entry;
-use crate::declare::resource::{Resource, Resources};
 use crate::declare::schema::schema;
 use crate::declare::target::{Target, uid};
 use crate::state::vault::Vault;
@@ -60,7 +60,7 @@ pub fn run(entries: &[Entry], bundle: &Bundle, compiled: &Arc<Snapshot>) -> Run 
 pub struct Known<'a> {
     entries: &'a [Entry],
     build_cache: Arc<BuildCache>,
-    resources: Resources,
+    nouns: Nouns,
     entities: Arc<Entities>,
 }
 
@@ -85,14 +85,14 @@ impl Stage for Known<'_> {
     }
 
     fn sight(&self, resource: &str) -> Option<&'static str> {
-        self.resources.named(resource.strip_prefix("Ok::").unwrap_or(resource))?.sight
+        self.nouns.named(resource.strip_prefix("Ok::").unwrap_or(resource))?.sight
     }
 
     fn row(&self, row: &Row) -> Result<(), String> {
-        match self.resources.iter().find(|noun| noun.list() == Some(row.list.as_str())) {
+        match self.nouns.iter().find(|noun| noun.list() == Some(row.list.as_str())) {
             Some(noun) => noun.read(row).map(drop),
             None => {
-                let lists: Vec<&str> = self.resources.iter().filter_map(Resource::list).collect();
+                let lists: Vec<&str> = self.nouns.iter().filter_map(|noun| noun.list()).collect();
                 Err(format!(
                     "there is no list `{}`; there are teams, actors, delegations, {}",
                     row.list,
@@ -120,7 +120,7 @@ impl Words for Known<'_> {
             ("context.delegation", "authority") => Authority::ALL.iter().map(|authority| authority.name()).collect(),
             ("context.run", "labels") => Label::ALL.iter().map(|label| label.name()).collect(),
             _ => {
-                let noun = self.resources.named(of.strip_prefix("Ok::").unwrap_or(of));
+                let noun = self.nouns.named(of.strip_prefix("Ok::").unwrap_or(of));
                 let fact = noun.and_then(|noun| noun.facts.iter().find(|fact| fact.name == attribute));
                 fact.map(FactSpec::words).unwrap_or_default()
             }
@@ -131,7 +131,7 @@ impl Words for Known<'_> {
 impl<'a> Known<'a> {
     pub fn new(entries: &'a [Entry]) -> Self {
         let build_cache = Arc::new(BuildCache::new(schema(entries)));
-        Known { entries, build_cache, resources: Resources::of(entries), entities: Arc::default() }
+        Known { entries, build_cache, nouns: resources(entries).nouns(), entities: Arc::default() }
     }
 
     /// The company of a fixture, without engaged kill switches.
@@ -151,7 +151,7 @@ impl<'a> Known<'a> {
             dev_auth: false,
             tools: Arc::default(),
             build_cache: Arc::clone(&self.build_cache),
-            resources: self.resources.clone(),
+            nouns: self.nouns.clone(),
             rates: Arc::default(),
             vault: Arc::new(Vault::new(Zeroizing::new([0; 32]))),
             outside: Outside::default(),
@@ -228,13 +228,13 @@ impl<'a> Known<'a> {
     }
 
     /// What an operation can be about. An action that the company's own schema adds can be about anything.
-    fn about(&self, world: &World, op: &str) -> Result<Vec<&'static Resource>, String> {
+    fn about(&self, world: &World, op: &str) -> Result<Vec<&'static Noun>, String> {
         if let Some(entry) = self.entries.iter().find(|entry| entry.spec.name == op) {
-            return Ok(entry.spec.about.to_vec());
+            return Ok(entry.spec.about.iter().map(|one| &one.noun).collect());
         }
         let action = uid("Action", op);
         let declared = world.policy.schema().actions().any(|known| *known == action);
-        declared.then(|| world.resources.iter().collect()).ok_or_else(|| format!("there is no operation `{op}`"))
+        declared.then(|| world.nouns.iter().collect()).ok_or_else(|| format!("there is no operation `{op}`"))
     }
 }
 

@@ -121,8 +121,7 @@ impl<'a> Inquiry<'a> {
         let behalf = chain::behalf(self.world, &self.caller);
         let giver = |id: ActorId| Caller::new(Who::Holder(id), self.caller.channel);
         let all = std::iter::once(self.caller.clone()).chain(behalf.into_iter().map(giver));
-        let found: BTreeSet<KillScope> =
-            all.flat_map(|caller| context::touching(self.world, &caller).collect::<Vec<_>>()).collect();
+        let found: BTreeSet<KillScope> = all.flat_map(|caller| self.world.touching(&caller)).collect();
         found.into_iter().collect()
     }
 

@@ -8,15 +8,15 @@ use rusqlite::Connection;
 
 use crate::decide::usage::Recount;
 use crate::decide::world::World;
-use log::read::{self, Filter, Logged, Order};
+use crate::past::recorded::event_of;
+use log::read::{self, Filter, Order};
 use policy::Bundle;
 use store::break_glass::BreakGlass;
-use store::event::{Event, EventKind};
+use store::event::EventKind;
 use store::history::{self, Part};
 use store::kills::Kill;
 use store::policies::events::PolicyApplied;
 use types::delegation::Terms;
-use types::id::ActorId;
 use types::refusal::{Fault, Refusal, Stop};
 use types::time::Time;
 
@@ -123,21 +123,4 @@ pub(crate) fn at(conn: &Connection, now: &World, seq: i64) -> Result<World, Stop
         world.histories = Some(Recount::after(conn, seq)?.histories().clone());
     }
     Ok(world)
-}
-
-/// The event behind an entry, and who did it; none once it is erased.
-pub(crate) fn event_of(logged: Logged) -> Result<Option<(ActorId, Event)>, Fault> {
-    let Some(event) = logged.event else { return Ok(None) };
-    let actor = logged.actor.parse().map_err(|_| Fault::Broken(format!("event {} has no actor", logged.seq)))?;
-    Ok(Some((actor, Event::read(event)?)))
-}
-
-/// The last event that had happened by a time; 0 before the first. Times in the log never run back.
-pub(crate) fn newest_by(conn: &Connection, time: Time) -> Result<i64, Fault> {
-    let (mut low, mut high) = (0, read::last_seq(conn)?);
-    while low < high {
-        let middle = low + (high - low + 1) / 2;
-        if read::one(conn, middle)?.at <= time { low = middle } else { high = middle - 1 }
-    }
-    Ok(low)
 }

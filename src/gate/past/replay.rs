@@ -19,7 +19,8 @@ use self::skipped::{BY_PART, ERASED, GONE, NOBODY, NOT_KEPT, OLD, UNREADABLE};
 use crate::decide::equivalence::{self, Names};
 use crate::decide::question::{Asker, Call, sight_for};
 use crate::decide::world::World;
-use crate::declare::operation::{Effect, Entry};
+use crate::declare::operation::Entry;
+use crate::declare::spec::Effect;
 use crate::write::record::{self, By};
 use log::read::Decided;
 use log::record::Decision as Logged;
@@ -159,7 +160,7 @@ impl<'a> Worker<'a> {
             };
         };
         let (operation, plan) = self.book.plans.get_key_value(note.operation.as_ref()).ok_or(GONE)?;
-        if batch.world.resources.kind_of(&asked.target).is_none() {
+        if batch.world.nouns.kind_of(&asked.target).is_none() {
             return Err(GONE);
         }
         if plan.erasable || (plan.input && asked.input.is_none()) {
@@ -203,7 +204,7 @@ impl<'a> Worker<'a> {
         (operation, plan, asked): (&'static str, &Plan, &record::RecordedQuestion),
         key: &mut Vec<u8>,
     ) -> Arc<Outcome> {
-        let seen = batch.world.resources.sight(&asked.target).and_then(|sight| self.book.plans.get(sight));
+        let seen = batch.world.nouns.sight(&asked.target).and_then(|sight| self.book.plans.get(sight));
         // A chain of delegations holds until a time, whatever the policies look at.
         if plan.timed || seen.is_some_and(|sight| sight.timed) || caller.under.is_some() {
             return Arc::new(self.both(batch, entry, caller, operation, asked));

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::Reader;
 use crate::decide::question::Asker;
-use crate::declare::resource::Directory as _;
+use crate::declare::noun::Directory as _;
 use crate::declare::target::{Fact, Target, Thing};
 use crate::reader::veil::HIDDEN;
 use policy::{Because, brain};

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::Reader;
+use crate::decide::card::Card;
 use crate::decide::index::Group;
-use crate::decide::world::{Card, World};
+use crate::decide::world::World;
 use store::actors;
 use types::actor::{KillScope, Role};
 use types::id::ActorId;

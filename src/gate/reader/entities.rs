@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 use rusqlite::Connection;
 
 use super::Reader;
-use crate::past::moment::{AsOf, event_of};
+use crate::past::moment::AsOf;
+use crate::past::recorded::event_of;
 use log::read::{self, Filter, Order};
 use store::Position;
 use store::entities::events::{EntityKept, EntityRemoved};

@@ -8,7 +8,7 @@ use super::Reader;
 use crate::admit::rate::{self, Left};
 use crate::decide::question;
 use crate::decide::world::World;
-use crate::declare::operation::Spec;
+use crate::declare::spec::Spec;
 use crate::declare::target::{Target, Thing};
 use crate::past::canary::Trial;
 use log::read::{self, Filter, Order};

@@ -4,10 +4,8 @@
 use std::sync::Arc;
 
 use super::{Reader, Source};
-use crate::decide::cache;
+use crate::decide::card::Card;
 use crate::decide::question;
-use crate::decide::world::Card;
-use crate::declare::resource::{self, Resource};
 use crate::declare::target::Target;
 use crate::reader::veil;
 use store::tasks::is_of_ask;
@@ -19,7 +17,7 @@ impl<'a> Reader<'a> {
     /// Whether the target exists as far as the caller can tell.
     pub fn sees(&self, target: &Target) -> bool {
         self.world
-            .resources
+            .nouns
             .sight(target)
             .is_none_or(|operation| question::Asker::new(self.world, self.caller, target, self.now).sees(operation))
     }
@@ -29,8 +27,7 @@ impl<'a> Reader<'a> {
         if !Id::is_generated(id) {
             return Ok(None);
         }
-        let found = self.world.resources.iter().map(|noun| (noun.find)(id, self));
-        found.filter_map(Result::transpose).next().transpose()
+        self.things.find(id, self)
     }
 
     /// Whether an actor or a team is there, as far as the caller can tell: what is absent is asked about as what is hidden.
@@ -75,9 +72,9 @@ impl<'a> Reader<'a> {
         let about = self.card(id).map(|card| card.actor.id.clone());
         let target = Target::Actor(about.clone().unwrap_or_else(ActorId::system));
         let look = || self.sees(&target);
-        let seen = match (about, self.world.resources.sight(&target)) {
+        let seen = match (about, self.world.nouns.sight(&target)) {
             (Some(about), Some(sight)) if self.is_of_published() => {
-                cache::sees(self.world, self.caller, &about, sight, look)
+                self.world.cache.sees(&self.world.policy, (self.caller, &about, sight), look)
             }
             _ => look(),
         };
@@ -88,10 +85,5 @@ impl<'a> Reader<'a> {
     /// Whether its world never changes. The writer's own does, with each job.
     fn is_of_published(&self) -> bool {
         matches!(self.source, Source::Pool(..))
-    }
-
-    /// Asks what is asked of a thing before it is shown, where there is none.
-    pub fn look_in_vain(&self, about: &[&'static Resource]) {
-        self.sees(&resource::absent(about));
     }
 }

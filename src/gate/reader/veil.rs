@@ -14,8 +14,7 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use crate::declare::arguments::{choices, is_null, is_only_null};
-use crate::declare::operation::Entry;
+use crate::declare::json::{choices, is_null, is_only_null};
 use crate::reader::Reader;
 use store::event::EventKind;
 use types::actor::KillScope;
@@ -66,8 +65,8 @@ pub(crate) fn of_answer(operation: &'static str, schema: Schema) -> &'static Vei
 }
 
 /// The veil of an operation's input, where others are shown it.
-pub fn of_input(entry: &Entry) -> &'static Veil {
-    kept(("input", entry.spec.name), || entry.input_schema().to_value())
+pub(crate) fn of_input(operation: &'static str, schema: impl FnOnce() -> Value) -> &'static Veil {
+    kept(("input", operation), schema)
 }
 
 /// The veil of an event.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Reader;
-use crate::declare::resource::Directory as _;
+use crate::declare::noun::Directory as _;
 use store::actors::{Actor, Status};
 use store::approvals::{Approval, Decided};
 use store::changes::{Change, Review};

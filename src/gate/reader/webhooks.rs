@@ -1,7 +1,7 @@
 //! Webhooks and what is sent to them, as an operation may read them.
 
 use super::Reader;
-use crate::declare::resource::Directory as _;
+use crate::declare::noun::Directory as _;
 use crate::declare::target::{Target, Thing};
 use crate::state::vault::Signed;
 use store::Position;

@@ -313,7 +313,7 @@ impl Reader<'_> {
 
     /// A thing with what is worked out from the directory.
     fn complete(&self, thing: Thing) -> Target {
-        self.world.resources.complete(thing, self.world).into()
+        self.world.nouns.complete(thing, self.world).into()
     }
 }
 

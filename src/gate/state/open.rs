@@ -19,7 +19,7 @@ use crate::admit::limiter::Limiter;
 use crate::admit::shares::Shares;
 use crate::decide::ground::{Ground, Outside};
 use crate::decide::world::World;
-use crate::declare::resource::Resources;
+use crate::declare::operation::resources;
 use crate::declare::schema::schema;
 use crate::perform::{Gate, OWN_STREAMS, STREAMS};
 use crate::reader::live::Live;
@@ -111,7 +111,7 @@ fn ground(
         dev_auth: options.dev_auth,
         tools: Arc::clone(&options.tools),
         build_cache,
-        resources: Resources::of(options.entries),
+        nouns: resources(options.entries).nouns(),
         rates: Arc::default(),
         vault: Arc::new(vault),
         outside: Outside {

@@ -6,9 +6,10 @@ use serde_json::Value;
 use crate::admit::{admission, chain, rate};
 use crate::approve::{approvers, ends, hold};
 use crate::decide::{question, usage};
-use crate::declare::operation::{Act, Entry, Spec};
+use crate::declare::operation::{Act, Entry};
+use crate::declare::spec::Spec;
 use crate::declare::target::Target;
-use crate::perform::{self, Reply, reply};
+use crate::perform::{self, reply};
 use crate::reader::Reader;
 use crate::write::decision::{ask_once, note};
 use crate::write::draft::{Draft, Drafted};
@@ -138,7 +139,7 @@ impl Writer {
             && let Some(kept) = idem::get(&self.conn, key, now)?
         {
             let act = changing.act()?;
-            let read = Reader::held(&self.conn, &self.world, &caller, now);
+            let read = Reader::held(&self.conn, (&self.world, &*self.resources), &caller, now);
             return Ok(idempotency::answer(&read, act.as_ref(), kept, &asked)?);
         }
         if key.is_some() && !spec.route.stops && !self.again {
@@ -160,7 +161,7 @@ impl Writer {
         idem: Option<Keyed>,
         now: Time,
     ) -> Result<Reply, Halt> {
-        let target = act.target(&Reader::held(&self.conn, &self.world, caller, now));
+        let target = act.target(&Reader::held(&self.conn, (&self.world, &*self.resources), caller, now));
         let target = perform::found(target, &self.world, caller, &entry.spec, now)?;
         let call = question::Call { operation: entry.spec.name, target: &target, input: Some(input) };
         let ruling = question::decide_watched(&self.world, caller, call, now)?;
@@ -191,7 +192,7 @@ impl Writer {
         let spec = &entry.spec;
         let call = question::Call { operation: spec.name, target, input: Some(input) };
         let (resource, expires_at) = {
-            let read = Reader::held(&self.conn, &self.world, caller, now);
+            let read = Reader::held(&self.conn, (&self.world, &*self.resources), caller, now);
             (read.state_of(target)?, now.plus_ms(read.approval_life(ruling)?))
         };
         let tenant = self.world.instance.ulid.clone();
@@ -207,7 +208,7 @@ impl Writer {
         let approved = open.as_ref().filter(|open| open.status == ApprovalStatus::Approved);
         // It was approved some time ago: by whom that does not count any more, it is not.
         let (approved, lapsed): (Vec<_>, Vec<_>) = {
-            let read = Reader::held(&self.conn, &self.world, caller, now);
+            let read = Reader::held(&self.conn, (&self.world, &*self.resources), caller, now);
             approved.into_iter().partition(|open| open.kinds.iter().all(|kind| read.is_met(open, kind)))
         };
         if let Some(open) = approved.first() {
@@ -223,7 +224,7 @@ impl Writer {
         if broken.is_none() {
             hold::has_room(&self.conn, caller)?;
         }
-        let read = Reader::held(&self.conn, &self.world, caller, now);
+        let read = Reader::held(&self.conn, (&self.world, &*self.resources), caller, now);
         if let Some(all) = rehearse(&read, entry, (self.entries, &*self.entropy), input, ruling)? {
             let (ruling, within) = (&all, true);
             return self.wait(Wait { caller, entry, input, target, ruling, within, idem, now });
@@ -295,8 +296,8 @@ impl Writer {
     ) -> Result<Reply, Halt> {
         let (caller, now) = (record.caller, record.now);
         let (done, mut drafted, labels) = {
-            let read = Reader::held(&self.conn, &self.world, caller, now);
-            let mut draft = Draft::new(&read, spec, self.entries, &*self.entropy, granted);
+            let read = Reader::held(&self.conn, (&self.world, &*self.resources), caller, now);
+            let mut draft = Draft::new(&read, spec, &*self.entropy, granted);
             let grant = Grant { caller: caller.clone(), now, because: ruling.because().to_vec() };
             match act.run(grant, &mut draft) {
                 Ok(done) => (done, draft.into_outcome(), read.labels()),

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::decide::question;
-use crate::declare::operation::{Entry, Spec};
+use crate::declare::spec::Spec;
 use crate::declare::target::Target;
-use crate::perform;
 use crate::reader::Reader;
 use crate::write::halt::Halt;
 use crate::write::record::GateNote;
+use crate::write::reply;
 use policy::Ruling;
 use store::event::Event;
 use types::caller::Caller;
@@ -24,7 +24,6 @@ use types::token::{Plain, TokenKind};
 pub struct Draft<'a> {
     read: &'a Reader<'a>,
     spec: &'a Spec,
-    entries: &'static [Entry],
     entropy: &'a dyn Entropy,
     events: Vec<Drafted>,
     /// What it comes to is dropped: the call waits for people.
@@ -63,11 +62,10 @@ impl<'a> Draft<'a> {
     pub(crate) fn new(
         read: &'a Reader<'a>,
         spec: &'a Spec,
-        entries: &'static [Entry],
         entropy: &'a dyn Entropy,
         granted: &'a [String],
     ) -> Draft<'a> {
-        Draft { read, spec, entries, entropy, events: Vec::new(), rehearsed: false, granted, part: None }
+        Draft { read, spec, entropy, events: Vec::new(), rehearsed: false, granted, part: None }
     }
 
     /// One whose events are dropped.
@@ -91,7 +89,7 @@ impl<'a> Draft<'a> {
     pub fn asks(&mut self, operation: &str, target: &Target, input: &Value) -> Result<(), Refusal> {
         let (read, call) = (self.read, question::Call { operation, target, input: Some(input) });
         let ruling = read.ruling_with(read.caller(), call, self.granted);
-        let asked = perform::also(operation, &ruling);
+        let asked = reply::also(operation, &ruling);
         if !ruling.is_allowed() {
             self.part = Some(Part { target: target.clone(), ruling });
         }
@@ -136,25 +134,12 @@ impl<'a> Draft<'a> {
         Plain::new(kind, self.entropy)
     }
 
-    pub(crate) fn entry(&self, operation: &str) -> Option<&'static Entry> {
-        self.entries.iter().find(|entry| entry.spec.name == operation)
-    }
-
     /// A draft of another operation within this one.
     pub(crate) fn nested<'b>(&self, read: &'b Reader<'b>, spec: &'b Spec, granted: &'b [String]) -> Draft<'b>
     where
         'a: 'b,
     {
-        Draft {
-            read,
-            spec,
-            entries: self.entries,
-            entropy: self.entropy,
-            events: Vec::new(),
-            rehearsed: self.rehearsed,
-            granted,
-            part: None,
-        }
+        Draft { read, spec, entropy: self.entropy, events: Vec::new(), rehearsed: self.rehearsed, granted, part: None }
     }
 
     /// Adds the events of a nested draft.

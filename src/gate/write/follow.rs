@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 use crate::decide::usage;
-use crate::past::moment::event_of;
+use crate::past::recorded::event_of;
 use crate::write::writer::Writer;
 use log::append::{self, Tail};
 use log::journal::{Journal, NotCommitted};

@@ -6,10 +6,12 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::decide::question;
-use crate::declare::operation::{Act, Spec};
+use crate::declare::operation::Act;
+use crate::declare::spec::Spec;
 use crate::declare::target::Target;
-use crate::perform::{Idem, Reply};
 use crate::reader::Reader;
+use crate::write::reply::Reply;
+use crate::write::work::Idem;
 use log::idem::Kept;
 use types::caller::Caller;
 use types::canonical;

@@ -61,7 +61,7 @@ fn wants(world: &World, webhook: &Webhook, (news, by): (&News, &ActorId), now: T
     let owner = holder(&webhook.owner);
     let sees = |(sight, target): &(&str, Target)| {
         let whole = match target {
-            Target::Thing(thing) => world.resources.complete(thing.clone(), world).into(),
+            Target::Thing(thing) => world.nouns.complete(thing.clone(), world).into(),
             Target::Company | Target::Actor(_) => target.clone(),
         };
         question::Asker::new(world, &owner, &whole, now).sees(sight)

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::perform::Reply;
+use crate::write::reply::Reply;
 use crate::write::work::Work;
 use types::refusal::{Code, Refusal, Stop};
 

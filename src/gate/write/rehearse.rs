@@ -21,7 +21,7 @@ pub(crate) fn rehearse(
     input: &Value,
     ruling: &Ruling,
 ) -> Result<Option<Ruling>, Halt> {
-    let mut draft = Draft::new(read, &entry.spec, entries, entropy, ruling.kinds()).rehearsal();
+    let mut draft = Draft::new(read, &entry.spec, entropy, ruling.kinds()).rehearsal();
     let Err(stop) = act(entry, input)?.run(grant(read, ruling), &mut draft) else { return Ok(None) };
     match draft.halted(stop) {
         Halt::Lacks(more, stop) => match ruling.clone().and("", *more) {
@@ -69,8 +69,7 @@ impl Reader<'_> {
 
     /// What stops a call that goes on with the approvals that a ruling asks for.
     fn part_in_the_way(&self, entry: &'static Entry, input: &Value, ruling: &Ruling) -> Option<Part> {
-        let mut draft =
-            Draft::new(self, &entry.spec, std::slice::from_ref(entry), &SystemEntropy, ruling.kinds()).rehearsal();
+        let mut draft = Draft::new(self, &entry.spec, &SystemEntropy, ruling.kinds()).rehearsal();
         let stop = act(entry, input).ok()?.run(grant(self, ruling), &mut draft).err()?;
         draft.stopped_by(&stop)
     }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::admit::rate;
 use crate::decide::world::World;
-use crate::declare::operation::Spec;
+use crate::declare::spec::Spec;
 use crate::declare::target::Target;
 use crate::write::record::Entry;
 use log::record::Decision;

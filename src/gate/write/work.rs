@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::declare::operation::{Act, Call, Entry};
 use crate::declare::route::Lane;
 use crate::declare::target::Target;
-use crate::perform::{Idem, Reply};
+use crate::write::reply::Reply;
 use policy::Ruling;
 use store::event::Event;
 use types::caller::Caller;
@@ -30,6 +30,13 @@ impl Work {
     pub(crate) fn is_heavy(&self) -> bool {
         matches!(self, Work::Change(changing) if changing.entry.spec.route.slow == Some(Lane::Long))
     }
+}
+
+/// The `Idempotency-Key` of a call, with the address it was used on.
+#[derive(Clone, Debug)]
+pub struct Idem {
+    pub key: String,
+    pub path: String,
 }
 
 /// A change that was asked for.

@@ -16,11 +16,12 @@ use tokio::sync::watch;
 
 use crate::decide::world::World;
 use crate::declare::operation::Entry;
-use crate::perform::Reply;
+use crate::declare::resource::Resources;
 use crate::state::guard::Guard;
 use crate::state::room::Room;
 use crate::write::queue::Job;
 use crate::write::repeats::Repeats;
+use crate::write::reply::Reply;
 use crate::write::work::Work;
 use log::append::Tail;
 use log::journal::{Journal, NotCommitted};
@@ -58,6 +59,7 @@ pub fn gather<T>(jobs: &Receiver<T>, first: T, expected: &mut usize) -> Vec<T> {
 pub(crate) struct Writer {
     pub conn: Connection,
     pub entries: &'static [Entry],
+    pub resources: Arc<Resources>,
     pub tail: Tail,
     /// Where the log is kept.
     pub journal: Arc<dyn Journal>,

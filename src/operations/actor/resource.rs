@@ -2,19 +2,21 @@
 
 use serde_json::Value;
 
-use gate::{Brief, Reader, Resource, Staged, Target};
+use gate::{Brief, Noun, Reader, Resource, Staged, Target};
 use store::actors::Actor;
 use types::actor::ActorKind;
 use types::id::ActorId;
 use types::refusal::{Fault, Stop};
 
 pub static ACTOR: Resource = Resource {
-    name: "Actor",
-    doc: "A person or an agent.",
-    sight: Some("actor.read"),
-    own: None,
-    facts: &[],
-    staged: Staged::Directory,
+    noun: Noun {
+        name: "Actor",
+        doc: "A person or an agent.",
+        sight: Some("actor.read"),
+        own: None,
+        facts: &[],
+        staged: Staged::Directory,
+    },
     title: None,
     brief,
     find: |id, read| find(id, false, read),
@@ -22,12 +24,14 @@ pub static ACTOR: Resource = Resource {
 };
 
 pub static TEAM: Resource = Resource {
-    name: "Team",
-    doc: "A team.",
-    sight: Some("actor.read"),
-    own: None,
-    facts: &[],
-    staged: Staged::Directory,
+    noun: Noun {
+        name: "Team",
+        doc: "A team.",
+        sight: Some("actor.read"),
+        own: None,
+        facts: &[],
+        staged: Staged::Directory,
+    },
     title: None,
     brief,
     find: |id, read| find(id, true, read),

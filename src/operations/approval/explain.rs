@@ -271,7 +271,7 @@ impl Call {
         if !read.sees(target) {
             return Ok(vec![Detail { what: "about".into(), said: "you may not read what it is about".into() }]);
         }
-        let brief = read.resource(target).map(|noun| (noun.brief)(target, read)).transpose()?.unwrap_or_default();
+        let brief = read.brief_of(target)?;
         Ok(brief.into_iter().map(|(what, said)| Detail { what: what.to_owned(), said }).collect())
     }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::judged::may_read;
 use super::past::record_at;
 use super::shown::Shape;
-use gate::{Brief, Directory, FactSpec, Reader, Resource, Staged, Target, Thing};
+use gate::{Brief, Directory, FactSpec, Noun, Reader, Resource, Staged, Target, Thing};
 use policy::brain::kind_of;
 use policy::testing::Row;
 use types::brain::ProposalStatus;
@@ -14,12 +14,14 @@ use types::refusal::{Fault, Stop};
 use types::target::Fact;
 
 pub static COLLECTION: Resource = Resource {
-    name: "Collection",
-    doc: "Records of one kind, whose id is its name.",
-    sight: Some("collection.read"),
-    own: None,
-    facts: &[],
-    staged: Staged::Rows { list: "collections", complete: |thing, _| thing },
+    noun: Noun {
+        name: "Collection",
+        doc: "Records of one kind, whose id is its name.",
+        sight: Some("collection.read"),
+        own: None,
+        facts: &[],
+        staged: Staged::Rows { list: "collections", complete: |thing, _| thing },
+    },
     title: None,
     brief: Resource::says_nothing,
     find: |id, read| Ok(read.collection(id).map(|of| read.collection_target(of.name()))),
@@ -27,17 +29,19 @@ pub static COLLECTION: Resource = Resource {
 };
 
 pub static RECORD: Resource = Resource {
-    name: "Record",
-    doc: "A record of a collection. Each collection is a type of its own in the namespace `Brain`, with its fields besides.",
-    sight: Some("record.read"),
-    own: None,
-    facts: &[
-        FactSpec::text("collection", ""),
-        FactSpec::actor("created_by", "").linked(),
-        FactSpec::actor("updated_by", "").linked(),
-        FactSpec::number("version", "1 for a new one"),
-    ],
-    staged: Staged::Open { list: "brain", read: of_row },
+    noun: Noun {
+        name: "Record",
+        doc: "A record of a collection. Each collection is a type of its own in the namespace `Brain`, with its fields besides.",
+        sight: Some("record.read"),
+        own: None,
+        facts: &[
+            FactSpec::text("collection", ""),
+            FactSpec::actor("created_by", "").linked(),
+            FactSpec::actor("updated_by", "").linked(),
+            FactSpec::number("version", "1 for a new one"),
+        ],
+        staged: Staged::Open { list: "brain", read: of_row },
+    },
     title: None,
     brief: as_it_is,
     find,
@@ -45,18 +49,20 @@ pub static RECORD: Resource = Resource {
 };
 
 pub static PROPOSAL: Resource = Resource {
-    name: "SchemaProposal",
-    doc: "A proposal to change what the records of a collection are made of.",
-    sight: Some("schema.read"),
-    own: None,
-    facts: &[
-        FactSpec::actor("proposer", ""),
-        FactSpec::text("collection", ""),
-        FactSpec::text("status", "proposed, applied, rejected")
-            .one_of("proposed", || ProposalStatus::ALL.iter().map(|status| status.name()).collect()),
-        FactSpec::flag("lifts_label", "it takes a label off a field"),
-    ],
-    staged: Staged::Rows { list: "schema_proposals", complete: |thing, _| thing },
+    noun: Noun {
+        name: "SchemaProposal",
+        doc: "A proposal to change what the records of a collection are made of.",
+        sight: Some("schema.read"),
+        own: None,
+        facts: &[
+            FactSpec::actor("proposer", ""),
+            FactSpec::text("collection", ""),
+            FactSpec::text("status", "proposed, applied, rejected")
+                .one_of("proposed", || ProposalStatus::ALL.iter().map(|status| status.name()).collect()),
+            FactSpec::flag("lifts_label", "it takes a label off a field"),
+        ],
+        staged: Staged::Rows { list: "schema_proposals", complete: |thing, _| thing },
+    },
     title: Some(|target, read| Ok(read.proposal(&target.id())?.map(|proposal| proposal.reason))),
     brief,
     find: |id, read| Ok(read.proposal(id)?.map(|proposal| read.proposal_target(&proposal))),

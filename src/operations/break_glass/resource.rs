@@ -2,21 +2,23 @@
 
 use serde_json::{Value, json};
 
-use gate::{FactSpec, Reader, Resource, Staged, Target};
+use gate::{FactSpec, Noun, Reader, Resource, Staged, Target};
 use types::refusal::{Fault, Stop};
 
 pub static BREAK_GLASS: Resource = Resource {
-    name: "BreakGlass",
-    doc: "What lets somebody go on without approval for a while.",
-    sight: Some("break_glass.list"),
-    own: None,
-    facts: &[
-        FactSpec::actor("holder", ""),
-        FactSpec::number("peers", "how many admins there are beside the holder, or were within three days"),
-        FactSpec::actor("issuer", "who issued the token that it was opened with, where that is not the holder")
-            .optional(),
-    ],
-    staged: Staged::Rows { list: "break_glass", complete: |thing, _| thing },
+    noun: Noun {
+        name: "BreakGlass",
+        doc: "What lets somebody go on without approval for a while.",
+        sight: Some("break_glass.list"),
+        own: None,
+        facts: &[
+            FactSpec::actor("holder", ""),
+            FactSpec::number("peers", "how many admins there are beside the holder, or were within three days"),
+            FactSpec::actor("issuer", "who issued the token that it was opened with, where that is not the holder")
+                .optional(),
+        ],
+        staged: Staged::Rows { list: "break_glass", complete: |thing, _| thing },
+    },
     title: None,
     brief: Resource::says_nothing,
     find,

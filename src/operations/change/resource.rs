@@ -2,30 +2,32 @@
 
 use serde_json::{Value, json};
 
-use gate::{Brief, FactSpec, Reader, Resource, Staged, Target};
+use gate::{Brief, FactSpec, Noun, Reader, Resource, Staged, Target};
 use store::changes::Review;
 use types::change::{ChangeState, ChangeTarget, EvalStatus};
 use types::named::first_of;
 use types::refusal::{Fault, Stop};
 
 pub static CHANGE: Resource = Resource {
-    name: "Change",
-    doc: "A proposal on its way into force.",
-    sight: Some("change.read"),
-    own: Some("author"),
-    facts: &[
-        FactSpec::actor("author", ""),
-        FactSpec::text("target", "policy").one_of(ChangeTarget::Policy.name(), targets),
-        FactSpec::text("state", "").one_of(ChangeState::Proposed.name(), states),
-        FactSpec::flag("reviewed", "somebody else approved exactly this content"),
-        FactSpec::number("peers", "how many other admins there are, or were within three days"),
-        FactSpec::number("admins", "how many admins there are, or were within three days"),
-        FactSpec::actors("behalf", "on whose behalf it was proposed"),
-        FactSpec::actor("issuer", "who issued the token that it was proposed with, where that is not the author")
-            .optional(),
-        FactSpec::actors("approvers", "who may decide a request about it that waits"),
-    ],
-    staged: Staged::Rows { list: "changes", complete: |thing, _| thing },
+    noun: Noun {
+        name: "Change",
+        doc: "A proposal on its way into force.",
+        sight: Some("change.read"),
+        own: Some("author"),
+        facts: &[
+            FactSpec::actor("author", ""),
+            FactSpec::text("target", "policy").one_of(ChangeTarget::Policy.name(), targets),
+            FactSpec::text("state", "").one_of(ChangeState::Proposed.name(), states),
+            FactSpec::flag("reviewed", "somebody else approved exactly this content"),
+            FactSpec::number("peers", "how many other admins there are, or were within three days"),
+            FactSpec::number("admins", "how many admins there are, or were within three days"),
+            FactSpec::actors("behalf", "on whose behalf it was proposed"),
+            FactSpec::actor("issuer", "who issued the token that it was proposed with, where that is not the author")
+                .optional(),
+            FactSpec::actors("approvers", "who may decide a request about it that waits"),
+        ],
+        staged: Staged::Rows { list: "changes", complete: |thing, _| thing },
+    },
     title: Some(|target, read| Ok(read.change(&target.id())?.map(|change| change.reason))),
     brief,
     find,

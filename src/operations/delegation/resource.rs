@@ -2,20 +2,22 @@
 
 use serde_json::{Value, json};
 
-use gate::{FactSpec, Reader, Resource, Staged, Target, delegation_thing};
+use gate::{FactSpec, Noun, Reader, Resource, Staged, Target, delegation_thing};
 use types::refusal::{Fault, Stop};
 
 pub static DELEGATION: Resource = Resource {
-    name: "Delegation",
-    doc: "What somebody lets another do on their behalf.",
-    sight: Some("delegation.read"),
-    own: None,
-    facts: &[
-        FactSpec::actor("giver", ""),
-        FactSpec::actor("taker", ""),
-        FactSpec::actors("chain", "all on whose behalf the taker acts"),
-    ],
-    staged: Staged::Made(|id, company| company.terms(id).map(delegation_thing)),
+    noun: Noun {
+        name: "Delegation",
+        doc: "What somebody lets another do on their behalf.",
+        sight: Some("delegation.read"),
+        own: None,
+        facts: &[
+            FactSpec::actor("giver", ""),
+            FactSpec::actor("taker", ""),
+            FactSpec::actors("chain", "all on whose behalf the taker acts"),
+        ],
+        staged: Staged::Made(|id, company| company.terms(id).map(delegation_thing)),
+    },
     title: None,
     brief: Resource::says_nothing,
     find,

@@ -2,27 +2,29 @@
 
 use serde_json::{Value, json};
 
-use gate::{FactSpec, Reader, Resource, Staged, Target};
+use gate::{FactSpec, Noun, Reader, Resource, Staged, Target};
 use types::knowledge::{KnowledgeKind, KnowledgeStatus, Origin};
 use types::refusal::{Fault, Stop};
 
 pub static KNOWLEDGE: Resource = Resource {
-    name: "Knowledge",
-    doc: "What somebody has learnt and others may rest on.",
-    sight: Some("knowledge.read"),
-    own: None,
-    facts: &[
-        FactSpec::actor("proposer", ""),
-        FactSpec::actor("person", "whom alone it concerns").optional(),
-        FactSpec::team("team", "which alone it concerns").optional(),
-        FactSpec::text("kind", "fact, preference, procedure, warning")
-            .one_of("fact", || KnowledgeKind::ALL.iter().map(|kind| kind.name()).collect()),
-        FactSpec::text("origin", "trusted, or untrusted: anybody outside could have written it")
-            .one_of("trusted", || Origin::ALL.iter().map(|origin| origin.name()).collect()),
-        FactSpec::text("status", "proposed, quarantined, accepted, rejected, superseded, expired, retracted")
-            .one_of("proposed", || KnowledgeStatus::ALL.iter().map(|status| status.name()).collect()),
-    ],
-    staged: Staged::Rows { list: "knowledge", complete: |thing, _| thing },
+    noun: Noun {
+        name: "Knowledge",
+        doc: "What somebody has learnt and others may rest on.",
+        sight: Some("knowledge.read"),
+        own: None,
+        facts: &[
+            FactSpec::actor("proposer", ""),
+            FactSpec::actor("person", "whom alone it concerns").optional(),
+            FactSpec::team("team", "which alone it concerns").optional(),
+            FactSpec::text("kind", "fact, preference, procedure, warning")
+                .one_of("fact", || KnowledgeKind::ALL.iter().map(|kind| kind.name()).collect()),
+            FactSpec::text("origin", "trusted, or untrusted: anybody outside could have written it")
+                .one_of("trusted", || Origin::ALL.iter().map(|origin| origin.name()).collect()),
+            FactSpec::text("status", "proposed, quarantined, accepted, rejected, superseded, expired, retracted")
+                .one_of("proposed", || KnowledgeStatus::ALL.iter().map(|status| status.name()).collect()),
+        ],
+        staged: Staged::Rows { list: "knowledge", complete: |thing, _| thing },
+    },
     title: None,
     brief: Resource::says_nothing,
     find,

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::company::COMPANY;
-use gate::decide::world::Card;
+use gate::Card;
 use gate::explain::fixture;
 use gate::{Permit, Query, Reader, Spec, Target, post};
 use policy::brain::is_collection;

@@ -101,7 +101,7 @@ pub(super) fn target(
             return Err(Refusal::field("target", message).into());
         }
     };
-    let target = found.inspect_err(|_| read.look_in_vain(entry.spec.about))?;
+    let target = found.inspect_err(|_| read.sees(&entry.spec.absent()))?;
     if let Some(switch) = target.thing("KillSwitch")
         && let Ok(scope) = KillScope::from_str(&switch.id)
         && let Some(id) = scope.actor()

@@ -11,7 +11,7 @@ use store::delegations::events::BudgetReserved;
 use store::runs::Run;
 use store::runs::events::RunBudgetRaised;
 use types::delegation::MOST_CENTS;
-use types::id::Id;
+use types::id::{ActorId, Id};
 use types::refusal::{Refusal, Stop};
 use types::scope::Reach;
 use types::work::{RunStatus, Wait};
@@ -25,6 +25,13 @@ pub struct Raised {
     #[schemars(range(min = 0))]
     #[arg(value_name = "CENTS")]
     pub budget_cents: i64,
+}
+
+/// A higher budget, and whose agent it asks for it.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Wanted {
+    pub agent: ActorId,
+    pub raised: Raised,
 }
 
 /// What the run that this one is a part of may still spend; none where there is no such limit.

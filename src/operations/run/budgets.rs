@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::budget::{Raise, Raised};
-use super::model::Wanted;
+use super::budget::{Raise, Raised, Wanted};
 use super::reserve::of_run;
 use crate::company::Settings;
 use gate::{Change as _, Reader};

@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::model::Wanted;
-use super::rest::rests;
-use super::think::lacks_model;
+use super::budget::Wanted;
+use super::rest::{lacks_model, rests};
 use super::{RUN, budgets};
 use crate::company::COMPANY;
 use gate::{Permit, Query, Reader, Route, Spec, Target};

@@ -14,7 +14,7 @@ const PLAN: &str = "plan";
 /// Takes out of what somebody gave an operation what the reader may not see, whether it is there or not. The texts that are hidden
 /// because they stand where the operation takes none such, as errors may repeat them.
 pub(super) fn veil_written(entry: &'static Entry, input: &mut Value, read: &Reader<'_>) -> Vec<String> {
-    let veil = veil::of_input(entry);
+    let veil = entry.veil_of_input();
     let mut hidden = Vec::new();
     if entry.prepare(input.clone()).is_err() {
         hide_unknown(entry, input, &mut hidden);
@@ -27,7 +27,7 @@ pub(super) fn veil_written(entry: &'static Entry, input: &mut Value, read: &Read
 
 /// The same of an input that the operation has taken: who is not there may be who is to be added.
 pub(crate) fn veil(entry: &Entry, input: &mut Value, read: &Reader<'_>) {
-    veil::of_input(entry).apply(input, read);
+    entry.veil_of_input().apply(input, read);
     veil_within(input, &mut Vec::new(), read);
 }
 

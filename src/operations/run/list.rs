@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::shown::{ShownRun, WholeRun, shown, stands, whole};
+use super::shown::{ShownRun, shown, stands};
+use super::whole::{WholeRun, whole};
 use super::{RUN, find};
 use crate::company::COMPANY;
 use gate::{Permit, Query, Reader, Spec, Target, get};

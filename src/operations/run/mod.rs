@@ -2,6 +2,7 @@
 //! gate. What it waits for is a row, so it goes on after a restart where it was.
 
 mod answer;
+mod answers;
 mod ask;
 mod begin;
 mod budget;
@@ -9,10 +10,12 @@ mod budgets;
 mod cancel;
 mod catalog;
 mod dispatch;
+mod following;
 pub(super) mod inputs;
 mod list;
 mod mail;
 mod model;
+mod moves;
 mod next;
 mod outside;
 mod prompt;
@@ -27,6 +30,7 @@ pub mod tools;
 mod trace;
 mod under_way;
 mod web;
+mod whole;
 mod why;
 
 use schemars::JsonSchema;
@@ -40,21 +44,23 @@ pub use answer::{Answer, Reply};
 pub use ask::{Ask, Wish};
 pub use begin::Begun;
 pub(super) use begin::{Beginning, begin};
-pub use budget::{Raise, Raised};
+pub use budget::{Raise, Raised, Wanted};
 pub(super) use cancel::cancel_with_parts;
 pub use cancel::{Cancel, Cancellation};
 pub use dispatch::{Due, DueRun};
+pub use following::{Next, OneCall};
 pub use list::{Follow, List, OneShown, Show, Which};
 pub use mail::{MAIL, Message};
-pub use model::{Heard, Spoken, Wanted};
-pub use next::{Next, OneCall, Stage};
+pub use model::{Heard, Spoken};
+pub use moves::Stage;
 pub use outside::{Begun as BegunOutside, Came, ECHOES, Tool};
 pub use resource::RUN;
 pub use settle::Settled;
 pub(super) use settle::end_waits;
+pub use shown::ShownRun;
 pub(super) use shown::shown;
-pub use shown::{ShownRun, ShownStep, WholeRun};
 pub use web::{WEB, WebPage};
+pub use whole::{ShownStep, WholeRun};
 
 pub const ALL: &[Entry] = &[
     Entry::change::<ask::Ask>(),
@@ -72,7 +78,7 @@ pub const ALL: &[Entry] = &[
     Entry::query::<tools::List>(),
     Entry::query::<catalog::Read>(),
     Entry::query::<dispatch::Dispatch>(),
-    Entry::query::<next::Following>(),
+    Entry::query::<following::Following>(),
     Entry::change::<outside::Settle>(),
     Entry::change::<outside::Outside<outside::EchoRead>>(),
     Entry::change::<outside::Outside<outside::EchoIdempotent>>(),

@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::budget::Raised;
+use super::answers::is_answer;
+use super::budget::Wanted;
 use super::budgets;
 use super::next::most_steps;
 use super::question::own;
-use super::think::is_answer;
 use super::under_way::UnderWay;
 use super::why;
 use super::{RUN, find};
@@ -52,13 +52,6 @@ pub struct Spoken {
     /// What is to be asked of people, so that the run, which is held, may go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wants: Option<Wanted>,
-}
-
-/// A higher budget, and whose agent it asks for it.
-#[derive(Serialize, Deserialize, JsonSchema)]
-pub struct Wanted {
-    pub agent: ActorId,
-    pub raised: Raised,
 }
 
 /// Ask a model.

@@ -1,196 +1,21 @@
 //! What a run does next. It follows from its plan and from what has happened, and from nothing else: so after a restart it is
 //! the same.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::model;
-use super::prompt::asking;
-use super::rest::rests;
-use super::think::{Thought, think};
-use super::tools::{QUESTION, is_there};
-use super::under_way::UnderWay;
+use super::moves::{Move, Own, Stage, Todo, stage};
+use super::think::think;
+use super::tools::unable;
 use super::why;
-use super::{OneRun, RUN, find};
-use gate::{Permit, Query, Reader, Route, Spec, Target};
+use gate::Reader;
 use store::actors::Status;
-use store::runs::{Run, Step};
-use types::actor::KillScope;
-use types::chat::Prompt;
-use types::id::ActorId;
+use store::runs::Run;
 use types::models::OF_PLANS;
 use types::plan::{self, Expected, Plan};
 use types::quoted::quoted;
 use types::refusal::Stop;
-use types::scope::Reach;
 use types::time::{SECOND, Time};
-use types::work::{Failure, LONGEST_ACTIVE, MOST_DENIALS, MOST_STEPS, RunFacts, StepKind, StepStatus, Wait};
-
-/// What is to be done with a run.
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Next {
-    /// Its agent performs operations, side by side.
-    Calls { calls: Vec<OneCall>, agent: ActorId },
-    /// Its agent asks a model, if the gate lets it.
-    Think { call: Box<model::Prompt>, prompt: Box<Prompt>, agent: ActorId, facts: RunFacts },
-    /// A model is asked, as was decided before: the step is dispatched, then it is asked.
-    Send { step: u32, prompt: Prompt },
-    /// Its step is recorded, or its end: the server does that itself. Whoever is at a step that is under way need not.
-    Settle { step: u32, under_way: bool },
-    /// It waits, is held, or has ended; or whoever asked for it has had as many steps as they may for now.
-    Nothing,
-}
-
-/// An operation that a run's agent performs.
-#[derive(Serialize, Deserialize, JsonSchema)]
-pub struct OneCall {
-    pub operation: String,
-    /// None where it cannot be performed: that is recorded.
-    pub input: Option<Value>,
-    pub facts: RunFacts,
-    pub stage: Stage,
-}
-
-/// How far a call of a tool from elsewhere has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Stage {
-    /// It is not decided yet.
-    Fresh,
-    /// An approver let it go on.
-    Decided,
-    /// It was begun, and nobody waits for what comes of it.
-    Dispatched,
-}
-
-impl Stage {
-    pub(super) fn of(step: &Step) -> Stage {
-        match step.status {
-            _ if step.kind != StepKind::Tool => Stage::Fresh,
-            StepStatus::Decided => Stage::Decided,
-            StepStatus::Dispatched => Stage::Dispatched,
-            _ => Stage::Fresh,
-        }
-    }
-}
-
-/// A step at which a run calls a tool.
-pub(super) struct Todo {
-    pub number: u32,
-    pub operation: String,
-    /// The input; or why it cannot be called.
-    pub input: Result<Value, String>,
-    pub stage: Stage,
-}
-
-/// What the server itself records of a run.
-pub(super) enum Own {
-    Say(String),
-    Pause(Time),
-    /// The time that it waited for has come.
-    Awake,
-    /// A model is about to be asked, as was decided before.
-    Dispatch(UnderWay),
-    /// What came of asking a model is not known.
-    Lost(UnderWay, String),
-    Unable {
-        kind: StepKind,
-        operation: String,
-        reason: String,
-    },
-    /// There may be a new budget.
-    Resume,
-    Complete,
-    Fail(Failure, Option<String>),
-    /// It fails for what its plan, a model or a tool says.
-    GiveUp(String),
-}
-
-/// One thing to do.
-pub(super) enum Move {
-    /// Calls that are made side by side.
-    Calls(Vec<Todo>),
-    Think(Thought),
-    Own(Own),
-    /// It is to ask a model, and this server has none. It must not end a run that it was started without a key.
-    NoModel,
-    Nothing,
-}
-
-impl Move {
-    /// How many steps it takes.
-    fn steps(&self) -> u32 {
-        match self {
-            Move::Calls(todo) => u32::try_from(todo.len()).unwrap_or(u32::MAX),
-            Move::Think(_) | Move::Own(_) => 1,
-            Move::NoModel | Move::Nothing => 0,
-        }
-    }
-}
-
-/// What a run does next.
-pub enum Following {}
-
-impl Query for Following {
-    const SPEC: Spec = Spec {
-        name: "run.next",
-        doc: "Tell what a run does next. The server asks itself.",
-        scope: Reach::Full,
-        route: Route::LOCAL.by_server(),
-        about: &[&RUN],
-        events: &[],
-    };
-    type Input = OneRun;
-    type Output = Next;
-
-    fn target(input: &OneRun, read: &Reader<'_>) -> Result<Target, Stop> {
-        Ok(read.run_target(&find(&input.id, read)?))
-    }
-
-    fn run(_: Permit<Self>, input: OneRun, read: &Reader<'_>) -> Result<Next, Stop> {
-        let run = find(&input.id, read)?;
-        if rests(&run, read)?.is_some() {
-            return Ok(Next::Nothing);
-        }
-        let facts = run.facts();
-        let next = next(&run, read)?;
-        read.count_steps(&run, next.steps());
-        Ok(match next {
-            Move::Calls(todo) => Next::Calls { calls: calls(&run, todo, read)?, agent: run.agent },
-            Move::Think(thought) => match asking(&run, &thought, read)? {
-                Ok((_, prompt)) if thought.decided.is_some() => Next::Send { step: facts.step(), prompt },
-                Ok((call, prompt)) => {
-                    let (call, prompt) = (Box::new(call), Box::new(prompt));
-                    Next::Think { call, prompt, agent: run.agent, facts }
-                }
-                Err(_) => Next::Settle { step: facts.step(), under_way: false },
-            },
-            Move::Own(own) => Next::Settle { step: facts.step(), under_way: matches!(own, Own::Lost(..)) },
-            Move::NoModel | Move::Nothing => Next::Nothing,
-        })
-    }
-}
-
-/// The calls of these steps. Each knows what comes before it in order, whichever of them ends first.
-fn calls(run: &Run, todo: Vec<Todo>, read: &Reader<'_>) -> Result<Vec<OneCall>, Stop> {
-    let over = match run.under_way() {
-        Some(answer) => {
-            let begun = read.begun_steps(run)?;
-            let later = begun.iter().filter(|step| step.status.is_over()).count();
-            (run.steps - answer).saturating_add(u32::try_from(later).unwrap_or(u32::MAX))
-        }
-        None => 0,
-    };
-    let first = run.under_way().unwrap_or(run.steps);
-    let call = |Todo { number, operation, input, stage }: Todo| {
-        let steps = number.saturating_sub(1);
-        let calls = run.calls.saturating_sub(over).saturating_add(steps.saturating_sub(first));
-        OneCall { operation, input: input.ok(), stage, facts: RunFacts { steps, calls, ..run.facts() } }
-    };
-    Ok(todo.into_iter().map(call).collect())
-}
+use types::work::{Failure, LONGEST_ACTIVE, MOST_DENIALS, MOST_STEPS, StepStatus, Wait};
 
 /// What a run does next, as of the reader's time.
 pub(super) fn next(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
@@ -328,23 +153,6 @@ fn planned(run: &Run, step: &plan::Step, read: &Reader<'_>) -> Result<Move, Stop
             Move::Calls(vec![Todo { number, operation: one.tool.clone(), input, stage }])
         }
     })
-}
-
-/// How far the call at a step has come.
-pub(super) fn stage(run: &Run, number: u32, read: &Reader<'_>) -> Result<Stage, Stop> {
-    Ok(read.step(&run.id, number)?.map_or(Stage::Fresh, |step| Stage::of(&step)))
-}
-
-/// Why a run's agent cannot call a tool, whatever the policies say, if it cannot.
-pub(super) fn unable(run: &Run, tool: &str, read: &Reader<'_>) -> Result<Option<String>, Stop> {
-    if tool != QUESTION && !read.tools_of(&run.agent)?.asks_for(tool) {
-        return Ok(Some(format!("the definition of {} does not ask for {tool}", run.agent)));
-    }
-    if !is_there(tool, read) {
-        return Ok(Some(format!("there is no tool `{tool}`")));
-    }
-    let stopped = read.kill(&KillScope::Tool(tool.to_owned())).is_some();
-    Ok(stopped.then(|| "a kill switch stops this tool".to_owned()))
 }
 
 /// Why the gate's answer to the last step is another than the plan expects, if it is.

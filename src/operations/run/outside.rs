@@ -13,7 +13,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::next::{Move, next};
+use super::moves::Move;
+use super::next::next;
 use super::question::own;
 use super::under_way::UnderWay;
 use super::why;

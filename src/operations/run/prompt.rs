@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::answers::{came, is_answer, wanted};
 use super::budgets;
 use super::model;
-use super::next::{Move, Own, time_left};
-use super::think::{Thought, came, is_answer, wanted};
+use super::moves::{Move, Own, Thought};
+use super::next::time_left;
 use super::tools;
 use gate::Reader;
 use store::runs::{Run, Step};

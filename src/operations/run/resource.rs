@@ -3,30 +3,32 @@
 use serde_json::{Value, json};
 
 use crate::task::with_leads;
-use gate::{Brief, FactSpec, Reader, Resource, Staged, Target};
+use gate::{Brief, FactSpec, Noun, Reader, Resource, Staged, Target};
 use store::runs::Run;
 use store::tasks::title_of_ask;
 use types::refusal::{Fault, Stop};
 use types::work::RunStatus;
 
 pub static RUN: Resource = Resource {
-    name: "Run",
-    doc: "An agent at work.",
-    sight: Some("run.read"),
-    own: None,
-    facts: &[
-        FactSpec::actor("agent", "who works"),
-        FactSpec::actor("asker", "who asked for it"),
-        FactSpec::actors("askers", "all who asked for what it is a part of, the asker among them"),
-        FactSpec::actors("asked", "whose answer it waits for"),
-        FactSpec::text(
-            "status",
-            "queued, running, waiting_approval, waiting_input, held, completed, failed, timed_out, cancelled",
-        )
-        .one_of("running", || RunStatus::ALL.iter().map(|status| status.name()).collect()),
-        FactSpec::actors("leads", "who leads the agent's team").linked().derived(),
-    ],
-    staged: Staged::Rows { list: "runs", complete: |thing, company| with_leads(thing, "agent", company) },
+    noun: Noun {
+        name: "Run",
+        doc: "An agent at work.",
+        sight: Some("run.read"),
+        own: None,
+        facts: &[
+            FactSpec::actor("agent", "who works"),
+            FactSpec::actor("asker", "who asked for it"),
+            FactSpec::actors("askers", "all who asked for what it is a part of, the asker among them"),
+            FactSpec::actors("asked", "whose answer it waits for"),
+            FactSpec::text(
+                "status",
+                "queued, running, waiting_approval, waiting_input, held, completed, failed, timed_out, cancelled",
+            )
+            .one_of("running", || RunStatus::ALL.iter().map(|status| status.name()).collect()),
+            FactSpec::actors("leads", "who leads the agent's team").linked().derived(),
+        ],
+        staged: Staged::Rows { list: "runs", complete: |thing, company| with_leads(thing, "agent", company) },
+    },
     title: Some(title),
     brief,
     find,

@@ -1,11 +1,13 @@
 //! Why a run that could go on takes no step for a while: limits of the policies hold whoever asked for it, or its agent.
 
-use super::next::{Move, Stage, next};
+use super::moves::{Move, Stage};
+use super::next::next;
 use gate::{Reader, Rest};
 use store::done::MODEL_CALL;
 use store::runs::Run;
 use types::refusal::Stop;
 use types::time::SECOND;
+use types::work::RunStatus;
 
 /// Seconds. A tool that a limit holds up for longer is called all the same, so that the run is told.
 pub const SOON: i64 = 60;
@@ -36,4 +38,11 @@ fn held_up(run: &Run, next: &Move, read: &Reader<'_>) -> Result<Option<Rest>, St
         first = first.filter(|first| first.ms <= rest.ms).or(Some(rest));
     }
     Ok(first)
+}
+
+/// Why a run rests that is to ask a model, until this server has one; none where it does not.
+pub(super) fn lacks_model(run: &Run, read: &Reader<'_>) -> Result<Option<String>, Stop> {
+    let may_lack = !run.planned && run.status == RunStatus::Running && read.models_of(&run.agent)?.is_empty();
+    let rests = may_lack && matches!(next(run, read)?, Move::NoModel);
+    Ok(rests.then(|| read.models().nothing()))
 }

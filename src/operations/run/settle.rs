@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::next::{Move, Own, Stage, Todo, next, next_by};
+use super::moves::{Move, Own, Stage, Thought, Todo};
+use super::next::{next, next_by};
 use super::prompt::asking;
-use super::think::Thought;
 use super::under_way::UnderWay;
 use super::why;
 use super::{RUN, find};

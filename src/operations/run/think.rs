@@ -4,31 +4,23 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
-use super::next::{Move, Own, Stage, Todo, next, stage, unable};
-use super::tools::meant;
+use super::answers::{is_answer, wanted};
+use super::moves::{Move, Own, Stage, Thought, Todo, stage};
+use super::tools::{meant, unable};
 use super::under_way::UnderWay;
 use super::why;
 use gate::Reader;
 use store::runs::{Run, Step};
 use types::chat::Wanted;
-use types::quoted::{plain, quoted};
-use types::refusal::{Fault, Stop};
-use types::work::{Failure, RunStatus, StepKind, StepStatus};
+use types::quoted::quoted;
+use types::refusal::Stop;
+use types::work::{Failure, StepKind, StepStatus};
 
 /// How often in a row what came of asking one model may be unknown.
 const MOST_LOST: usize = 3;
 
 /// How many calls of one answer are made side by side.
 const MOST_AT_ONCE: usize = 32;
-
-/// A model to be asked.
-pub(super) struct Thought {
-    pub model: String,
-    /// The call as it was decided before, by an approver: it only has to be made.
-    pub decided: Option<UnderWay>,
-}
 
 pub(super) fn think(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
     let mut steps = read.steps(&run.id)?;
@@ -60,13 +52,6 @@ pub(super) fn think(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
     asked(run, since.get(calls.len()..).unwrap_or_default(), read)
 }
 
-/// Why a run rests that is to ask a model, until this server has one; none where it does not.
-pub(super) fn lacks_model(run: &Run, read: &Reader<'_>) -> Result<Option<String>, Stop> {
-    let may_lack = !run.planned && run.status == RunStatus::Running && read.models_of(&run.agent)?.is_empty();
-    let rests = may_lack && matches!(next(run, read)?, Move::NoModel);
-    Ok(rests.then(|| read.models().nothing()))
-}
-
 /// The calls of an answer that are to be made now.
 fn to_be_made(run: &Run, (answer, calls): (u32, Vec<Wanted>), read: &Reader<'_>) -> Result<Move, Stop> {
     let taken: Vec<u32> = read
@@ -94,17 +79,6 @@ fn decided(call: UnderWay, read: &Reader<'_>) -> Move {
             Move::Own(Own::Unable { kind: StepKind::Model, operation: model, reason })
         }
     }
-}
-
-pub(super) fn is_answer(step: &Step) -> bool {
-    step.kind == StepKind::Model && step.status == StepStatus::Completed
-}
-
-/// The calls that a model wanted at a step; none where that was erased.
-pub(super) fn wanted(run: &Run, step: u32, read: &Reader<'_>) -> Result<Option<Vec<Wanted>>, Stop> {
-    let kept = read.kept(&run.id, &step.to_string())?;
-    let calls = kept.and_then(|mut kept| kept.remove("calls")).map(serde_json::from_value).transpose();
-    Ok(calls.map_err(Fault::from)?)
 }
 
 /// A call that a model wants. What cannot be made is told to it as the call's error.
@@ -149,26 +123,4 @@ fn asked(run: &Run, tried: &[Step], read: &Reader<'_>) -> Result<Move, Stop> {
             Ok(Move::Own(Own::GiveUp(format!("no model answers: {why}{rest}"))))
         }
     }
-}
-
-/// What came of a call, as a model is told.
-pub(super) fn came(run: &Run, step: &Step, read: &Reader<'_>) -> Result<String, Stop> {
-    let why = why::of_step(&run.id, step, read)?;
-    let why = plain(why.as_deref().unwrap_or("the reason is erased"));
-    match step.status {
-        StepStatus::Completed => {}
-        StepStatus::Denied => return Ok(format!("error: denied: {why}")),
-        _ => return Ok(format!("error: {why}")),
-    }
-    let kept = match step.kind {
-        StepKind::Delegate => read.kept(&step.target, "output")?.and_then(|mut kept| kept.remove("text")),
-        _ => read
-            .kept(&run.id, &step.number.to_string())?
-            .map(|mut kept| kept.remove("output").unwrap_or(Value::Object(kept))),
-    };
-    Ok(match kept {
-        Some(Value::String(text)) => text,
-        Some(output) => output.to_string(),
-        None => "done".into(),
-    })
 }

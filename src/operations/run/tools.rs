@@ -11,6 +11,7 @@ use crate::Nothing;
 use crate::company::COMPANY;
 use gate::{Entry, Permit, Prospects, Query, Reader, Spec, Target, get};
 use policy::Ruling;
+use store::runs::Run;
 use types::actor::KillScope;
 use types::chat::Offered;
 use types::id::ActorId;
@@ -196,4 +197,16 @@ impl Query for List {
         };
         Ok(offered.filter_map(tool).collect())
     }
+}
+
+/// Why a run's agent cannot call a tool, whatever the policies say, if it cannot.
+pub(super) fn unable(run: &Run, tool: &str, read: &Reader<'_>) -> Result<Option<String>, Stop> {
+    if tool != QUESTION && !read.tools_of(&run.agent)?.asks_for(tool) {
+        return Ok(Some(format!("the definition of {} does not ask for {tool}", run.agent)));
+    }
+    if !is_there(tool, read) {
+        return Ok(Some(format!("there is no tool `{tool}`")));
+    }
+    let stopped = read.kill(&KillScope::Tool(tool.to_owned())).is_some();
+    Ok(stopped.then(|| "a kill switch stops this tool".to_owned()))
 }

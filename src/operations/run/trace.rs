@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::shown::{ShownStep, whole};
+use super::whole::{ShownStep, whole};
 use crate::company::COMPANY;
 use gate::{Permit, Query, Reader, Spec, Target, get};
 use store::runs::{self, Run, archive};

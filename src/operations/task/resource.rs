@@ -3,25 +3,27 @@
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use gate::{Brief, Directory, FactSpec, Reader, Resource, Staged, Target, Thing};
+use gate::{Brief, Directory, FactSpec, Noun, Reader, Resource, Staged, Target, Thing};
 use store::tasks::{Task, TaskRef};
 use types::refusal::{Fault, Stop};
 use types::target::Fact;
 use types::work::TaskStatus;
 
 pub static TASK: Resource = Resource {
-    name: "Task",
-    doc: "Something to do.",
-    sight: Some("task.read"),
-    own: None,
-    facts: &[
-        FactSpec::actor("creator", ""),
-        FactSpec::actor("owner", "who is to do it").optional(),
-        FactSpec::text("status", "open, assigned, running, waiting, completed, cancelled, failed")
-            .one_of("open", || TaskStatus::ALL.iter().map(|status| status.name()).collect()),
-        FactSpec::actors("leads", "who leads the owner's team").linked().derived(),
-    ],
-    staged: Staged::Rows { list: "tasks", complete: |thing, company| with_leads(thing, "owner", company) },
+    noun: Noun {
+        name: "Task",
+        doc: "Something to do.",
+        sight: Some("task.read"),
+        own: None,
+        facts: &[
+            FactSpec::actor("creator", ""),
+            FactSpec::actor("owner", "who is to do it").optional(),
+            FactSpec::text("status", "open, assigned, running, waiting, completed, cancelled, failed")
+                .one_of("open", || TaskStatus::ALL.iter().map(|status| status.name()).collect()),
+            FactSpec::actors("leads", "who leads the owner's team").linked().derived(),
+        ],
+        staged: Staged::Rows { list: "tasks", complete: |thing, company| with_leads(thing, "owner", company) },
+    },
     title: Some(|target, read| Ok(read.task(&target.id())?.map(|task| task.title))),
     brief,
     find,

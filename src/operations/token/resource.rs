@@ -2,16 +2,18 @@
 
 use serde_json::json;
 
-use gate::{FactSpec, Resource, Staged, Target, Thing};
+use gate::{FactSpec, Noun, Resource, Staged, Target, Thing};
 use store::tokens::Token;
 
 pub static TOKEN: Resource = Resource {
-    name: "Token",
-    doc: "What somebody signs in with.",
-    sight: Some("token.list"),
-    own: None,
-    facts: &[FactSpec::actor("holder", "")],
-    staged: Staged::Rows { list: "tokens", complete: |thing, _| thing },
+    noun: Noun {
+        name: "Token",
+        doc: "What somebody signs in with.",
+        sight: Some("token.list"),
+        own: None,
+        facts: &[FactSpec::actor("holder", "")],
+        staged: Staged::Rows { list: "tokens", complete: |thing, _| thing },
+    },
     title: None,
     brief: Resource::says_nothing,
     find: |id, read| Ok(read.token(id)?.filter(|token| token.created_at <= read.now()).as_ref().map(target_of)),

@@ -3,21 +3,23 @@
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use gate::{Directory, FactSpec, Reader, Resource, Staged, Target, Thing};
+use gate::{Directory, FactSpec, Noun, Reader, Resource, Staged, Target, Thing};
 use types::refusal::{Fault, Stop};
 use types::target::Fact;
 
 pub static WEBHOOK: Resource = Resource {
-    name: "Webhook",
-    doc: "A place outside to which things are told.",
-    sight: Some("webhook.read"),
-    own: None,
-    facts: &[
-        FactSpec::actor("owner", ""),
-        FactSpec::text("host", "where it is, or would be: hooks.example.com"),
-        FactSpec::flag("held", "a kill switch stops its owner").derived(),
-    ],
-    staged: Staged::Rows { list: "webhooks", complete },
+    noun: Noun {
+        name: "Webhook",
+        doc: "A place outside to which things are told.",
+        sight: Some("webhook.read"),
+        own: None,
+        facts: &[
+            FactSpec::actor("owner", ""),
+            FactSpec::text("host", "where it is, or would be: hooks.example.com"),
+            FactSpec::flag("held", "a kill switch stops its owner").derived(),
+        ],
+        staged: Staged::Rows { list: "webhooks", complete },
+    },
     title: None,
     brief: Resource::says_nothing,
     find,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use cedar_policy_core::ast::{Expr, ExprShapeOnly};
 use smallvec::SmallVec;
 
-use super::snapshot::Rule;
+use super::rule::Rule;
 
 /// More are not kept for one question: looking for them would cost more than it saves.
 const FEW: usize = 8;

@@ -8,8 +8,9 @@ use cedar_policy::EntityUid;
 use cedar_policy_core::ast::EntityUID;
 
 use super::decide::Question;
+use super::names::is_own;
 use super::ruling::{Because, Ruling};
-use super::snapshot::{Snapshot, is_own};
+use super::snapshot::Snapshot;
 use crate::{Closed, Facts};
 use types::delegation::Authority;
 use types::operations::Operations;

@@ -6,7 +6,7 @@
 use cedar_policy_core::ast::{Expr, ExprKind, UnaryOp};
 
 use super::parts::{line, place, text};
-use super::snapshot::Rule;
+use super::rule::Rule;
 
 /// So many alternatives of one condition are told apart; what is before the last of them is one together.
 const MOST: usize = 64;

@@ -14,8 +14,8 @@ use cedar_policy_core::validator::RawName;
 use cedar_policy_core::validator::json_schema::EntityTypeKind;
 use sha2::{Digest, Sha256};
 
-use super::schema::Declared;
-use super::snapshot::covers;
+use super::fragment::{Declared, declared};
+use super::names::covers;
 use crate::{Bundle, brain, kinds};
 
 /// The product's schema with the kinds of the default policies, in both of Cedar's forms.
@@ -64,7 +64,7 @@ pub(super) fn declared_for(product: &str, bundle: &Bundle) -> Option<Declared> {
                 action.resource_types.extend(names.iter().cloned());
             }
         }
-        whole.0.extend(super::schema::declared(&types.namespace).ok()?.0);
+        whole.0.extend(declared(&types.namespace).ok()?.0);
     }
     Some(whole)
 }

@@ -11,8 +11,9 @@ use cedar_policy_core::extensions::Extensions;
 
 use super::decide::{Question, is_true};
 use super::parts::{PartKind, clauses};
+use super::rule::Rule;
 use super::ruling::{Because, Effect};
-use super::snapshot::{Rule, Snapshot};
+use super::snapshot::Snapshot;
 
 /// The part of the context that a question brings with it.
 const INPUT: &str = "input";

@@ -20,6 +20,7 @@ use super::approvals::ATTRIBUTE;
 use super::history;
 use super::index::{Met, Position, Positions};
 use super::input::{self, Input};
+use super::rule::Rule;
 use super::ruling::{Because, NO_PERMIT, Ruling};
 use super::shape;
 use super::snapshot::{Action, Snapshot};
@@ -79,6 +80,12 @@ enum Weighed {
 }
 
 impl Snapshot {
+    /// The rules whose action is the question's, whatever else they say.
+    pub(super) fn rules_of<'a>(&'a self, question: &Question<'_>) -> impl Iterator<Item = &'a Rule> + use<'a> {
+        let positions = self.action(question).map(|action| action.index.every()).unwrap_or_default();
+        positions.into_iter().filter_map(|position| self.rule(position))
+    }
+
     /// The answer. Wants at least 2 MiB of stack.
     pub fn decide(&self, question: &Question<'_>) -> Ruling {
         let ruling = self.checked(question, true).unwrap_or_else(|fault| {

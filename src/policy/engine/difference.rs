@@ -14,8 +14,9 @@ use super::behalf::Giver;
 use super::branch::{Branch, branches, exceptions};
 use super::decide::{Question, Reached, is_true};
 use super::parts::clauses;
+use super::rule::Rule;
 use super::ruling::PolicyMeta;
-use super::snapshot::{Rule, Snapshot};
+use super::snapshot::Snapshot;
 use types::effort;
 
 /// The policies that only one of two snapshots has, and which of them, and of their alternatives, a question has met.

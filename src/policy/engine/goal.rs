@@ -14,7 +14,8 @@ use serde_json::{Value as Json, json};
 use self::number::{Number, Wanted, places};
 pub use self::place::Path;
 use self::place::path;
-use super::snapshot::{Rule, Snapshot};
+use super::rule::Rule;
+use super::snapshot::Snapshot;
 
 /// Ways to make one condition true, and goals of one action.
 const MOST: usize = 32;

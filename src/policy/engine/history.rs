@@ -10,7 +10,7 @@ use cedar_policy_core::validator::types::{Attributes, Type};
 use smol_str::SmolStr;
 
 use super::input::record;
-use super::snapshot::{is_own, name_of};
+use super::names::{is_own, name_of};
 
 /// The attribute of the context that holds it.
 pub(super) const ATTRIBUTE: &str = "hist";

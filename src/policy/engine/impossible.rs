@@ -12,9 +12,11 @@ use cedar_policy_core::ast::{
 };
 use cedar_policy_core::validator::types::{EntityKind, Type};
 
+use super::names::{covers, name_of};
 use super::parts::{line, place};
+use super::rule::Rule;
 use super::shadow::split;
-use super::snapshot::{Rule, Snapshot, covers, name_of};
+use super::snapshot::Snapshot;
 use crate::Finding;
 use crate::finding::code;
 use types::near::nearest;

@@ -17,9 +17,10 @@ use super::alike;
 use super::approvals;
 use super::built_in::{self, Passed};
 use super::near::Names;
+use super::rule::Rule;
 use super::ruling::{Effect, PolicyMeta};
 use super::schema;
-use super::snapshot::{Parts, Rule};
+use super::snapshot::{Parts, Snapshot};
 use crate::approvals::{self as approval_file, ApprovalRules};
 use crate::bundle::is_policy;
 use crate::finding::{MARK, MARKED, SCHEMA_FILE, Source, Sources, code};
@@ -49,6 +50,14 @@ pub(super) enum Validation {
     Always,
     /// All but those that have passed when the program was built.
     UnlessBuiltIn,
+}
+
+impl Snapshot {
+    /// Loads a bundle against a schema, or tells everything that is wrong with it.
+    pub fn load(schema: &str, bundle: &Bundle) -> Result<Self, Vec<Finding>> {
+        let parts = deep(|| load(schema, bundle, Validation::UnlessBuiltIn))?;
+        Ok(Self::of(bundle.hash(), parts))
+    }
 }
 
 /// The digest of a schema and a bundle that pass, or everything that is wrong with them.

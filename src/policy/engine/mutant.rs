@@ -14,9 +14,11 @@ use cedar_policy_core::validator::{ValidationMode as CoreMode, ValidatorEntityTy
 
 use super::approvals::{self, KIND_TYPE};
 use super::load::{MAX_HOPS, span};
+use super::names::covers;
 use super::parts::{PartKind, leaves, line, place, scope_span, text};
+use super::rule::Rule;
 use super::ruling::{Because, Effect};
-use super::snapshot::{Rule, Snapshot, covers};
+use super::snapshot::Snapshot;
 
 /// One changed policy.
 pub struct Mutant {

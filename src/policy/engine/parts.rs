@@ -13,8 +13,9 @@ use cedar_policy_core::evaluator::Evaluator;
 use cedar_policy_core::extensions::Extensions;
 
 use super::decide::{Question, is_true};
+use super::rule::Rule;
 use super::ruling::Because;
-use super::snapshot::{Rule, Snapshot};
+use super::snapshot::Snapshot;
 use crate::lexer;
 use types::effort;
 

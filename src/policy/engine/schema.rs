@@ -7,12 +7,11 @@ use std::sync::Arc;
 
 use cedar_policy::{Schema, SchemaFragment};
 use cedar_policy_core::ast::{EntityType, EntityUID, Literal, Value};
-use cedar_policy_core::extensions::Extensions;
-use cedar_policy_core::validator::json_schema::Fragment;
-use cedar_policy_core::validator::{CedarSchemaError, RawName, ValidatorEntityTypeKind};
+use cedar_policy_core::validator::ValidatorEntityTypeKind;
 
 use super::approvals::KIND_TYPE;
 use super::built_in;
+use super::fragment::{Declared, declared};
 use super::vocabulary::Vocabulary;
 use crate::expansion::too_much;
 use crate::finding::{MARK, MARKED, SCHEMA_FILE, Source, code};
@@ -25,9 +24,6 @@ const GENERATED: &str = "// The company as policies see it. The actions below ar
 
 /// Cedar's own types, as a schema names them.
 const CEDARS: [&str; 8] = ["Bool", "Boolean", "Long", "String", "datetime", "decimal", "duration", "ipaddr"];
-
-/// What a schema declares.
-pub(super) type Declared = Fragment<RawName>;
 
 /// The schema of product and company.
 pub(super) fn read(ours: &str, bundle: &Bundle) -> Result<Arc<Vocabulary>, Vec<Finding>> {
@@ -48,16 +44,6 @@ pub(super) fn read(ours: &str, bundle: &Bundle) -> Result<Arc<Vocabulary>, Vec<F
         };
         vocabulary(&source, schema, is_built_in && is_apart).map_err(|finding| vec![finding])
     })
-}
-
-pub(super) fn declared(text: &str) -> Result<Declared, Box<CedarSchemaError>> {
-    let parsed = Declared::from_cedarschema_str(text, Extensions::all_available());
-    Ok(parsed.map_err(Box::new)?.0)
-}
-
-/// The JSON form of a schema.
-pub fn as_json(text: &str) -> Option<String> {
-    serde_json::to_string(&declared(text).ok()?).ok().map(|json| json + "\n")
 }
 
 /// All that these declare, as one schema.

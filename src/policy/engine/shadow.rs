@@ -11,8 +11,10 @@ use cedar_policy_core::ast::{
 };
 
 use super::load::span;
+use super::names::covers;
 use super::parts::{line, place};
-use super::snapshot::{Rule, Snapshot, covers};
+use super::rule::Rule;
+use super::snapshot::Snapshot;
 use crate::Finding;
 use crate::finding::code;
 

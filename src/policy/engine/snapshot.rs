@@ -9,29 +9,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use cedar_policy::{EntityUid, Schema};
-use cedar_policy_core::ast::{self, ActionConstraint, EntityType, EntityUID, Expr};
+use cedar_policy_core::ast::{self, EntityType, EntityUID};
 use cedar_policy_core::entities::conformance::EntitySchemaConformanceChecker;
 use cedar_policy_core::extensions::Extensions;
 use cedar_policy_core::validator::CoreSchema;
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
-use super::compare::Looks;
-use super::decide::Question;
-use super::index::{self, Index, Position};
-use super::load::{Validation, load};
+use super::index::{Index, Position};
+use super::looks::Looks;
+use super::names::covers;
+use super::rule::Rule;
 use super::ruling::{Because, PolicyMeta};
 use super::vocabulary::{Declared, Vocabulary, rates};
 use crate::approvals::ApprovalRules;
 use crate::brain::Collections;
 use crate::limits::{Limits, Rate};
 use crate::own::Catalog;
-use crate::stack::deep;
 use crate::views::Views;
-use crate::{Bundle, Closed, Finding, Hash};
-
-/// The type of the product's own actions.
-const PRODUCT_ACTION: &str = "Ok::Action";
+use crate::{Closed, Hash};
 
 /// An immutable, loaded bundle.
 #[derive(Debug)]
@@ -56,26 +52,6 @@ pub struct Snapshot {
     pub(super) quiet: bool,
     faults: AtomicU64,
     skipped: AtomicU64,
-}
-
-/// One policy, ready to be evaluated.
-#[derive(Clone, Debug)]
-pub(super) struct Rule {
-    pub policy: ast::Policy,
-    /// Scope and conditions as one expression; Cedar would build it anew for each evaluation.
-    pub condition: Expr,
-    /// Whether the index gathers it if, and only if, its scope is true: then its conditions alone are evaluated.
-    pub scope_is_indexed: bool,
-    /// Its conditions, where other policies have the same.
-    pub shared: Option<Arc<Expr>>,
-    pub meta: Because,
-}
-
-impl Rule {
-    pub fn new(policy: ast::Policy, meta: PolicyMeta) -> Rule {
-        let (condition, scope_is_indexed) = (policy.condition(), index::decides(&policy));
-        Rule { condition, scope_is_indexed, shared: None, policy, meta: Arc::new(meta) }
-    }
 }
 
 /// One action of the schema, with the policies about it.
@@ -131,11 +107,10 @@ pub(super) struct Parts {
 }
 
 impl Snapshot {
-    /// Loads a bundle against a schema, or tells everything that is wrong with it.
-    pub fn load(schema: &str, bundle: &Bundle) -> Result<Self, Vec<Finding>> {
-        let parts = deep(|| load(schema, bundle, Validation::UnlessBuiltIn))?;
-        Ok(Self {
-            hash: bundle.hash(),
+    /// What was found fit to serve, of a bundle with this hash.
+    pub(super) fn of(hash: Hash, parts: Parts) -> Self {
+        Self {
+            hash,
             rates: rates(&parts.vocabulary.schema, &parts.limits),
             limits: parts.limits,
             actions: actions(&parts.vocabulary, &parts.rules),
@@ -149,7 +124,7 @@ impl Snapshot {
             quiet: false,
             faults: AtomicU64::new(0),
             skipped: AtomicU64::new(0),
-        })
+        }
     }
 
     /// The same policies for another company: what goes wrong in them is counted for each by itself.
@@ -269,11 +244,6 @@ impl Snapshot {
         self.actions.get(action.as_ref()).is_some_and(|action| action.fitting.knows_ends(one, other))
     }
 
-    /// What the policies of an action look at.
-    pub(super) fn looks_of<'a>(&'a self, action: &'a Action) -> &'a Looks {
-        action.looks.get_or_init(|| action.family.first().map(|action| self.look(action.entity())).unwrap_or_default())
-    }
-
     /// Ids of enumerated types are known from the schema: they need no entity.
     pub(super) fn is_enumerated(&self, uid: &EntityUID) -> bool {
         self.vocabulary.enums.contains(uid.entity_type())
@@ -287,12 +257,6 @@ impl Snapshot {
     pub(super) fn rule_of(&self, id: &str) -> Option<&Rule> {
         let position = self.rules.binary_search_by(|rule| rule.meta.id.as_str().cmp(id)).ok()?;
         self.rules.get(position)
-    }
-
-    /// The rules whose action is the question's, whatever else they say.
-    pub(super) fn rules_of<'a>(&'a self, question: &Question<'_>) -> impl Iterator<Item = &'a Rule> + use<'a> {
-        let positions = self.action(question).map(|action| action.index.every()).unwrap_or_default();
-        positions.into_iter().filter_map(|position| self.rule(position))
     }
 
     pub(super) fn because(&self, positions: &[Position]) -> Vec<Because> {
@@ -318,17 +282,6 @@ fn actions(vocabulary: &Vocabulary, rules: &[Rule]) -> Actions {
     actions
 }
 
-/// Whether a name is that of one of the company's own actions.
-pub fn is_own(action: &str) -> bool {
-    action.contains("::")
-}
-
-/// `token.issue`, or `Docs::Action::view` for an action of the company's own.
-pub(crate) fn name_of(action: &EntityUID) -> String {
-    let (kind, id) = (action.entity_type().to_string(), AsRef::<str>::as_ref(action.eid()));
-    if kind == PRODUCT_ACTION { id.to_owned() } else { format!("{kind}::{id}") }
-}
-
 fn index(action: &ast::Entity, rules: &[Rule]) -> Index {
     let mut index = Index::default();
     for (position, rule) in (0..).zip(rules) {
@@ -337,15 +290,4 @@ fn index(action: &ast::Entity, rules: &[Rule]) -> Index {
         }
     }
     index
-}
-
-/// Whether an action scope holds for an action: `==` means the action itself, `in` the members of a group too.
-pub(super) fn covers(scope: &ActionConstraint, action: &ast::Entity) -> bool {
-    match scope {
-        ActionConstraint::Any => true,
-        ActionConstraint::Eq(uid) => uid.as_ref() == action.uid(),
-        ActionConstraint::In(uids) => {
-            uids.iter().any(|uid| uid.as_ref() == action.uid() || action.is_descendant_of(uid))
-        }
-    }
 }

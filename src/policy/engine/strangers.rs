@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use cedar_policy_core::ast::{EntityUID, ExprKind, Literal};
 
 use super::parts::{line, place};
-use super::snapshot::{Rule, Snapshot};
+use super::rule::Rule;
+use super::snapshot::Snapshot;
 use crate::Finding;
 use crate::finding::code;
 

@@ -15,8 +15,8 @@ use sha2::{Digest, Sha256};
 use super::approvals::{ATTRIBUTE, KIND_TYPE};
 use super::history::Blank;
 use super::input::Input;
+use super::names::name_of;
 use super::shape::Fitting;
-use super::snapshot::name_of;
 use crate::Closed;
 use crate::limits::{Limits, Rate};
 

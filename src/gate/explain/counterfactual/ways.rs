@@ -71,7 +71,7 @@ impl Inquiry<'_> {
         let giver = |id| Caller::new(Who::Holder(id), self.caller.channel);
         let callers =
             [self.caller.clone()].into_iter().chain(chain::behalf(self.world, &self.caller).into_iter().map(giver));
-        let touching = callers.flat_map(|caller| context::touching(self.world, &caller).collect::<Vec<_>>());
+        let touching = callers.flat_map(|caller| self.world.touching(&caller));
         touching.filter(is_meant).collect()
     }
 

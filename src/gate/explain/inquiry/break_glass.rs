@@ -2,7 +2,8 @@
 
 use super::Inquiry;
 use crate::decide::question::{self, Asker};
-use crate::declare::operation::{Effect, Entry};
+use crate::declare::operation::Entry;
+use crate::declare::spec::Effect;
 use crate::declare::target::{Target, Thing};
 use policy::Ruling;
 use types::caller::{Caller, Who};

@@ -130,7 +130,7 @@ fn member(actor: &Actor) -> Member {
 /// What is neither a person nor a team.
 fn add(target: &Target, fixture: &mut Fixture, read: &Reader<'_>) {
     let Target::Thing(thing) = target else { return };
-    match read.resource(target).and_then(|noun| noun.row(thing)) {
+    match read.noun(target).and_then(|noun| noun.row(thing)) {
         Some(row) => fixture.rows.push(row),
         None => fixture.delegations.extend(delegations(thing)),
     }

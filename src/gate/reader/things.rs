@@ -1,0 +1,33 @@
+//! How things are found and described, kind by kind: what the nouns declare, as a reader asks for it.
+
+use serde_json::Value;
+
+use super::Reader;
+use crate::declare::noun::Noun;
+use types::refusal::{Fault, Stop};
+use types::target::Target;
+
+/// What there is to read about a thing, line by line.
+pub type Brief = Vec<(&'static str, String)>;
+
+/// What the nouns declare of things.
+pub trait Things: Send + Sync {
+    /// The thing of this id, as of the reader's time, of whatever kind it is.
+    fn find(&self, id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop>;
+    /// How a thing stands that a call is about.
+    fn state(&self, noun: &Noun, target: &Target, read: &Reader<'_>) -> Result<Value, Fault>;
+    /// What people should read of a thing before they decide about a call on it.
+    fn brief(&self, noun: &Noun, target: &Target, read: &Reader<'_>) -> Result<Brief, Fault>;
+}
+
+impl Reader<'_> {
+    /// How the thing stands that a call is about: what an approval is bound to.
+    pub fn state_of(&self, target: &Target) -> Result<Value, Fault> {
+        self.noun(target).map_or(Ok(Value::Null), |noun| self.things.state(noun, target, self))
+    }
+
+    /// What people should read of the thing that a call is about.
+    pub fn brief_of(&self, target: &Target) -> Result<Brief, Fault> {
+        self.noun(target).map_or(Ok(Brief::new()), |noun| self.things.brief(noun, target, self))
+    }
+}

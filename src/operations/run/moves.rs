@@ -1,0 +1,101 @@
+//! What there is for a run to do.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::under_way::UnderWay;
+use gate::Reader;
+use store::runs::{Run, Step};
+use types::refusal::Stop;
+use types::time::Time;
+use types::work::{Failure, StepKind, StepStatus};
+
+/// How far a call of a tool from elsewhere has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// It is not decided yet.
+    Fresh,
+    /// An approver let it go on.
+    Decided,
+    /// It was begun, and nobody waits for what comes of it.
+    Dispatched,
+}
+
+impl Stage {
+    pub(super) fn of(step: &Step) -> Stage {
+        match step.status {
+            _ if step.kind != StepKind::Tool => Stage::Fresh,
+            StepStatus::Decided => Stage::Decided,
+            StepStatus::Dispatched => Stage::Dispatched,
+            _ => Stage::Fresh,
+        }
+    }
+}
+
+/// A step at which a run calls a tool.
+pub(super) struct Todo {
+    pub number: u32,
+    pub operation: String,
+    /// The input; or why it cannot be called.
+    pub input: Result<Value, String>,
+    pub stage: Stage,
+}
+
+/// A model to be asked.
+pub(super) struct Thought {
+    pub model: String,
+    /// The call as it was decided before, by an approver: it only has to be made.
+    pub decided: Option<UnderWay>,
+}
+
+/// What the server itself records of a run.
+pub(super) enum Own {
+    Say(String),
+    Pause(Time),
+    /// The time that it waited for has come.
+    Awake,
+    /// A model is about to be asked, as was decided before.
+    Dispatch(UnderWay),
+    /// What came of asking a model is not known.
+    Lost(UnderWay, String),
+    Unable {
+        kind: StepKind,
+        operation: String,
+        reason: String,
+    },
+    /// There may be a new budget.
+    Resume,
+    Complete,
+    Fail(Failure, Option<String>),
+    /// It fails for what its plan, a model or a tool says.
+    GiveUp(String),
+}
+
+/// One thing to do.
+pub(super) enum Move {
+    /// Calls that are made side by side.
+    Calls(Vec<Todo>),
+    Think(Thought),
+    Own(Own),
+    /// It is to ask a model, and this server has none. It must not end a run that it was started without a key.
+    NoModel,
+    Nothing,
+}
+
+impl Move {
+    /// How many steps it takes.
+    pub fn steps(&self) -> u32 {
+        match self {
+            Move::Calls(todo) => u32::try_from(todo.len()).unwrap_or(u32::MAX),
+            Move::Think(_) | Move::Own(_) => 1,
+            Move::NoModel | Move::Nothing => 0,
+        }
+    }
+}
+
+/// How far the call at a step has come.
+pub(super) fn stage(run: &Run, number: u32, read: &Reader<'_>) -> Result<Stage, Stop> {
+    Ok(read.step(&run.id, number)?.map_or(Stage::Fresh, |step| Stage::of(&step)))
+}

@@ -1,0 +1,27 @@
+//! One policy, ready to be evaluated.
+
+use std::sync::Arc;
+
+use cedar_policy_core::ast::{self, Expr};
+
+use super::index;
+use super::ruling::{Because, PolicyMeta};
+
+#[derive(Clone, Debug)]
+pub(super) struct Rule {
+    pub policy: ast::Policy,
+    /// Scope and conditions as one expression; Cedar would build it anew for each evaluation.
+    pub condition: Expr,
+    /// Whether the index gathers it if, and only if, its scope is true: then its conditions alone are evaluated.
+    pub scope_is_indexed: bool,
+    /// Its conditions, where other policies have the same.
+    pub shared: Option<Arc<Expr>>,
+    pub meta: Because,
+}
+
+impl Rule {
+    pub fn new(policy: ast::Policy, meta: PolicyMeta) -> Rule {
+        let (condition, scope_is_indexed) = (policy.condition(), index::decides(&policy));
+        Rule { condition, scope_is_indexed, shared: None, policy, meta: Arc::new(meta) }
+    }
+}
