@@ -96,8 +96,8 @@ impl Drop for Moment {
     }
 }
 
-/// A company in one state, and what there is in it.
-pub(crate) type Company<'a> = (&'a World, &'a dyn Things);
+/// A company in one state, and what its nouns declare.
+pub(crate) type State<'a> = (&'a World, &'a dyn Things);
 
 pub struct Reader<'a> {
     source: Source<'a>,
@@ -113,17 +113,17 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(source: Source<'a>, (world, things): Company<'a>, caller: &'a Caller, now: Time) -> Reader<'a> {
+    fn new(source: Source<'a>, (world, things): State<'a>, caller: &'a Caller, now: Time) -> Reader<'a> {
         let (sights, labels) = (RefCell::default(), RefCell::default());
         Reader { source, world, things, caller, now, sights, labels, elsewhere: Elsewhere::default() }
     }
 
-    pub(crate) fn held(conn: &'a Connection, company: Company<'a>, caller: &'a Caller, now: Time) -> Reader<'a> {
-        Reader::new(Source::Held(conn), company, caller, now)
+    pub(crate) fn held(conn: &'a Connection, state: State<'a>, caller: &'a Caller, now: Time) -> Reader<'a> {
+        Reader::new(Source::Held(conn), state, caller, now)
     }
 
-    pub(crate) fn pooled(pool: &'a Readers, company: Company<'a>, caller: &'a Caller, now: Time) -> Reader<'a> {
-        Reader::new(Source::Pool(pool, OnceCell::new()), company, caller, now)
+    pub(crate) fn pooled(pool: &'a Readers, state: State<'a>, caller: &'a Caller, now: Time) -> Reader<'a> {
+        Reader::new(Source::Pool(pool, OnceCell::new()), state, caller, now)
     }
 
     pub(crate) fn conn(&self) -> Result<&Connection, Fault> {

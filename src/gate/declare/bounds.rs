@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::declare::arguments::choices;
 use crate::declare::input::BadInput;
+use crate::declare::json::choices;
 use crate::declare::operation::Entry;
 use types::known::Known;
 

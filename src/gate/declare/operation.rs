@@ -16,9 +16,8 @@ use crate::reader::Reader;
 use crate::reader::veil::{self, Veil};
 use crate::write::draft::Draft;
 use crate::write::permit::{Grant, Permit};
-use store::event::{Event, EventKind};
+use store::event::Event;
 use types::refusal::{Code, Fault, Refusal, Stop};
-use types::scope::Reach;
 use types::work::ToolEffect;
 
 /// An operation that only reads: it is given no way to record.

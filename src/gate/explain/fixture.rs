@@ -15,7 +15,7 @@ use crate::decide::question::{Asker, Call, sight_for};
 use crate::decide::world::World;
 use crate::declare::fact::FactSpec;
 use crate::declare::noun::{Noun, Nouns};
-use crate::declare::operation::Entry;
+use crate::declare::operation::{Entry, resources};
 use crate::declare::schema::schema;
 use crate::declare::target::{Target, uid};
 use crate::state::vault::Vault;
@@ -347,7 +347,7 @@ fn target(
     world: &World,
     case: &Case,
     caller: &Caller,
-    about: &[&'static Resource],
+    about: &[&'static Noun],
 ) -> Result<Target, String> {
     let is = |name: &str| about.iter().any(|noun| noun.name == name);
     let id = match case.target.as_deref() {

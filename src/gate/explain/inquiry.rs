@@ -12,7 +12,6 @@ use serde_json::Value;
 
 use crate::admit::chain;
 use crate::approve::approvers;
-use crate::decide::context;
 use crate::decide::question::{self, Asker};
 use crate::decide::world::World;
 use crate::declare::target::Target;

@@ -198,7 +198,7 @@ fn start(
     let tail_ts = tail.ts();
     let writer = Writer {
         conn,
-        entries: options.entries,
+        resources: Arc::new(resources(options.entries)),
         tail,
         journal: Arc::clone(&options.journal),
         published: Arc::clone(&published),
@@ -229,6 +229,7 @@ fn gate(
 ) -> Result<Gate, Fault> {
     Ok(Gate {
         entries: options.entries,
+        resources: Arc::new(resources(options.entries)),
         world,
         readers: readers(&options.path)?,
         queue,

@@ -18,6 +18,7 @@ use crate::write::idempotency::{self, Keyed};
 use crate::write::permit::Grant;
 use crate::write::record::{self, GateNote};
 use crate::write::rehearse::rehearse;
+use crate::write::reply::Reply;
 use crate::write::steps::{self, Step};
 use crate::write::work::{AnsweredQuery, Changing, Work, act};
 use crate::write::writer::Writer;
@@ -225,7 +226,7 @@ impl Writer {
             hold::has_room(&self.conn, caller)?;
         }
         let read = Reader::held(&self.conn, (&self.world, &*self.resources), caller, now);
-        if let Some(all) = rehearse(&read, entry, (self.entries, &*self.entropy), input, ruling)? {
+        if let Some(all) = rehearse(&read, entry, &*self.entropy, input, ruling)? {
             let (ruling, within) = (&all, true);
             return self.wait(Wait { caller, entry, input, target, ruling, within, idem, now });
         }

@@ -17,7 +17,7 @@ use types::entropy::{Entropy, SystemEntropy};
 pub(crate) fn rehearse(
     read: &Reader<'_>,
     entry: &'static Entry,
-    (entries, entropy): (&'static [Entry], &dyn Entropy),
+    entropy: &dyn Entropy,
     input: &Value,
     ruling: &Ruling,
 ) -> Result<Option<Ruling>, Halt> {

@@ -15,7 +15,6 @@ use rusqlite::{Connection, ErrorCode};
 use tokio::sync::watch;
 
 use crate::decide::world::World;
-use crate::declare::operation::Entry;
 use crate::declare::resource::Resources;
 use crate::state::guard::Guard;
 use crate::state::room::Room;
@@ -58,7 +57,6 @@ pub fn gather<T>(jobs: &Receiver<T>, first: T, expected: &mut usize) -> Vec<T> {
 
 pub(crate) struct Writer {
     pub conn: Connection,
-    pub entries: &'static [Entry],
     pub resources: Arc<Resources>,
     pub tail: Tail,
     /// Where the log is kept.

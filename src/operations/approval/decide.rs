@@ -106,9 +106,9 @@ impl Change for Decide {
             issuer,
         })?;
         let outcome = match approval.status {
-            ApprovalStatus::Approved => Some(draft.redeem(crate::ALL, &approval, &approval.kinds)?),
+            ApprovalStatus::Approved => Some(draft.redeem(&crate::ALL, &approval, &approval.kinds)?),
             // Nobody else has to look at what can come to nothing alone.
-            ApprovalStatus::Pending => draft.stale(crate::ALL, &approval)?.map(Redeemed::Stale),
+            ApprovalStatus::Pending => draft.stale(&crate::ALL, &approval)?.map(Redeemed::Stale),
             _ => None,
         };
         if matches!(approval.status, ApprovalStatus::Rejected) {

@@ -101,7 +101,10 @@ pub(super) fn target(
             return Err(Refusal::field("target", message).into());
         }
     };
-    let target = found.inspect_err(|_| read.sees(&entry.spec.absent()))?;
+    // What is absent is asked about as what is hidden is.
+    let target = found.inspect_err(|_| {
+        let _ = read.sees(&entry.spec.absent());
+    })?;
     if let Some(switch) = target.thing("KillSwitch")
         && let Ok(scope) = KillScope::from_str(&switch.id)
         && let Some(id) = scope.actor()

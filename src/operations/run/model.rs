@@ -20,7 +20,7 @@ use store::content::events::ContentKept;
 use store::runs::Run;
 use store::runs::events::{RunHeld, StepCompleted, StepDecided, StepDispatched, StepFailed, StepUnknown};
 use types::chat::{Answer, Failed};
-use types::id::{ActorId, Id};
+use types::id::Id;
 use types::models::whole_cents;
 use types::refusal::{Refusal, Stop};
 use types::scope::Reach;

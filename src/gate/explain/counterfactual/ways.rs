@@ -6,7 +6,6 @@ use cedar_policy::EntityUid;
 
 use super::Change;
 use crate::admit::chain;
-use crate::decide::context;
 use crate::decide::index::Group;
 use crate::declare::target::actor_uid;
 use crate::explain::inquiry::Inquiry;

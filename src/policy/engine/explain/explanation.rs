@@ -14,8 +14,9 @@ use super::Eyes;
 use super::look::{Leaf, Look, Place, Seen, Stands, State};
 use crate::engine::decide::Question;
 use crate::engine::parts::{PartKind, line, place, scope_span, text};
+use crate::engine::rule::Rule;
 use crate::engine::ruling::{Because, Ruling};
-use crate::engine::snapshot::{Rule, Snapshot};
+use crate::engine::snapshot::Snapshot;
 
 /// Near misses that are told at most.
 const MOST: usize = 5;

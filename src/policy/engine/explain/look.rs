@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::Eyes;
 use crate::engine::decide::is_true;
 use crate::engine::parts::{PartKind, clauses, leaves};
-use crate::engine::snapshot::Rule;
+use crate::engine::rule::Rule;
 
 /// How one part of a policy stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize, schemars::JsonSchema)]
