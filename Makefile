@@ -1,5 +1,5 @@
 # `make demo` and `make test` do everything; both use the dev profile, so that the second reuses what the first has built.
-.PHONY: demo web web-or-say test test-web test-browser build-benches ci prove lint release bench reference deny clean-demo
+.PHONY: demo web web-or-say test test-web test-browser build-all ci prove lint release bench reference deny clean-demo
 
 OK := target/debug/ok
 DEMO := demo
@@ -47,13 +47,13 @@ ci: export CLIPPY_ARGS := -D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 ci: export RUST_TEST_THREADS := $(shell expr $$(nproc) + 1)
 ci:
 	cargo fmt --check
-	@$(MAKE) --no-print-directory -j2 web-or-say build-benches
+	@$(MAKE) --no-print-directory -j2 web-or-say build-all
 	INSTA_UPDATE=no cargo test
 	@$(MAKE) --no-print-directory test-web
 
-# Benches are only compiled: `make bench` runs them.
-build-benches:
-	cargo build --benches
+# All that there is at once, so that both cores have something to do to the end. Benches are only compiled: `make bench` runs them.
+build-all:
+	cargo test --no-run --all-targets
 
 # Every check as in `test`, each law ten times longer, and whole what `test` only takes a part of.
 prove: lint

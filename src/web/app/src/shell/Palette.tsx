@@ -4,10 +4,11 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useSyncExternalStore, type KeyboardEvent } from 'react';
-import { searchOptions } from '../api';
+import { collectionListOptions, searchOptions } from '../api';
 import { isWord } from '../pages/data/filter';
 import { whereIs } from '../pages/data/hit';
 import { useActors } from '../parts/Actor';
+import { useGuarded } from '../parts/guard';
 import { Icon } from '../parts/icons';
 import { useSummary } from '../pages/approvals/useSummary';
 import { useMine } from '../pages/work/useWork';
@@ -39,6 +40,7 @@ export function Palette() {
     if (typed) chooseFirst();
     openEntered(isSearching);
   };
+  const collections = useGuarded('collection.list', { ...collectionListOptions(), enabled: typed !== '' }).data ?? [];
   const navigate = useNavigate();
   const { all } = useActors();
   const { questions, todo } = useMine();
@@ -72,6 +74,13 @@ export function Palette() {
     leftSection: <Icon name={kind === 'agent' ? 'bot' : 'people'} />,
     onClick: go(`/people/${encodeURIComponent(id)}`),
   }));
+  const records: SpotlightActionData[] = collections.map((one) => ({
+    id: `collection-${one.name}`,
+    label: one.title || one.name,
+    description: `the collection ${one.name}`,
+    leftSection: <Icon name="data" />,
+    onClick: () => void navigate({ to: '/data/$collection', params: { collection: one.name } }),
+  }));
   // What the server has found by its words need not have them in its title. What it has found for others must.
   const found: SpotlightActionData[] = (hits ?? []).map(({ kind, collection, id, title, snippet }) => ({
     id: `hit-${id}`,
@@ -86,7 +95,7 @@ export function Palette() {
     { group: 'Do', actions: doing },
     { group: 'Waits for approval', actions: waiting },
     { group: 'Your work', actions: work },
-    { group: 'Data', actions: found },
+    { group: 'Data', actions: [...records, ...found] },
     { group: 'People', actions: people },
     { group: 'Ask', actions: agents },
   ];

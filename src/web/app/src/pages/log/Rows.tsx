@@ -11,7 +11,7 @@ import { heldOpen, useInSight, useSeen, useStillness } from '../../parts/Virtual
 import { When } from '../../parts/When';
 import type { LogSearch } from '../../router';
 import { isTyping } from '../../shell/typing';
-import { holds, keyOf, keysOf, rowsOf, stepped, toggled, type Group, type Row } from './groups';
+import { aroundOf, holds, keyOf, keysOf, rowsOf, stepped, toggled, type Group, type Row } from './groups';
 import css from './log.module.css';
 import type { useLog } from './useLog';
 
@@ -51,7 +51,8 @@ export function Rows({ events, seq, search, log }: { events: EventRecord[]; seq?
   );
 }
 
-/** «j» and «k» go from row to row as they are seen: to an event, which opens, or to a group, which is marked and has the keys. */
+/** «j» and «k» go from row to row as they are seen: to an event, which opens, or to a group, which is marked and has the keys. «←» goes from an
+ * event to the open group that it is in. */
 function useStepping(scroll: RefObject<HTMLElement | null>, list: Row[], seq: string | undefined, search: LogSearch) {
   const navigate = useNavigate();
   const [marked, mark] = useState<Key>();
@@ -71,9 +72,16 @@ function useStepping(scroll: RefObject<HTMLElement | null>, list: Row[], seq: st
     going.current = String(next.record.seq);
     void navigate({ to: '/log/$seq', params: { seq: going.current }, search, resetScroll: false });
   });
+  const leave = useEffectEvent(() => {
+    const isHere = document.activeElement === document.body || scroll.current?.contains(document.activeElement);
+    const around = marked === undefined && isHere ? aroundOf(list, going.current ?? seq) : undefined;
+    if (around) mark(keyOf(around));
+  });
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (!isTyping(event) && (event.key === 'j' || event.key === 'k')) step(event.key === 'j' ? 1 : -1);
+      if (isTyping(event)) return;
+      if (event.key === 'j' || event.key === 'k') step(event.key === 'j' ? 1 : -1);
+      if (event.key === 'ArrowLeft' && !event.altKey && !event.metaKey && !event.ctrlKey) leave();
     };
     window.addEventListener('keydown', press);
     return () => window.removeEventListener('keydown', press);
@@ -128,7 +136,7 @@ function Crowd({ group, isActive, isMarked, mark, toggle, style }: { group: Grou
       type="button"
       className={`${css.row} ${css.crowd}`}
       style={style}
-      data-active={isActive || isMarked || undefined}
+      data-active={isActive || undefined}
       aria-expanded={isOpen}
       onClick={toggle}
       onKeyDown={press}

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { EventRecord } from '../../api';
-import { keyOf, keysOf, rowsOf, stepped, toggled, type Group } from './groups';
+import { aroundOf, keyOf, keysOf, rowsOf, stepped, toggled, type Group } from './groups';
 
 const log = (decisions: string) => [...decisions].map((one, at) => ({ seq: 100 - at, decision: one === 's' ? 'system' : 'allow' }) as EventRecord);
 const rows = (decisions: string, opened: number[] = [], known: number[] = []) =>
@@ -28,6 +28,13 @@ it('closes a group with all that it has grown by', () => {
   const [group] = rowsOf(log('sssss'), new Set([99, 98]), new Set());
   expect([...toggled(new Set([99, 98, 7]), group as Group)]).toEqual([7]);
   expect([...toggled(new Set([7]), { ...(group as Group), isOpen: false })]).toEqual([7, 100, 99, 98, 97, 96]);
+});
+
+it('knows the open group that an event is in', () => {
+  const list = rowsOf(log('asssasss'), new Set([95, 94, 93]), new Set());
+  expect(aroundOf(list, '94')?.key).toBe(93);
+  expect(aroundOf(list, '98')).toBeUndefined();
+  expect(aroundOf(list, '100')).toBeUndefined();
 });
 
 it('steps over rows as they are seen', () => {

@@ -45,6 +45,10 @@ export const keyOf = (row: Row | undefined) => row && ('record' in row ? row.rec
 export const holds = (row: Row, seq: string | undefined) =>
   'record' in row ? String(row.record.seq) === seq : !row.isOpen && row.events.some((record) => String(record.seq) === seq);
 
+/** The open group that an event is in. */
+export const aroundOf = (rows: Row[], seq: string | undefined): Group | undefined =>
+  rows.find((row): row is Group => 'key' in row && row.isOpen && row.events.some((record) => String(record.seq) === seq));
+
 /** The row that comes after the one that is marked, or else the one with the open event; before it with `by` of -1. From no row on it is the first. */
 export function stepped(rows: Row[], marked: ReturnType<typeof keyOf>, seq: string | undefined, by: 1 | -1): Row | undefined {
   const own = marked === undefined ? -1 : rows.findIndex((row) => keyOf(row) === marked);

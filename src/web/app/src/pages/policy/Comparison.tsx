@@ -20,18 +20,18 @@ type Impact = NonNullable<Compared2['impact']>;
 type Semantic = NonNullable<Compared2['semantic']>;
 
 /** What a change would do: to the text, to the answers, and to the decisions of the log. */
-export function Comparison({ of, impact }: { of: { text: TextDiff; terms: Term[]; semantic: Semantic }; impact?: Impact | null }) {
+export function Comparison({ of, impact }: { of: { text: TextDiff; terms: Term[]; semantic: Semantic; kept?: string[] }; impact?: Impact | null }) {
   return (
     <>
       {impact && <ImpactCard impact={impact} />}
       <Answers semantic={of.semantic} terms={of.terms} />
-      <Texts text={of.text} />
+      <Texts text={of.text} kept={of.kept ?? []} />
     </>
   );
 }
 
-function Texts({ text }: { text: TextDiff }) {
-  if (text.policies.length + text.files.length === 0) return null;
+function Texts({ text, kept }: { text: TextDiff; kept: string[] }) {
+  if (text.policies.length + text.files.length + kept.length === 0) return null;
   return (
     <Card flush title="Text">
       {text.policies.map((one) => (
@@ -44,6 +44,15 @@ function Texts({ text }: { text: TextDiff }) {
             </span>
           </header>
           {one.diff && <Diff text={one.diff} label={`difference of ${one.id}`} />}
+        </div>
+      ))}
+      {kept.map((file) => (
+        <div key={file} className={css.block}>
+          <header>
+            <Tag>stays</Tag>
+            <code>{file}</code>
+            <span className={parts.dim}>is left out here and stays in force: {file.startsWith('views/') ? 'a view is removed by a change of its own' : 'a collection is changed by a schema proposal'}</span>
+          </header>
         </div>
       ))}
       {text.files.map((one) => (
