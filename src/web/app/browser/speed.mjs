@@ -43,8 +43,10 @@ async function fill(company) {
   await many(EVENTS - last_seq, (at) => ask('ana', '/api/tasks', { title: `Task ${at}` }));
 }
 
-/** In the page: when `selector` is there, and when the last long piece of work after it has ended. */
+/** In the page: when `selector` is there, and when the last long piece of work after it has ended. Whatever is watched by a debugger, as
+ * here, parses a program anew for the place of each error that it makes, as React does when it begins: nobody else waits for that. */
 function watch([token, selector]) {
+  Error.stackTraceLimit = 0;
   sessionStorage.setItem('ok.token', token);
   const seen = { at: 0, busyUntil: 0 };
   window.seen = seen;
