@@ -1,6 +1,10 @@
 // How long somebody waits for a page on a slow laptop: Chromium slowed four times, a company of 10,000 events and 1,000
 // approvals that wait. Says the median of `RUNS`, cold (nothing kept) and warm (files kept from before).
-import { launch, WIDE } from './browser.mjs';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { executablePath, FLAGS, WIDE } from './browser.mjs';
 import { Company, populate } from './company.mjs';
 
 const RUNS = Number(process.env.RUNS ?? 5);
@@ -43,10 +47,59 @@ async function fill(company) {
   await many(EVENTS - last_seq, (at) => ask('ana', '/api/tasks', { title: `Task ${at}` }));
 }
 
-/** In the page: when `selector` is there, and when the last long piece of work after it has ended. Whatever is watched by a debugger, as
- * here, parses a program anew for the place of each error that it makes, as React does when it begins: nobody else waits for that. */
-function watch([token, selector]) {
-  Error.stackTraceLimit = 0;
+/** Chromium, driven by as little as can be: what enables a debugger, as playwright does, has a program parsed anew for the place of each
+ * error that it makes, as React does when it begins. */
+class Chromium {
+  #waiting = new Map();
+  #last = 0;
+
+  constructor() {
+    this.folder = mkdtempSync(join(tmpdir(), 'ok-speed-'));
+    const args = [...FLAGS, '--headless=new', '--remote-debugging-pipe', `--user-data-dir=${this.folder}`];
+    this.process = spawn(executablePath, args, { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
+    let text = '';
+    this.process.stdio[4].on('data', (part) => {
+      const messages = (text + part).split('\0');
+      text = messages.pop();
+      for (const { id, result, error } of messages.map(JSON.parse)) {
+        const { resolve, reject } = this.#waiting.get(id) ?? {};
+        this.#waiting.delete(id);
+        if (error) reject?.(new Error(error.message));
+        else resolve?.(result);
+      }
+    });
+  }
+
+  /** One command of the DevTools protocol: <https://chromedevtools.github.io/devtools-protocol/>. */
+  send(method, params = {}, sessionId = undefined) {
+    const id = (this.#last += 1);
+    this.process.stdio[3].write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
+    return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
+  }
+
+  /** A tab of somebody who has never been here, slowed; `close` forgets it. */
+  async tab(first) {
+    const { browserContextId } = await this.send('Target.createBrowserContext');
+    const { targetId } = await this.send('Target.createTarget', { url: 'about:blank', browserContextId, ...WIDE });
+    const { sessionId } = await this.send('Target.attachToTarget', { targetId, flatten: true });
+    const send = (method, params) => this.send(method, params, sessionId);
+    await send('Page.enable');
+    await send('Page.addScriptToEvaluateOnNewDocument', { source: first });
+    await send('Emulation.setDeviceMetricsOverride', { ...WIDE, deviceScaleFactor: 1, mobile: false });
+    await send('Emulation.setCPUThrottlingRate', { rate: SLOWER });
+    return { send, close: () => this.send('Target.disposeBrowserContext', { browserContextId }) };
+  }
+
+  async close() {
+    const ended = new Promise((resolve) => this.process.once('exit', resolve));
+    this.process.kill();
+    await ended;
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+/** In the page: when `selector` is there, and when the last long piece of work after it has ended. */
+function watch(token, selector) {
   sessionStorage.setItem('ok.token', token);
   const seen = { at: 0, busyUntil: 0 };
   window.seen = seen;
@@ -60,23 +113,31 @@ function watch([token, selector]) {
   new MutationObserver(look).observe(document, { childList: true, subtree: true });
 }
 
-/** From the address to the page that answers: its content is there, and nothing holds a key press back for half a second. */
-async function wait(page) {
-  await page.waitForFunction(() => window.seen?.at && performance.now() > Math.max(window.seen.at, window.seen.busyUntil) + 500, undefined, { polling: 100, timeout: 60_000 });
-  return page.evaluate(() => [window.seen.at, Math.max(window.seen.at, window.seen.busyUntil)]);
+/** In the page: from the address to the page that answers, once nothing has held a key press back for half a second. */
+const QUIET = `(() => {
+  const { at, busyUntil } = window.seen ?? {};
+  const until = Math.max(at, busyUntil);
+  return at && performance.now() > until + 500 ? [at, until] : undefined;
+})()`;
+
+async function wait({ send }) {
+  for (let tries = 0; tries < 600; tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const { result } = await send('Runtime.evaluate', { expression: QUIET, returnByValue: true });
+    if (result.value) return result.value;
+  }
+  throw new Error('the page did not come');
 }
 
 async function measure(browser, company, [path, selector, who]) {
-  const context = await browser.newContext({ baseURL: company.address, viewport: WIDE });
-  await context.addInitScript(watch, [company.tokens[who], selector]);
-  const page = await context.newPage();
-  const slow = await context.newCDPSession(page);
-  await slow.send('Emulation.setCPUThrottlingRate', { rate: SLOWER });
-  await page.goto(path);
-  const cold = await wait(page);
-  await page.reload();
-  const warm = await wait(page);
-  await context.close();
+  const tab = await browser.tab(`(${watch})(${JSON.stringify(company.tokens[who])}, ${JSON.stringify(selector)})`);
+  await tab.send('Page.navigate', { url: company.address + path });
+  const cold = await wait(tab);
+  await tab.send('Page.reload');
+  // What is there before it is no answer.
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  const warm = await wait(tab);
+  await tab.close();
   return { cold, warm };
 }
 
@@ -84,7 +145,7 @@ const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers
 const shown = (runs) => ['content', 'interactive'].map((name, at) => `${name} ${(median(runs.map((one) => one[at])) / 1000).toFixed(2)} s`).join(', ');
 
 const company = await Company.create();
-const browser = await launch();
+const browser = new Chromium();
 try {
   await populate(company);
   await fill(company);
