@@ -55,7 +55,12 @@ type Where = Pick<Location, 'pathname' | 'search'>;
 const isFiltered = ({ pathname, search }: Where) => pathname === '/log' && search !== '';
 
 /** What a page begins with, what it is for first. */
-export const firstOf = (page: Where): ReadName[] => [...(isFiltered(page) ? [] : (FIRST_PAGES[page.pathname]?.reads ?? [])), ...FRAME];
+const own = (page: Where): ReadName[] => (isFiltered(page) ? [] : (FIRST_PAGES[page.pathname]?.reads ?? []));
+
+export const firstOf = (page: Where): ReadName[] => [...new Set([...own(page), ...FRAME])];
+
+/** Whether a page is drawn without it: the frame follows the log from what has happened on, and shows nothing of it. */
+export const isLater = (name: ReadName, page: Where) => name === 'happened' && !own(page).includes(name);
 
 export const readsOf = (page: Where, actor: string): Read[] => firstOf(page).map((name) => reads(actor)[name]);
 

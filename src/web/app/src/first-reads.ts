@@ -1,6 +1,6 @@
 // What a page shows at first is read before it is drawn, so that it is drawn once, and not in parts.
 
-import { firstOf, NEWS, reads, type ReadName } from './ahead';
+import { firstOf, isLater, NEWS, reads, type ReadName } from './ahead';
 import { approvalExplainOptions, approvalReadOptions, inboxListOptions, killListOptions, policyExportOptions, policyReadOptions, queries } from './api';
 import { poll } from './live';
 import { firstOf as firstWaiting } from './pages/approvals/which';
@@ -47,7 +47,8 @@ export async function readFirst(page: Pick<Location, 'pathname' | 'search'>): Pr
   const [me, cans] = await Promise.all([queries.fetchQuery(meOptions()).catch(() => undefined), queries.fetchQuery(cansOptions()).catch(() => undefined)]);
   if (me) {
     const names = firstOf(page).filter((name) => cans?.get(reads(me.id)[name][0])?.decision === 'allow');
-    await Promise.allSettled(names.map((name) => READINGS[name](me.id)));
+    const begun = names.map((name) => ({ name, read: READINGS[name](me.id).catch(() => undefined) }));
+    await Promise.all(begun.filter(({ name }) => !isLater(name, page)).map(({ read }) => read));
   }
   return page.pathname === '/approvals' && page.search === '' ? openApproval(me?.id) : undefined;
 }
