@@ -20,5 +20,6 @@ mod policy;
 mod property;
 mod recorded;
 mod reference;
+mod rooms;
 mod walk;
 mod wire;

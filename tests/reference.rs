@@ -245,7 +245,9 @@ fn when(code: Code) -> &'static str {
         Code::TooLarge => "the request's body is too large",
         Code::Invalid => "well formed but not acceptable",
         Code::IdempotencyMismatch => "the `Idempotency-Key` was used for another request",
-        Code::RateLimited => "too many failed credentials from one address; `Retry-After` says for how long",
+        Code::RateLimited => {
+            "too many failed credentials from one address, more calls than a limit of `limits.yaml` allows, or too many open streams of one actor; `Retry-After` says for how long"
+        }
         Code::Timeout => "the request took too long to arrive",
         Code::Internal => "something went wrong on the server; the message names the request",
         Code::AuditUnavailable => "the log cannot be written, so nothing was done",

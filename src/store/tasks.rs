@@ -97,6 +97,11 @@ pub const LIST: List<Task> = List {
     position,
 };
 
+/// How somebody's own are listed, with those that are archived or without.
+pub const fn owned(archived: bool) -> List<Task> {
+    List { own: &["owner = ?4"], ..if archived { ALL } else { LIST } }
+}
+
 /// Which tasks are listed. All of what is given must fit.
 #[derive(Clone, Debug, Default)]
 pub struct Sought {

@@ -49,6 +49,19 @@ async fn a_task_goes_from_one_to_the_next_and_ends_once() {
 }
 
 #[tokio::test]
+async fn somebodys_own_tasks_are_found_at_once_behind_many_that_they_made_for_others() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let own = create(&test, &cast.mia, json!({ "title": "mine", "owner": "mia" })).await;
+    for number in 0..520 {
+        create(&test, &cast.mia, json!({ "title": format!("anybody's {number}") })).await;
+    }
+    let page = test.get("/tasks?owner=mia", &cast.mia).await;
+    assert_eq!((page.json()[0]["id"].clone(), page.json().as_array().unwrap().len()), (own["id"].clone(), 1));
+    assert_eq!(page.header("x-next-cursor"), "");
+}
+
+#[tokio::test]
 async fn what_is_amiss_with_a_task_is_told_with_its_field() {
     let test = Test::new().await;
     let cast = test.cast().await;

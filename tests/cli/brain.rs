@@ -83,6 +83,34 @@ fn a_comparison_names_what_a_folder_leaves_out_without_removing_it() {
 }
 
 #[test]
+fn a_folder_that_leaves_something_out_is_applied_again_and_again() {
+    let place = with_invoices();
+    assert_eq!(place.ana("policy export --dir policies").code, 0);
+    fs::remove_file(place.path().join("policies/collections/invoices.yaml")).unwrap();
+    let policy = |id: &str| {
+        let text = format!(
+            "@id(\"{id}\")\npermit (\n  principal == Ok::Actor::\"zed\",\n  action == Ok::Action::\"tick\",\n  resource\n);\n"
+        );
+        fs::write(place.path().join(format!("policies/{id}.cedar")), text).unwrap();
+    };
+    for id in ["one", "two"] {
+        policy(id);
+        let ran = place.ana("policy apply policies --reason more");
+        assert_eq!(ran.code, 0, "{ran}");
+        assert!(ran.stderr.contains("collections/invoices.yaml is left out, and stays in force"), "{ran}");
+    }
+    assert!(place.ana("brain query invoices").code == 0);
+    // What somebody else brought into force meanwhile is found out all the same.
+    assert_eq!(place.ana("policy export --dir other").code, 0);
+    let text = fs::read_to_string(place.path().join("policies/two.cedar")).unwrap().replace("two", "three");
+    fs::write(place.path().join("other/three.cedar"), text).unwrap();
+    assert_eq!(place.ana("policy apply other --reason theirs").code, 0);
+    policy("four");
+    let ran = place.ana("policy apply policies --reason late");
+    assert!(ran.code == 1 && ran.stderr.contains("was made from version"), "{ran}");
+}
+
+#[test]
 fn a_definition_that_was_edited_until_it_cannot_be_read_is_told_with_its_table() {
     let place = with_invoices();
     let conn = rusqlite::Connection::open(place.state()).unwrap();

@@ -150,6 +150,9 @@ fn reports_are_written_whatever_was_found() {
 fn a_report_that_cannot_be_written_is_told_and_the_others_are_written() {
     let place = clean();
     put(&place, "file", "");
+    let ran = place.ok("ci --junit one --sarif one");
+    assert!(ran.code != 0 && ran.stderr.contains("one is named for two reports"), "{ran}");
+    assert!(!place.path().join("one").exists());
     let ran = place.ok("ci --junit file/ci.xml --sarif ci.sarif --summary summary.md");
     assert_eq!(ran.code, 1, "{ran}");
     assert!(ran.stderr.contains("cannot write file/ci.xml: "), "{ran}");

@@ -229,3 +229,19 @@ fn what_the_log_does_not_account_for_is_found() {
         assert!(verified.to_string().contains(told), "{sql}: {}", verified);
     }
 }
+
+#[test]
+fn where_a_state_file_was_lost_no_other_company_begins() {
+    let place = Place::with_company();
+    std::fs::remove_file(place.state()).unwrap();
+    let key = std::fs::read(place.path().join(".ok/state.db.key")).unwrap();
+    for line in ["init --admin bob", "serve --bind 127.0.0.1:0", "--as ana inbox"] {
+        let ran = place.ok(line);
+        assert!(ran.code == 1 && ran.stderr.contains("state.db.key is there: the state file was lost"), "{ran}");
+    }
+    assert_eq!(std::fs::read(place.path().join(".ok/state.db.key")).unwrap(), key);
+    assert!(!place.state().exists());
+    // Whoever means it begins another.
+    std::fs::remove_file(place.path().join(".ok/state.db.key")).unwrap();
+    assert_eq!(place.ok("init --admin bob").code, 0);
+}

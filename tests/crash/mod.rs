@@ -240,11 +240,10 @@ fn a_file_that_was_moved_is_noticed_and_its_key_is_never_overwritten() {
     assert_eq!((status, answer["error"].as_str()), (503, Some("audit_unavailable")), "{answer}");
     server.signal("-KILL");
     server.ended();
-    // A command in the meantime begins a new company there, with the key that it finds.
-    assert_eq!(place.ok("log").code, 0);
-    for suffix in ["", "-wal", "-shm"] {
-        let _ = std::fs::remove_file(format!("{}{suffix}", place.state().display()));
-    }
+    // A command in the meantime begins no other company there: it would take the key that it finds.
+    let refused = place.ok("log");
+    assert!(refused.code == 1 && refused.stderr.contains("the state file was lost, or moved away"), "{refused}");
+    assert!(!place.state().exists());
     std::fs::rename(&away, place.state()).unwrap();
     let verified = place.ok("audit verify");
     assert_eq!(verified.code, 0, "{verified}");

@@ -30,6 +30,15 @@ pub struct Reports {
 impl Reports {
     /// Writes every file that can be written; each whole or not at all. Tells the first that cannot.
     pub fn write(&self, done: &Done<'_>) -> Result<(), Failure> {
+        let named: Vec<&PathBuf> = [&self.junit, &self.sarif, &self.summary].into_iter().flatten().collect();
+        if let Some((_, twice)) =
+            named.iter().enumerate().find(|(at, path)| named.iter().take(*at).any(|one| one == *path))
+        {
+            return Err(Failure::new(format!(
+                "{} is named for two reports: one would replace the other",
+                twice.display()
+            )));
+        }
         let junit = self.junit.as_ref().map(|path| write(path, &junit(done)));
         let sarif = self.sarif.as_ref().map(|path| write(path, &sarif(done)?.to_string()));
         let summary = match (&self.summary, config::GITHUB_STEP_SUMMARY.path()) {

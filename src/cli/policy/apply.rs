@@ -188,6 +188,14 @@ impl Given {
     }
 }
 
+/// How a collection or a view goes that a folder only leaves out.
+fn way_of(path: &str) -> &'static str {
+    match path.starts_with("views/") {
+        true => "`ok view remove` removes a view",
+        false => "`ok schema propose` changes a collection",
+    }
+}
+
 /// How many earlier versions are asked for, to find the last one that came with a commit.
 const EARLIER: u32 = 200;
 
@@ -231,6 +239,10 @@ impl Run for Apply {
 
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let wanted = Given::read_aloud(&self.from)?;
+        let left_out = wanted.lock.as_ref().map(|lock| lock.left_out(&wanted.bundle)).unwrap_or_default();
+        for path in left_out.keys() {
+            show::note(&format!("{path} is left out, and stays in force: {}", way_of(path)));
+        }
         let mut session = Session::open(context).await?;
         let outcome = self.walk(&wanted, &mut session, context).await;
         session.close().await;
@@ -238,7 +250,7 @@ impl Run for Apply {
         if let Some(dir) = &wanted.dir {
             match (&outcome, &wanted.lock) {
                 (Outcome::Applied(applied) | Outcome::Same(applied), _) => {
-                    PolicyLock::new(applied, &wanted.bundle).write(dir)?;
+                    PolicyLock::new(applied, &wanted.bundle).with_left_out(&left_out).write(dir)?;
                 }
                 (Outcome::Waits { change, .. }, Some(lock)) => {
                     PolicyLock { proposed: Some(change.clone()), ..lock.clone() }.write(dir)?;

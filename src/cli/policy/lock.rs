@@ -20,7 +20,7 @@ const HEAD: &str = "# What was in force last. Written by `ok policy apply` and `
 #[serde(deny_unknown_fields)]
 pub struct PolicyLock {
     pub version: i64,
-    /// Of the bundle.
+    /// Of all that is in force.
     pub hash: String,
     /// The change that brought it, if one did.
     pub change: Option<String>,
@@ -39,16 +39,31 @@ pub fn sum(text: &[u8]) -> String {
 }
 
 impl PolicyLock {
-    /// Of what `GET /policy/applied` tells.
+    /// Of what `GET /policy/applied` tells, for a folder with these files: it may leave out collections and views that are in
+    /// force.
     pub fn new(applied: &LastApplied, bundle: &Bundle) -> PolicyLock {
         PolicyLock {
             version: applied.last.version,
-            hash: bundle.hash().to_string(),
+            hash: applied.last.hash.clone(),
             change: applied.last.change.clone(),
             event: applied.event,
             proposed: None,
             files: bundle.files.iter().map(|(path, text)| (path.clone(), sum(text.as_bytes()))).collect(),
         }
+    }
+
+    /// With what an earlier lock of the folder knew of collections and views that it leaves out now: they stay in force.
+    #[must_use]
+    pub fn with_left_out(mut self, left_out: &BTreeMap<String, String>) -> PolicyLock {
+        self.files.extend(left_out.iter().map(|(path, sum)| (path.clone(), sum.clone())));
+        self
+    }
+
+    /// The collections and views that were in the folder, and are not among these files.
+    pub fn left_out(&self, bundle: &Bundle) -> BTreeMap<String, String> {
+        let is_data = |path: &str| path.starts_with("collections/") || path.starts_with("views/");
+        let left = self.files.iter().filter(|(path, _)| is_data(path) && !bundle.files.contains_key(*path));
+        left.map(|(path, sum)| (path.clone(), sum.clone())).collect()
     }
 
     /// The lock of a folder; none if it was never applied.

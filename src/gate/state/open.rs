@@ -1,6 +1,7 @@
 //! Opening a company: lock, file, key, log, tables, policy, writer. A folder without a state file becomes a new, empty
 //! company; nothing in it is allowed to anybody until `ok init` names the first admin.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -26,7 +27,7 @@ use crate::reader::live::Live;
 use crate::state::begin::{cannot_open, create, resume};
 use crate::state::guard::Guard;
 use crate::state::keys::{self, signer};
-use crate::state::lock::{self, Lock, Tried, resolved};
+use crate::state::lock::{self, Lock, Tried, beside, resolved};
 pub use crate::state::options::{CannotOpen, Options};
 use crate::state::room::Room;
 use crate::state::vault::Vault;
@@ -80,6 +81,7 @@ pub const SCHEMAS: &[&str] = &[append::SCHEMA, store::SCHEMAS[0], store::SCHEMAS
 pub fn open(options: &Options) -> Result<Company, CannotOpen> {
     make_folder(&options.path)?;
     let options = &Options { path: resolved(&options.path), ..options.clone() };
+    is_not_lost(&options.path)?;
     let (lock, room) = own(options)?;
     let mut conn = file::connect(&options.path, Mode::Write)?;
     file::prepare(&mut conn, &options.path, SCHEMAS)?;
@@ -95,6 +97,17 @@ pub fn open(options: &Options) -> Result<Company, CannotOpen> {
         tracing::warn!("the key that webhooks are signed with was missing; another was made: rotate their secrets");
     }
     start(options, conn, tail, world, lock, room)
+}
+
+/// Another company would take over the key of one whose file was lost, and SQLite throw its write-ahead log away.
+fn is_not_lost(path: &Path) -> Result<(), CannotOpen> {
+    let mut wal = OsString::from(path);
+    wal.push("-wal");
+    let left = [wal.into(), beside(path, "key")].into_iter().find(|left| left.exists());
+    match left.filter(|_| !path.exists()) {
+        Some(left) => Err(CannotOpen::Lost(path.to_owned(), left)),
+        None => Ok(()),
+    }
 }
 
 fn ground(

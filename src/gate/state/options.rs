@@ -67,6 +67,11 @@ pub enum CannotOpen {
         "the key that this log is signed with is not at {0}, so nothing can be written: put it there, from where the state file was or from a backup. What only reads works without it; where it is lost, `ok audit rekey` makes another, and the log says so"
     )]
     NoKey(PathBuf),
+    /// What a company has beside its state file is there, and the file is not.
+    #[error(
+        "there is no {0}, but {1} is there: the state file was lost, or moved away. Put it back, or a backup; to begin another company here, move {1} away first"
+    )]
+    Lost(PathBuf, PathBuf),
     #[error("the key {0}, which secrets are made from, {1}")]
     Secrets(PathBuf, String),
     #[error("the policies do not load: {0}")]

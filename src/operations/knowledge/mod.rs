@@ -2,15 +2,15 @@
 //! that stands in it gives anybody a right.
 
 mod decide;
-mod document;
+pub mod document;
 mod list;
 mod propose;
 mod recall;
 mod resource;
-mod scan;
+pub mod scan;
 mod search;
 mod shown;
-mod vectors;
+pub mod vectors;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -59,7 +59,10 @@ impl Query for List {
         let sought = tasks::Sought { owner, status };
         let seen = |task: &Task| sought.fits(task) && read.may("task.read", &read.task_target(task));
         let page = match &sought.owner {
-            Some(owner) => read.list_of(list, owner, &page, what, |task| seen(task) && read.knows(owner))?,
+            Some(owner) => {
+                let list = tasks::owned(archived);
+                read.list_of(&list, owner, &page, what, |task| seen(task) && read.knows(owner))?
+            }
             None => read.list(list, &page, what, seen)?,
         };
         Ok(Page { rows: page.rows.into_iter().map(|task| shown(task, read)).collect(), next: page.next })

@@ -83,33 +83,3 @@ impl Aggregate<Averaged, Value> for Mean {
         Ok(all.and_then(of).unwrap_or(Value::Null))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn summed(numbers: &str) -> Value {
-        let conn = Connection::open_in_memory().unwrap();
-        teach(&conn).unwrap();
-        let sql = format!("SELECT {SUM}(column1) FROM (VALUES {numbers}) WHERE column1 IS NOT 0");
-        conn.query_row(&sql, [], |row| row.get(0)).unwrap()
-    }
-
-    #[test]
-    fn what_64_bits_hold_is_exact_and_what_they_do_not_hold_is_no_number() {
-        let (most, least) = (i64::MAX, i64::MIN);
-        assert_eq!(summed("(0)"), Value::Null);
-        assert_eq!(summed("(NULL), (NULL)"), Value::Null);
-        assert_eq!(summed("(NULL), (3), (-5)"), Value::Integer(-2));
-        assert_eq!(summed(&format!("({most}), ({most}), (-{most}), (1), (-1)")), Value::Integer(most));
-        assert_eq!(summed(&format!("({most}), (1)")), Value::Blob(Vec::new()));
-        assert_eq!(summed(&format!("({least}), (-1)")), Value::Blob(Vec::new()));
-    }
-
-    #[test]
-    fn an_average_is_exact_to_its_last_place() {
-        let most = i128::from(i64::MAX);
-        assert_eq!((mean(5, 3, 1), mean(5, 3, 10_000), mean(-5, 2, 1)), (Some(2), Some(16_667), Some(-3)));
-        assert_eq!((mean(most * 2, 2, 1), mean(most, 1, 10_000)), (Some(i64::MAX), None));
-    }
-}

@@ -12,7 +12,7 @@ use zip::result::ZipError;
 use super::bounded::is_bounded;
 
 /// The part that is read.
-const PART: &str = "word/document.xml";
+pub const PART: &str = "word/document.xml";
 /// The most files of an archive, bytes of its one part, and how many times its size in the archive that may be.
 const MOST_FILES: usize = 2_000;
 const MOST_BYTES: u64 = 16 << 20;
@@ -20,7 +20,7 @@ const MOST_TIMES: u64 = 100;
 /// What begins an encrypted document, or one of the form before (a compound file).
 const COMPOUND: [u8; 4] = [0xd0, 0xcf, 0x11, 0xe0];
 
-pub(super) fn text(bytes: &[u8]) -> Result<String, String> {
+pub fn text(bytes: &[u8]) -> Result<String, String> {
     if bytes.starts_with(&COMPOUND) {
         return Err("is encrypted or of an older form of Word: save it as .docx without a password".into());
     }
@@ -87,54 +87,4 @@ fn unpacked(bytes: &[u8]) -> Result<String, String> {
         return Err(format!("unpacks to more than {most} bytes"));
     }
     String::from_utf8(xml).map_err(|_| "is damaged: its text is not UTF-8".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::Write as _;
-
-    use zip::ZipWriter;
-    use zip::write::SimpleFileOptions;
-
-    use super::*;
-
-    fn packed(name: &str, xml: &[u8]) -> Vec<u8> {
-        let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
-        archive.start_file(name, SimpleFileOptions::default()).unwrap();
-        archive.write_all(xml).unwrap();
-        archive.finish().unwrap().into_inner()
-    }
-
-    #[test]
-    fn paragraphs_headings_and_signs_are_read_and_what_was_deleted_is_not() {
-        let xml = br#"<?xml version="1.0"?><w:document xmlns:w="x"><w:body>
-            <w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>Refunds</w:t></w:r></w:p>
-            <w:p><w:r><w:t xml:space="preserve">Food &amp; dr&#105;nk: </w:t><w:tab/><w:t>30 days</w:t></w:r>
-            <w:del><w:r><w:delText>60 days</w:delText></w:r></w:del></w:p></w:body></w:document>"#;
-        assert_eq!(text(&packed(PART, xml)).unwrap(), "# Refunds\n\nFood & drink: \t30 days\n\n");
-    }
-
-    #[test]
-    fn entities_are_not_expanded() {
-        let xml = br#"<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><w:t>said &b;</w:t>"#;
-        assert_eq!(text(&packed(PART, xml)).unwrap(), "said ");
-    }
-
-    #[test]
-    fn what_is_no_document_or_a_bomb_is_told() {
-        let wrong = |bytes: &[u8]| text(bytes).unwrap_err();
-        assert!(wrong(b"PK\x03\x04 not an archive").starts_with("is no document of Word"));
-        assert!(wrong(b"").starts_with("is no document of Word"));
-        assert_eq!(wrong(&packed("other.xml", b"<a/>")), "is no document of Word: it has no `word/document.xml`");
-        assert!(wrong(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1").starts_with("is encrypted"));
-        let bomb = packed(PART, &vec![b' '; 40 << 20]);
-        assert!(bomb.len() < 1 << 20, "{}", bomb.len());
-        assert!(wrong(&bomb).starts_with("unpacks to more than"), "{}", wrong(&bomb));
-        let mut broken = packed(PART, b"<w:t>some words that are long enough to be packed, packed, packed</w:t>");
-        let middle = broken.len() / 3;
-        broken.get_mut(middle..middle + 4).unwrap().fill(0xff);
-        assert!(text(&broken).is_err());
-        assert!(wrong(&packed(PART, b"<w:p><w:t>open</w:p>")).starts_with("is damaged"));
-        assert!(wrong(&packed(PART, b"<w:t>\xff\xfe</w:t>")).starts_with("is damaged"));
-    }
 }

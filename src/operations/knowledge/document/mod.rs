@@ -2,9 +2,9 @@
 //! retracted and read like any; here is only what it has besides.
 
 mod bounded;
-mod chunks;
-mod docx;
-mod extract;
+pub mod chunks;
+pub mod docx;
+pub mod extract;
 mod passages;
 pub mod pdf;
 mod read;

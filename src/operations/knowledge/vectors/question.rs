@@ -95,14 +95,3 @@ pub fn fused<K: Ord + Clone>(rankings: [&[K]; 2]) -> Vec<K> {
     fused.sort_by(|one, other| other.1.total_cmp(&one.1));
     fused.into_iter().map(|(key, _)| key.clone()).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::fused;
-
-    #[test]
-    fn what_both_rankings_hold_comes_before_what_one_holds_and_one_ranking_stays_as_it_is() {
-        assert_eq!(fused([&["a", "b", "c"], &["c", "d"]]), ["c", "a", "b", "d"]);
-        assert_eq!(fused([&["b", "a"], &[]]), ["b", "a"]);
-    }
-}

@@ -239,6 +239,10 @@ test('what the server does in crowds is one row of the log, which opens, and sta
     await isAt(own[89].seq);
     await page.keyboard.press('j');
     await isAt(own[88].seq);
+    // The left one goes back to the row, and closes it.
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('ArrowLeft');
+    await page.locator(`a[href^="/log/${own[89].seq}"]`).waitFor({ state: 'hidden' });
   });
 });
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { EventRecord, ShownApproval, ShownChange } from './api';
 import { happenedSince, touched } from './live';
-import { applied } from './pages/policy/draft';
+import { applied, write, writes } from './pages/policy/draft';
 import { stepsOf } from './pages/policy/Change';
 import { changes } from './pages/settings/Company';
 import { layout } from './pages/people/layout';
@@ -102,6 +102,18 @@ describe('a draft', () => {
   it('adds, changes and deletes files', () => {
     const files = applied({ 'a.cedar': '1', 'b.cedar': '2' }, { base: 1, files: { 'a.cedar': null, 'b.cedar': '3', 'c.cedar': '4' } });
     expect(files).toEqual({ 'b.cedar': '3', 'c.cedar': '4' });
+  });
+});
+
+describe('whose draft it is', () => {
+  const kept = () => JSON.parse(sessionStorage.getItem('ok.draft') ?? 'null') as { files: Record<string, string> } | null;
+  it('outlives a page and a sign-in of the same person, and no other’s', () => {
+    writes('sam');
+    write(1, 'a.cedar', 'of sam', 'in force');
+    writes('sam');
+    expect(kept()?.files).toEqual({ 'a.cedar': 'of sam' });
+    writes('ben');
+    expect(kept()?.files).toEqual({});
   });
 });
 

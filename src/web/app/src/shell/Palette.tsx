@@ -14,6 +14,7 @@ import { useSummary } from '../pages/approvals/useSummary';
 import { useMine } from '../pages/work/useWork';
 import { leave } from './leave';
 import { PAGES } from './pages';
+import { ranked } from './ranked';
 import { chooseFirst, enter, openEntered, paletteIsThere, paletteStore, query } from './paletteStore';
 import { usePending } from './useMe';
 
@@ -105,6 +106,7 @@ export function Palette() {
       attributes={{ content: { 'aria-label': 'Search' } }}
       actions={groups}
       query={typed}
+      filter={(query) => ranked(query, groups)}
       shortcut={null}
       // While it faded out, who asks for it again would type into the page.
       transitionProps={{ duration: 0 }}

@@ -2,12 +2,13 @@ import { ActionIcon, Button } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
-import { lazy, Suspense, useState, useSyncExternalStore } from 'react';
+import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from 'react';
 import { healthReadOptions, isRefused, Unreachable } from '../api';
 import { useFollowing, useLive } from '../live';
 import { WithActors } from '../parts/Actor';
 import { useCan, useGuarded } from '../parts/guard';
 import { Icon, Mark } from '../parts/icons';
+import { writes } from '../pages/policy/draft';
 import { Failed, Loading } from '../parts/states';
 import { When } from '../parts/When';
 import { currentSession, onSession } from '../session';
@@ -108,6 +109,9 @@ function Banners() {
   const live = useLive();
   const kills = useKills().data ?? [];
   const me = useMe();
+  useEffect(() => {
+    if (me) writes(me.id);
+  }, [me]);
   const open = (useGuarded('break_glass.list', glassOptions()).data ?? []).find(({ active, holder }) => active && holder === me?.id);
   const health = useQuery({ ...healthReadOptions(), staleTime: 30_000, refetchInterval: 30_000 }).data;
   return (

@@ -73,7 +73,9 @@ function useStepping(scroll: RefObject<HTMLElement | null>, list: Row[], seq: st
     void navigate({ to: '/log/$seq', params: { seq: going.current }, search, resetScroll: false });
   });
   const leave = useEffectEvent(() => {
-    const isHere = document.activeElement === document.body || scroll.current?.contains(document.activeElement);
+    // The keys are on a row, or on nothing in particular: the page, or what is around the list.
+    const at = document.activeElement;
+    const isHere = scroll.current?.contains(at) || at?.contains(scroll.current);
     const around = marked === undefined && isHere ? aroundOf(list, going.current ?? seq) : undefined;
     if (around) mark(keyOf(around));
   });

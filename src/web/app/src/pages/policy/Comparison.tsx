@@ -20,10 +20,15 @@ type Impact = NonNullable<Compared2['impact']>;
 type Semantic = NonNullable<Compared2['semantic']>;
 
 /** What a change would do: to the text, to the answers, and to the decisions of the log. */
-export function Comparison({ of, impact }: { of: { text: TextDiff; terms: Term[]; semantic: Semantic; kept?: string[] }; impact?: Impact | null }) {
+export function Comparison({ of, impact, needs }: { of: { text: TextDiff; terms: Term[]; semantic: Semantic; kept?: string[] }; impact?: Impact | null; needs?: string | null }) {
   return (
     <>
       {impact && <ImpactCard impact={impact} />}
+      {needs && (
+        <Card title="Impact">
+          <p>No decision was replayed: that counts the decisions of everybody, and takes <code>{needs}</code>, which you may not do. All else is compared.</p>
+        </Card>
+      )}
       <Answers semantic={of.semantic} terms={of.terms} />
       <Texts text={of.text} kept={of.kept ?? []} />
     </>

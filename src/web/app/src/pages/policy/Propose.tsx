@@ -45,7 +45,7 @@ function Proposal({ exported, draft }: { exported: Exported; draft: Draft }) {
   return (
     <div className={parts.stack}>
       {draft.base !== exported.version && <Failed error={new Error(`version ${exported.version} came into force since you began with version ${draft.base}: look at what it changed first`)} />}
-      {compared.error ? <Failed error={compared.error} retry={() => void compared.refetch()} /> : compared.data ? <Comparison of={compared.data} impact={compared.data.impact} /> : <Loading rows={6} what="comparing" />}
+      {compared.error ? <Failed error={compared.error} retry={() => void compared.refetch()} /> : compared.data ? <Comparison of={compared.data} impact={compared.data.impact} needs={compared.data.impact_needs} /> : <Loading rows={6} what="comparing" />}
       <form onSubmit={(event) => void submit(event)} className={parts.form}>
         <TextInput label="Why" description="reviewers read it" value={reason} onChange={(event) => setReason(event.currentTarget.value)} required />
         {asked && <Waits approval={asked} />}

@@ -2,10 +2,13 @@
 
 import { useSyncExternalStore } from 'react';
 
-export type Draft = { base: number; files: Record<string, string | null> };
+export type Draft = { base: number; files: Record<string, string | null>; by?: string };
 
 const KEY = 'ok.draft';
 const NONE: Draft = { base: 0, files: {} };
+
+/** Whoever is signed in: what somebody else wrote in this tab is not theirs to see. */
+let writer: string | undefined;
 
 let draft: Draft = read();
 const listeners = new Set<() => void>();
@@ -20,13 +23,19 @@ function read(): Draft {
 }
 
 function set(next: Draft) {
-  draft = next;
+  draft = next === NONE ? NONE : { ...next, by: writer };
   try {
-    window.sessionStorage.setItem(KEY, JSON.stringify(next));
+    window.sessionStorage.setItem(KEY, JSON.stringify(draft));
   } catch {
     // A draft that is too large to be kept lives until the page is closed.
   }
   for (const listener of listeners) listener();
+}
+
+/** Somebody has signed in: the draft of another is gone. */
+export function writes(me: string) {
+  writer = me;
+  if (draft.by !== undefined && draft.by !== me) set(NONE);
 }
 
 /** Writes a file of the draft; one that is as in force again is no longer part of it. `null` deletes it. */

@@ -19,7 +19,7 @@ import { COLUMNS, isAsk, isOver, isOverdue, sooner } from './words';
 import css from './work.module.css';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
-import { byText, grouped } from '../../parts/plain';
+import { byTime, grouped } from '../../parts/plain';
 import { Choices } from '../../parts/Choices';
 
 export type TaskSearch = { view?: 'list'; whose?: 'mine' | 'people'; q?: string };
@@ -74,6 +74,7 @@ export function Tasks() {
       <Shown read={tasks} rows={8}>
         {(all) => (
           <>
+            {all.length >= MOST && <p className={parts.cut}>These are the newest {grouped(MOST)}, and your own.</p>}
             {listed.length === 0 ? (
               <Card>
                 <Empty icon="tasks" title={all.length === 0 ? 'Nothing to do' : 'No task like that'} />
@@ -83,7 +84,6 @@ export function Tasks() {
             ) : (
               <Board list={listed} />
             )}
-            {all.length >= MOST && <p className={parts.cut}>The newest {grouped(MOST)} were looked through.</p>}
           </>
         )}
       </Shown>
@@ -103,7 +103,7 @@ function Board({ list }: { list: ShownTask[] }) {
       {COLUMNS.map(({ title, of }) => {
         const here = list.filter((task) => of.includes(task.status));
         const isLast = title === 'Closed';
-        const shown = isLast ? here.sort((a, b) => byText(b.closed_at ?? '', a.closed_at ?? '')).slice(0, CLOSED) : here.slice(0, CARDS);
+        const shown = isLast ? here.sort((a, b) => byTime(b.closed_at ?? '', a.closed_at ?? '')).slice(0, CLOSED) : here.slice(0, CARDS);
         return (
           <section key={title} className={css.lane} aria-label={title} data-empty={here.length === 0 || undefined}>
             <h2>

@@ -1,18 +1,27 @@
 // Reads of tasks and runs that several pages share.
 
 import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
 import { MOST } from '../../ahead';
 import { runListOptions, runRead, taskListOptions, type ShownRun, type ShownTask } from '../../api';
 import { useGuarded } from '../../parts/guard';
 import { useMe } from '../../shell/useMe';
-import { asks, firstLine, isOver, isTodo, sooner } from './words';
+import { asks, firstLine, isOver, isTodo, sooner, withOwned } from './words';
 
 export const runsOptions = () => runListOptions({ query: { limit: MOST } });
 export const tasksOptions = () => taskListOptions({ query: { limit: MOST } });
 /** Tasks of somebody's own. */
 export const ownedOptions = (owner: string) => taskListOptions({ query: { owner, limit: MOST } });
 export const useRuns = () => useGuarded('run.list', runsOptions());
-export const useTasks = () => useGuarded('task.list', tasksOptions());
+
+/** The newest tasks, and however old they are, somebody's own. */
+export function useTasks() {
+  const me = useMe()?.id;
+  const newest = useGuarded('task.list', tasksOptions());
+  const owned = useGuarded('task.list', { ...ownedOptions(me ?? ''), enabled: !!me }).data;
+  const data = useMemo(() => newest.data && withOwned(newest.data, owned ?? []), [newest.data, owned]);
+  return { ...newest, data };
+}
 
 export type Mine = { questions: ShownRun[]; held: ShownRun[]; todo: ShownTask[] };
 

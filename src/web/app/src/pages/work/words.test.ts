@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { EventRecord, ShownRun, ShownTask } from '../../api';
-import { asks, cents, centsOf, decisions, firstLine, isAsk, isOverdue, saidIn, sooner, span, standing } from './words';
+import { asks, cents, centsOf, decisions, firstLine, isAsk, isOverdue, saidIn, sooner, span, standing, withOwned } from './words';
 
 const task = (more: Partial<ShownTask>): ShownTask => ({ id: 'tsk', title: 't', status: 'assigned', owner: 'max', created_by: 'ana', priority: 'normal', version: 1, created_at: '2026-01-01T00:00:00Z', due_at: null, sla: null, stalled: false, parent: null, updated_at: '2026-01-01T00:00:00Z', closed_at: null, archived_at: null, ...more });
 
@@ -23,6 +23,15 @@ test('what is wanted sooner comes first', () => {
     task({ id: 'low', priority: 'low', due_at: '2026-01-02T00:00:00Z' }),
   ];
   expect(list.sort(sooner).map(({ id }) => id)).toEqual(['urgent', 'due', 'new', 'old', 'low', 'done']);
+});
+
+test('times are compared, however many places they have', () => {
+  const list = ['18:38:59Z', '18:38:59.4Z', '18:38:59.455Z', '18:38:59.46Z'].map((at) => task({ id: at, created_at: `2026-01-01T${at}` }));
+  expect(list.toReversed().sort(sooner).map(({ id }) => id)).toEqual(list.map(({ id }) => id).toReversed());
+});
+
+test('one’s own tasks are among those that are shown, however old', () => {
+  expect(withOwned([task({ id: 'new' }), task({ id: 'both' })], [task({ id: 'both' }), task({ id: 'old' })]).map(({ id }) => id)).toEqual(['new', 'both', 'old']);
 });
 
 test('a task is overdue only as long as it is not closed', () => {

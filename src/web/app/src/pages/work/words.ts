@@ -2,7 +2,7 @@
 
 import type { EventRecord, RunStatus, ShownRun, ShownStep, ShownTask, TaskStatus } from '../../api';
 import { fieldsOf } from '../../parts/Sentence';
-import { byText, grouped } from '../../parts/plain';
+import { byTime, grouped } from '../../parts/plain';
 
 const OVER = new Set<string>(['completed', 'failed', 'timed_out', 'cancelled']);
 
@@ -63,8 +63,8 @@ const RANKS: Record<ShownTask['priority'], number> = { urgent: 0, high: 1, norma
 /** What is wanted sooner comes first: what is not closed, by priority, by when it is due, then the newest. */
 export function sooner(a: ShownTask, b: ShownTask): number {
   const closed = Number(isOver(a.status)) - Number(isOver(b.status));
-  if (closed !== 0 || isOver(a.status)) return closed || byText(b.closed_at ?? '', a.closed_at ?? '');
-  return RANKS[a.priority] - RANKS[b.priority] || byText(a.due_at ?? '9', b.due_at ?? '9') || byText(b.created_at, a.created_at);
+  if (closed !== 0 || isOver(a.status)) return closed || byTime(b.closed_at ?? '', a.closed_at ?? '');
+  return RANKS[a.priority] - RANKS[b.priority] || byTime(a.due_at ?? '9', b.due_at ?? '9') || byTime(b.created_at, a.created_at);
 }
 
 export const isOverdue = (task: ShownTask, now: Date) => !!task.due_at && !isOver(task.status) && new Date(task.due_at) < now;
@@ -111,4 +111,10 @@ export function saidIn(output: unknown): string | undefined {
   const { text, answer, question } = output as Record<string, unknown>;
   const said = text ?? answer ?? question;
   return typeof said === 'string' ? said : undefined;
+}
+
+/** These tasks, and those of the others that are not among them. */
+export function withOwned(tasks: ShownTask[], others: ShownTask[]): ShownTask[] {
+  const known = new Set(tasks.map(({ id }) => id));
+  return [...tasks, ...others.filter(({ id }) => !known.has(id))];
 }
