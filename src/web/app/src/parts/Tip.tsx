@@ -19,11 +19,21 @@ function useBeside(box: RefObject<HTMLElement | null>, around: RefObject<HTMLEle
       const { left, top } = placed(about.getBoundingClientRect(), shown.getBoundingClientRect(), { width: window.innerWidth, height: window.innerHeight }, side);
       Object.assign(shown.style, { left: `${left}px`, top: `${top}px` });
     };
-    shown.showPopover();
-    place();
+    const show = () => {
+      shown.showPopover();
+      place();
+    };
+    let later = 0;
+    try {
+      show();
+    } catch {
+      // While a browser closes one box it shows no other: the keys have just gone back to a control that has a text.
+      later = requestAnimationFrame(show);
+    }
     window.addEventListener('scroll', place, { capture: true, passive: true });
     window.addEventListener('resize', place);
     return () => {
+      cancelAnimationFrame(later);
       window.removeEventListener('scroll', place, { capture: true });
       window.removeEventListener('resize', place);
       if (shown.matches(':popover-open')) shown.hidePopover();
