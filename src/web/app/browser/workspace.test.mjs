@@ -40,6 +40,20 @@ test('an approval passes two teams and an admin, live', async () => {
   });
 });
 
+test('a note that was not sent outlives the token that it was written with', async () => {
+  const { id, token } = JSON.parse(company.ok(['--as', 'pia', '--format', 'json', 'token', 'issue', '--label', 'short']));
+  const { page, context } = await signedIn(browser, company.address, token);
+  await page.goto('/approvals');
+  await page.getByRole('link', { name: /lea offboards max/ }).click();
+  await page.getByLabel('Note').fill('not before noon');
+  company.ok(['--as', 'pia', 'token', 'revoke', id]);
+  await page.getByText('The server no longer accepts your token').waitFor({ timeout: 10_000 });
+  await page.getByLabel('Token', { exact: true }).fill(company.tokens.pia);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  assert.equal(await page.getByLabel('Note').inputValue(), 'not before noon');
+  await context.close();
+});
+
 test('two tabs decide one approval: the second is told', async () => {
   await as('pia', async (first, { tab }) => {
     await first.goto('/approvals');

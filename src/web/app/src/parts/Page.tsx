@@ -1,10 +1,11 @@
 import { useEffect, useRef, type ReactNode } from 'react';
 import css from './parts.module.css';
+import { entitle } from './visible';
 
 export function Page({ title, lead, actions, wide = false, children }: { title: string; lead?: ReactNode; actions?: ReactNode; wide?: boolean; children: ReactNode }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${title} · ok`;
+    entitle(title);
   }, [title]);
   return (
     <div className={css.page} data-wide={wide || undefined}>

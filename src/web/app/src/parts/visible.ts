@@ -3,3 +3,8 @@ const STEERING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u20
 
 /** A text as it can be trusted to read: what would steer it is written out, `\u{202e}`. */
 export const visible = (text: string): string => text.replace(STEERING, (c) => `\\u{${(c.codePointAt(0) ?? 0).toString(16)}}`);
+
+/** Names the page in the browser's own frame, where a text could steer what stands around it. */
+export function entitle(title: string) {
+  document.title = `${visible(title)} · ok`;
+}

@@ -4,6 +4,7 @@ import { queries } from '../api';
 import { Mark } from '../parts/icons';
 import { readToken, signIn, type Ended } from '../session';
 import css from './shell.module.css';
+import { entitle } from '../parts/visible';
 
 const WHY: Record<Ended, string> = {
   never: 'Everything here happens in your name, by your token.',
@@ -15,7 +16,7 @@ export default function SignIn({ ended }: { ended: Ended }) {
   const [text, setText] = useState('');
   const [problem, setProblem] = useState<string>();
   useEffect(() => {
-    document.title = 'Sign in · ok';
+    entitle('Sign in');
   }, []);
   const submit = (event: FormEvent) => {
     event.preventDefault();

@@ -15,6 +15,7 @@ import { firstOf, useShow } from './which';
 import { useSummary } from './useSummary';
 import { Said } from '../../parts/Said';
 import { Choices } from '../../parts/Choices';
+import { entitle } from '../../parts/visible';
 
 const NONE: ShownApproval[] = [];
 
@@ -27,7 +28,7 @@ export function Approvals() {
   useStepping(list, id, read.more);
   useFirst(list, id);
   useEffect(() => {
-    if (!id) document.title = 'Approvals · ok';
+    if (!id) entitle('Approvals');
   }, [id]);
   return (
     <div className={css.split} data-split data-open={id ? '' : undefined}>

@@ -4,6 +4,7 @@ import { approvalDecide, approvalWithdraw, queries, type ShownApproval } from '.
 import { tell, useAct, useMay } from '../../parts/act';
 import { Kbd } from '../../parts/Page';
 import { sentence } from '../../parts/states';
+import { useUnsent } from '../../parts/unsent';
 import { isTyping } from '../../shell/typing';
 import { mod } from '../../shell/pages';
 import { useMe, waitsFor } from '../../shell/useMe';
@@ -46,7 +47,7 @@ function Withdraw({ approval }: { approval: ShownApproval }) {
 }
 
 function Answer({ approval, next }: { approval: ShownApproval; next?: () => void }) {
-  const [note, setNote] = useState('');
+  const [note, setNote] = useUnsent(`note on ${approval.id}`);
   const [verdict, setVerdict] = useState<Verdict>();
   const field = useRef<HTMLTextAreaElement>(null);
   const { act, busy } = useAct();
@@ -57,6 +58,7 @@ function Answer({ approval, next }: { approval: ShownApproval; next?: () => void
       (decided) => (decided.status === 'stale' ? undefined : `${decision === 'approve' ? 'Approved' : 'Rejected'}: ${approval.summary}`),
     );
     if (done?.status === 'stale') tell(new Error(`Nothing was done: ${done.stale}`));
+    if (done) setNote('');
     await queries.invalidateQueries();
     if (done) next?.();
   };

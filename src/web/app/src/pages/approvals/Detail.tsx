@@ -19,6 +19,7 @@ import { useSummary } from './useSummary';
 import { inWords } from '../data/steps';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
+import { entitle } from '../../parts/visible';
 
 export function Detail() {
   const { id } = useParams({ from: '/approvals/$id' });
@@ -28,7 +29,7 @@ export function Detail() {
   const summary = useSummary();
   const title = approval.data ? summary(approval.data) : 'Approval';
   useEffect(() => {
-    document.title = `${title} · ok`;
+    entitle(title);
   }, [title]);
   return (
     <div className={css.pad}>

@@ -12,6 +12,7 @@ import { titleOf, Value, Withheld } from './Value';
 import css from './data.module.css';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
+import { entitle } from '../../parts/visible';
 
 export function RecordPage() {
   const { collection, id } = useParams({ from: '/data/$collection/$id' });
@@ -19,7 +20,7 @@ export function RecordPage() {
   const record = useQuery({ ...recordReadOptions({ path: { collection, id } }), retry: false });
   const title = record.data && of.data ? titleOf(record.data, of.data) : id;
   useEffect(() => {
-    document.title = `${title} · ok`;
+    entitle(title);
   }, [title]);
   return (
     <div className={parts.page}>

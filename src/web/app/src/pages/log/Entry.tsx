@@ -17,6 +17,7 @@ import { differences, proveEvent, type Proved } from '../../proof/proofs';
 import { canVerify } from '../../proof/useHead';
 import parts from '../../parts/parts.module.css';
 import css from './log.module.css';
+import { entitle } from '../../parts/visible';
 
 const one = (seq: number) => ({
   queryKey: ['event', seq],
@@ -31,7 +32,7 @@ export function Entry() {
   const isNumber = Number.isSafeInteger(number) && number > 0;
   const record = useQuery({ ...one(number), enabled: isNumber });
   useEffect(() => {
-    document.title = `Event ${seq} · ok`;
+    entitle(`Event ${seq}`);
   }, [seq]);
   return (
     <div className={css.entry}>

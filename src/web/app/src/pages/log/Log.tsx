@@ -8,6 +8,7 @@ import { Filters } from './Filters';
 import css from './log.module.css';
 import { Earlier, Rows } from './Rows';
 import { useLog } from './useLog';
+import { entitle } from '../../parts/visible';
 
 export function Log() {
   const search = useSearch({ from: '/log' });
@@ -17,7 +18,7 @@ export function Log() {
   useClosing(seq, search);
   useReaching(log, Number(seq));
   useEffect(() => {
-    if (!seq) document.title = 'Log · ok';
+    if (!seq) entitle('Log');
   }, [seq]);
   return (
     <div className={css.split} data-split data-open={seq ? '' : undefined}>

@@ -20,12 +20,13 @@ import parts from '../../parts/parts.module.css';
 import { TokenTable } from './Tokens';
 import { TIERS, Trust } from './Trust';
 import { Said } from '../../parts/Said';
+import { entitle } from '../../parts/visible';
 
 export function Person() {
   const { id } = useParams({ from: '/people/$id' });
   const actor = useQuery({ ...actorReadOptions({ path: { id } }), retry: false });
   useEffect(() => {
-    document.title = `${actor.data?.name || id} · ok`;
+    entitle(actor.data?.name || id);
   }, [actor.data?.name, id]);
   return (
     <div className={parts.page}>

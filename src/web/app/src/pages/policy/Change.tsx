@@ -14,13 +14,14 @@ import { Comparison, MatrixTable } from './Comparison';
 import css from './policy.module.css';
 import { Said } from '../../parts/Said';
 import { grouped } from '../../parts/plain';
+import { entitle } from '../../parts/visible';
 
 export function ChangePage() {
   const { id } = useParams({ from: '/policy/changes/$id' });
   const compared = useQuery({ ...changeReadOptions({ path: { id } }), refetchInterval: 10_000, retry: false });
   const change = compared.data?.change;
   useEffect(() => {
-    document.title = `${change?.reason || 'Change'} · ok`;
+    entitle(change?.reason || 'Change');
   }, [change?.reason]);
   return (
     <div className={parts.page}>

@@ -13,12 +13,13 @@ import { When } from '../../parts/When';
 import parts from '../../parts/parts.module.css';
 import { Secret } from './Webhooks';
 import { Said } from '../../parts/Said';
+import { entitle } from '../../parts/visible';
 
 export function WebhookPage() {
   const { id } = useParams({ from: '/settings/webhooks/$id' });
   const webhook = useQuery({ ...webhookReadOptions({ path: { id } }), retry: false, refetchInterval: 10_000 });
   useEffect(() => {
-    document.title = 'Webhook · ok';
+    entitle('Webhook');
   }, []);
   return (
     <div className={parts.page}>

@@ -19,6 +19,7 @@ import css from './work.module.css';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
 import { grouped } from '../../parts/plain';
+import { entitle } from '../../parts/visible';
 
 /** How often a run under way is read again, for those who may not read the log and hear nothing of its events. */
 const EVERY_MS = 2_000;
@@ -31,7 +32,7 @@ export function RunPage() {
     refetchInterval: ({ state }) => (state.data && isOver(state.data.status) ? false : EVERY_MS),
   });
   useEffect(() => {
-    document.title = `${run.data?.input?.slice(0, 60) ?? 'Run'} · ok`;
+    entitle(run.data?.input?.slice(0, 60) ?? 'Run');
   }, [run.data?.input]);
   return (
     <div className={parts.page}>

@@ -22,12 +22,13 @@ import css from './work.module.css';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
 import { Choices } from '../../parts/Choices';
+import { entitle } from '../../parts/visible';
 
 export function TaskPage() {
   const { id } = useParams({ from: '/tasks/$id' });
   const task = useQuery({ ...taskReadOptions({ path: { id } }), retry: false, refetchInterval: 15_000 });
   useEffect(() => {
-    document.title = `${task.data?.title ?? 'Task'} · ok`;
+    entitle(task.data?.title ?? 'Task');
   }, [task.data?.title]);
   return (
     <div className={parts.page}>
