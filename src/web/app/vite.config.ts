@@ -139,12 +139,17 @@ function runFirst(): Plugin {
       order: 'post',
       handler(html, { bundle = {} }) {
         const file = Object.keys(bundle).find((name) => /first-[^/]*\.js$/.test(name));
-        if (!file) throw new Error('the first script was not built');
+        const font = Object.keys(bundle).find((name) => /inter-latin-wght-normal-[^/]*\.woff2$/.test(name));
+        if (!file || !font) throw new Error('the first script, or the font of all texts, was not built');
         const program = /<script type="module"( crossorigin src="[^"]+")[^>]*><\/script>/;
         if (!program.test(html)) throw new Error('the page does not name the program');
         return {
           html: html.replace(program, (_, attributes: string) => `<link rel="modulepreload" id="main"${attributes.replace('src', 'href')} nonce="OK_NONCE">`),
-          tags: [{ tag: 'script', attrs: { src: `/${file}` }, injectTo: 'head-prepend' }],
+          tags: [
+            // Every page is set in it: where it is there in time, a page is laid out once.
+            { tag: 'link', attrs: { rel: 'preload', as: 'font', type: 'font/woff2', crossorigin: '', href: `/${font}` }, injectTo: 'head-prepend' },
+            { tag: 'script', attrs: { src: `/${file}` }, injectTo: 'head-prepend' },
+          ],
         };
       },
     },
