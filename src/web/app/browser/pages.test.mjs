@@ -221,6 +221,11 @@ test('Enter right after the last letter opens what is found for the words as typ
     await page.getByRole('heading', { name: 'Feed the ficedula' }).waitFor();
     await typed('kill');
     await page.getByRole('heading', { name: 'Kill switches' }).waitFor();
+    // Whoever is called so comes before what has it in its name; a number is that of an event.
+    await typed('max');
+    await page.waitForURL('**/people/max');
+    await typed('30');
+    await page.waitForURL('**/log/30');
     // Before the palette is loaded, too.
     await page.goto('/people');
     await page.locator('h1').first().waitFor();

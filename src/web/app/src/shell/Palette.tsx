@@ -4,7 +4,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useSyncExternalStore, type KeyboardEvent } from 'react';
-import { collectionListOptions, searchOptions } from '../api';
+import { collectionListOptions, searchOptions, viewListOptions } from '../api';
 import { isWord } from '../pages/data/filter';
 import { whereIs } from '../pages/data/hit';
 import { useActors } from '../parts/Actor';
@@ -14,6 +14,7 @@ import { useSummary } from '../pages/approvals/useSummary';
 import { useMine } from '../pages/work/useWork';
 import { leave } from './leave';
 import { PAGES } from './pages';
+import { placeOf } from './place';
 import { ranked } from './ranked';
 import { chooseFirst, enter, openEntered, paletteIsThere, paletteStore, query } from './paletteStore';
 import { usePending } from './useMe';
@@ -42,6 +43,7 @@ export function Palette() {
     openEntered(isSearching);
   };
   const collections = useGuarded('collection.list', { ...collectionListOptions(), enabled: typed !== '' }).data ?? [];
+  const views = useGuarded('view.list', { ...viewListOptions({ query: { limit: 200 } }), enabled: typed !== '' }).data ?? [];
   const navigate = useNavigate();
   const { all } = useActors();
   const { questions, todo } = useMine();
@@ -82,6 +84,9 @@ export function Palette() {
     leftSection: <Icon name="data" />,
     onClick: () => void navigate({ to: '/data/$collection', params: { collection: one.name } }),
   }));
+  const seen: SpotlightActionData[] = views.map(({ id, title }) => ({ id: `view-${id}`, label: title || id, description: `the view ${id}`, leftSection: <Icon name="data" />, onClick: go(`/views/${encodeURIComponent(id)}`) }));
+  const place = placeOf(asked);
+  const named: SpotlightActionData[] = place ? [{ id: 'place', label: place.label, description: 'open it', leftSection: <Icon name="log" />, onClick: go(place.to) }] : [];
   // What the server has found by its words need not have them in its title. What it has found for others must.
   const found: SpotlightActionData[] = (hits ?? []).map(({ kind, collection, id, title, snippet }) => ({
     id: `hit-${id}`,
@@ -92,11 +97,12 @@ export function Palette() {
     onClick: () => void navigate(whereIs({ kind, collection, id })),
   }));
   const groups: SpotlightActionGroupData[] = [
+    { group: 'Go to', actions: named },
     { group: 'Pages', actions: pages },
     { group: 'Do', actions: doing },
     { group: 'Waits for approval', actions: waiting },
     { group: 'Your work', actions: work },
-    { group: 'Data', actions: [...records, ...found] },
+    { group: 'Data', actions: [...records, ...seen, ...found] },
     { group: 'People', actions: people },
     { group: 'Ask', actions: agents },
   ];
