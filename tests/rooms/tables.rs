@@ -39,6 +39,8 @@ fn every_list_is_found_by_an_index() {
         plans(&runs::archive::ARCHIVED),
         plans(&tasks::LIST),
         plans(&tasks::ALL),
+        plans(&tasks::owned(false)),
+        plans(&tasks::owned(true)),
         plans(&tokens::LIST),
         plans(&webhooks::LIST),
     ];

@@ -1,5 +1,6 @@
 //! The files that `ok ci` leaves for others: JUnit, SARIF, a summary; and the annotations of a GitHub workflow.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -31,13 +32,10 @@ impl Reports {
     /// Writes every file that can be written; each whole or not at all. Tells the first that cannot.
     pub fn write(&self, done: &Done<'_>) -> Result<(), Failure> {
         let named: Vec<&PathBuf> = [&self.junit, &self.sarif, &self.summary].into_iter().flatten().collect();
-        if let Some((_, twice)) =
-            named.iter().enumerate().find(|(at, path)| named.iter().take(*at).any(|one| one == *path))
-        {
-            return Err(Failure::new(format!(
-                "{} is named for two reports: one would replace the other",
-                twice.display()
-            )));
+        let mut seen = BTreeSet::new();
+        if let Some(twice) = named.into_iter().find(|path| !seen.insert(*path)) {
+            let what = format!("{} is named for two reports: one would replace the other", twice.display());
+            return Err(Failure::new(what));
         }
         let junit = self.junit.as_ref().map(|path| write(path, &junit(done)));
         let sarif = self.sarif.as_ref().map(|path| write(path, &sarif(done)?.to_string()));

@@ -188,14 +188,6 @@ impl Given {
     }
 }
 
-/// How a collection or a view goes that a folder only leaves out.
-fn way_of(path: &str) -> &'static str {
-    match path.starts_with("views/") {
-        true => "`ok view remove` removes a view",
-        false => "`ok schema propose` changes a collection",
-    }
-}
-
 /// How many earlier versions are asked for, to find the last one that came with a commit.
 const EARLIER: u32 = 200;
 
@@ -240,8 +232,9 @@ impl Run for Apply {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let wanted = Given::read_aloud(&self.from)?;
         let left_out = wanted.lock.as_ref().map(|lock| lock.left_out(&wanted.bundle)).unwrap_or_default();
-        for path in left_out.keys() {
-            show::note(&format!("{path} is left out, and stays in force: {}", way_of(path)));
+        if !left_out.is_empty() {
+            let files: Vec<&str> = left_out.keys().map(String::as_str).collect();
+            show::note(&format!("left out, which removes nothing: {} ({})", first_of(&files, NAMED), compared::WAYS));
         }
         let mut session = Session::open(context).await?;
         let outcome = self.walk(&wanted, &mut session, context).await;

@@ -75,16 +75,14 @@ fn head(answer: &Value) -> String {
     format!("{names}\npolicies: {}{files}\n", said.join(", "))
 }
 
+/// How collections and views go that a folder only leaves out.
+pub const WAYS: &str = "`ok schema propose` changes a collection, `ok view remove` removes a view";
+
 /// What a folder leaves out without removing it.
 fn kept(answer: &Value, into: &mut String) {
     let files: Vec<&str> = rows(answer, "/kept").iter().filter_map(Value::as_str).collect();
     if !files.is_empty() {
-        let _ = writeln!(
-            into,
-            "stay in force, though not among the files: {} (`ok schema propose` changes a collection, `ok view remove` \
-             removes a view)",
-            first_of(&files, NAMED)
-        );
+        let _ = writeln!(into, "stay in force, though not among the files: {} ({WAYS})", first_of(&files, NAMED));
     }
 }
 

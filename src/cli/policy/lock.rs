@@ -10,8 +10,8 @@ use sha2::{Digest, Sha256};
 use crate::cli::exit::Failure;
 use crate::cli::save::write;
 use crate::operations::policy::in_force::{AppliedVersion, LastApplied};
-use crate::policy::Bundle;
 use crate::policy::folder::LOCK;
+use crate::policy::{Bundle, brain, views};
 
 const HEAD: &str = "# What was in force last. Written by `ok policy apply` and `ok policy export`; do not edit.\n";
 
@@ -61,7 +61,7 @@ impl PolicyLock {
 
     /// The collections and views that were in the folder, and are not among these files.
     pub fn left_out(&self, bundle: &Bundle) -> BTreeMap<String, String> {
-        let is_data = |path: &str| path.starts_with("collections/") || path.starts_with("views/");
+        let is_data = |path: &str| path.starts_with(brain::FOLDER) || path.starts_with(views::FOLDER);
         let left = self.files.iter().filter(|(path, _)| is_data(path) && !bundle.files.contains_key(*path));
         left.map(|(path, sum)| (path.clone(), sum.clone())).collect()
     }

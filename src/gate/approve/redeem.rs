@@ -34,8 +34,8 @@ pub enum Redeemed {
 }
 
 impl Draft<'_> {
-    /// Performs a parked call, of one of these operations, with these kinds of approval. Its events become part of this draft. Refused where the call only
-    /// comes too early: then nobody has decided yet.
+    /// Performs a parked call, of one of these operations, with these kinds of approval. Its events become part of this draft.
+    /// Refused where the call only comes too early: then nobody has decided yet.
     pub fn redeem(
         &mut self,
         entries: &'static [Entry],
