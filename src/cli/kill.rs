@@ -7,7 +7,7 @@ use super::exit::{Exit, Failure};
 use super::operation::{change, query};
 use super::{Context, show};
 use crate::operations::Nothing;
-use crate::operations::kill::{self, Engaged, List, Switch};
+use crate::operations::kill::{self, Before, Engaged, List, Switch};
 use crate::types::actor::KillScope;
 
 pub const COMMANDS: Commands = &[&own::<Kill>("kill")];
@@ -44,8 +44,13 @@ impl Run for Kill {
         let switched = answer.read()?;
         let state = if off { "released" } else { "engaged" };
         let exit = context.show(&answer.value, || show::text(&format!("{} {state}", switched.scope)))?;
-        if off && !switched.was_engaged {
-            show::note("It was not engaged; `ok kill --list` lists what is.");
+        match switched.before {
+            None if off => show::note("It was not engaged; `ok kill --list` lists what is."),
+            Some(Before { by, at, reason }) if !off => {
+                let reason = if reason.is_empty() { "no reason".into() } else { format!("the reason «{reason}»") };
+                show::note(&format!("{by} had engaged it at {at} with {reason}; this takes its place."));
+            }
+            _ => {}
         }
         if switched.engaged && switched.stops_caller {
             show::note("It stops you, too: an admin whom it does not stop has to release it.");

@@ -51,11 +51,21 @@ pub struct Switched {
     /// Of the switch for an actor: how many live tokens it stops that they issued for others, of which they may have kept copies;
     /// at most 1000 are counted.
     pub tokens: u64,
-    /// Whether it was engaged before.
-    pub was_engaged: bool,
+    /// Who had engaged it before, since when and why; absent if nobody had. To engage it again replaces these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Before>,
     /// Whether the caller is among those whom it stops, so that another has to release it. `false` of the switch for everything,
     /// which whoever may release it still can.
     pub stops_caller: bool,
+}
+
+/// How a switch was engaged before it was engaged again, or released.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Before {
+    pub by: ActorId,
+    /// Since when.
+    pub at: Time,
+    pub reason: String,
 }
 
 pub static KILL_SWITCH: Resource = Resource {
@@ -132,7 +142,7 @@ impl Change for Kill {
         if input.reason.chars().count() > 1000 {
             return Err(Refusal::field("reason", "must have at most 1000 characters").into());
         }
-        let was_engaged = draft.read().kill(&input.scope).is_some();
+        let before = draft.read().kill(&input.scope).map(before).transpose()?;
         if !input.off {
             stops_something(&input.scope)?;
             keeps_an_admin(&input.scope, draft.read())?;
@@ -141,7 +151,7 @@ impl Change for Kill {
         let (runs, stops_caller) = (runs(&input.scope, draft.read())?, stops_caller(&input.scope, draft.read()));
         let (by, at) = (permit.actor(), permit.now());
         let tokens = input.scope.actor().map_or(Ok(0), |id| tokens(id, draft.read()))?;
-        Ok(Switched { scope: input.scope, engaged: !input.off, by, at, runs, tokens, was_engaged, stops_caller })
+        Ok(Switched { scope: input.scope, engaged: !input.off, by, at, runs, tokens, before, stops_caller })
     }
 }
 
@@ -202,15 +212,22 @@ impl Query for List {
     }
 }
 
+fn before(kill: &kills::Kill) -> Result<Before, Stop> {
+    Ok(Before { by: who(kill)?, at: kill.at, reason: kill.reason.clone() })
+}
+
+fn who(kill: &kills::Kill) -> Result<ActorId, Stop> {
+    Ok(kill.by.parse().map_err(|_| Fault::Broken(format!("the kill switch {} is nobody's", kill.scope)))?)
+}
+
 fn engaged(kill: &kills::Kill, read: &Reader<'_>) -> Result<Engaged, Stop> {
-    let by = kill.by.parse().map_err(|_| Fault::Broken(format!("the kill switch {} is nobody's", kill.scope)))?;
     let holds = match &kill.scope {
         KillScope::Global => held(read.cards(), read),
         KillScope::Team(team) => held(read.below(team), read),
         KillScope::Actor(id) => held(read.card(id).into_iter(), read),
         KillScope::Tool(_) => 0,
     };
-    Ok(Engaged { scope: kill.scope.clone(), by, at: kill.at, reason: kill.reason.clone(), holds })
+    Ok(Engaged { scope: kill.scope.clone(), by: who(kill)?, at: kill.at, reason: kill.reason.clone(), holds })
 }
 
 /// How many of these may act otherwise, and are for the caller to know of.

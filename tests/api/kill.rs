@@ -22,7 +22,7 @@ async fn a_switch_is_recorded_with_who_and_why() {
     test.cast().await;
     assert_eq!(
         engage(&test, &test.admin, "actor:bot").await.json(),
-        json!({ "scope": "actor:bot", "engaged": true, "by": "ana", "at": "2026-11-20T09:00:00Z", "runs": 0, "tokens": 0, "was_engaged": false, "stops_caller": false })
+        json!({ "scope": "actor:bot", "engaged": true, "by": "ana", "at": "2026-11-20T09:00:00Z", "runs": 0, "tokens": 0, "stops_caller": false })
     );
     let event = test.event().await;
     assert_eq!(
@@ -30,9 +30,11 @@ async fn a_switch_is_recorded_with_who_and_why() {
         json!({ "type": "kill_switch", "scope": "actor:bot", "engaged": true, "reason": "drill" })
     );
     assert_eq!(event["actor"], "ana");
+    let before = json!({ "by": "ana", "at": "2026-11-20T09:00:00Z", "reason": "drill" });
+    assert_eq!(engage(&test, &test.admin, "actor:bot").await.json()["before"], before, "what it replaces is told");
     let released = release(&test, &test.admin, "actor:bot").await.json();
-    assert_eq!((&released["engaged"], &released["was_engaged"]), (&json!(false), &json!(true)));
-    assert_eq!(release(&test, &test.admin, "actor:bot").await.json()["was_engaged"], false);
+    assert_eq!((&released["engaged"], &released["before"]), (&json!(false), &before));
+    assert_eq!(release(&test, &test.admin, "actor:bot").await.json().get("before"), None);
 }
 
 #[tokio::test]

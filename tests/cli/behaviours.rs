@@ -112,6 +112,12 @@ fn a_kill_switch_is_told_by_the_next_server() {
     let place = Place::with_company();
     place.ana("actor add-human bob --role member");
     let engaged = place.ana("kill actor:bob --reason 'lost laptop'");
+    let again = place.ana("kill actor:bob --reason 'stolen laptop'").stderr;
+    assert!(
+        again.starts_with("ana had engaged it at ")
+            && again.ends_with(" with the reason «lost laptop»; this takes its place.\n"),
+        "{again}"
+    );
     let server = place.serve();
     let told = server.lines.join("\n");
     let stopped = server.stop();

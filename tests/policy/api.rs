@@ -114,6 +114,28 @@ async fn a_check_tells_whom_policies_name_and_nobody_knows() {
 }
 
 #[tokio::test]
+async fn a_comparison_tells_whom_the_candidate_names_and_nobody_knows() {
+    let test = Test::new().await;
+    test.cast().await;
+    let mut files = test.get("/policy/export", &test.admin).await.json()["files"].clone();
+    let policy = |name: &str| {
+        format!("@id(\"late\") permit (principal == Ok::Actor::\"{name}\", action == Ok::Action::\"tick\", resource);")
+    };
+    let mut strangers = async |name: &str| {
+        files["late.cedar"] = Value::from(policy(name));
+        let compared = test.post("/policy/diff", &test.admin, json!({ "files": files, "impact": false })).await.json();
+        compared["strangers"].clone()
+    };
+    assert_eq!(strangers("mia").await, Value::Null);
+    let told = strangers("nyx").await;
+    assert_eq!(told[0]["message"], "the policy `late` names the actor `nyx`, and there is none");
+    assert_eq!(
+        (&told[0]["file"], &told[0]["line"], told.as_array().unwrap().len()),
+        (&json!("late.cedar"), &json!(1), 1)
+    );
+}
+
+#[tokio::test]
 async fn a_request_runs_only_so_many_tests() {
     let test = Test::new().await;
     let ops = "tick,".repeat(700);

@@ -20,6 +20,7 @@ pub(super) fn show(answer: &Value) -> Result<(), Failure> {
 pub fn text(answer: &Value) -> String {
     let mut text = head(answer);
     kept(answer, &mut text);
+    strangers(answer, &mut text);
     texts(answer, &mut text);
     terms(answer).iter().for_each(|term| text.push_str(&format!("\n{term}\n")));
     answers(answer, &mut text);
@@ -83,6 +84,13 @@ fn kept(answer: &Value, into: &mut String) {
     let files: Vec<&str> = rows(answer, "/kept").iter().filter_map(Value::as_str).collect();
     if !files.is_empty() {
         let _ = writeln!(into, "stay in force, though not among the files: {} ({WAYS})", first_of(&files, NAMED));
+    }
+}
+
+/// Whom the candidate names though there is nobody of that name.
+fn strangers(answer: &Value, into: &mut String) {
+    for row in rows(answer, "/strangers") {
+        let _ = writeln!(into, "warning: {} ({}:{})", word(row, "/message"), word(row, "/file"), number(row, "/line"));
     }
 }
 

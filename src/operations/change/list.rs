@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::CHANGE;
 use super::{ShownChange, find};
 use crate::company::COMPANY;
+use crate::policy::check::Problem;
 use crate::policy::compare::Both;
 use crate::policy::{PolicyVersion, may_export};
 use gate::{Permit, Query, Reader, Spec, Target, get};
@@ -84,6 +85,9 @@ pub struct Compared {
     /// What it was made from.
     pub base: PolicyVersion,
     pub hash: String,
+    /// Actors and teams that a policy of it names and that do not exist, unless those it was made from name them, too; at most 100.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub strangers: Vec<Problem>,
     /// The policies and files that differ.
     pub text: TextDiff,
     /// What differs in `approvals.yaml` and `limits.yaml`, by its meaning.
@@ -132,18 +136,19 @@ impl Query for Diff {
         let gone = || Refusal::conflict(format!("version {} is not in the log any more", change.base_version));
         let base = read.bundle_of(change.base_version)?.ok_or_else(gone)?.about_collections_of(&read.bundle()?);
         let wanted = Bundle { files: read.change_files(&change.id)? }.about_collections_of(&base);
-        let (text, terms, semantic) = if shows_policies(&change, read) {
+        let (text, terms, semantic, strangers) = if shows_policies(&change, read) {
             let both = Both::new(&base, &wanted, read)?;
             let (text, semantic) = both.seen(input.semantic, read);
-            (text, both.terms(read), semantic)
+            (text, both.terms(read), semantic, both.strangers(read))
         } else {
             let summary =
                 "what it would change is shown to whoever may export the policies, or decide about it".to_owned();
-            (TextDiff::default(), Vec::new(), Semantic { summary, ..Semantic::default() })
+            (TextDiff::default(), Vec::new(), Semantic { summary, ..Semantic::default() }, Vec::new())
         };
         Ok(Compared {
             base: PolicyVersion { version: change.base_version, hash: base.hash().to_string() },
             hash: change.hash.clone(),
+            strangers,
             text,
             terms,
             semantic,

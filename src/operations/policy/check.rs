@@ -134,7 +134,7 @@ impl Query for Check {
 }
 
 /// The actors and teams that are there, of all that stands between quotation marks in the policies.
-fn known(files: &BTreeMap<String, String>, read: &Reader<'_>) -> BTreeSet<String> {
+pub(super) fn known(files: &BTreeMap<String, String>, read: &Reader<'_>) -> BTreeSet<String> {
     let policies = files.iter().filter(|(path, _)| is_policy(path));
     let quoted: BTreeSet<&str> = policies.flat_map(|(_, text)| text.split('"')).collect();
     let is_there = |id: &&str| id.parse().is_ok_and(|id| read.knows(&id));

@@ -1,15 +1,19 @@
 //! Two bundles held against each other; what was found is kept for whoever asks the same again.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use super::check::directory;
+use super::check::{Problem, directory, known};
 use crate::change::compiled;
 use gate::Reader;
 use gate::explain::fixture;
 use policy::diff::{self, Semantic, Side, Sides, Term, TextDiff};
 use policy::{Bundle, Snapshot};
 use types::refusal::Stop;
+
+/// So many names of nobody are told.
+const MOST_STRANGERS: usize = 100;
 
 /// What differs.
 pub struct Comparison {
@@ -39,6 +43,14 @@ impl<'a> Both<'a> {
     /// Who gives approvals and how often something may be asked, by the people that there are now.
     pub fn terms(&self, read: &Reader<'_>) -> Vec<Term> {
         diff::terms(&self.sides(), directory(read).as_ref())
+    }
+
+    /// Whom the candidate names though there is nobody of that name; as far as the other side does not, too.
+    pub fn strangers(&self, read: &Reader<'_>) -> Vec<Problem> {
+        let of = |(bundle, snapshot): &(&Bundle, Arc<Snapshot>)| snapshot.strangers(&known(&bundle.files, read));
+        let before: BTreeSet<String> = of(&self.before).into_iter().map(|finding| finding.message).collect();
+        let new = of(&self.after).into_iter().filter(|finding| !before.contains(&finding.message));
+        new.take(MOST_STRANGERS).map(|finding| Problem::from(&finding)).collect()
     }
 
     /// The texts, and the answers to made-up questions unless those are left out.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::check::Problem;
 use super::compare::Both;
 use super::explained::PolicyVersion;
 use super::in_force::may_export;
@@ -56,6 +57,10 @@ pub struct Compared {
     /// schema proposal, a view removed by a change of its own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<String>,
+    /// Actors and teams that a policy of the candidate names and that do not exist, unless the other side names them, too;
+    /// differences found for them concern nobody yet. At most 100.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub strangers: Vec<Problem>,
     pub text: TextDiff,
     /// What differs in `approvals.yaml` and `limits.yaml`, by its meaning.
     pub terms: Vec<Term>,
@@ -147,6 +152,7 @@ impl Query for Diff {
             base,
             hash: candidate.hash().as_str().to_owned(),
             kept,
+            strangers: both.strangers(read),
             text,
             terms: both.terms(read),
             semantic,

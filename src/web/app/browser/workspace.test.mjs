@@ -128,6 +128,7 @@ test('a draft is compared, proposed, tested, reviewed, approved by two teams and
     await page.getByRole('button', { name: 'Approve', exact: true }).click();
     await page.getByText('«as agreed»').waitFor();
     await page.getByRole('button', { name: /Bring into force/ }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Bring into force' }).click();
     await page.getByRole('link', { name: 'See who decides' }).waitFor();
     const pending = await company.ask(company.tokens.bo, 'GET', '/api/approvals?status=pending');
     const waiting = pending.find(({ action }) => action === 'change.promote');
@@ -186,6 +187,7 @@ test('a token is issued once, and revoked in mid-use', async () => {
     await other.getByRole('heading', { name: /Tom/ }).waitFor();
     const row = page.getByRole('row', { name: /laptop/ });
     await row.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await row.getByText('revoked').waitFor();
     await other.getByText('The server no longer accepts your token').waitFor({ timeout: 8_000 });
     await context.close();

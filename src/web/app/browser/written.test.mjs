@@ -147,6 +147,7 @@ test('a view is proposed, brought into force, opened, and leads to its records',
       await sam.getByRole('button', { name: 'Approve', exact: true }).click();
       await sam.getByText('approved', { exact: true }).first().waitFor();
       await sam.getByRole('button', { name: 'Bring into force' }).click();
+      await sam.getByRole('dialog').getByRole('button', { name: 'Bring into force' }).click();
       await sam.getByRole('button', { name: 'Bring into force' }).waitFor({ state: 'hidden' });
     });
     await nora.getByRole('link', { name: 'Paid invoices', exact: true }).click({ timeout: 10_000 });

@@ -12,10 +12,12 @@ import { queries } from './api';
 import { readFirst } from './first-reads';
 import { lendNonce, nonce, trustStyles } from './nonce';
 import { router } from './router';
-import { begin, currentToken } from './session';
+import { begin, currentToken, followLinks, joinTabs } from './session';
 import { theme } from './theme';
 
 begin(window.location, window.history, window.sessionStorage);
+followLinks(() => queries.clear());
+joinTabs();
 trustStyles();
 lendNonce();
 /** A server that takes longer than this is waited for with something to look at. */

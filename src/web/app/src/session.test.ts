@@ -1,5 +1,5 @@
-import { beforeEach, describe, expect, it } from 'vitest';
-import { begin, currentToken, readToken, signIn, signOut } from './session';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { begin, currentSession, currentToken, followLinks, joinTabs, readToken, signIn, signOut } from './session';
 
 const TOKEN = `ok_${'a'.repeat(49)}`;
 
@@ -31,6 +31,39 @@ describe('the session', () => {
   it('takes out of the address what is no token too', () => {
     expect(open('#token=<script>')).toEqual(['/log?type=denied']);
     expect(currentToken()).toBeUndefined();
+  });
+  it('becomes that of a link which is opened in the same tab', () => {
+    signIn(TOKEN);
+    let forgotten = 0;
+    followLinks(() => (forgotten += 1));
+    const other = `ok_${'b'.repeat(49)}`;
+    window.location.hash = `#token=${other}`;
+    window.dispatchEvent(new HashChangeEvent('hashchange'));
+    expect([currentToken(), forgotten, window.location.hash]).toEqual([other, 1, '']);
+  });
+  it('is that of another tab in a new one, and over with it', async () => {
+    const other = new BroadcastChannel('ok.session');
+    const next = () => new Promise((resolve) => other.addEventListener('message', ({ data }) => resolve(data), { once: true }));
+    open('');
+    const asked = next();
+    joinTabs();
+    expect(await asked).toEqual({ is: 'new' });
+    other.postMessage({ is: 'signed-in', token: TOKEN });
+    await vi.waitFor(() => expect(currentToken()).toBe(TOKEN));
+    const answered = next();
+    other.postMessage({ is: 'new' });
+    expect(await answered).toEqual({ is: 'signed-in', token: TOKEN });
+    other.postMessage({ is: 'signed-out', token: 'another' });
+    other.postMessage({ is: 'signed-out', token: TOKEN });
+    await vi.waitFor(() => expect(currentSession()).toEqual({ token: null, ended: 'signed-out' }));
+    other.postMessage({ is: 'signed-in', token: TOKEN });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(currentToken()).toBeUndefined();
+    const left = next();
+    signIn(TOKEN);
+    signOut('signed-out');
+    expect(await left).toEqual({ is: 'signed-out', token: TOKEN });
+    other.close();
   });
   it('leaves another fragment alone', () => {
     expect(open('#content')).toEqual([]);

@@ -1,6 +1,6 @@
 // The bearer token: where it comes from, where it is kept, and when it is over.
 //
-// It is kept in this tab's sessionStorage and sent in a header, never in an address.
+// It is kept in the sessionStorage of each tab and sent in a header, never in an address.
 
 const KEY = 'ok.token';
 const SHAPE = /^ok_[0-9A-Za-z_]{20,}$/;
@@ -31,12 +31,16 @@ export function readToken(pasted: string): { token: string } | { problem: string
 }
 
 /** Takes a token out of the fragment, where a printed link has it, and the fragment out of the address and its history. */
+function taken(location: Location, history: History): string | undefined {
+  if (!location.hash.includes('token=')) return undefined;
+  const read = readToken(location.hash);
+  history.replaceState(null, '', location.pathname + location.search);
+  return 'token' in read ? read.token : undefined;
+}
+
 export function begin(location: Location, history: History, storage: Storage) {
-  if (location.hash.includes('token=')) {
-    const read = readToken(location.hash);
-    history.replaceState(null, '', location.pathname + location.search);
-    if ('token' in read) storage.setItem(KEY, read.token);
-  }
+  const given = taken(location, history);
+  if (given) storage.setItem(KEY, given);
   const kept = storage.getItem(KEY);
   session = kept ? { token: kept } : { token: null, ended: 'never' };
 }
@@ -47,8 +51,42 @@ export function signIn(token: string) {
 }
 
 export function signOut(ended: Ended) {
+  if (session.token !== null) tabs?.postMessage({ is: 'signed-out', token: session.token } satisfies Said);
+  leave(ended);
+}
+
+function leave(ended: Ended) {
   sessionStorage.removeItem(KEY);
   set({ token: null, ended });
+}
+
+/** A printed link that is opened in a tab that shows the workspace loads nothing: it only changes the fragment. */
+export function followLinks(forget: () => void) {
+  window.addEventListener('hashchange', () => {
+    const given = taken(window.location, window.history);
+    if (!given || given === currentToken()) return;
+    forget();
+    signIn(given);
+  });
+}
+
+/** What tabs of one browser say to each other. */
+type Said = { is: 'new' } | { is: 'signed-in'; token: string } | { is: 'signed-out'; token: string };
+
+let tabs: BroadcastChannel | undefined;
+
+/** A link that is opened in a new tab is for whoever opened it: the tab gets the token of another one, and gives it up with it. */
+export function joinTabs() {
+  tabs = new BroadcastChannel('ok.session');
+  const say = (said: Said) => tabs?.postMessage(said);
+  tabs.addEventListener('message', ({ data: said }: MessageEvent<Said>) => {
+    const { token } = session;
+    if (said.is === 'new' && token !== null) say({ is: 'signed-in', token });
+    // Who has signed out here, or was refused, is asked for a token.
+    if (said.is === 'signed-in' && token === null && session.ended === 'never') signIn(said.token);
+    if (said.is === 'signed-out' && said.token === token) leave('signed-out');
+  });
+  if (session.token === null) say({ is: 'new' });
 }
 
 export const currentToken = () => session.token ?? undefined;

@@ -388,6 +388,18 @@ export type BatchOptions = {
 };
 
 /**
+ * How a switch was engaged before it was engaged again, or released.
+ */
+export type Before = {
+    by: ActorId;
+    /**
+     * Since when.
+     */
+    at: string;
+    reason: string;
+};
+
+/**
  * Where a stream begins.
  */
 export type Begun = {
@@ -822,6 +834,10 @@ export type Compared = {
     base: PolicyVersion;
     hash: string;
     /**
+     * Actors and teams that a policy of it names and that do not exist, unless those it was made from name them, too; at most 100.
+     */
+    strangers?: Array<Problem2>;
+    /**
      * The policies and files that differ.
      */
     text: TextDiff;
@@ -860,6 +876,11 @@ export type Compared2 = {
      * schema proposal, a view removed by a change of its own.
      */
     kept?: Array<string>;
+    /**
+     * Actors and teams that a policy of the candidate names and that do not exist, unless the other side names them, too;
+     * differences found for them concern nobody yet. At most 100.
+     */
+    strangers?: Array<Problem2>;
     text: TextDiff;
     /**
      * What differs in `approvals.yaml` and `limits.yaml`, by its meaning.
@@ -5702,9 +5723,9 @@ export type Switched = {
      */
     tokens: number;
     /**
-     * Whether it was engaged before.
+     * Who had engaged it before, since when and why; absent if nobody had. To engage it again replaces these.
      */
-    was_engaged: boolean;
+    before?: Before | null;
     /**
      * Whether the caller is among those whom it stops, so that another has to release it. `false` of the switch for everything,
      * which whoever may release it still can.

@@ -32,3 +32,10 @@ export function When({ at, as = 'ago', ahead = false }: { at: string | null | un
     </time>
   );
 }
+
+const EXACT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/;
+
+/** A sentence of the server's, with its times as this page shows times. */
+export function Timed({ children }: { children: string }) {
+  return children.split(EXACT).map((part, at) => (at % 2 === 1 ? <When key={part} at={part} as="stamp" /> : part));
+}

@@ -42,6 +42,10 @@ export function Keys() {
           <Kbd>a</Kbd> <Kbd>r</Kbd>
         </span>
         <span>approve, reject: writes the note</span>
+        <span>
+          <Kbd>Esc</Kbd>
+        </span>
+        <span>leave a field, close what is open</span>
       </div>
     </Modal>
   );

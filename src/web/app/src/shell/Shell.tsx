@@ -66,7 +66,7 @@ function Frame() {
   const reads = useCan('event.list');
   useFollowing(reads && reads.decision === 'allow');
   // Somebody may be faster than the palette is loaded: it opens when it is.
-  useHotkeys([['mod+K', openPalette]]);
+  useHotkeys([['mod+K', openPalette]], [], true);
   const [isOpen, setOpen] = useState(false);
   const company = useCompany();
   const { pathname } = useLocation();

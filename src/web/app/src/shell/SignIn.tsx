@@ -8,7 +8,7 @@ import { entitle } from '../parts/visible';
 
 const WHY: Record<Ended, string> = {
   never: 'Everything here happens in your name, by your token.',
-  'signed-out': 'You are signed out. The token is no longer in this tab.',
+  'signed-out': 'You are signed out. The token is no longer in this browser.',
   refused: 'The server no longer accepts your token: it has expired, was revoked, or is of another company. Sign in with another one.',
 };
 
@@ -55,7 +55,7 @@ export default function SignIn({ ended }: { ended: Ended }) {
           <summary>Where do I get a token?</summary>
           <p>From an admin, or on the machine of this server:</p>
           <pre>ok token issue --for YOUR-ID</pre>
-          <p>It stays in this tab and is gone when you close it. It is never part of an address.</p>
+          <p>It stays in the tabs of this browser in which you use the workspace, and is gone when you have closed them. It is never part of an address.</p>
         </details>
       </div>
     </main>

@@ -1,12 +1,12 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { PAGES } from './pages';
-import { isTyping } from './typing';
+import { isTyping, leaveField } from './typing';
 
 /** So long after «g» a letter names a page. */
 const NAMED_WITHIN_MS = 1_200;
 
-/** «g» and the letter of a page goes there. */
+/** «g» and the letter of a page goes there; Escape leaves a field. */
 export function usePageKeys() {
   const navigate = useNavigate();
   const begun = useRef(0);
@@ -21,6 +21,11 @@ export function usePageKeys() {
       }
     };
     window.addEventListener('keydown', press);
-    return () => window.removeEventListener('keydown', press);
+    // Before the field's own list has closed.
+    window.addEventListener('keydown', leaveField, true);
+    return () => {
+      window.removeEventListener('keydown', press);
+      window.removeEventListener('keydown', leaveField, true);
+    };
   }, [navigate]);
 }

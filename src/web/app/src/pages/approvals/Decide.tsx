@@ -2,7 +2,9 @@ import { Button, Textarea } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 import { approvalDecide, approvalWithdraw, queries, type ShownApproval } from '../../api';
 import { tell, useAct, useMay } from '../../parts/act';
+import { Copy } from '../../parts/Copy';
 import { Kbd } from '../../parts/Page';
+import { Said } from '../../parts/Said';
 import { sentence } from '../../parts/states';
 import { useUnsent } from '../../parts/unsent';
 import { isTyping } from '../../shell/typing';
@@ -13,11 +15,13 @@ import parts from '../../parts/parts.module.css';
 
 type Verdict = 'approve' | 'reject';
 
+const noteOn = ({ id }: ShownApproval) => `note on ${id}`;
+
 /** Approve or reject with a note, also without a mouse: a or r, the note, Ctrl+Enter. */
 export function Decide({ approval, next }: { approval: ShownApproval; next?: () => void }) {
   const me = useMe();
   const may = useMay('approval.decide', approval.id, undefined, approval.status === 'pending');
-  if (approval.status !== 'pending') return null;
+  if (approval.status !== 'pending') return <Unsent approval={approval} />;
   const isMine = waitsFor(approval, me?.id);
   if (isMine && may?.decision !== 'deny') return <Answer approval={approval} next={next} />;
   return (
@@ -35,6 +39,25 @@ function whyNot(approval: ShownApproval, me: string | undefined, reason: string 
   return reason && reason !== 'a policy permits it' ? sentence(new Error(reason)) : 'It does not wait for you: those below decide it.';
 }
 
+/** Another was quicker than whoever still wrote. */
+function Unsent({ approval }: { approval: ShownApproval }) {
+  const [note, setNote] = useUnsent(noteOn(approval));
+  if (note.trim() === '') return null;
+  return (
+    <div className={css.decide} role="status">
+      <p>
+        This has ended ({approval.status}) before you decided. Your note was not sent: «<Said>{note.trim()}</Said>»
+      </p>
+      <div className={css.buttons}>
+        <Copy text={note.trim()} what="the note" />
+        <Button variant="default" size="compact-sm" onClick={() => setNote('')}>
+          Discard
+        </Button>
+      </div>
+    </div>
+  );
+}
+
 function Withdraw({ approval }: { approval: ShownApproval }) {
   const { act, busy } = useAct();
   return (
@@ -47,7 +70,7 @@ function Withdraw({ approval }: { approval: ShownApproval }) {
 }
 
 function Answer({ approval, next }: { approval: ShownApproval; next?: () => void }) {
-  const [note, setNote] = useUnsent(`note on ${approval.id}`);
+  const [note, setNote] = useUnsent(noteOn(approval));
   const [verdict, setVerdict] = useState<Verdict>();
   const field = useRef<HTMLTextAreaElement>(null);
   const { act, busy } = useAct();
@@ -84,7 +107,6 @@ function Answer({ approval, next }: { approval: ShownApproval; next?: () => void
         value={note}
         onChange={(event) => setNote(event.currentTarget.value)}
         onKeyDown={(event) => {
-          if (event.key === 'Escape') event.currentTarget.blur();
           if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void decide(verdict ?? 'approve');
         }}
       />

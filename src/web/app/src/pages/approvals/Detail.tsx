@@ -10,7 +10,7 @@ import { Json, Policy } from '../../parts/PolicyText';
 import { Shown } from '../../parts/states';
 import { Table } from '../../parts/Table';
 import { State } from '../../parts/Verdict';
-import { When } from '../../parts/When';
+import { Timed, When } from '../../parts/When';
 import { usePending } from '../../shell/useMe';
 import { useShow } from './which';
 import css from './approvals.module.css';
@@ -244,11 +244,11 @@ function Explained({ explained }: { explained: ExplainedApproval }) {
       <Card title="What happens then">
         <div className={css.outcomes}>
           <Icon name="check" style={{ color: 'var(--allow-line)' }} />
-          <p>{explained.what_happens.on_approve}</p>
+          <p><Timed>{explained.what_happens.on_approve}</Timed></p>
           <Icon name="x" style={{ color: 'var(--deny-line)' }} />
-          <p>{explained.what_happens.on_reject}</p>
+          <p><Timed>{explained.what_happens.on_reject}</Timed></p>
           <Icon name="clock" style={{ color: 'var(--wait-line)' }} />
-          <p>{explained.what_happens.on_expiry}</p>
+          <p><Timed>{explained.what_happens.on_expiry}</Timed></p>
         </div>
       </Card>
       {explained.similar.length > 0 && (

@@ -37,6 +37,7 @@ export function All({ all }: { all: AllExplained }) {
             { value: 'allow', label: `Allowed ${count('allow')}` },
             { value: 'needs_approval', label: `With approval ${count('needs_approval')}` },
             { value: 'deny', label: `Denied ${count('deny')}` },
+            ...(count('depends') > 0 ? [{ value: 'depends', label: `Depends ${count('depends')}` }] : []),
           ]}
         />
       </div>

@@ -117,7 +117,7 @@ function Engage() {
   const choices = useMemo(() => all.filter((actor) => (kind === 'team' ? actor.kind === 'team' : actor.kind !== 'team')).map(({ id: value, name }) => ({ value, label: name && name !== value ? `${name} (${value})` : value })), [all, kind]);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    const done = await act((headers) => kill({ body: { scope, reason: reason.trim() }, headers, throwOnError: true }), `${scope} is stopped`);
+    const done = await act((headers) => kill({ body: { scope, reason: reason.trim() }, headers, throwOnError: true }), `${scope === 'global' ? 'Everything' : scope} is stopped`);
     if (done) {
       setId('');
       setReason('');

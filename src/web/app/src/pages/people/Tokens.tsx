@@ -1,6 +1,8 @@
+import { useState, type FormEvent } from 'react';
 import { tokenListOptions, tokenRevoke, type ListedToken } from '../../api';
 import { Actor } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
+import { FormDialog } from '../../parts/FormDialog';
 import { useGuarded } from '../../parts/guard';
 import { Card } from '../../parts/Page';
 import { Empty, Shown } from '../../parts/states';
@@ -21,7 +23,7 @@ export function TokenTable({ holder }: { holder: string }) {
               That you may see.
             </Empty>
           ) : (
-            <Table columns={['For', 'Access', 'Until', { hidden: 'actions' }]}>
+            <Table cards columns={['For', 'Access', 'Until', { hidden: 'actions' }]}>
               {list.map((token) => (
                 <Row key={token.id} token={token} />
               ))}
@@ -33,8 +35,24 @@ export function TokenTable({ holder }: { holder: string }) {
   );
 }
 
-function Row({ token }: { token: ListedToken }) {
+function Revoke({ token, isOpen, close }: { token: ListedToken; isOpen: boolean; close: () => void }) {
   const { act, busy } = useAct();
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    await act((headers) => tokenRevoke({ path: { id: token.id }, headers, throwOnError: true }), 'Revoked');
+    close();
+  };
+  return (
+    <FormDialog title="Revoke this token?" isOpen={isOpen} close={close} submit={submit} action="Revoke" color="red" busy={busy}>
+      <p>
+        Whatever signs in with <Said>{token.label ? `«${token.label}»` : 'it'}</Said> is refused from then on. This cannot be undone.
+      </p>
+    </FormDialog>
+  );
+}
+
+function Row({ token }: { token: ListedToken }) {
+  const [isOpen, setOpen] = useState(false);
   const isActive = token.status === 'active';
   return (
     <tr>
@@ -50,13 +68,16 @@ function Row({ token }: { token: ListedToken }) {
           )}
         </div>
       </td>
-      <td>{token.access}</td>
-      <td>{isActive ? <When at={token.expires_at} /> : <State state={token.status} />}</td>
+      <td data-label="access">{token.access}</td>
+      <td data-label={isActive ? 'until' : undefined}>{isActive ? <When at={token.expires_at} /> : <State state={token.status} />}</td>
       <td style={{ textAlign: 'right' }}>
         {isActive && (
-          <Do late op="token.revoke" target={token.id} variant="default" size="compact-sm" loading={busy} onClick={() => void act((headers) => tokenRevoke({ path: { id: token.id }, headers, throwOnError: true }), 'Revoked')}>
-            Revoke
-          </Do>
+          <>
+            <Do late op="token.revoke" target={token.id} variant="default" size="compact-sm" onClick={() => setOpen(true)}>
+              Revoke
+            </Do>
+            <Revoke token={token} isOpen={isOpen} close={() => setOpen(false)} />
+          </>
         )}
       </td>
     </tr>

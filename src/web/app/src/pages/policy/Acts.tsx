@@ -1,9 +1,11 @@
 import { Button, NumberInput, Textarea } from '@mantine/core';
-import { useState } from 'react';
+import { useState, type FormEvent } from 'react';
 import { changeCanary, changeEvals, changePromote, changeReject, changeReview, type ShownChange } from '../../api';
 import { Do, useAct } from '../../parts/act';
+import { FormDialog } from '../../parts/FormDialog';
 import { Icon } from '../../parts/icons';
 import { Card } from '../../parts/Page';
+import { Said } from '../../parts/Said';
 import { useMe } from '../../shell/useMe';
 import parts from '../../parts/parts.module.css';
 
@@ -30,7 +32,7 @@ export function Acts({ change }: { change: ShownChange }) {
         {!isAuthor && (
           <>
             <Textarea label="Note" value={note} onChange={(event) => setNote(event.currentTarget.value)} />
-            <Do op="change.review" target={id} loading={busy} onClick={() => void act((headers) => changeReview({ ...path, headers, body: { verdict: 'approve', ...noted } }), 'Approved')} variant={change.evals.run ? 'filled' : 'default'}>
+            <Do op="change.review" target={id} loading={busy} onClick={() => void act((headers) => changeReview({ ...path, headers, body: { verdict: 'approve', ...noted } }), 'Approved')} variant={change.evals.run && change.state === 'proposed' ? 'filled' : 'default'}>
               Approve
             </Do>
             <Do op="change.review" target={id} loading={busy} variant="default" onClick={() => void act((headers) => changeReview({ ...path, headers, body: { verdict: 'request_changes', ...noted } }), 'Asked for changes')}>
@@ -40,14 +42,35 @@ export function Acts({ change }: { change: ShownChange }) {
         )}
         {isAuthor && change.reviews.length === 0 && <p className={parts.dim}>You proposed this: somebody else reviews it.</p>}
         {change.state !== 'canary' && <Try change={change} />}
-        <Do op="change.promote" target={id} loading={busy} variant={change.state === 'approved' || change.state === 'canary' ? 'filled' : 'default'} onClick={() => void act((headers) => changePromote({ ...path, headers }), 'In force')} leftSection={<Icon name="right" size={14} />}>
-          Bring into force
-        </Do>
+        <Promote change={change} isNext={change.state === 'approved' || change.state === 'canary'} />
         <Do op="change.reject" target={id} loading={busy} variant="default" onClick={() => void act((headers) => changeReject({ ...path, headers, body: note.trim() ? { reason: note.trim() } : {} }), isAuthor ? 'Taken back' : 'Rejected')}>
           {isAuthor ? 'Take back' : 'Reject'}
         </Do>
       </div>
     </Card>
+  );
+}
+
+/** In force is in force for everybody at once: that takes a second press. */
+function Promote({ change, isNext }: { change: ShownChange; isNext: boolean }) {
+  const [isOpen, setOpen] = useState(false);
+  const { act, busy } = useAct();
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    await act((headers) => changePromote({ path: { id: change.id }, headers, throwOnError: true }), 'In force');
+    setOpen(false);
+  };
+  return (
+    <>
+      <Do op="change.promote" target={change.id} variant={isNext ? 'filled' : 'default'} onClick={() => setOpen(true)} leftSection={<Icon name="right" size={14} />}>
+        Bring into force
+      </Do>
+      <FormDialog title="Bring into force?" isOpen={isOpen} close={() => setOpen(false)} submit={submit} action="Bring into force" busy={busy}>
+        <p>
+          «<Said>{change.reason || change.id}</Said>» decides from then on what everybody here may do. It can be rolled back.
+        </p>
+      </FormDialog>
+    </>
   );
 }
 

@@ -18,9 +18,10 @@ const CHANGES: Record<string, Tone> = { added: 'allow', removed: 'deny', changed
 // Of what they are a part: the generated names count up where another noun has a type of that name.
 type Impact = NonNullable<Compared2['impact']>;
 type Semantic = NonNullable<Compared2['semantic']>;
+type Stranger = NonNullable<Compared2['strangers']>[number];
 
 /** What a change would do: to the text, to the answers, and to the decisions of the log. */
-export function Comparison({ of, impact, needs }: { of: { text: TextDiff; terms: Term[]; semantic: Semantic; kept?: string[] }; impact?: Impact | null; needs?: string | null }) {
+export function Comparison({ of, impact, needs }: { of: { text: TextDiff; terms: Term[]; semantic: Semantic; kept?: string[]; strangers?: Stranger[] }; impact?: Impact | null; needs?: string | null }) {
   return (
     <>
       {impact && <ImpactCard impact={impact} />}
@@ -29,7 +30,7 @@ export function Comparison({ of, impact, needs }: { of: { text: TextDiff; terms:
           <p>No decision was replayed: that counts the decisions of everybody, and takes <code>{needs}</code>, which you may not do. All else is compared.</p>
         </Card>
       )}
-      <Answers semantic={of.semantic} terms={of.terms} />
+      <Answers semantic={of.semantic} terms={of.terms} strangers={of.strangers ?? []} />
       <Texts text={of.text} kept={of.kept ?? []} />
     </>
   );
@@ -73,7 +74,7 @@ function Texts({ text, kept }: { text: TextDiff; kept: string[] }) {
   );
 }
 
-function Answers({ semantic, terms }: { semantic: Semantic; terms: Term[] }) {
+function Answers({ semantic, terms, strangers }: { semantic: Semantic; terms: Term[]; strangers: Stranger[] }) {
   const moved = semantic.pairs.filter(({ change }) => change !== 'same');
   const isPartial = semantic.cut.length + semantic.unmet.length > 0;
   return (
@@ -83,6 +84,17 @@ function Answers({ semantic, terms }: { semantic: Semantic; terms: Term[] }) {
           {semantic.summary}
         </Empty>
       )}
+      {strangers.map(({ message, file, line }) => (
+        <div key={message} className={css.shift}>
+          <div>
+            <Tag tone="wait">names nobody</Tag>
+            {message}
+          </div>
+          <p>
+            {file}:{line}. What differs for that name concerns nobody until somebody has it.
+          </p>
+        </div>
+      ))}
       {semantic.unmet.length > 0 && (
         <div className={css.shift}>
           <div>

@@ -1,3 +1,4 @@
+import { useMediaQuery } from '@mantine/hooks';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { ShownRun } from '../../api';
@@ -56,11 +57,14 @@ export function Runs() {
 }
 
 const HEIGHT = 58;
+/** On a phone, who asked stands below what was asked. */
+const HIGHER = 80;
 
 /** Runs as rows; `withInput`, each with what was asked. */
 export function RunRows({ list, withInput = false }: { list: ShownRun[]; withInput?: boolean }) {
+  const isPhone = useMediaQuery('(max-width: 767px)', false, { getInitialValueInEffect: false });
   return (
-    <VirtualRows list={list} height={HEIGHT} className={list.length > 10 ? css.scroll : undefined}>
+    <VirtualRows list={list} height={withInput && isPhone ? HIGHER : HEIGHT} className={list.length > 10 ? css.scroll : undefined}>
       {(run, style) => (
         <Link key={run.id} to="/runs/$id" params={{ id: run.id }} className={css.run} style={style}>
           <span className={css.runOf}>

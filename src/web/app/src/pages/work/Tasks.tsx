@@ -74,7 +74,7 @@ export function Tasks() {
       <Shown read={tasks} rows={8}>
         {(all) => (
           <>
-            {all.length >= MOST && <p className={parts.cut}>These are the newest {grouped(MOST)}, and your own.</p>}
+            {all.length >= MOST && <p className={parts.cut}>These are the newest {grouped(MOST)}, those under way, and your own.</p>}
             {listed.length === 0 ? (
               <Card>
                 <Empty icon="tasks" title={all.length === 0 ? 'Nothing to do' : 'No task like that'} />

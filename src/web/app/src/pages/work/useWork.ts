@@ -1,12 +1,12 @@
 // Reads of tasks and runs that several pages share.
 
-import { useQuery } from '@tanstack/react-query';
+import { queryOptions, useQueries, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { MOST } from '../../ahead';
-import { runListOptions, runRead, taskListOptions, type ShownRun, type ShownTask } from '../../api';
+import { runListOptions, runRead, taskList, taskListOptions, type ShownRun, type ShownTask, type TaskStatus } from '../../api';
 import { useGuarded } from '../../parts/guard';
 import { useMe } from '../../shell/useMe';
-import { asks, firstLine, isOver, isTodo, sooner, withOwned } from './words';
+import { asks, firstLine, isOver, isTodo, sooner, UNDER_WAY, withOwned } from './words';
 
 export const runsOptions = () => runListOptions({ query: { limit: MOST } });
 export const tasksOptions = () => taskListOptions({ query: { limit: MOST } });
@@ -14,14 +14,37 @@ export const tasksOptions = () => taskListOptions({ query: { limit: MOST } });
 export const ownedOptions = (owner: string) => taskListOptions({ query: { owner, limit: MOST } });
 export const useRuns = () => useGuarded('run.list', runsOptions());
 
-/** The newest tasks, and however old they are, somebody's own. */
+/** So many pages are looked through for tasks that stand so; the server ends a page when it has looked at enough. */
+const PAGES = 10;
+
+/** Tasks that stand so, however old they are. */
+const standingOptions = (status: TaskStatus) =>
+  queryOptions({
+    queryKey: [{ _id: 'taskListStanding', status }],
+    queryFn: async () => {
+      const found: ShownTask[] = [];
+      let cursor: string | null | undefined;
+      for (let page = 0; page < PAGES && cursor !== null && found.length < MOST; page += 1) {
+        const { data, response } = await taskList({ query: { status, limit: MOST, cursor }, throwOnError: true });
+        found.push(...data);
+        cursor = response.headers.get('x-next-cursor');
+      }
+      return found;
+    },
+  });
+
+/** The newest tasks, and however old they are, somebody's own and those that are under way. */
 export function useTasks() {
   const me = useMe()?.id;
   const newest = useGuarded('task.list', tasksOptions());
   const owned = useGuarded('task.list', { ...ownedOptions(me ?? ''), enabled: !!me }).data;
-  const data = useMemo(() => newest.data && withOwned(newest.data, owned ?? []), [newest.data, owned]);
+  const isCut = (newest.data?.length ?? 0) >= MOST;
+  const standing = useQueries({ queries: UNDER_WAY.map((status) => ({ ...standingOptions(status), enabled: isCut })), combine: joined });
+  const data = useMemo(() => newest.data && withOwned(withOwned(newest.data, owned ?? []), standing), [newest.data, owned, standing]);
   return { ...newest, data };
 }
+
+const joined = (reads: { data?: ShownTask[] }[]) => reads.flatMap(({ data }) => data ?? []);
 
 export type Mine = { questions: ShownRun[]; held: ShownRun[]; todo: ShownTask[] };
 

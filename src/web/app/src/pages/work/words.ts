@@ -17,6 +17,9 @@ export const COLUMNS: { title: string; of: TaskStatus[] }[] = [
   { title: 'Closed', of: ['completed', 'failed', 'cancelled'] },
 ];
 
+/** How a task stands that somebody works on, or will. */
+export const UNDER_WAY = COLUMNS.filter(({ title }) => title !== 'Closed').flatMap(({ of }) => of);
+
 export function cents(amount: number): string {
   return amount < 100 ? `${amount} ct` : `${grouped(Math.floor(amount / 100))}.${String(amount % 100).padStart(2, '0')}`;
 }
