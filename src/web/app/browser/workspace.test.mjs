@@ -65,7 +65,10 @@ test('two tabs decide one approval: the second is told', async () => {
     // The second tab hears nothing of the first one's decision before it decides itself.
     await second.route('**/api/{approvals,events}**', (route) => (route.request().method() === 'GET' ? route.abort() : route.continue()));
     await first.getByRole('button', { name: 'Reject' }).click();
+    await first.getByText('Say why, or reject once more').waitFor();
+    await first.getByRole('button', { name: 'Reject' }).click();
     await first.getByText('Rejected: lea offboards max').waitFor();
+    await second.getByRole('button', { name: 'Reject' }).click();
     await second.getByRole('button', { name: 'Reject' }).click();
     await second.getByText('That did not work').or(second.getByText('Refused')).first().waitFor();
   });

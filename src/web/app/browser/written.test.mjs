@@ -148,7 +148,7 @@ test('a view is proposed, brought into force, opened, and leads to its records',
       await sam.getByText('approved', { exact: true }).first().waitFor();
       await sam.getByRole('button', { name: 'Bring into force' }).click();
       await sam.getByRole('dialog').getByRole('button', { name: 'Bring into force' }).click();
-      await sam.getByRole('button', { name: 'Bring into force' }).waitFor({ state: 'hidden' });
+      await sam.getByRole('button', { name: 'Bring into force' }).first().waitFor({ state: 'hidden' });
     });
     await nora.getByRole('link', { name: 'Paid invoices', exact: true }).click({ timeout: 10_000 });
     await nora.getByRole('heading', { name: 'Paid invoices' }).waitFor();
@@ -255,7 +255,7 @@ test('what is no event can be closed, and a name that nobody has is told', async
     await page.waitForURL('**/log');
     await page.getByRole('combobox', { name: 'Actor' }).click();
     await page.keyboard.type('nobody at all');
-    await page.getByText('Nothing is called that').waitFor();
+    await page.getByText('Nothing found').waitFor();
   });
 });
 

@@ -24,7 +24,7 @@ export const theme = createTheme({
     TextInput: { defaultProps: { size: 'sm' } },
     Textarea: { defaultProps: { size: 'sm' } },
     // A list of choices is made when it is opened: a page may have many that are not.
-    Select: { defaultProps: { size: 'sm', filter: offered, selectFirstOptionOnChange: true, nothingFoundMessage: 'Nothing is called that', comboboxProps: { shadow: 'md', keepMounted: false } } },
+    Select: { defaultProps: { size: 'sm', filter: offered, selectFirstOptionOnChange: true, nothingFoundMessage: 'Nothing found', comboboxProps: { shadow: 'md', keepMounted: false } } },
     Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'close' } } },
     Modal: { defaultProps: { closeButtonProps: { 'aria-label': 'close' }, centered: true, radius: 'md', overlayProps: { backgroundOpacity: 0.4 } }, styles: { title: { fontSize: '16px', fontWeight: 600 } } },
   },

@@ -46,6 +46,14 @@ export const useActors = () => useContext(Directory);
 
 export const nameOf = (actor: Record | undefined, id: string) => actor?.name || id;
 
+const named = ({ id, name }: Record) => (name && name !== id ? `${name} (${id})` : id);
+
+/** Those who fit, as a list offers them: by name. */
+export function offered(actors: Record[], fits: (actor: Record) => boolean, label = named): { value: string; label: string }[] {
+  const choices = actors.filter(fits).map((actor) => ({ key: nameOf(actor, actor.id).toLowerCase(), value: actor.id, label: label(actor) }));
+  return choices.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)).map(({ value, label: text }) => ({ value, label: text }));
+}
+
 function initials(name: string): string {
   // A pattern of Unicode's classes takes long to make, and most names do without.
   const plain = /^[\w\s-]*$/.test(name) ? name : name.replace(/[^\p{L}\p{N}\s-]/gu, '');

@@ -35,7 +35,29 @@ export function Empty({ icon = 'inbox', title, children, action }: { icon?: Icon
 /** A refusal says by its message which operation it was: `policy denied audit.head: …`. */
 export const refusedOperation = (message: string) => /^policy denied ([a-z_.]+)/.exec(message)?.[1];
 
+/** Whether something is there no more, or for others alone: the server does not tell which. */
+const isGone = (error: unknown) => error instanceof Refused && error.status === 404;
+
+function Absent() {
+  return (
+    <div role="alert">
+      <Empty
+        icon="search"
+        title="Not there, or for others to see"
+        action={
+          <Button variant="default" onClick={() => window.history.back()}>
+            Go back
+          </Button>
+        }
+      >
+        The address may be mistyped, or what it is about has ended.
+      </Empty>
+    </div>
+  );
+}
+
 export function Failed({ error, retry }: { error: unknown; retry?: () => void }) {
+  if (isGone(error)) return <Absent />;
   const isRefusal = error instanceof Refused && error.status === 403;
   const operation = error instanceof Refused ? refusedOperation(error.message) : undefined;
   return (
@@ -76,9 +98,6 @@ export function sentence(error: unknown): string {
 }
 
 type Read<T> = { data: T | undefined; error: unknown; isPending: boolean; refetch: () => unknown };
-
-/** Whether something is there no more, or for others alone: the server does not tell which. */
-const isGone = (error: unknown) => error instanceof Refused && error.status === 404;
 
 /** A read of the server, and what is shown of it once it is there. What has gone since is shown no longer. */
 export function Shown<T>({ read, rows, children }: { read: Read<T>; rows?: number; children: (data: T) => ReactNode }) {

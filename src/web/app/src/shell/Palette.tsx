@@ -120,7 +120,7 @@ export function Palette() {
       scrollable
       maxHeight={420}
       highlightQuery
-      nothingFound="Nothing is called that"
+      nothingFound="Nothing found"
       searchProps={{ ...SEARCH, leftSection: <Icon name="search" />, onFocus: opened, onKeyDown: pressed }}
     />
   );

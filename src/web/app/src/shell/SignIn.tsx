@@ -1,5 +1,5 @@
 import { Button, PasswordInput } from '@mantine/core';
-import { useEffect, useState, type FormEvent } from 'react';
+import { useEffect, useRef, useState, type FormEvent } from 'react';
 import { queries } from '../api';
 import { Mark } from '../parts/icons';
 import { readToken, signIn, type Ended } from '../session';
@@ -15,13 +15,18 @@ const WHY: Record<Ended, string> = {
 export default function SignIn({ ended }: { ended: Ended }) {
   const [text, setText] = useState('');
   const [problem, setProblem] = useState<string>();
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), [ended]);
   useEffect(() => {
     entitle('Sign in');
   }, []);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const read = readToken(text);
-    if ('problem' in read) return setProblem(read.problem);
+    if ('problem' in read) {
+      field.current?.focus();
+      return setProblem(read.problem);
+    }
     queries.clear();
     signIn(read.token);
   };
@@ -43,7 +48,7 @@ export default function SignIn({ ended }: { ended: Ended }) {
             error={problem}
             size="md"
             autoComplete="off"
-            data-autofocus
+            ref={field}
             spellCheck={false}
             visibilityToggleButtonProps={{ 'aria-label': 'show the token' }}
           />

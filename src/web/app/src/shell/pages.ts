@@ -5,7 +5,7 @@ export const PAGES: { to: string; name: string; icon: IconName; key: string; abo
   { to: '/ask', name: 'Ask', icon: 'bot', key: 'q', about: 'ask an agent, and follow what it does' },
   { to: '/tasks', name: 'Tasks', icon: 'tasks', key: 't', about: 'what is to be done, by people and agents' },
   { to: '/data', name: 'Data', icon: 'data', key: 'b', about: 'the company’s own records' },
-  { to: '/approvals', name: 'Approvals', icon: 'inbox', key: 'a', about: 'calls that wait for people' },
+  { to: '/approvals', name: 'Approvals', icon: 'inbox', key: 'a', about: 'calls that wait for people to approve or reject them' },
   { to: '/log', name: 'Log', icon: 'log', key: 'l', about: 'every event, and its proof' },
   { to: '/explain', name: 'Explain', icon: 'help', key: 'e', about: 'why something is allowed or not' },
   { to: '/policy', name: 'Policy', icon: 'policy', key: 'p', about: 'files, changes, history' },

@@ -72,10 +72,18 @@ function Withdraw({ approval }: { approval: ShownApproval }) {
 function Answer({ approval, next }: { approval: ShownApproval; next?: () => void }) {
   const [note, setNote] = useUnsent(noteOn(approval));
   const [verdict, setVerdict] = useState<Verdict>();
+  const [isSilent, setSilent] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   const { act, busy } = useAct();
 
   const decide = async (decision: Verdict) => {
+    // Who is rejected wants to know why: without a word it takes a second press.
+    if (decision === 'reject' && !note.trim() && !isSilent) {
+      setSilent(true);
+      setVerdict('reject');
+      field.current?.focus();
+      return;
+    }
     const done = await act(
       (headers) => approvalDecide({ path: { id: approval.id }, body: { decision, ...(note.trim() ? { note: note.trim() } : {}) }, headers, throwOnError: true }),
       (decided) => (decided.status === 'stale' ? undefined : `${decision === 'approve' ? 'Approved' : 'Rejected'}: ${approval.summary}`),
@@ -103,6 +111,7 @@ function Answer({ approval, next }: { approval: ShownApproval; next?: () => void
         ref={field}
         label="Note"
         description="the requester and the log keep it"
+        error={isSilent && !note.trim() ? 'Say why, or reject once more to do so without a reason.' : undefined}
         maxLength={1000}
         value={note}
         onChange={(event) => setNote(event.currentTarget.value)}

@@ -4,7 +4,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState, type FormEvent } from 'react';
 import { OPERATIONS } from '../../api/operations.gen';
 import { policyExplain, type AllExplained, type Explained } from '../../api';
-import { useActors } from '../../parts/Actor';
+import { offered, useActors } from '../../parts/Actor';
 import { Autocomplete, Select } from '../../parts/later';
 import { Page } from '../../parts/Page';
 import { Empty, Failed, Loading } from '../../parts/states';
@@ -67,7 +67,7 @@ function Ask({ search, go }: { search: ExplainSearch; go: (next: ExplainSearch) 
   const { all } = useActors();
   const [asked, setAsked] = useState(search);
   const [isMore, setMore] = useState(!!search.at || !!search.input);
-  const people = useMemo(() => all.filter(({ kind }) => kind !== 'team').map(({ id, name }) => ({ value: id, label: name && name !== id ? `${name} (${id})` : id })), [all]);
+  const people = useMemo(() => offered(all, ({ kind }) => kind !== 'team'), [all]);
   const targets = useMemo(() => ['company', ...all.map(({ id }) => id), 'global', ...all.filter(({ kind }) => kind !== 'team').map(({ id }) => `actor:${id}`)], [all]);
   const set = (next: ExplainSearch) => setAsked((before) => ({ ...before, ...next }));
   const isWho = search.mode === 'who';

@@ -2,7 +2,7 @@ import { Button, Textarea, TextInput } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useMemo, useState, type FormEvent } from 'react';
 import { kill, type Engaged } from '../../api';
-import { Actor, useActors } from '../../parts/Actor';
+import { Actor, offered, useActors } from '../../parts/Actor';
 import { Do, useAct, useMay } from '../../parts/act';
 import { FormDialog } from '../../parts/FormDialog';
 import { Icon } from '../../parts/icons';
@@ -114,7 +114,7 @@ function Engage() {
   const { act, busy } = useAct();
   const scope = kind === 'global' ? 'global' : id ? `${kind}:${kind === 'team' ? id.replace(/^team:/, '') : id}` : '';
   const may = useMay('kill', scope, { off: false, reason: 'x' }, scope !== '');
-  const choices = useMemo(() => all.filter((actor) => (kind === 'team' ? actor.kind === 'team' : actor.kind !== 'team')).map(({ id: value, name }) => ({ value, label: name && name !== value ? `${name} (${value})` : value })), [all, kind]);
+  const choices = useMemo(() => offered(all, (actor) => (actor.kind === 'team') === (kind === 'team')), [all, kind]);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     const done = await act((headers) => kill({ body: { scope, reason: reason.trim() }, headers, throwOnError: true }), `${scope === 'global' ? 'Everything' : scope} is stopped`);

@@ -2,7 +2,7 @@ import { ActionIcon } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import type { EventRecord } from '../../api';
-import { useActors } from '../../parts/Actor';
+import { offered, useActors } from '../../parts/Actor';
 import { Icon } from '../../parts/icons';
 import { Select } from '../../parts/later';
 import { TYPES } from '../../parts/Sentence';
@@ -16,7 +16,7 @@ export function Filters({ search, events }: { search: LogSearch; events: EventRe
   const navigate = useNavigate();
   const { all } = useActors();
   const set = (next: Partial<LogSearch>) => void navigate({ to: '.', search: (before: LogSearch) => ({ ...before, ...next }) as never });
-  const people = useMemo(() => all.filter(({ kind }) => kind !== 'team').map(({ id, name }) => ({ value: id, label: name ? `${name} (${id})` : id })), [all]);
+  const people = useMemo(() => offered(all, ({ kind }) => kind !== 'team'), [all]);
   return (
     <>
       <Select placeholder="Any decision" aria-label="decision" clearable value={search.decision ?? null} onChange={(decision) => set({ decision: decision ?? undefined })} data={DECISIONS} />

@@ -2,7 +2,7 @@ import { NumberInput, TextInput } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useMemo, useState, type FormEvent } from 'react';
 import { delegationGrant, delegationListOptions, delegationRevoke, type Authority, type ShownDelegation } from '../../api';
-import { Actor, nameOf, useActors } from '../../parts/Actor';
+import { Actor, nameOf, offered, useActors } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
 import { FormDialog } from '../../parts/FormDialog';
 import { useGuarded } from '../../parts/guard';
@@ -146,7 +146,7 @@ function Grant({ isOpen, close }: { isOpen: boolean; close: () => void }) {
   const { all } = useActors();
   const [fields, setFields] = useState({ to: '', scope: '*', authority: 'inform' as Authority, days: 7, budget: '' as number | string });
   const { act, busy } = useAct();
-  const people = all.filter(({ kind, status }) => kind !== 'team' && status === 'active').map(({ id, name }) => ({ value: id, label: name && name !== id ? `${name} (${id})` : id }));
+  const people = offered(all, ({ kind, status }) => kind !== 'team' && status === 'active');
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     const body = {

@@ -1,7 +1,7 @@
 import { Checkbox, TextInput } from '@mantine/core';
 import { useState, type FormEvent } from 'react';
 import { actorOffboard, approvalListOptions, tokenListOptions, webhookListOptions, type ShownActor } from '../../api';
-import { useActors } from '../../parts/Actor';
+import { offered, useActors } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
 import { FormDialog } from '../../parts/FormDialog';
 import { useGuarded } from '../../parts/guard';
@@ -48,7 +48,7 @@ export function Offboard({ actor }: { actor: ShownActor }) {
   const { all } = useActors();
   const { act, busy } = useAct();
   const consequences = useConsequences(actor, successor, keep, isOpen);
-  const people = all.filter(({ kind, status, id }) => kind === 'person' && status === 'active' && id !== actor.id).map(({ id, name }) => ({ value: id, label: name || id }));
+  const people = offered(all, ({ kind, status, id }) => kind === 'person' && status === 'active' && id !== actor.id);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     const body = { ...(reason.trim() ? { reason: reason.trim() } : {}), ...(successor ? { successor } : {}), ...(keep ? { keep_issued: true } : {}) };

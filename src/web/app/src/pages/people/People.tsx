@@ -2,7 +2,7 @@ import { Button, TextInput } from '@mantine/core';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState, type FormEvent } from 'react';
 import { actorAdd, type Actor as Record, type ActorKind, type Role } from '../../api';
-import { Avatar, nameOf, useActors } from '../../parts/Actor';
+import { Avatar, nameOf, offered, useActors } from '../../parts/Actor';
 import { Go } from '../../parts/Go';
 import { Do, useAct } from '../../parts/act';
 import { FormDialog } from '../../parts/FormDialog';
@@ -122,8 +122,8 @@ function Add({ isOpen, close }: { isOpen: boolean; close: () => void }) {
   const [kind, setKind] = useState<ActorKind>('person');
   const [fields, setFields] = useState({ id: '', name: '', role: 'member' as Role, team: '', owner: '' });
   const { act, busy } = useAct();
-  const teams = all.filter((actor) => actor.kind === 'team').map(({ id, name }) => ({ value: id, label: name || id }));
-  const people = all.filter((actor) => actor.kind === 'person' && actor.status === 'active').map(({ id, name }) => ({ value: id, label: name || id }));
+  const teams = offered(all, (actor) => actor.kind === 'team');
+  const people = offered(all, (actor) => actor.kind === 'person' && actor.status === 'active');
   const set = (next: Partial<typeof fields>) => setFields((before) => ({ ...before, ...next }));
   const submit = async (event: FormEvent) => {
     event.preventDefault();

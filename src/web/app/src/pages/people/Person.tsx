@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useEffect, useState, type FormEvent } from 'react';
 import { actorReadOptions, actorTrust, actorUpdate, type Role, type ShownActor, type Trust as Tier } from '../../api';
-import { Actor, Avatar, nameOf, useActors } from '../../parts/Actor';
+import { Actor, Avatar, nameOf, offered, useActors } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
 import { FormDialog } from '../../parts/FormDialog';
 import { Icon } from '../../parts/icons';
@@ -140,8 +140,8 @@ function Edit({ actor }: { actor: ShownActor }) {
   const { act, busy } = useAct();
   const isTeam = actor.kind === 'team';
   const isAgent = actor.kind === 'agent' || actor.kind === 'outside_agent';
-  const teams = all.filter(({ kind, id }) => kind === 'team' && id !== actor.id).map(({ id, name }) => ({ value: id, label: name || id }));
-  const people = all.filter(({ kind, status }) => kind === 'person' && status === 'active').map(({ id, name }) => ({ value: id, label: name || id }));
+  const teams = offered(all, ({ kind, id }) => kind === 'team' && id !== actor.id);
+  const people = offered(all, ({ kind, status }) => kind === 'person' && status === 'active');
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     const body = {

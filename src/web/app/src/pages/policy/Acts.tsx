@@ -1,7 +1,8 @@
 import { Button, NumberInput, Textarea } from '@mantine/core';
 import { useState, type FormEvent } from 'react';
-import { changeCanary, changeEvals, changePromote, changeReject, changeReview, type ShownChange } from '../../api';
+import { changeCanary, changeEvals, changeListOptions, changePromote, changeReject, changeReview, type ShownChange } from '../../api';
 import { Do, useAct } from '../../parts/act';
+import { useGuarded } from '../../parts/guard';
 import { FormDialog } from '../../parts/FormDialog';
 import { Icon } from '../../parts/icons';
 import { Card } from '../../parts/Page';
@@ -69,7 +70,27 @@ function Promote({ change, isNext }: { change: ShownChange; isNext: boolean }) {
         <p>
           «<Said>{change.reason || change.id}</Said>» decides from then on what everybody here may do. It can be rolled back.
         </p>
+        {isOpen && <Ended by={change} />}
       </FormDialog>
+    </>
+  );
+}
+
+/** The other changes that are made from what is in force now: they could not come into force after this one. */
+function Ended({ by }: { by: ShownChange }) {
+  const all = useGuarded('change.list', changeListOptions({ query: { limit: 1000 } })).data ?? [];
+  const others = all.filter(({ id, target, state }) => id !== by.id && target === by.target && !ENDED.has(state));
+  if (by.target !== 'policy' || others.length === 0) return null;
+  return (
+    <>
+      <p>It ends {others.length === 1 ? 'another open change' : `${others.length} other open changes`}, which would have to be proposed anew:</p>
+      <ul>
+        {others.slice(0, 5).map(({ id, reason, state }) => (
+          <li key={id}>
+            <Said>{reason || id}</Said> ({state.replace('_', ' ')})
+          </li>
+        ))}
+      </ul>
     </>
   );
 }

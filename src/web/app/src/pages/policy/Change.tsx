@@ -72,7 +72,7 @@ function Head({ change }: { change: ShownChange }) {
           <Said>{change.reason || change.id}</Said>
         </h1>
         <p>
-          <State state={change.state} /> proposed <When at={change.created_at} />
+          <State state={change.state} /> by <Actor id={change.author} />, <When at={change.created_at} />
         </p>
       </div>
     </header>

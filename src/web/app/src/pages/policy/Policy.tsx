@@ -1,4 +1,5 @@
 import { Button } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
@@ -35,7 +36,7 @@ export function Policy() {
       actions={
         changed > 0 && exported.data ? (
           <>
-            <Button variant="default" onClick={discard}>
+            <Button variant="default" onClick={() => discarded(discard())}>
               Discard
             </Button>
             <Propose exported={exported.data} draft={draft} />
@@ -67,6 +68,27 @@ function useChecked(files: Record<string, string>, enabled: boolean) {
 
 /** The parts of a file that its tests leave open. Where there are no tests, that is all of it, and goes without saying. */
 const uncovered = (checked: Checked | undefined, file: string): Problem[] => (checked && checked.tests.run > 0 ? (checked.uncovered ?? []).filter((gap) => gap.file === file) : []);
+
+function discarded(undo: () => void) {
+  const id = notifications.show({
+    message: (
+      <>
+        The draft was discarded.{' '}
+        <Button
+          size="compact-sm"
+          variant="default"
+          onClick={() => {
+            undo();
+            notifications.hide(id);
+          }}
+        >
+          Undo
+        </Button>
+      </>
+    ),
+    autoClose: 15_000,
+  });
+}
 
 function Work({ exported, draft }: { exported: Exported; draft: Draft }) {
   const search = useSearch({ from: '/policy' });

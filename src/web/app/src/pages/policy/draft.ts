@@ -46,7 +46,12 @@ export function write(base: number, path: string, text: string | null, inForce: 
   set({ base: Object.keys(files).length === 0 ? 0 : draft.base || base, files });
 }
 
-export const discard = () => set(NONE);
+/** Throws the draft away. What is returned brings it back. */
+export function discard() {
+  const before = draft;
+  set(NONE);
+  return () => set(before);
+}
 
 /** The files as they would be. */
 export function applied(inForce: Record<string, string>, { files }: Draft): Record<string, string> {

@@ -2,7 +2,7 @@ import { Textarea, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { taskCreate, type Priority } from '../../api';
-import { useActors } from '../../parts/Actor';
+import { offered, useActors } from '../../parts/Actor';
 import { useAct } from '../../parts/act';
 import { FormDialog } from '../../parts/FormDialog';
 import { Select } from '../../parts/later';
@@ -14,7 +14,11 @@ const NOTHING = { title: '', goal: '', owner: '', priority: 'normal' as Priority
 /** Who can have a task: people and agents who are there. */
 export function useOwners() {
   const { all } = useActors();
-  return all.filter(({ kind, status }) => (kind === 'person' || kind === 'agent') && status === 'active').map(({ id, name, kind }) => ({ value: id, label: `${name || id}${kind === 'agent' ? ' (agent)' : ''}` }));
+  return offered(
+    all,
+    ({ kind, status }) => (kind === 'person' || kind === 'agent') && status === 'active',
+    ({ id, name, kind }) => `${name || id}${kind === 'agent' ? ' (agent)' : ''}`,
+  );
 }
 
 export function NewTask({ isOpen, close }: { isOpen: boolean; close: () => void }) {

@@ -151,7 +151,7 @@ function Ref({ of }: { of: ShownRef }) {
       <div>
         {isAddress ? (
           <a href={of.id} rel="noreferrer noopener" target="_blank">
-            {of.id}
+            <Said>{of.id}</Said>
           </a>
         ) : (
           <span>
