@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use zeroize::Zeroizing;
 
 use crate::types::models::ProviderKind;
+use crate::types::near::nearest;
 
 /// One setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +109,7 @@ pub const DEV_AUTH: Setting = Setting {
     variable: "OK_DEV_AUTH",
     flag: None,
     default: "off",
-    doc: "Allow plain http to loopback addresses, for development; `GET /api/health` tells",
+    doc: "Allow webhooks and `web.read` to go to loopback addresses over plain http, for development; `GET /api/health` tells",
 };
 pub const SECRETS_KEY: Setting = Setting {
     variable: "OK_SECRETS_KEY",
@@ -224,6 +225,15 @@ pub const ALL: &[Setting] = &[
     NO_COLOR,
     COLUMNS,
 ];
+
+/// Variables like those of settings that are none, each with the one that was probably meant.
+pub fn mistyped() -> Vec<(String, &'static str)> {
+    let known = || ALL.iter().map(|setting| setting.variable);
+    let ours =
+        std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).filter(|name| name.starts_with("OK_"));
+    let unknown = ours.filter(|name| known().all(|one| one != name));
+    unknown.filter_map(|name| nearest(&name, known()).map(|meant| (name, meant))).collect()
+}
 
 /// The settings that hold the keys of model providers; the first that is set counts.
 pub const KEYS: &[(ProviderKind, Setting)] = &[

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use ok::gate::declare::operation::{Answer, Effect, Spec};
 use ok::gate::{Entry, FactSpec, Resource, Staged};
-use ok::store::event::EventKind;
+use ok::store::event::{Content, EventKind};
 use ok::types::refusal::Code;
 use ok::types::scope::{Reach, Scope};
 
@@ -154,6 +154,14 @@ fn operations() -> String {
     text
 }
 
+/// What the log has of an event and readers are not shown.
+fn kept_alone(content: &Content) -> String {
+    match content.partly {
+        None => list(content.hidden.iter().copied()),
+        Some((field, shown)) => format!("`{field}` but for {}", list(shown.iter().copied())),
+    }
+}
+
 fn events() -> String {
     let mut text = format!(
         "{MADE}\n# Events\n\nEvery type of event, as `GET /api/events` shows it: `{{\"seq\": …, \"at\": …, \"actor\": …, \"decision\": …, \
@@ -175,7 +183,7 @@ fn events() -> String {
             kind.name,
             kind.doc.trim(),
             list(fields),
-            list(kind.content.hidden.iter().copied()),
+            kept_alone(&kind.content),
             if by.is_empty() { "the gate itself".into() } else { list(by) },
             if kind.content.erasable { "yes" } else { "no" },
         )

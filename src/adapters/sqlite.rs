@@ -75,7 +75,7 @@ impl Adapter for Sqlite {
         let count =
             conn.query_row("SELECT count(*) FROM sqlite_schema WHERE type IN ('table', 'view')", [], |row| row.get(0));
         let count: i64 = count.map_err(|error| Unread(error.to_string()))?;
-        Ok(format!("has {count} tables"))
+        Ok(format!("has {count} table{}", if count == 1 { "" } else { "s" }))
     }
 }
 

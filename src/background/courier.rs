@@ -17,8 +17,9 @@ use crate::gate::Gate;
 use crate::operations::webhook::{Due, Message};
 use crate::types::refusal::Stop;
 
-/// Messages under way at once; never two to one webhook.
-const AT_ONCE: usize = 8;
+/// Messages under way at once; never two to one webhook. Whoever does not answer takes a place for 20 seconds: the dispatch sees
+/// to it that such ones do not take all.
+const AT_ONCE: usize = 16;
 /// It asks at least so often: what the policies held may be fine by now.
 const PERIOD: Duration = Duration::from_secs(30);
 /// It asks at most so often, however fast the log grows.

@@ -6,7 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 use lettre::message::Mailbox;
-use lettre::message::header::ContentType;
+use lettre::message::header::{ContentType, MIME_VERSION_1_0};
 use lettre::transport::smtp::Error as SmtpError;
 use lettre::transport::smtp::authentication::{Credentials, Mechanism};
 use lettre::transport::smtp::client::{AsyncSmtpConnection, TlsParameters};
@@ -162,6 +162,7 @@ impl Mail {
             .to(mailbox(&message.to)?)
             .subject(message.subject.as_str())
             .message_id(Some(id.to_owned()))
+            .header(MIME_VERSION_1_0)
             .header(ContentType::TEXT_PLAIN)
             .body(message.text.clone());
         formed.map(|formed| formed.formatted()).map_err(|error| error.to_string())

@@ -10,6 +10,7 @@ use super::definition::text_of;
 use super::exit::Failure;
 use super::operation::{change, query};
 use super::show;
+use crate::config;
 use crate::operations;
 use crate::operations::actor::{Add, List, SetTrust, Show, ShownActor};
 use crate::operations::definition::Written;
@@ -188,6 +189,25 @@ impl TryFrom<DefinitionFile> for Hiring {
     }
 }
 
+/// Why no run of this server can call a tool.
+fn why_missing(tool: &str) -> String {
+    let mut names = operations::ALL.iter().map(|entry| entry.spec.name);
+    if !names.any(|name| name == tool) {
+        let near = nearest(tool, operations::ALL.iter().map(|entry| entry.spec.name));
+        return format!(
+            "which does not exist{}",
+            near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+        );
+    }
+    let setting = match tool.split('.').next() {
+        Some("web") => &config::WEB_READ,
+        Some("mail") => &config::SMTP_URL,
+        Some("echo") => &config::DEV_ECHO_TOOLS,
+        _ => return "which is for people: no run calls it".into(),
+    };
+    format!("which this server does not have: {} turns it on", setting.variable)
+}
+
 fn hired(answer: &Hired) -> Result<(), Failure> {
     let fields = columns!(
         Hired;
@@ -201,9 +221,7 @@ fn hired(answer: &Hired) -> Result<(), Failure> {
         ));
     }
     for tool in &answer.tools_missing {
-        let near = nearest(tool, operations::ALL.iter().map(|entry| entry.spec.name).filter(|name| name != tool));
-        let meant = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        show::note(&format!("\nIt asks for the tool `{tool}`, which no run can call here{meant}"));
+        show::note(&format!("\nIt asks for the tool `{tool}`, {}", why_missing(tool)));
     }
     for model in &answer.models_missing {
         show::note(&format!(

@@ -12,6 +12,7 @@ use super::command::{Commands, Run, owns};
 use super::exit::{Exit, Failure};
 use super::{Context, client, file, show};
 use crate::gate::state::difference::Difference;
+use crate::gate::state::open::CannotOpen;
 use crate::gate::state::refold;
 use crate::gate::state::rekey::{self, CannotRekey};
 use crate::log::export::{self, ExportError};
@@ -335,6 +336,9 @@ impl From<CannotRekey> for Failure {
     fn from(error: CannotRekey) -> Failure {
         match error {
             CannotRekey::NotWhole(_) => Failure::Exits(Exit::Findings, error.to_string()),
+            CannotRekey::Open(CannotOpen::Held(_)) => Failure::busy(format!(
+                "{error}, and a key is made anew only while nothing else has it: stop that first"
+            )),
             CannotRekey::Open(_) | CannotRekey::KeyIsThere(_) | CannotRekey::OtherKey(..) => {
                 Failure::new(error.to_string())
             }

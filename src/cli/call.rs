@@ -110,8 +110,22 @@ pub fn unknown(name: &str) -> Refusal {
 pub const NOT_FOUND: &str = "not found";
 
 /// Fields by which an input names something.
-const NAMES: [&str; 13] =
-    ["actor", "agent", "collection", "event", "for", "id", "lead", "owner", "run", "target", "task", "team", "to"];
+const NAMES: [&str; 14] = [
+    "actor",
+    "agent",
+    "collection",
+    "event",
+    "for",
+    "id",
+    "lead",
+    "message",
+    "owner",
+    "run",
+    "target",
+    "task",
+    "team",
+    "to",
+];
 
 /// What an input names, as the end of a sentence about what is not found.
 pub fn named_in(input: &Value) -> String {

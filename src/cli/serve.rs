@@ -116,9 +116,7 @@ async fn serve(
     if let Some(embedder) = models::embedder(context.models())? {
         beside.spawn(background::embeddings::run(company.gate.clone(), embedder, stop.clone()));
     }
-    if !address.ip().is_loopback() {
-        show::remark("others reach this address, and what travels is not encrypted: put a proxy with TLS before it");
-    }
+    remarks(address, &proxies)?;
     if !http::is_built() {
         tracing::warn!("built without the workspace: `make web`, then build again");
     }
@@ -133,6 +131,29 @@ async fn serve(
     stop.cancel();
     beside.wait().await;
     served.map_err(|error| Failure::new(format!("the server failed: {error}")))
+}
+
+/// What an operator should know of how this is served.
+fn remarks(address: SocketAddr, proxies: &http::Proxies) -> Result<(), Failure> {
+    if !address.ip().is_loopback() {
+        show::remark("others reach this address, and what travels is not encrypted: put a proxy with TLS before it");
+        if settings::is_on(&config::DEV_AUTH, false)? {
+            show::remark(&format!(
+                "{} is on and others reach this address: webhooks and `web.read` may go to this machine, without TLS; it is for development",
+                config::DEV_AUTH.variable
+            ));
+        }
+    }
+    if proxies.trust_all() {
+        show::remark(&format!(
+            "{} trusts every address: anybody can pass for another client; name the proxies alone",
+            config::TRUSTED_PROXIES.variable
+        ));
+    }
+    for (name, meant) in config::mistyped() {
+        show::remark(&format!("{name} is no setting and has no effect; did you mean {meant}?"));
+    }
+    Ok(())
 }
 
 /// Says which model providers cannot be asked. The server does not wait for them, and runs without.

@@ -54,6 +54,8 @@ const FIELDS: Columns<ShownWebhook> = columns!(
 const SENT: Columns<ShownDelivery> = columns!(ShownDelivery; id, r#type, state, attempts, http_status, error, next_at);
 
 #[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true)
+    .args(["url", "events", "agents", "everybody", "description", "include_output", "enable", "disable"]))]
 struct Changes {
     /// The subscription
     #[arg(value_name = "SUBSCRIPTION")]

@@ -260,7 +260,7 @@ impl<'a> Reader<'a> {
     ) -> Result<Page<T>, Stop> {
         let me = self.caller.actor();
         let after = |from: &Position, limit| Ok(list.after(self.conn()?, from, limit)?);
-        let own = |from: &Position, limit| Ok(list.own_after(self.conn()?, &me, from, limit)?);
+        let own = |from: &Position, limit| Ok(list.own_after(self.conn()?, me.as_str(), from, limit)?);
         // Two callers of one list have different rows of their own.
         let what = format!("{what} for {me}");
         self.walk(query, what, &Rows { after: &after, own: Some(&own), visible: &visible, position: &list.position })
@@ -270,7 +270,7 @@ impl<'a> Reader<'a> {
     pub fn list_of<T>(
         &self,
         list: &List<T>,
-        whose: &ActorId,
+        whose: &str,
         query: &PageQuery,
         what: String,
         visible: impl Fn(&T) -> bool,

@@ -50,6 +50,7 @@ pub(super) async fn dispatch(face: Arc<Face>, params: Params, request: Request) 
 }
 
 async fn answer(face: Arc<Face>, params: Params, parts: Parts, body: axum::body::Body) -> Result<Response, Failed> {
+    one_delegation(&parts)?;
     let presented = presented(&face, &parts);
     // Who is calling comes first: a stranger learns nothing about what a right request would look like.
     let caller = face.gate.admit(&presented, &face.entry.spec)?;
@@ -86,6 +87,12 @@ fn presented(face: &Face, parts: &Parts) -> Presented {
     // What cannot be an id names no delegation.
     let under = parts.headers.get("ok-delegation").map(|id| String::from_utf8_lossy(id.as_bytes()).trim().to_owned());
     Presented { credential, channel: Channel::Http, address, under }
+}
+
+/// Which of two delegations was meant is not for the server to guess.
+fn one_delegation(parts: &Parts) -> Result<(), Refusal> {
+    let count = parts.headers.get_all("ok-delegation").iter().count();
+    if count > 1 { Err(Refusal::bad_request("ok-delegation: must be given once")) } else { Ok(()) }
 }
 
 /// `ok-min-policy`: whoever has seen a version in force is never answered by one before it.

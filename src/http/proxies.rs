@@ -55,6 +55,11 @@ impl Net {
 }
 
 impl Proxies {
+    /// Whether every address of a family is trusted.
+    pub fn trust_all(&self) -> bool {
+        self.0.iter().any(|net| net.bits == 0)
+    }
+
     pub fn trusts(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.0.iter().any(|net| net.holds(address))

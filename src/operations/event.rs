@@ -121,12 +121,11 @@ pub struct Events {
 
 /// An event as readers see it: without what the log alone needs.
 fn shown(mut logged: Logged) -> EventRecord {
-    let hidden = EventKind::named(&logged.kind).map_or(&[][..], |kind| kind.content.hidden);
     let event = match logged.event.take() {
         None => json!({ "type": logged.kind, "erased": true }),
         Some(mut event) => {
-            if let Some(fields) = event.as_object_mut() {
-                hidden.iter().for_each(|hidden| drop(fields.remove(*hidden)));
+            if let (Some(fields), Some(kind)) = (event.as_object_mut(), EventKind::named(&logged.kind)) {
+                kind.content.reduce(fields);
             }
             event
         }

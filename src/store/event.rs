@@ -14,7 +14,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::memory::{Memory, Touched};
 use super::outbox::News;
@@ -45,6 +45,8 @@ pub struct Moment<'a> {
 pub struct Content {
     /// The fields that the log needs and readers do not, or may not see: left out where events are shown.
     pub hidden: &'static [&'static str],
+    /// A list of objects of which readers are shown these fields alone: the first [`MOST_SHOWN`] of them, and how many there are.
+    pub partly: Option<(&'static str, &'static [&'static str])>,
     /// It can be erased without the tables losing anything.
     pub erasable: bool,
     /// It says how many decisions of the log would come out otherwise: only whoever may read all of them is told.
@@ -52,14 +54,34 @@ pub struct Content {
 }
 
 impl Content {
-    pub const SHOWN: Content = Content { hidden: &[], erasable: false, counts: false };
+    pub const SHOWN: Content = Content { hidden: &[], partly: None, erasable: false, counts: false };
     pub const ERASABLE: Content = Content { erasable: true, ..Content::SHOWN };
     pub const COUNTED: Content = Content { counts: true, ..Content::SHOWN };
 
     pub const fn hiding(self, fields: &'static [&'static str]) -> Content {
         Content { hidden: fields, ..self }
     }
+
+    pub const fn showing(self, list: &'static str, fields: &'static [&'static str]) -> Content {
+        Content { partly: Some((list, fields)), ..self }
+    }
+
+    /// Leaves out what readers are not shown.
+    pub fn reduce(&self, event: &mut Map<String, Value>) {
+        self.hidden.iter().for_each(|hidden| drop(event.remove(*hidden)));
+        let Some((list, shown)) = self.partly else { return };
+        let Some(Value::Array(rows)) = event.get_mut(list) else { return };
+        let count = rows.len();
+        rows.truncate(MOST_SHOWN);
+        rows.iter_mut()
+            .filter_map(Value::as_object_mut)
+            .for_each(|row| row.retain(|name, _| shown.contains(&name.as_str())));
+        event.insert("count".into(), count.into());
+    }
 }
+
+/// So many entries of a list are shown of one event.
+pub const MOST_SHOWN: usize = 20;
 
 /// All that follows from an event. Each line is written, also where nothing follows: what is forgotten does not compile.
 pub struct Means<E: 'static> {

@@ -60,11 +60,17 @@ pub const EVENTS: &[&[event::EventKind]] = &[
 ];
 
 /// The tables' migrations, oldest first.
-pub const SCHEMAS: [&str; 3] =
-    [include_str!("schema/001.sql"), include_str!("schema/002.sql"), include_str!("schema/003.sql")];
-/// All of them.
-pub const SCHEMA: &str =
-    concat!(include_str!("schema/001.sql"), include_str!("schema/002.sql"), include_str!("schema/003.sql"));
+pub const SCHEMAS: [&str; 4] = [
+    include_str!("schema/001.sql"),
+    include_str!("schema/002.sql"),
+    include_str!("schema/003.sql"),
+    include_str!("schema/004.sql"),
+];
+
+/// All of them: what an empty file becomes.
+pub fn schema() -> String {
+    SCHEMAS.concat()
+}
 
 /// A position in a list that is ordered newest first, then by id.
 #[derive(Clone, Debug, PartialEq, Eq)]

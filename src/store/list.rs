@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, Row, params};
 
 use super::Position;
-use types::id::ActorId;
 
 /// How a table is listed.
 pub struct List<T: 'static> {
@@ -14,7 +13,7 @@ pub struct List<T: 'static> {
     pub columns: &'static str,
     /// Which of its rows there are: a condition that its index by age has, or `TRUE`.
     pub there: &'static str,
-    /// When a row is somebody's own: conditions on `?4`, their id. Each is answered by an index that goes on with age and id.
+    /// When a row is somebody's own: conditions on `?4`, their id or what else they are listed by. Each is answered by an index that goes on with age and id.
     pub own: &'static [&'static str],
     pub read: fn(&Row<'_>) -> rusqlite::Result<T>,
     /// Adds what stands in other tables.
@@ -28,14 +27,8 @@ impl<T> List<T> {
         self.rows(conn, "?4 IS NULL", None, from, limit)
     }
 
-    /// Somebody's own rows after a position.
-    pub fn own_after(
-        &self,
-        conn: &Connection,
-        whose: &ActorId,
-        from: &Position,
-        limit: usize,
-    ) -> rusqlite::Result<Vec<T>> {
+    /// Somebody's own rows after a position, or those that are listed by something else.
+    pub fn own_after(&self, conn: &Connection, whose: &str, from: &Position, limit: usize) -> rusqlite::Result<Vec<T>> {
         let mut found = BTreeMap::new();
         for own in self.own {
             let rows = self.rows(conn, own, Some(whose), from, limit)?;
@@ -48,11 +41,11 @@ impl<T> List<T> {
         &self,
         conn: &Connection,
         which: &str,
-        whose: Option<&ActorId>,
+        whose: Option<&str>,
         from: &Position,
         limit: usize,
     ) -> rusqlite::Result<Vec<T>> {
-        let given = params![from.at, from.id, limit as i64, whose.map(ActorId::as_str)];
+        let given = params![from.at, from.id, limit as i64, whose];
         let mut query = conn.prepare_cached(&self.sql(which))?;
         let rows: Vec<T> = query.query_map(given, self.read)?.collect::<rusqlite::Result<_>>()?;
         rows.into_iter().map(|row| (self.complete)(conn, row)).collect()

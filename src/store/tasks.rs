@@ -102,6 +102,9 @@ pub const fn owned(archived: bool) -> List<Task> {
     List { own: &["owner = ?4"], ..if archived { ALL } else { LIST } }
 }
 
+/// How those that stand so are listed.
+pub const STANDING: List<Task> = List { own: &["status = ?4"], ..LIST };
+
 /// Which tasks are listed. All of what is given must fit.
 #[derive(Clone, Debug, Default)]
 pub struct Sought {

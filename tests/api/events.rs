@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::brain;
 use crate::harness::{Answer, Test};
 
 fn seqs(answer: &Answer) -> Vec<i64> {
@@ -193,4 +194,21 @@ async fn an_answer_names_the_event_of_its_decision_and_none_where_nothing_is_rec
     assert_eq!(recorded["events"][0]["event"]["type"], "approval_requested");
     let quiet = test.post("/tick", &test.admin, json!({})).await;
     assert!(quiet.status == 200 && !quiet.headers.contains_key("ok-decision"), "{:?}", quiet.headers);
+}
+
+#[tokio::test]
+async fn which_records_were_written_is_told_and_not_what_stands_in_them() {
+    let (test, cast) = brain::company().await;
+    let one = brain::write(&test, &cast.mia, json!({ "number": "1", "total": 12.5 })).await;
+    let told = test.get("/events?type=record_written", &test.admin).await.json()["events"][0]["event"].clone();
+    assert_eq!(
+        told,
+        json!({ "type": "record_written", "collection": "invoices", "run": null, "count": 1,
+            "rows": [{ "id": one["id"], "version": 1 }] })
+    );
+    let rows: Vec<Value> = (2..30).map(|number| json!({ "number": number.to_string() })).collect();
+    let path = format!("{}/import", brain::INVOICES);
+    assert_eq!(test.post(&path, &cast.mia, json!({ "records": rows })).await.status, 200);
+    let told = test.get("/events?type=record_written&limit=1", &test.admin).await.json()["events"][0]["event"].clone();
+    assert_eq!((&told["count"], told["rows"].as_array().unwrap().len()), (&json!(28), 20), "the first of many");
 }

@@ -39,6 +39,10 @@ async fn a_key_belongs_to_one_request() {
     let twice: Vec<_> = headers.iter().copied().chain([("idempotency-key", "key-2")]).collect();
     let which = test.raw("POST", "/actors", &twice, json!({ "id": "third", "kind": "person" }).to_string()).await;
     assert_eq!(which.error(), "400 bad_request Idempotency-Key: must be given once");
+    let under: Vec<_> =
+        headers.iter().copied().chain([("ok-delegation", "dlg_1"), ("ok-delegation", "dlg_2")]).collect();
+    let which = test.raw("POST", "/actors", &under, json!({ "id": "third", "kind": "person" }).to_string()).await;
+    assert_eq!(which.error(), "400 bad_request ok-delegation: must be given once");
     let hers = test.raw("POST", "/actors", &headers, json!({ "id": "third", "kind": "person" }).to_string()).await;
     assert_eq!(hers.status, 201, "for another actor too");
 }

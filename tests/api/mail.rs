@@ -86,11 +86,13 @@ async fn what_was_not_taken_has_failed_and_what_nobody_knows_is_asked() {
     let waits = run(&test, &id).await;
     assert_eq!(waits["waiting"]["kind"], "outcome", "{waits}");
     let question = waits["question"].as_str().unwrap();
-    assert!(question.starts_with("Has mail.send done it?") && question.contains("(its Message-ID is <"), "{waits}");
+    assert!(question.starts_with("Did mail.send take effect?") && question.contains("(its Message-ID is <"), "{waits}");
     assert!(question.contains("It was called with subject `"), "which one it was: {waits}");
     let known =
         mailbox.taken()[0].lines().find_map(|line| Some(line.strip_prefix("Message-ID: ")?.to_owned())).unwrap();
     assert!(question.contains(&known), "{known}: {waits}");
+    // RFC 2045: without this, what follows of MIME need not be understood.
+    assert!(mailbox.taken()[0].lines().any(|line| line == "MIME-Version: 1.0"), "{}", mailbox.taken()[0]);
     assert_eq!(mailbox.taken().len(), 1, "it is not sent again by itself");
     let answered = test.post(&format!("/runs/{id}/answer"), &cast.mia, json!({ "text": "yes" })).await;
     assert_eq!(answered.status, 200, "{}", answered.text());

@@ -146,7 +146,7 @@ async fn what_happens_once_is_not_done_again_after_a_crash_and_people_say_whethe
         let waits = run(&test, &id).await;
         assert_eq!((&waits["status"], &waits["waiting"]["kind"]), (&json!("waiting_input"), &json!("outcome")));
         assert_eq!(waits["waiting"]["to"], json!(["mia"]));
-        assert!(waits["question"].as_str().unwrap().starts_with("Has echo.once done it?"), "{waits}");
+        assert!(waits["question"].as_str().unwrap().starts_with("Did echo.once take effect?"), "{waits}");
         let inbox = test.get("/inbox", &cast.mia).await.json();
         let is_told = |item: &Value| item["title"] == "bot asks you whether echo.once has happened";
         assert!(inbox.as_array().unwrap().iter().any(is_told), "{inbox}");

@@ -2,6 +2,7 @@
 //! clock stands still; `tests/wire/webhooks.rs` sends.
 
 mod decided;
+mod places;
 mod runs;
 
 use base64::Engine as _;
@@ -255,7 +256,7 @@ async fn a_receiver_that_is_gone_is_disabled_and_whoever_answers_is_told() {
     // Nothing more is intended, nor sent by hand, until it is switched on; what went before stays unsent.
     ask(&test, &cast.bot, "three").await;
     let tested = test.post(&format!("/v1/webhooks/{id}/test"), &test.admin, json!({})).await;
-    assert_eq!(tested.error(), format!("409 conflict {id} is disabled; switch it on first"));
+    assert_eq!(tested.error(), format!("409 conflict {id} is disabled; enable it first"));
     let on = test.call("PATCH", &format!("/v1/webhooks/{id}"), &test.admin, Some(json!({ "status": "active" }))).await;
     assert_eq!(on.json()["status"], "active");
     assert_eq!(due(&test).await.len(), 0);

@@ -323,3 +323,21 @@ fn a_server_says_that_nobody_is_there_and_that_others_reach_it() {
     let told = place.serve().lines.join("\n");
     assert!(told.starts_with("listening on"), "{told}");
 }
+
+#[test]
+fn what_makes_a_server_open_to_others_and_what_has_no_effect_is_said() {
+    let place = Place::with_company();
+    let mut command = place.command(&["serve", "--bind", "0.0.0.0:0"]);
+    command.env("OK_DEV_AUTH", "1").env("OK_TRUSTED_PROXIES", "::/0").env("OK_TRUSTED_PROXY", "10.0.0.1");
+    let server = Server::start(command);
+    let told = server.lines.join("\n");
+    for said in [
+        "what travels is not encrypted",
+        "OK_DEV_AUTH is on and others reach this address",
+        "OK_TRUSTED_PROXIES trusts every address",
+        "OK_TRUSTED_PROXY is no setting and has no effect; did you mean OK_TRUSTED_PROXIES?",
+    ] {
+        assert!(told.contains(said), "{said}: {told}");
+    }
+    assert_eq!(place.ok("audit rekey").code, 75, "one process has the file");
+}

@@ -19,6 +19,8 @@ fn a_webhook_is_added_looked_at_changed_and_removed() {
         place.ana(&format!("subscription update {id} --event agent.run.failed --disable")),
         place.ana(&format!("subscription deliveries {id}")),
         place.ana(&format!("subscription test {id}")),
+        place.ana(&format!("subscription update {id}")),
+        place.ana(&format!("subscription redeliver {id} msg_none")),
         place.ana(&format!("subscription rotate {id}")),
         place.ana(&format!("subscription remove {id}")),
         place.ana(&format!("subscription show {id}")),

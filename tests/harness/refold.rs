@@ -15,7 +15,7 @@ use rusqlite::Connection;
 /// The tables that a log leads to. No event writes to a table that it does not declare.
 pub fn refolded(conn: &Connection) -> Connection {
     let fresh = Connection::open_in_memory().unwrap();
-    fresh.execute_batch(ok::store::SCHEMA).unwrap();
+    fresh.execute_batch(&ok::store::schema()).unwrap();
     let written = Arc::new(Mutex::new(BTreeSet::new()));
     let seen = Arc::clone(&written);
     let note = move |_, _: &str, table: &str, _| {

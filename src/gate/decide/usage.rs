@@ -132,7 +132,7 @@ impl Recount {
     /// After the entry `seq`. Of months that were over by then nothing counts any more; only which run is whose does.
     pub fn after(log: &Connection, seq: i64) -> Result<Recount, Fault> {
         let tables = Connection::open_in_memory()?;
-        tables.execute_batch(store::SCHEMA)?;
+        tables.execute_batch(&store::schema())?;
         let mut recount = Recount { tables, histories: Histories::default() };
         let begun = match seq {
             0 => 0,

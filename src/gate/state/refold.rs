@@ -34,7 +34,7 @@ pub fn compare(conn: &Connection) -> Result<Vec<Difference>, Fault> {
 }
 
 /// Indexes that lists and lookups need and no fold does: what is folded again is spared them.
-const UNUSED: [&str; 4] = ["_by_age ", "token_by_holder ", "token_live ", "directory_row_admin "];
+const UNUSED: [&str; 5] = ["_by_age ", "_by_status ", "token_by_holder ", "token_live ", "directory_row_admin "];
 
 /// Folds the whole log into an empty database and compares the tables. Takes room on the disk for the tables, and in memory
 /// neither for them nor for the log.
@@ -239,7 +239,8 @@ mod tests {
 
     #[test]
     fn every_table_is_compared_or_known_to_be_no_fold() {
-        let names = store::SCHEMA.split("CREATE TABLE ").skip(1).filter_map(|rest| rest.split_whitespace().next());
+        let schema = store::schema();
+        let names = schema.split("CREATE TABLE ").skip(1).filter_map(|rest| rest.split_whitespace().next());
         for name in names {
             let folded = folded().iter().any(|table| table.name == name);
             assert!(folded != OTHERS.contains(&name), "{name}");

@@ -48,7 +48,7 @@ impl Query for List {
         let what = "delegation.list".to_owned();
         let seen = |row: &Delegation| read.may("delegation.read", &read.delegation_target(row));
         let page = match input.mine {
-            true => read.list_of(&delegations::LIST, &permit.actor(), &input.page, what, seen)?,
+            true => read.list_of(&delegations::LIST, permit.actor().as_str(), &input.page, what, seen)?,
             false => read.list(&delegations::LIST, &input.page, what, seen)?,
         };
         Ok(Page { rows: page.rows.into_iter().map(|row| shown(row, read.now())).collect(), next: page.next })

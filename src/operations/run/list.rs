@@ -70,7 +70,7 @@ impl Query for List {
                 let of_task = |from: &Position, limit| read.runs_of_task_after(task, from, limit);
                 read.page(&page, what, of_task, seen, runs::position)?
             }
-            (None, Some(agent)) => read.list_of(list, agent, &page, what, seen)?,
+            (None, Some(agent)) => read.list_of(list, agent.as_str(), &page, what, seen)?,
             (None, None) => read.list(list, &page, what, seen)?,
         };
         let rows = page.rows.into_iter().map(|run| shown(run, read)).collect::<Result<_, _>>()?;

@@ -123,7 +123,7 @@ pub enum Came {
     Done(Value),
     /// It did nothing.
     Failed(String),
-    /// Nobody knows whether it did anything.
+    /// It is not known whether it did anything.
     Unknown(String),
 }
 
@@ -214,7 +214,7 @@ fn is_vouched(tool: &str) -> bool {
 
 /// What people are asked.
 fn asked(tool: &str, why: &str, call: &str) -> String {
-    format!("Has {tool} done it? Nobody knows: {why}. {call}Answer yes, no, or retry to have it called again.")
+    format!("Did {tool} take effect? It is not known: {why}. {call}Answer yes, no, or retry to call it again.")
 }
 
 /// The arguments of a call under way, as much of them as tells which one it was; nothing where they are erased.

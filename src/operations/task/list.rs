@@ -58,12 +58,13 @@ impl Query for List {
         let list = if archived { &tasks::ALL } else { &tasks::LIST };
         let sought = tasks::Sought { owner, status };
         let seen = |task: &Task| sought.fits(task) && read.may("task.read", &read.task_target(task));
-        let page = match &sought.owner {
-            Some(owner) => {
+        let page = match (&sought.owner, sought.status) {
+            (Some(owner), _) => {
                 let list = tasks::owned(archived);
-                read.list_of(&list, owner, &page, what, |task| seen(task) && read.knows(owner))?
+                read.list_of(&list, owner.as_str(), &page, what, |task| seen(task) && read.knows(owner))?
             }
-            None => read.list(list, &page, what, seen)?,
+            (None, Some(status)) if !archived => read.list_of(&tasks::STANDING, status.name(), &page, what, seen)?,
+            (None, _) => read.list(list, &page, what, seen)?,
         };
         Ok(Page { rows: page.rows.into_iter().map(|task| shown(task, read)).collect(), next: page.next })
     }

@@ -133,7 +133,9 @@ impl Query for List {
         let what = "token.list".to_owned();
         let seen = |token: &Token| read.may("token.list", &target_of(token));
         let page = match &input.actor {
-            Some(of) => read.list_of(&tokens::LIST, of, &input.page, what, |token| seen(token) && read.knows(of))?,
+            Some(of) => {
+                read.list_of(&tokens::LIST, of.as_str(), &input.page, what, |token| seen(token) && read.knows(of))?
+            }
             None => read.list(&tokens::LIST, &input.page, what, seen)?,
         };
         Ok(Page { rows: page.rows.into_iter().map(|token| row(token, read)).collect(), next: page.next })

@@ -19,7 +19,7 @@ use types::webhook::{IntentState, TEST, WebhookStatus};
 
 fn enabled(webhook: Webhook) -> Result<Webhook, Refusal> {
     if webhook.status == WebhookStatus::Disabled {
-        return Err(Refusal::conflict(format!("{} is disabled; switch it on first", webhook.id)));
+        return Err(Refusal::conflict(format!("{} is disabled; enable it first", webhook.id)));
     }
     Ok(webhook)
 }

@@ -1,7 +1,7 @@
 //! What is to be sent now, for the courier. The policies are asked about each webhook, as the server: what they refuse is
 //! held, and told to nobody.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,7 @@ use store::webhooks::Webhook;
 use types::refusal::Stop;
 use types::scope::Reach;
 use types::time::Time;
+use url::Url;
 
 /// What the courier can take.
 #[derive(Deserialize, JsonSchema)]
@@ -83,11 +84,55 @@ impl Query for Dispatch {
         let now = permit.now();
         let ready = due.iter().take_while(|(at, ..)| *at <= now.0).count();
         let wait_ms = due.get(ready).map(|(at, ..)| at - now.0);
-        let ready = due.into_iter().take(ready.min(input.most));
+        let mut places = Places::new(&input, read.enabled_webhooks());
+        let ready = due.into_iter().take(ready).filter(|(_, webhook, _)| places.take(webhook));
         let messages =
             ready.map(|(_, webhook, intent)| message(webhook, intent, input.stamp, read)).collect::<Result<_, _>>()?;
         Ok(Due { messages, wait_ms })
     }
+}
+
+/// So many messages at once to webhooks whose last attempts failed: those that hang keep nobody else waiting.
+const MOST_FAILING: usize = 4;
+/// So many messages at once to one server.
+const MOST_OF_ORIGIN: usize = 4;
+
+/// The places of the courier that are free.
+struct Places {
+    free: usize,
+    failing: usize,
+    /// Taken, by the server that is sent to.
+    of: BTreeMap<String, usize>,
+}
+
+impl Places {
+    fn new(free: &Free, all: &[Webhook]) -> Places {
+        let mut places = Places { free: free.most, failing: 0, of: BTreeMap::new() };
+        all.iter().filter(|webhook| free.busy.contains(&webhook.id)).for_each(|webhook| places.add(webhook));
+        places
+    }
+
+    fn add(&mut self, webhook: &Webhook) {
+        self.failing += usize::from(webhook.failing_since.is_some());
+        *self.of.entry(origin(&webhook.url)).or_default() += 1;
+    }
+
+    /// Takes a place for a message, if there is one for such a webhook.
+    fn take(&mut self, webhook: &Webhook) -> bool {
+        let is_held = webhook.failing_since.is_some() && self.failing >= MOST_FAILING;
+        let there = self.of.get(&origin(&webhook.url)).copied().unwrap_or_default();
+        if self.free == 0 || is_held || there >= MOST_OF_ORIGIN {
+            return false;
+        }
+        self.free -= 1;
+        self.add(webhook);
+        true
+    }
+}
+
+/// `https://hooks.example.com:8443` of an address there.
+fn origin(url: &str) -> String {
+    Url::parse(url).map_or_else(|_| url.to_owned(), |url| url.origin().ascii_serialization())
 }
 
 fn message(webhook: &Webhook, intent: Intent, stamp: Time, read: &Reader<'_>) -> Result<Message, Stop> {

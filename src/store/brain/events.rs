@@ -60,7 +60,7 @@ events! {
     RecordWritten = "record_written" {
         collection: String, rows: Vec<Row>, run: Option<Id>,
     } about [run] => {
-        content: Content::SHOWN.hiding(&["rows"]), tables: &[VERSION, search::TABLE], memory: Memory::Nothing,
+        content: Content::SHOWN.showing("rows", &["id", "version"]), tables: &[VERSION, search::TABLE], memory: Memory::Nothing,
         fold: Some(written), notify: Notify::Nobody, news: None,
     }
     /// A record was deleted. Its history is kept.

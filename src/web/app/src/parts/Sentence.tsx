@@ -43,6 +43,8 @@ const thing = (value: unknown) => {
 };
 /** Whose run it is, where somebody else than the agent tells of it. */
 const ofOther = (e: Fields, by: string) => (by === e.agent ? null : <> of {who(e.agent)}</>);
+/** One record by its id, and several by their number. */
+const written = (e: Fields) => (Array.isArray(e.rows) && e.rows.length === 1 && e.count === 1 ? <>the record {code((e.rows[0] as { id?: string }).id)}</> : `${text(e.count)} records`);
 const quoted = (value: unknown) => (text(value) ? <>: «<Said>{text(value)}</Said>»</> : null);
 
 /** After the name of who did it. */
@@ -128,7 +130,7 @@ const SENTENCES: Record<string, (e: Fields, by: string) => ReactNode> = {
   step_decided: (e, by) => <>decided {run(e, 'a step')}{ofOther(e, by)}</>,
   step_dispatched: (e, by) => <>asked a model for {run(e, 'a step')}{ofOther(e, by)}</>,
   step_unknown: (e, by) => <>does not know what came of {run(e, 'a step')}{ofOther(e, by)}</>,
-  record_written: (e) => <>wrote records of {code(e.collection)}</>,
+  record_written: (e) => <>wrote {written(e)} of {code(e.collection)}</>,
   history_removed: (e) => <>removed earlier versions of records of {text(e.collection)}</>,
   record_deleted: (e) => <>deleted {code(e.id)} of {code(e.collection)}</>,
   record_rolled_back: (e) => <>rolled {code(e.id)} of {code(e.collection)} back{quoted(e.reason)}</>,

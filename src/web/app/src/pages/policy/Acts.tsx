@@ -79,8 +79,8 @@ function Promote({ change, isNext }: { change: ShownChange; isNext: boolean }) {
 /** The other changes that are made from what is in force now: they could not come into force after this one. */
 function Ended({ by }: { by: ShownChange }) {
   const all = useGuarded('change.list', changeListOptions({ query: { limit: 1000 } })).data ?? [];
-  const others = all.filter(({ id, target, state }) => id !== by.id && target === by.target && !ENDED.has(state));
-  if (by.target !== 'policy' || others.length === 0) return null;
+  const others = all.filter(({ id, state }) => id !== by.id && !ENDED.has(state));
+  if (others.length === 0) return null;
   return (
     <>
       <p>It ends {others.length === 1 ? 'another open change' : `${others.length} other open changes`}, which would have to be proposed anew:</p>

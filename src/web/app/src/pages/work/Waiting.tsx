@@ -162,15 +162,15 @@ function Outcome({ run, step, to }: { run: WholeRun; step: ShownStep; to: string
   const say = (text: string) =>
     void act((headers) => runAnswer({ path: { id: run.id }, body: { text, question: step.seq }, headers, throwOnError: true }), 'Answered');
   return (
-    <Panel icon="help" title={<>Nobody knows whether {step.name} has done it</>}>
+    <Panel icon="help" title={<>It is not known whether {step.name} took effect</>}>
       {step.question && <p>{step.question}</p>}
       {me && to.includes(me.id) ? (
         <div className={css.buttons}>
           <Button onClick={() => say('yes')} loading={busy}>
-            It has
+            It did
           </Button>
           <Button variant="default" onClick={() => say('no')} disabled={busy}>
-            It has not
+            It did not
           </Button>
           <Button variant="default" onClick={() => say('retry')} disabled={busy}>
             Call it again

@@ -1,9 +1,9 @@
 // Reads of tasks and runs that several pages share.
 
-import { queryOptions, useQueries, useQuery } from '@tanstack/react-query';
+import { useQueries, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { MOST } from '../../ahead';
-import { runListOptions, runRead, taskList, taskListOptions, type ShownRun, type ShownTask, type TaskStatus } from '../../api';
+import { runListOptions, runRead, taskListOptions, type ShownRun, type ShownTask, type TaskStatus } from '../../api';
 import { useGuarded } from '../../parts/guard';
 import { useMe } from '../../shell/useMe';
 import { asks, firstLine, isOver, isTodo, sooner, UNDER_WAY, withOwned } from './words';
@@ -14,24 +14,8 @@ export const tasksOptions = () => taskListOptions({ query: { limit: MOST } });
 export const ownedOptions = (owner: string) => taskListOptions({ query: { owner, limit: MOST } });
 export const useRuns = () => useGuarded('run.list', runsOptions());
 
-/** So many pages are looked through for tasks that stand so; the server ends a page when it has looked at enough. */
-const PAGES = 10;
-
-/** Tasks that stand so, however old they are. */
-const standingOptions = (status: TaskStatus) =>
-  queryOptions({
-    queryKey: [{ _id: 'taskListStanding', status }],
-    queryFn: async () => {
-      const found: ShownTask[] = [];
-      let cursor: string | null | undefined;
-      for (let page = 0; page < PAGES && cursor !== null && found.length < MOST; page += 1) {
-        const { data, response } = await taskList({ query: { status, limit: MOST, cursor }, throwOnError: true });
-        found.push(...data);
-        cursor = response.headers.get('x-next-cursor');
-      }
-      return found;
-    },
-  });
+/** Tasks that stand so, however old they are: the newest of them. */
+const standingOptions = (status: TaskStatus) => taskListOptions({ query: { status, limit: MOST } });
 
 /** The newest tasks, and however old they are, somebody's own and those that are under way. */
 export function useTasks() {

@@ -1,0 +1,2 @@
+-- Tasks that stand so: whoever looks at what is under way does not walk through all that has ended.
+CREATE INDEX task_listed_by_status ON task (status, created_at DESC, id) WHERE archived_at IS NULL;
