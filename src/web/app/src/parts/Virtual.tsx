@@ -1,4 +1,4 @@
-import { useEffect, useEffectEvent, useLayoutEffect, useRef, useState, type CSSProperties, type ReactNode, type RefObject } from 'react';
+import { startTransition, useEffect, useEffectEvent, useLayoutEffect, useRef, useState, type CSSProperties, type ReactNode, type RefObject } from 'react';
 
 /** So many rows before the end the next ones are asked for. */
 const AHEAD = 30;
@@ -23,7 +23,8 @@ export function useSeen(scroll: RefObject<HTMLElement | null>, count: number, he
       setSeen((before) => (before.first === next.first && before.end === next.end ? before : next));
     };
     element.addEventListener('scroll', look, { passive: true });
-    const sizes = new ResizeObserver(look);
+    // What is around those that are seen can wait for whatever somebody does meanwhile.
+    const sizes = new ResizeObserver(() => startTransition(look));
     sizes.observe(element);
     return () => {
       element.removeEventListener('scroll', look);
@@ -76,7 +77,15 @@ export function useInSight(scroll: RefObject<HTMLElement | null>, active: Key, a
   });
   const isThere = at >= 0;
   useEffect(() => {
-    if (active !== undefined && isThere && scroll.current) reach(scroll.current);
+    const element = scroll.current;
+    if (active === undefined || !isThere || !element) return;
+    // How an element stands is asked once the browser has laid out the page by itself, before it is drawn.
+    const laidOut = new ResizeObserver(() => {
+      laidOut.disconnect();
+      reach(element);
+    });
+    laidOut.observe(element);
+    return () => laidOut.disconnect();
   }, [scroll, active, isThere]);
 }
 
