@@ -36,10 +36,12 @@ pub struct Webhook {
     pub created_at: Time,
     pub updated_at: Time,
     pub deleted: bool,
+    /// The fingerprint of the key that its secret was made from; none where it is older than that is recorded.
+    pub made_from: Option<String>,
 }
 
 const COLUMNS: &str = "id, owner, host, url, topics, agents, description, include_output, format, status, generation, \
-                       both_until, failing_since, created_at, updated_at, deleted";
+                       both_until, failing_since, created_at, updated_at, deleted, made_from";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Webhook> {
     let time = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(Time));
@@ -60,6 +62,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Webhook> {
         created_at: Time(row.get(13)?),
         updated_at: Time(row.get(14)?),
         deleted: row.get(15)?,
+        made_from: row.get(16)?,
     })
 }
 

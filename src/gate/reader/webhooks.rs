@@ -54,6 +54,11 @@ impl Reader<'_> {
         self.world.vault.shown(&self.world.instance.ulid, webhook)
     }
 
+    /// What the key of the secrets is known by.
+    pub fn webhook_key(&self) -> Result<String, Fault> {
+        self.world.vault.fingerprint()
+    }
+
     /// The signatures of a message.
     pub fn webhook_signatures(&self, webhook: &Webhook, message: &Signed<'_>) -> Result<String, Fault> {
         self.world.vault.sign(&self.world.instance.ulid, webhook, message, self.now)

@@ -43,8 +43,10 @@ use store::brain::sum;
 use store::company::{self, Instance};
 use store::open::{self as file, Mode, OpenError};
 use store::policies;
+use store::webhooks::Webhook;
 use types::effort;
 use types::egress::Egress;
+use types::named::first_of;
 use types::refusal::{Fault, Refusal};
 use types::time::{Monotone, SECOND};
 
@@ -96,11 +98,24 @@ pub fn open(options: &Options) -> Result<Company, CannotOpen> {
     };
     let head = head::head(&conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
     let (vault, made) = vault(options)?;
+    let key = vault.fingerprint()?;
     let world = World::load(&conn, ground(options, (instance, policy), build_cache, vault), head)?;
-    if made && !world.webhooks.is_empty() {
-        tracing::warn!("the key that webhooks are signed with was missing; another was made: rotate their secrets");
-    }
+    warn_of_other_key(&world.webhooks, &key, made);
     start(options, conn, tail, world, lock, room)
+}
+
+/// Receivers refuse what is signed with another secret than they were given.
+fn warn_of_other_key(webhooks: &[Webhook], key: &str, was_made: bool) {
+    let is_other = |webhook: &&Webhook| webhook.made_from.as_deref().map_or(was_made, |made_from| made_from != key);
+    let others: Vec<&str> = webhooks.iter().filter(is_other).map(|webhook| webhook.id.as_str()).collect();
+    if !others.is_empty() {
+        let what =
+            if was_made { "was missing, and another was made" } else { "is not the one that they were made with" };
+        tracing::warn!(
+            "the key of the signing secrets {what}: receivers refuse messages of {} until it is back or each secret is rotated (`ok subscription rotate`)",
+            first_of(&others, 5)
+        );
+    }
 }
 
 /// Another company would take over the key of one whose file was lost, and SQLite throw its write-ahead log away.

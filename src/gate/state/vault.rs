@@ -45,6 +45,12 @@ impl Vault {
         Ok(Zeroizing::new(mac(&*self.0, &parts)?))
     }
 
+    /// What the key is known by, without saying anything of it.
+    pub fn fingerprint(&self) -> Result<String, Fault> {
+        let [a, b, c, d, e, f, g, h, ..] = mac(&*self.0, &[b"ok/webhook/key\0"])?;
+        Ok(hex::encode([a, b, c, d, e, f, g, h]))
+    }
+
     /// What the receiver is given to verify with: the secret, or the public key.
     pub fn shown(&self, tenant: &str, webhook: &Webhook) -> Result<String, Fault> {
         let secret = self.secret(tenant, webhook, webhook.generation)?;

@@ -102,6 +102,7 @@ impl Change for Create {
             created_at: permit.now(),
             updated_at: permit.now(),
             deleted: false,
+            made_from: Some(draft.read().webhook_key()?),
         };
         let problems = problems(&webhook, &BTreeSet::new(), draft.read());
         if !problems.is_empty() {
@@ -111,8 +112,11 @@ impl Change for Create {
             return Err(Refusal::conflict(format!("there are {MOST} webhooks already; delete one first")).into());
         }
         let secret = draft.read().webhook_secret(&webhook)?;
-        let Webhook { owner, host, url, topics, agents, description, include_output, format, .. } = webhook.clone();
-        draft.record(WebhookCreated { id, owner, host, url, topics, agents, description, include_output, format })?;
+        let Webhook { owner, host, url, topics, agents, description, include_output, format, made_from, .. } =
+            webhook.clone();
+        let created =
+            WebhookCreated { id, owner, host, url, topics, agents, description, include_output, format, made_from };
+        draft.record(created)?;
         Ok(CreatedWebhook { secret, webhook: shown(webhook, None) })
     }
 }

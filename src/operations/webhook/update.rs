@@ -168,7 +168,8 @@ impl Change for Rotate {
         let webhook = Webhook { generation: before.generation.saturating_add(1), ..before };
         let secret = draft.read().webhook_secret(&webhook)?;
         let (id, owner, generation) = (Id::stored(&webhook.id), webhook.owner, webhook.generation);
-        draft.record(WebhookRotated { id, owner, generation, both_until })?;
+        let made_from = Some(draft.read().webhook_key()?);
+        draft.record(WebhookRotated { id, owner, generation, both_until, made_from })?;
         Ok(RotatedWebhook { id: webhook.id, secret, both_until })
     }
 }

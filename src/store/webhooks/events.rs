@@ -23,8 +23,10 @@ events! {
     WebhookCreated = "webhook_created" {
         id: Id, owner: ActorId, host: String, url: String, topics: BTreeSet<Topic>, agents: BTreeSet<ActorId>,
         description: String, include_output: bool, format: SignatureFormat,
+        /// The fingerprint of the key that its secret is made from.
+        #[serde(default, skip_serializing_if = "Option::is_none")] made_from: Option<String>,
     } about [id, owner] => {
-        content: Content::SHOWN.hiding(&["url"]), tables: &[WEBHOOK], memory: Memory::Webhooks,
+        content: Content::SHOWN.hiding(&["url", "made_from"]), tables: &[WEBHOOK], memory: Memory::Webhooks,
         fold: Some(created), notify: Notify::Nobody, news: None,
     }
     /// A webhook subscription was updated: its events, its URL, or whether it is enabled.
@@ -38,8 +40,9 @@ events! {
     /// A webhook's signing secret was rotated; the previous one is valid until this time.
     WebhookRotated = "webhook_rotated" {
         id: Id, owner: ActorId, generation: u32, both_until: Time,
+        #[serde(default, skip_serializing_if = "Option::is_none")] made_from: Option<String>,
     } about [id, owner] => {
-        content: Content::SHOWN, tables: &[WEBHOOK], memory: Memory::Webhooks,
+        content: Content::SHOWN.hiding(&["made_from"]), tables: &[WEBHOOK], memory: Memory::Webhooks,
         fold: Some(rotated), notify: Notify::Nobody, news: None,
     }
     /// A webhook's owner changed.
@@ -75,8 +78,9 @@ events! {
 }
 
 fn created(event: &WebhookCreated, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let sql =
-        format!("INSERT INTO webhook ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'active', 1, NULL, NULL, ?, ?, 0)");
+    let sql = format!(
+        "INSERT INTO webhook ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'active', 1, NULL, NULL, ?, ?, 0, ?)"
+    );
     moment.conn.prepare_cached(&sql)?.execute(params![
         event.id.as_str(),
         event.owner.as_str(),
@@ -88,7 +92,8 @@ fn created(event: &WebhookCreated, moment: &Moment<'_>) -> rusqlite::Result<Touc
         event.include_output,
         event.format.name(),
         moment.at.0,
-        moment.at.0
+        moment.at.0,
+        event.made_from
     ])?;
     Ok(Touched::Webhooks)
 }
@@ -119,9 +124,9 @@ fn updated(event: &WebhookUpdated, moment: &Moment<'_>) -> rusqlite::Result<Touc
 }
 
 fn rotated(event: &WebhookRotated, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let WebhookRotated { id, generation, both_until, .. } = event;
-    let sql = "UPDATE webhook SET generation = ?, both_until = ?, updated_at = ? WHERE id = ?";
-    moment.conn.prepare_cached(sql)?.execute(params![generation, both_until.0, moment.at.0, id.as_str()])?;
+    let WebhookRotated { id, generation, both_until, made_from, .. } = event;
+    let sql = "UPDATE webhook SET generation = ?, both_until = ?, updated_at = ?, made_from = ? WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute(params![generation, both_until.0, moment.at.0, made_from, id.as_str()])?;
     Ok(Touched::Webhooks)
 }
 
