@@ -10,6 +10,7 @@ use ok::background::runner;
 use ok::background::tools::{Answer, Looked, ToolCall, Tools};
 use ok::operations::run::Came;
 use ok::policy::Bundle;
+use ok::types::caller::Credential;
 use ok::types::models::ProviderKind;
 use ok::types::time::{DAY, SECOND};
 use serde_json::{Value, json};
@@ -344,4 +345,24 @@ async fn a_tool_that_nobody_carries_out_is_not_there() {
     assert_eq!(names(tools.clone()), ["echo.read", "echo.idempotent", "echo.reconcilable", "echo.once"]);
     let once = tools.as_array().unwrap().iter().find(|tool| tool["name"] == "echo.once").unwrap();
     assert_eq!((&once["effect"], &once["input_schema"]["required"]), (&json!("once"), &json!(["text"])));
+}
+
+#[tokio::test]
+async fn a_limit_breaks_off_no_call_that_is_under_way() {
+    let mut policies = Bundle::built_in();
+    let few = "rates:\n  few:\n    kinds: [agent]\n    operations: [change]\n    most: 1\n";
+    policies.files.insert("limits.yaml".into(), few.into());
+    let hands: Arc<Hands> = Arc::default();
+    let test = Test::with_tools(Setup::default(), policies, hands.clone()).await;
+    let cast = test.cast().await;
+    hands.go(&[Goes::Silent]);
+    let begun = ask(&test, &cast.mia, json!([call("echo.idempotent", "paid")])).await;
+    dies(&test).await;
+    let other = ask(&test, &cast.mia, json!([call("echo.idempotent", "more")])).await;
+    let next = async |asked: &crate::harness::Answer| {
+        let id = asked.json()["run"].clone();
+        test.local(Credential::Server, "run.next", json!({ "id": id })).await
+    };
+    assert_eq!(next(&other).await, "nothing", "the limit holds what is not begun");
+    assert_eq!(next(&begun).await["calls"]["calls"][0]["stage"], "dispatched");
 }

@@ -16,8 +16,14 @@ pub const SOON: i64 = 60;
 pub(super) fn rests(run: &Run, read: &Reader<'_>) -> Result<Option<Rest>, Stop> {
     match read.rests(run) {
         None if read.any_limit_holds(run) => held_up(run, &next(run, read)?, read),
+        // What came of a call that is under way is recorded when it comes: it was counted when it began.
+        Some(_) if is_under_way(&next(run, read)?) => Ok(None),
         rest => Ok(rest),
     }
+}
+
+fn is_under_way(next: &Move) -> bool {
+    matches!(next, Move::Calls(todo) if todo.iter().any(|one| one.stage == Stage::Dispatched))
 }
 
 /// The same, where what it would do next is known. Where it could do any of several things, it goes on with that.

@@ -55,7 +55,7 @@ export function Policy() {
 /** What the server says of the files as they would be, a moment after the last key. */
 function useChecked(files: Record<string, string>, enabled: boolean) {
   const [settled] = useDebouncedValue(files, 350);
-  return useQuery({
+  const read = useQuery({
     queryKey: ['check', settled],
     queryFn: async ({ signal }) => (await policyCheck({ body: { files: settled }, signal, throwOnError: true })).data,
     placeholderData: keepPreviousData,
@@ -64,6 +64,8 @@ function useChecked(files: Record<string, string>, enabled: boolean) {
     retry: false,
     enabled,
   });
+  // What was said of the text before the last key is not said of this one.
+  return { ...read, isChecking: read.isFetching || settled !== files };
 }
 
 /** The parts of a file that its tests leave open. Where there are no tests, that is all of it, and goes without saying. */
@@ -132,7 +134,7 @@ function Work({ exported, draft }: { exported: Exported; draft: Draft }) {
           </Suspense>
         )}
         <Problems problems={isListing ? [...problems, ...gaps] : problems} go={go} />
-        {checked.error ? <Failed error={checked.error} /> : can?.decision === 'deny' ? <p className={css.status}>Not checked: {can.reason}.</p> : <Status checked={checked.data} isChecking={checked.isFetching} gaps={gaps.length} isListing={isListing} list={() => setListing(!isListing)} />}
+        {checked.error ? <Failed error={checked.error} /> : can?.decision === 'deny' ? <p className={css.status}>Not checked: {can.reason}.</p> : <Status checked={checked.data} isChecking={checked.isChecking} gaps={gaps.length} isListing={isListing} list={() => setListing(!isListing)} />}
       </section>
     </div>
   );
@@ -180,9 +182,13 @@ function Status({ checked, isChecking, gaps, isListing, list }: Standing) {
   const errors = checked.problems.filter((problem) => problem.severity === 'error').length;
   return (
     <div className={css.status} role="status">
-      <Tag tone={checked.ok ? 'allow' : 'deny'} icon={checked.ok ? 'check' : 'x'}>
-        {checked.ok ? 'can come into force' : 'has errors'}
-      </Tag>
+      {isChecking ? (
+        <Tag icon="clock">checking…</Tag>
+      ) : (
+        <Tag tone={checked.ok ? 'allow' : 'deny'} icon={checked.ok ? 'check' : 'x'}>
+          {checked.ok ? 'can come into force' : 'has errors'}
+        </Tag>
+      )}
       {errors > 0 ? (
         <span>{errors === 1 ? '1 error' : `${errors} errors`}; the tests were not run</span>
       ) : (
@@ -199,7 +205,6 @@ function Status({ checked, isChecking, gaps, isListing, list }: Standing) {
           {gaps === 1 ? '1 part of this file is not' : `${gaps} parts of this file are not`}
         </button>
       )}
-      {isChecking && <span>checking…</span>}
     </div>
   );
 }
