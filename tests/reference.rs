@@ -7,7 +7,7 @@ use std::path::Path;
 
 use ok::gate::declare::operation::{Answer, Effect, Spec};
 use ok::gate::{Entry, FactSpec, Resource, Staged};
-use ok::store::event::{Content, EventKind};
+use ok::store::event::{Content, EventKind, MOST_SHOWN};
 use ok::types::refusal::Code;
 use ok::types::scope::{Reach, Scope};
 
@@ -158,7 +158,10 @@ fn operations() -> String {
 fn kept_alone(content: &Content) -> String {
     match content.partly {
         None => list(content.hidden.iter().copied()),
-        Some((field, shown)) => format!("`{field}` but for {}", list(shown.iter().copied())),
+        Some((field, shown)) => format!(
+            "`{field}` but for {} of the first {MOST_SHOWN}; `count` says how many there are",
+            list(shown.iter().copied())
+        ),
     }
 }
 

@@ -45,7 +45,7 @@ impl Run for Kill {
         let state = if off { "released" } else { "engaged" };
         let exit = context.show(&answer.value, || show::text(&format!("{} {state}", switched.scope)))?;
         match switched.before {
-            None if off => show::note("It was not engaged; `ok kill --list` lists what is."),
+            None if off => show::note("It was not engaged, as far as you may see; `ok kill --list` lists what is."),
             Some(Before { by, at, reason }) if !off => {
                 let reason = if reason.is_empty() { "no reason".into() } else { format!("the reason «{reason}»") };
                 show::note(&format!("{by} had engaged it at {at} with {reason}; this takes its place."));

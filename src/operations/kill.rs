@@ -51,7 +51,8 @@ pub struct Switched {
     /// Of the switch for an actor: how many live tokens it stops that they issued for others, of which they may have kept copies;
     /// at most 1000 are counted.
     pub tokens: u64,
-    /// Who had engaged it before, since when and why; absent if nobody had. To engage it again replaces these.
+    /// Who had engaged it before, since when and why, for whoever may list it; absent if nobody had. To engage it again replaces
+    /// these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Before>,
     /// Whether the caller is among those whom it stops, so that another has to release it. `false` of the switch for everything,
@@ -142,7 +143,8 @@ impl Change for Kill {
         if input.reason.chars().count() > 1000 {
             return Err(Refusal::field("reason", "must have at most 1000 characters").into());
         }
-        let before = draft.read().kill(&input.scope).map(before).transpose()?;
+        let told = draft.read().kill(&input.scope).filter(|kill| may_see(&kill.scope, draft.read()));
+        let before = told.map(before).transpose()?;
         if !input.off {
             stops_something(&input.scope)?;
             keeps_an_admin(&input.scope, draft.read())?;

@@ -53,8 +53,8 @@ describe('the session', () => {
     const answered = next();
     other.postMessage({ is: 'new' });
     expect(await answered).toEqual({ is: 'signed-in', token: TOKEN });
-    other.postMessage({ is: 'signed-out', token: 'another' });
-    other.postMessage({ is: 'signed-out', token: TOKEN });
+    other.postMessage({ is: 'signed-out', token: 'another', ended: 'refused' });
+    other.postMessage({ is: 'signed-out', token: TOKEN, ended: 'signed-out' });
     await vi.waitFor(() => expect(currentSession()).toEqual({ token: null, ended: 'signed-out' }));
     other.postMessage({ is: 'signed-in', token: TOKEN });
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -62,7 +62,7 @@ describe('the session', () => {
     const left = next();
     signIn(TOKEN);
     signOut('signed-out');
-    expect(await left).toEqual({ is: 'signed-out', token: TOKEN });
+    expect(await left).toEqual({ is: 'signed-out', token: TOKEN, ended: 'signed-out' });
     other.close();
   });
   it('leaves another fragment alone', () => {

@@ -51,7 +51,7 @@ export function signIn(token: string) {
 }
 
 export function signOut(ended: Ended) {
-  if (session.token !== null) tabs?.postMessage({ is: 'signed-out', token: session.token } satisfies Said);
+  if (session.token !== null) tabs?.postMessage({ is: 'signed-out', token: session.token, ended } satisfies Said);
   leave(ended);
 }
 
@@ -71,7 +71,7 @@ export function followLinks(forget: () => void) {
 }
 
 /** What tabs of one browser say to each other. */
-type Said = { is: 'new' } | { is: 'signed-in'; token: string } | { is: 'signed-out'; token: string };
+type Said = { is: 'new' } | { is: 'signed-in'; token: string } | { is: 'signed-out'; token: string; ended: Ended };
 
 let tabs: BroadcastChannel | undefined;
 
@@ -84,7 +84,7 @@ export function joinTabs() {
     if (said.is === 'new' && token !== null) say({ is: 'signed-in', token });
     // Who has signed out here, or was refused, is asked for a token.
     if (said.is === 'signed-in' && token === null && session.ended === 'never') signIn(said.token);
-    if (said.is === 'signed-out' && said.token === token) leave('signed-out');
+    if (said.is === 'signed-out' && said.token === token) leave(said.ended);
   });
   if (session.token === null) say({ is: 'new' });
 }

@@ -5723,7 +5723,8 @@ export type Switched = {
      */
     tokens: number;
     /**
-     * Who had engaged it before, since when and why; absent if nobody had. To engage it again replaces these.
+     * Who had engaged it before, since when and why, for whoever may list it; absent if nobody had. To engage it again replaces
+     * these.
      */
     before?: Before | null;
     /**

@@ -158,6 +158,9 @@ function Changes({ columns, of }: { columns: [string, string, string]; of: Expla
   );
 }
 
+/** Arguments that are YAML: their lines stand below each other as they were written. */
+const CODE = new Set(['definition', 'plan']);
+
 /** Exactly what was asked: each argument as it was given, and what it would change where that is known. */
 function Arguments({ approval, diff }: { approval: ShownApproval; diff: ExplainedApproval['diff'] | undefined }) {
   const args = (approval.args ?? {}) as Record<string, unknown>;
@@ -167,7 +170,7 @@ function Arguments({ approval, diff }: { approval: ShownApproval; diff: Explaine
         of={[
           ['operation', <code key="op">{approval.action}</code>],
           ['about', <code key="about">{approval.resource}</code>],
-          ...Object.entries(args).map(([name, value]): [string, React.ReactNode] => [name, typeof value === 'string' ? <Said key={name} className={css.given}>{value}</Said> : <Json key={name} value={value} />]),
+          ...Object.entries(args).map(([name, value]): [string, React.ReactNode] => [name, typeof value === 'string' ? <Said key={name} className={css.given} data-code={CODE.has(name) || undefined}>{value}</Said> : <Json key={name} value={value} />]),
           ...(approval.withheld ?? []).map((name): [string, React.ReactNode] => [name, <em key={name}>{name in args ? 'not all of it is shown to you' : 'not shown to you'}</em>]),
         ]}
       />

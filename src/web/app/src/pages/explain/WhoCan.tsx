@@ -1,10 +1,10 @@
 import { Button } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { policyWhoCan } from '../../api';
+import { isRefused, policyWhoCan } from '../../api';
 import { Actor } from '../../parts/Actor';
 import { Card } from '../../parts/Page';
-import { Empty, Failed, Loading } from '../../parts/states';
+import { Empty, Failed, Loading, sentence } from '../../parts/states';
 import { Table } from '../../parts/Table';
 import { Tag, Verdict } from '../../parts/Verdict';
 import parts from '../../parts/parts.module.css';
@@ -23,6 +23,8 @@ export function WhoCan({ op, target }: { op?: string; target?: string }) {
     retry: false,
   });
   if (!op) return <Empty icon="people" title="Who can?">Choose an operation, and what it would be about.</Empty>;
+  // It depends on what it would be about, and that is not said yet.
+  if (!target && (isRefused(read.error, 422) || isRefused(read.error, 400))) return <Empty icon="people" title="About what?">{sentence(read.error)}</Empty>;
   if (read.error) return <Failed error={read.error} retry={() => void read.refetch()} />;
   if (!read.data) return <Loading rows={5} />;
   const all = read.data.pages.flatMap(({ data }) => data);

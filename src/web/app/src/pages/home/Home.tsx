@@ -1,7 +1,7 @@
 import { Go } from '../../parts/Go';
 import type { ReactNode } from 'react';
 import { NEWS } from '../../ahead';
-import { inboxListOptions, type EventRecord, type Item } from '../../api';
+import { inboxListOptions, type EventRecord, type Item, type ShownTask } from '../../api';
 import { useLive } from '../../live';
 import { Actor } from '../../parts/Actor';
 import { useGuarded } from '../../parts/guard';
@@ -18,6 +18,7 @@ import { Decisions } from './Decisions';
 import css from './home.module.css';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
+import { grouped } from '../../parts/plain';
 import { dayOf } from '../../parts/time';
 
 function greeting(hour: number): string {
@@ -55,7 +56,7 @@ function Waiting() {
   const mine = pending.data ?? [];
   const isNothing = mine.length + questions.length + held.length + todo.length === 0;
   return (
-    <Card flush title="Waits for you" aside={<Go to="/approvals">All approvals</Go>}>
+    <Card flush title="Waits for you">
       <Shown read={pending} rows={3}>
         {() =>
           isNothing ? (
@@ -74,16 +75,18 @@ function Waiting() {
                   {summary(approval)}
                 </Row>
               ))}
+              <More count={mine.length - MOST} isCut={pending.hasMore} to="/approvals" one="approval" many="approvals" />
               {held.slice(0, MOST).map((run) => (
                 <Row key={run.id} to={`/runs/${run.id}`} icon="power" tone="wait" at={run.created_at} about={run.waiting?.kind === 'budget' ? 'its budget holds it' : 'a kill switch holds it'}>
                   <Actor id={run.agent} plain avatar={false} /> does not go on
                 </Row>
               ))}
               {todo.slice(0, MOST).map((task) => (
-                <Row key={task.id} to={`/tasks/${task.id}`} icon="tasks" at={task.created_at} about={task.priority === 'normal' ? 'a task of yours' : `a task of yours, ${task.priority} priority`}>
+                <Row key={task.id} to={`/tasks/${task.id}`} icon="tasks" at={task.created_at} about={<Todo task={task} />}>
                   {task.title}
                 </Row>
               ))}
+              <More count={todo.length - MOST} to="/tasks" search={{ whose: 'mine' }} one="task" many="tasks" />
             </>
           )
         }
@@ -92,7 +95,33 @@ function Waiting() {
   );
 }
 
-function Row({ to, icon, tone, at, about, children }: { to: string; icon: IconName; tone?: string; at: string; about: string; children: ReactNode }) {
+function Todo({ task }: { task: ShownTask }) {
+  return (
+    <>
+      a task of yours{task.priority !== 'normal' && `, ${task.priority} priority`}
+      {task.due_at && (
+        <>
+          , due <When at={task.due_at} ahead />
+        </>
+      )}
+    </>
+  );
+}
+
+/** What does not stand on the page is counted, with the way to it. */
+function More({ count, isCut = false, to, search, one, many }: { count: number; isCut?: boolean; to: string; search?: Record<string, string>; one: string; many: string }) {
+  if (count <= 0) return null;
+  return (
+    <p className={parts.cut}>
+      <Go to={to} search={search}>
+        {grouped(count)}
+        {isCut && '+'} more {count === 1 && !isCut ? one : many}
+      </Go>
+    </p>
+  );
+}
+
+function Row({ to, icon, tone, at, about, children }: { to: string; icon: IconName; tone?: string; at: string; about: ReactNode; children: ReactNode }) {
   return (
     <Go to={to} className={css.row}>
       <span data-tone={tone}>
