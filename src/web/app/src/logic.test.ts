@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { EventRecord, ShownApproval, ShownChange } from './api';
 import { happenedSince, touched } from './live';
 import { applied, write, writes } from './pages/policy/draft';
+import { missingFor } from './pages/policy/canary';
 import { stepsOf } from './pages/policy/Change';
 import { changes } from './pages/settings/Company';
 import { layout } from './pages/people/layout';
@@ -91,6 +92,12 @@ describe('the way of a change', () => {
     expect(names({})).toEqual(['Proposed done', 'Tests now', 'Review open', 'Canary open', 'In force open']);
     expect(names({ evals: { run: true, passed: true, last: [] } })).toContain('Review now');
     expect(names({ evals: { run: true, passed: false, last: [] } })).toContain('Tests failed');
+  });
+  it('goes on with its canary until that has seen enough', () => {
+    const matrix = { allow: { allow: 3, needs_approval: 0, deny: 1 } };
+    const running = { state: 'canary', canary: { min_decisions: 10, matrix } } as unknown as ShownChange;
+    expect(names(running)).toEqual(expect.arrayContaining(['Canary now', 'In force open']));
+    expect([missingFor(running), missingFor({ ...running, state: 'promoted' })]).toEqual([6, 0]);
   });
   it('ends', () => {
     expect(names({ state: 'withdrawn' })).toEqual(['Proposed done', 'In force failed']);

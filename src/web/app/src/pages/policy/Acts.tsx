@@ -9,6 +9,8 @@ import { Card } from '../../parts/Page';
 import { Said } from '../../parts/Said';
 import { useMe } from '../../shell/useMe';
 import parts from '../../parts/parts.module.css';
+import { grouped } from '../../parts/plain';
+import { missingFor } from './canary';
 
 const ENDED = new Set<ShownChange['state']>(['promoted', 'rolled_back', 'rejected', 'superseded', 'withdrawn']);
 
@@ -21,6 +23,7 @@ export function Acts({ change }: { change: ShownChange }) {
   const { id } = change;
   const path = { path: { id }, throwOnError: true } as const;
   const isAuthor = me?.id === change.author;
+  const missing = missingFor(change);
   const noted = note.trim() ? { note: note.trim() } : {};
   return (
     <Card title="Next">
@@ -43,7 +46,12 @@ export function Acts({ change }: { change: ShownChange }) {
         )}
         {isAuthor && change.reviews.length === 0 && <p className={parts.dim}>You proposed this: somebody else reviews it.</p>}
         {change.state !== 'canary' && <Try change={change} />}
-        <Promote change={change} isNext={change.state === 'approved' || change.state === 'canary'} />
+        {missing > 0 && (
+          <p className={parts.dim}>
+            It can come into force after {grouped(missing)} more {missing === 1 ? 'decision' : 'decisions'}.
+          </p>
+        )}
+        <Promote change={change} isNext={change.state === 'approved' || (change.state === 'canary' && missing === 0)} />
         <Do op="change.reject" target={id} loading={busy} variant="default" onClick={() => void act((headers) => changeReject({ ...path, headers, body: note.trim() ? { reason: note.trim() } : {} }), isAuthor ? 'Taken back' : 'Rejected')}>
           {isAuthor ? 'Take back' : 'Reject'}
         </Do>

@@ -11,6 +11,7 @@ import { When } from '../../parts/When';
 import parts from '../../parts/parts.module.css';
 import { Acts } from './Acts';
 import { Comparison, MatrixTable } from './Comparison';
+import { seenIn } from './canary';
 import css from './policy.module.css';
 import { Said } from '../../parts/Said';
 import { grouped } from '../../parts/plain';
@@ -96,7 +97,8 @@ export function stepsOf(change: ShownChange): [string, At][] {
     ['In force', isIn ? 'done' : isEnded ? 'failed' : 'open'],
   ];
   if (isEnded || isIn) return steps.filter(([name, at]) => at !== 'open' && !(name === 'Canary' && !canary));
-  const next = steps.findIndex(([name, at]) => at === 'open' && name !== 'Canary');
+  // While a canary runs, that is what goes on.
+  const next = state === 'canary' ? -1 : steps.findIndex(([name, at]) => at === 'open' && name !== 'Canary');
   return steps.map(([name, at], index) => [name, index === next ? 'now' : at]);
 }
 
@@ -185,7 +187,7 @@ function Canary({ change }: { change: ShownChange }) {
 }
 
 function Seen({ matrix, least }: { matrix: NonNullable<NonNullable<ShownChange['canary']>['matrix']>; least: number }) {
-  const seen = Object.values(matrix).flatMap((row) => Object.values(row)).reduce((sum, count) => sum + count, 0);
+  const seen = seenIn(matrix);
   return (
     <>
       <p style={{ marginBottom: 8 }}>
