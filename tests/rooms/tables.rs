@@ -2,12 +2,15 @@
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, params};
+use serde_json::json;
 
 use ok::store::brain::sum::{SUM, mean, teach};
+use ok::store::event::{Event, Moment};
 use ok::store::list::List;
 use ok::store::{
     actors, approvals, brain, break_glass, changes, delegations, knowledge, runs, tasks, tokens, webhooks,
 };
+use ok::types::time::Time;
 
 /// How SQLite would find the rows.
 fn plans<T>(list: &List<T>) -> Vec<String> {
@@ -73,4 +76,23 @@ fn an_average_is_exact_to_its_last_place() {
     let most = i128::from(i64::MAX);
     assert_eq!((mean(5, 3, 1), mean(5, 3, 10_000), mean(-5, 2, 1)), (Some(2), Some(16_667), Some(-3)));
     assert_eq!((mean(most * 2, 2, 1), mean(most, 1, 10_000)), (Some(i64::MAX), None));
+}
+
+#[test]
+fn events_from_before_a_column_are_folded_into_tables_from_before_it() {
+    let conn = Connection::open_in_memory().unwrap();
+    conn.execute_batch(&ok::store::SCHEMAS[..3].concat()).unwrap();
+    let (by, id) = ("ana".parse().unwrap(), "whk_01M7A0000000000000000000000");
+    let created = json!({
+        "type": "webhook_created", "id": id, "owner": "ana", "host": "example.com", "url": "https://example.com/",
+        "topics": ["knowledge.indexed"], "agents": [], "description": "", "include_output": false, "format": "v1"
+    });
+    let rotated = json!({
+        "type": "webhook_rotated", "id": id, "owner": "ana", "generation": 2, "both_until": "2026-11-21T09:00:00Z"
+    });
+    for (seq, event) in (1..).zip([created, rotated]) {
+        Event::read(event).unwrap().fold(&Moment { conn: &conn, seq, at: Time(0), by: &by }).unwrap();
+    }
+    let generation: i64 = conn.query_row("SELECT generation FROM webhook", [], |row| row.get(0)).unwrap();
+    assert_eq!(generation, 2);
 }

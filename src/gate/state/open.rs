@@ -43,7 +43,7 @@ use store::brain::sum;
 use store::company::{self, Instance};
 use store::open::{self as file, Mode, OpenError};
 use store::policies;
-use store::webhooks::Webhook;
+use store::webhooks;
 use types::effort;
 use types::egress::Egress;
 use types::named::first_of;
@@ -99,15 +99,17 @@ pub fn open(options: &Options) -> Result<Company, CannotOpen> {
     let head = head::head(&conn)?.ok_or_else(|| Fault::Broken("the log has no head".into()))?;
     let (vault, made) = vault(options)?;
     let key = vault.fingerprint()?;
+    let webhooks = webhooks::made_from(&conn)?;
     let world = World::load(&conn, ground(options, (instance, policy), build_cache, vault), head)?;
-    warn_of_other_key(&world.webhooks, &key, made);
+    warn_of_other_key(&webhooks, &key, made);
     start(options, conn, tail, world, lock, room)
 }
 
 /// Receivers refuse what is signed with another secret than they were given.
-fn warn_of_other_key(webhooks: &[Webhook], key: &str, was_made: bool) {
-    let is_other = |webhook: &&Webhook| webhook.made_from.as_deref().map_or(was_made, |made_from| made_from != key);
-    let others: Vec<&str> = webhooks.iter().filter(is_other).map(|webhook| webhook.id.as_str()).collect();
+fn warn_of_other_key(webhooks: &[(String, Option<String>)], key: &str, was_made: bool) {
+    let is_other = |made_from: &Option<String>| made_from.as_deref().map_or(was_made, |made_from| made_from != key);
+    let others: Vec<&str> =
+        webhooks.iter().filter(|(_, made_from)| is_other(made_from)).map(|(id, _)| id.as_str()).collect();
     if !others.is_empty() {
         let what =
             if was_made { "was missing, and another was made" } else { "is not the one that they were made with" };

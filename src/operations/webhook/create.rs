@@ -102,7 +102,6 @@ impl Change for Create {
             created_at: permit.now(),
             updated_at: permit.now(),
             deleted: false,
-            made_from: Some(draft.read().webhook_key()?),
         };
         let problems = problems(&webhook, &BTreeSet::new(), draft.read());
         if !problems.is_empty() {
@@ -112,8 +111,8 @@ impl Change for Create {
             return Err(Refusal::conflict(format!("there are {MOST} webhooks already; delete one first")).into());
         }
         let secret = draft.read().webhook_secret(&webhook)?;
-        let Webhook { owner, host, url, topics, agents, description, include_output, format, made_from, .. } =
-            webhook.clone();
+        let made_from = Some(draft.read().webhook_key()?);
+        let Webhook { owner, host, url, topics, agents, description, include_output, format, .. } = webhook.clone();
         let created =
             WebhookCreated { id, owner, host, url, topics, agents, description, include_output, format, made_from };
         draft.record(created)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::params;
 use serde_json::json;
 
-use super::{COLUMNS, Webhook, get};
+use super::{Webhook, get};
 use crate::event::{Content, Moment, Notify, Table, Teller, events};
 use crate::memory::{Memory, Touched};
 use crate::outbox::News;
@@ -78,10 +78,9 @@ events! {
 }
 
 fn created(event: &WebhookCreated, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let sql = format!(
-        "INSERT INTO webhook ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'active', 1, NULL, NULL, ?, ?, 0, ?)"
-    );
-    moment.conn.prepare_cached(&sql)?.execute(params![
+    let sql = "INSERT INTO webhook (id, owner, host, url, topics, agents, description, include_output, format, status, \
+               generation, created_at, updated_at, deleted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'active', 1, ?, ?, 0)";
+    moment.conn.prepare_cached(sql)?.execute(params![
         event.id.as_str(),
         event.owner.as_str(),
         event.host,
@@ -92,10 +91,17 @@ fn created(event: &WebhookCreated, moment: &Moment<'_>) -> rusqlite::Result<Touc
         event.include_output,
         event.format.name(),
         moment.at.0,
-        moment.at.0,
-        event.made_from
+        moment.at.0
     ])?;
+    made_from(&event.id, event.made_from.as_deref(), moment)?;
     Ok(Touched::Webhooks)
+}
+
+/// A log from before this was recorded is folded into tables from before it, too, where a file is only read.
+fn made_from(id: &Id, key: Option<&str>, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let Some(key) = key else { return Ok(()) };
+    let sql = "UPDATE webhook SET made_from = ? WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute([key, id.as_str()]).map(drop)
 }
 
 fn updated(event: &WebhookUpdated, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
@@ -124,9 +130,10 @@ fn updated(event: &WebhookUpdated, moment: &Moment<'_>) -> rusqlite::Result<Touc
 }
 
 fn rotated(event: &WebhookRotated, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let WebhookRotated { id, generation, both_until, made_from, .. } = event;
-    let sql = "UPDATE webhook SET generation = ?, both_until = ?, updated_at = ?, made_from = ? WHERE id = ?";
-    moment.conn.prepare_cached(sql)?.execute(params![generation, both_until.0, moment.at.0, made_from, id.as_str()])?;
+    let WebhookRotated { id, generation, both_until, .. } = event;
+    let sql = "UPDATE webhook SET generation = ?, both_until = ?, updated_at = ? WHERE id = ?";
+    moment.conn.prepare_cached(sql)?.execute(params![generation, both_until.0, moment.at.0, id.as_str()])?;
+    made_from(id, event.made_from.as_deref(), moment)?;
     Ok(Touched::Webhooks)
 }
 
