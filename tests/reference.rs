@@ -159,7 +159,7 @@ fn kept_alone(content: &Content) -> String {
     match content.partly {
         None => list(content.hidden.iter().copied()),
         Some((field, shown)) => format!(
-            "`{field}` but for {} of the first {MOST_SHOWN}; `count` says how many there are",
+            "`{field}` but for {} of the first {MOST_SHOWN}, and `count`, for whoever may read the audit",
             list(shown.iter().copied())
         ),
     }

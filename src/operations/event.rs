@@ -252,13 +252,13 @@ impl Query for List {
         let mut sight = Sight { read, known: BTreeMap::new() };
         let scan: Scan<'_> = &|order, filter, each| read.scan(order, filter, each);
         let mut found = collect(&input, read.last_seq()?, scan, |logged| sight.sees(logged))?;
-        let exports = may_export(read);
+        let (exports, reads_all) = (may_export(read), may_read_all(read));
         for EventRecord { event, policies, .. } in &mut found.events {
             *policies = policies.take().filter(|_| exports);
             veil::of_event().apply(event, read);
             veil_input(event, read);
-            if counts(event) && !may_read_all(read) {
-                uncounted(event);
+            if !reads_all {
+                less(event);
             }
         }
         Ok(found)
@@ -276,10 +276,16 @@ fn veil_input(event: &mut Value, read: &Reader<'_>) {
     }
 }
 
-/// Whether it says how many decisions would come out otherwise.
-fn counts(event: &Value) -> bool {
+/// Takes out what is for whoever may read the whole log: how many decisions would come out otherwise, and which records were written.
+fn less(event: &mut Value) {
     let name = event.get("type").and_then(Value::as_str).unwrap_or_default();
-    EventKind::named(name).is_some_and(|kind| kind.content.counts)
+    let Some(kind) = EventKind::named(name) else { return };
+    if kind.content.counts {
+        uncounted(event);
+    }
+    if let Some(fields) = event.as_object_mut() {
+        kind.content.withhold(fields);
+    }
 }
 
 /// A way to read the log.

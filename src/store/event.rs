@@ -45,7 +45,8 @@ pub struct Moment<'a> {
 pub struct Content {
     /// The fields that the log needs and readers do not, or may not see: left out where events are shown.
     pub hidden: &'static [&'static str],
-    /// A list of objects of which readers are shown these fields alone: the first [`MOST_SHOWN`] of them, and how many there are.
+    /// A list of objects of which whoever may read the whole log is shown these fields alone, of the first [`MOST_SHOWN`], and how
+    /// many there are in `count`; others are shown neither, because they may not see each of what it names.
     pub partly: Option<(&'static str, &'static [&'static str])>,
     /// It can be erased without the tables losing anything.
     pub erasable: bool,
@@ -76,10 +77,19 @@ impl Content {
         rows.iter_mut()
             .filter_map(Value::as_object_mut)
             .for_each(|row| row.retain(|name, _| shown.contains(&name.as_str())));
-        event.insert("count".into(), count.into());
+        event.insert(COUNT.into(), count.into());
+    }
+
+    /// Leaves out what is shown only to whoever may read the whole log.
+    pub fn withhold(&self, event: &mut Map<String, Value>) {
+        for field in self.partly.iter().flat_map(|(list, _)| [*list, COUNT]) {
+            event.remove(field);
+        }
     }
 }
 
+/// The field that says how many entries a list has.
+const COUNT: &str = "count";
 /// So many entries of a list are shown of one event.
 pub const MOST_SHOWN: usize = 20;
 

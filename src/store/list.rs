@@ -13,7 +13,8 @@ pub struct List<T: 'static> {
     pub columns: &'static str,
     /// Which of its rows there are: a condition that its index by age has, or `TRUE`.
     pub there: &'static str,
-    /// When a row is somebody's own: conditions on `?4`, their id or what else they are listed by. Each is answered by an index that goes on with age and id.
+    /// When a row is somebody's own: conditions on `?4`, their id or what else they are listed by. Each is answered by an index
+    /// that goes on with age and id.
     pub own: &'static [&'static str],
     pub read: fn(&Row<'_>) -> rusqlite::Result<T>,
     /// Adds what stands in other tables.

@@ -206,6 +206,8 @@ async fn which_records_were_written_is_told_and_not_what_stands_in_them() {
         json!({ "type": "record_written", "collection": "invoices", "run": null, "count": 1,
             "rows": [{ "id": one["id"], "version": 1 }] })
     );
+    let told = test.get("/events?type=record_written", &cast.mia).await.json()["events"][0]["event"].clone();
+    assert_eq!(told, json!({ "type": "record_written", "collection": "invoices", "run": null }), "not to everybody");
     let rows: Vec<Value> = (2..30).map(|number| json!({ "number": number.to_string() })).collect();
     let path = format!("{}/import", brain::INVOICES);
     assert_eq!(test.post(&path, &cast.mia, json!({ "records": rows })).await.status, 200);

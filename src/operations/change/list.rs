@@ -85,7 +85,8 @@ pub struct Compared {
     /// What it was made from.
     pub base: PolicyVersion,
     pub hash: String,
-    /// Actors and teams that a policy of it names and that do not exist, unless those it was made from name them, too; at most 100.
+    /// Actors and teams that a policy of it names and that do not exist, unless those it was made from name them, too; at most
+    /// 100.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub strangers: Vec<Problem>,
     /// The policies and files that differ.

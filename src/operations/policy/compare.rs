@@ -45,7 +45,7 @@ impl<'a> Both<'a> {
         diff::terms(&self.sides(), directory(read).as_ref())
     }
 
-    /// Whom the candidate names though there is nobody of that name; as far as the other side does not, too.
+    /// Whom the candidate names though there is nobody of that name, unless the other side names them, too.
     pub fn strangers(&self, read: &Reader<'_>) -> Vec<Problem> {
         let of = |(bundle, snapshot): &(&Bundle, Arc<Snapshot>)| snapshot.strangers(&known(&bundle.files, read));
         let before: BTreeSet<String> = of(&self.before).into_iter().map(|finding| finding.message).collect();

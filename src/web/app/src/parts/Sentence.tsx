@@ -43,8 +43,8 @@ const thing = (value: unknown) => {
 };
 /** Whose run it is, where somebody else than the agent tells of it. */
 const ofOther = (e: Fields, by: string) => (by === e.agent ? null : <> of {who(e.agent)}</>);
-/** One record by its id, and several by their number. */
-const written = (e: Fields) => (Array.isArray(e.rows) && e.rows.length === 1 && e.count === 1 ? <>the record {code((e.rows[0] as { id?: string }).id)}</> : `${text(e.count)} records`);
+/** One record by its id, and several by their number, as far as the reader is told. */
+const written = (e: Fields) => (!Array.isArray(e.rows) ? 'records' : e.count === 1 ? <>the record {code((e.rows[0] as { id?: string }).id)}</> : `${text(e.count)} records`);
 const quoted = (value: unknown) => (text(value) ? <>: «<Said>{text(value)}</Said>»</> : null);
 
 /** After the name of who did it. */
