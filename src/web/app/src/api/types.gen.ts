@@ -834,7 +834,8 @@ export type Compared = {
     base: PolicyVersion;
     hash: string;
     /**
-     * Actors and teams that a policy of it names and that do not exist, unless those it was made from name them, too; at most 100.
+     * Actors and teams that a policy of it names and that do not exist, unless those it was made from name them, too; at most
+     * 100.
      */
     strangers?: Array<Problem2>;
     /**
