@@ -115,7 +115,7 @@ async fn make(dir: &Path, force: bool, context: &Context) -> Result<Exit, Failur
     let summary = demo::tell(&options, models::client(context.models())?, policies.clone(), &mut progress).await;
     let summary = summary.map_err(failed)?;
     export::write_to(&policies, &within).await?;
-    demo::commit_rest(policies, &*options.clock);
+    demo::commit_rest(&policies, &*options.clock);
     place.finish()?;
     let made = Made::of(dir, &summary);
     context.show(&serde_json::to_value(&made)?, || made.print())

@@ -14,7 +14,7 @@ mod time;
 pub mod warehouse;
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ pub use receiver::point_here;
 pub use script::{Person, cast};
 pub use sign_in::{SignIn, sign_in};
 
-use repository::Repository;
+use repository::{Note, Repository};
 use teller::Teller;
 use time::StoryClock;
 
@@ -82,7 +82,7 @@ pub async fn tell(
             break;
         }
     }
-    drop(teller);
+    teller.end();
     let counted = count(&company.gate, git).await;
     company.close().await;
     outcome?;
@@ -90,8 +90,8 @@ pub async fn tell(
 }
 
 /// Commits what was written beside the policies since: which version is in force.
-pub fn commit_rest(policies: PathBuf, clock: &dyn Clock) {
-    Repository::at(policies).committed("sam", "Which version is in force", clock.now());
+pub fn commit_rest(policies: &Path, clock: &dyn Clock) {
+    repository::commit_all(policies, &Note { by: "sam", says: "Which version is in force", at: clock.now() });
 }
 
 async fn count(gate: &Arc<Gate>, git: bool) -> Result<DemoSummary, CannotTell> {

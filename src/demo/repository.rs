@@ -2,76 +2,54 @@
 //! people would have made it.
 
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::CannotTell;
 use crate::policy::Bundle;
 use crate::types::time::Time;
 
+pub const MAIN: &str = "main";
+
 pub struct Repository {
     folder: PathBuf,
-    git: bool,
+    /// Git, where it is installed.
+    history: Option<History>,
 }
 
 impl Repository {
     pub fn new(folder: PathBuf) -> Repository {
         let made = fs::create_dir_all(&folder).is_ok();
-        let repository = Repository { folder, git: made };
-        let git = made && repository.git(&["init", "--quiet", "--initial-branch=main"], &[]).is_some();
-        Repository { git, ..repository }
-    }
-
-    /// The repository that lies in a folder, to go on with.
-    pub fn at(folder: PathBuf) -> Repository {
-        let git = folder.join(".git").exists();
-        Repository { folder, git }
+        let history = if made { History::begin(&folder) } else { None };
+        Repository { folder, history }
     }
 
     pub fn is_git(&self) -> bool {
-        self.git
+        self.history.is_some()
     }
 
-    /// Writes these policies and commits them, on a branch of their own unless they come into force. Gives the commit.
-    pub fn commit(
-        &self,
-        bundle: &Bundle,
-        branch: Option<&str>,
-        by: &str,
-        says: &str,
-        at: Time,
-    ) -> Result<Option<String>, CannotTell> {
-        if let Some(branch) = branch {
-            if !self.git {
-                return Ok(None);
+    /// Commits these policies on `main`, or on a branch that begins there. Gives the commit; nothing without git, where
+    /// the folder has what comes into force.
+    pub fn commit(&mut self, bundle: &Bundle, branch: Option<&str>, note: &Note) -> Result<Option<String>, CannotTell> {
+        match &mut self.history {
+            Some(history) => {
+                let commit = history.commit(bundle, branch, note);
+                commit.map(Some).map_err(|error| CannotTell::Write(self.folder.clone(), error))
             }
-            self.git(&["checkout", "--quiet", "-b", branch], &[]);
+            None if branch.is_some() => Ok(None),
+            None => self.write(bundle).map(|()| None),
         }
-        self.write(bundle)?;
-        let commit = self.committed(by, says, at);
-        if branch.is_some() {
-            self.git(&["checkout", "--quiet", "main"], &[]);
-        }
-        Ok(commit)
     }
 
-    /// Commits what lies in the folder.
-    pub fn committed(&self, by: &str, says: &str, at: Time) -> Option<String> {
-        let (mail, when) = (format!("{by}@fernhill.example"), at.to_string());
-        let who = [
-            ("GIT_AUTHOR_NAME", by),
-            ("GIT_AUTHOR_EMAIL", &mail),
-            ("GIT_AUTHOR_DATE", &when),
-            ("GIT_COMMITTER_NAME", by),
-            ("GIT_COMMITTER_EMAIL", &mail),
-            ("GIT_COMMITTER_DATE", &when),
-        ];
-        self.git(&["add", "--all"], &[])?;
-        self.git(&["-c", "commit.gpgsign=false", "commit", "--quiet", "--allow-empty", "--message", says], &who)?;
-        self.git(&["rev-parse", "HEAD"], &[]).map(|hash| hash.trim().to_owned())
+    /// Writes what is on `main` into the folder.
+    pub fn check_out(&mut self) {
+        if let Some(history) = self.history.take() {
+            history.end();
+            git(&self.folder, &["reset", "--quiet", "--hard", MAIN], &[]);
+        }
     }
 
-    /// Exactly these files.
     fn write(&self, bundle: &Bundle) -> Result<(), CannotTell> {
         for (path, text) in &bundle.files {
             let path = self.folder.join(path);
@@ -81,19 +59,100 @@ impl Repository {
         }
         Ok(())
     }
+}
 
-    /// Runs git in the folder, as if nothing were set on this machine; nothing where that does not work.
-    fn git(&self, args: &[&str], variables: &[(&str, &str)]) -> Option<String> {
-        if !self.git {
-            return None;
-        }
-        let mut command = Command::new("git");
-        for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"] {
-            command.env_remove(variable);
-        }
-        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
-        command.args(["-c", "core.hooksPath=/dev/null"]).args(args).envs(variables.iter().copied());
-        let ran = command.current_dir(&self.folder).stdin(Stdio::null()).output().ok()?;
-        ran.status.success().then(|| String::from_utf8_lossy(&ran.stdout).into_owned())
+/// What a commit says of itself.
+pub struct Note<'a> {
+    pub by: &'a str,
+    pub says: &'a str,
+    pub at: Time,
+}
+
+impl Note<'_> {
+    fn mail(&self) -> String {
+        format!("{}@fernhill.example", self.by)
     }
+}
+
+/// Commits what lies in a folder, if it is a repository.
+pub fn commit_all(folder: &Path, note: &Note) -> Option<()> {
+    let (mail, when) = (note.mail(), note.at.to_string());
+    let who = [
+        ("GIT_AUTHOR_NAME", note.by),
+        ("GIT_AUTHOR_EMAIL", &mail),
+        ("GIT_AUTHOR_DATE", &when),
+        ("GIT_COMMITTER_NAME", note.by),
+        ("GIT_COMMITTER_EMAIL", &mail),
+        ("GIT_COMMITTER_DATE", &when),
+    ];
+    folder.join(".git").exists().then_some(())?;
+    git(folder, &["add", "--all"], &[])?;
+    git(folder, &["-c", "commit.gpgsign=false", "commit", "--quiet", "--allow-empty", "--message", note.says], &who)
+}
+
+/// One `git fast-import` for all commits: a process for each would take longer than what the company does between them.
+struct History {
+    process: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl History {
+    fn begin(folder: &Path) -> Option<History> {
+        git(folder, &["init", "--quiet", &format!("--initial-branch={MAIN}")], &[])?;
+        let mut command = command(folder);
+        command.args(["fast-import", "--quiet", "--date-format=raw", "--cat-blob-fd=1", "--done"]);
+        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+        let (input, output) = (process.stdin.take()?, process.stdout.take()?);
+        Some(History { process, input, output: BufReader::new(output) })
+    }
+
+    fn commit(&mut self, bundle: &Bundle, branch: Option<&str>, note: &Note) -> io::Result<String> {
+        let branch_or_main = branch.unwrap_or(MAIN);
+        let mut says = format!("commit refs/heads/{branch_or_main}\nmark :1\n");
+        says += &format!("committer {} <{}> {} +0000\n", note.by, note.mail(), note.at.0.div_euclid(1_000));
+        says += &data(note.says);
+        if branch.is_some() {
+            says += &format!("from refs/heads/{MAIN}\n");
+        }
+        says += "deleteall\n";
+        for (path, text) in &bundle.files {
+            says += &format!("M 100644 inline {path}\n{}", data(text));
+        }
+        says += "\nget-mark :1\n";
+        self.input.write_all(says.as_bytes())?;
+        self.input.flush()?;
+        let mut hash = String::new();
+        self.output.read_line(&mut hash)?;
+        let hash = hash.trim();
+        if hash.is_empty() { Err(io::Error::other("git fast-import ended")) } else { Ok(hash.to_owned()) }
+    }
+
+    fn end(mut self) {
+        // What fails here leaves the folder as it is: it shows at once.
+        drop(self.input.write_all(b"done\n"));
+        drop(self.input);
+        drop(self.process.wait());
+    }
+}
+
+fn data(text: &str) -> String {
+    format!("data {}\n{text}\n", text.len())
+}
+
+/// Runs git in the folder; nothing where that does not work.
+fn git(folder: &Path, args: &[&str], variables: &[(&str, &str)]) -> Option<()> {
+    let ran = command(folder).args(args).envs(variables.iter().copied()).stdin(Stdio::null()).output().ok()?;
+    ran.status.success().then_some(())
+}
+
+/// Git in the folder, as if nothing were set on this machine.
+fn command(folder: &Path) -> Command {
+    let mut command = Command::new("git");
+    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"] {
+        command.env_remove(variable);
+    }
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    command.args(["-c", "core.hooksPath=/dev/null"]).current_dir(folder);
+    command
 }

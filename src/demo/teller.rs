@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::repository::Repository;
+use super::repository::{Note, Repository};
 use super::script::{Chapter, Expected, Scene, bundle, props};
 use super::time::StoryClock;
 use super::{CannotTell, in_words, perform};
@@ -33,6 +33,11 @@ pub struct Teller {
 impl Teller {
     pub fn new(gate: Arc<Gate>, clock: Arc<StoryClock>, repository: Repository, models: Arc<dyn Chat>) -> Teller {
         Teller { gate, clock, repository, models, kept: BTreeMap::new() }
+    }
+
+    /// What is left when all is told.
+    pub fn end(mut self) {
+        self.repository.check_out();
     }
 
     pub async fn tell(&mut self, chapter: &Chapter) -> Result<(), CannotTell> {
@@ -105,7 +110,7 @@ impl Teller {
 
     /// Writes policies into the repository as a commit, with the collections in force, and keeps them:
     /// `{name, layers, by, says, branch}`.
-    async fn commit(&self, who: Option<&ActorId>, what: &Value) -> Result<Value, CannotTell> {
+    async fn commit(&mut self, who: Option<&ActorId>, what: &Value) -> Result<Value, CannotTell> {
         let text = |field: &str| what[field].as_str().unwrap_or_default().to_owned();
         let layers: Vec<String> =
             what["layers"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
@@ -115,8 +120,8 @@ impl Teller {
         let files = exported.get("files").and_then(Value::as_object).into_iter().flatten();
         let collections = files.filter(|(path, _)| is_collection(path));
         bundle.files.extend(collections.filter_map(|(path, text)| Some((path.clone(), text.as_str()?.to_owned()))));
-        let branch = what["branch"].as_str();
-        let commit = self.repository.commit(&bundle, branch, &text("by"), &text("says"), self.clock.now())?;
+        let note = Note { by: &text("by"), says: &text("says"), at: self.clock.now() };
+        let commit = self.repository.commit(&bundle, what["branch"].as_str(), &note)?;
         Ok(json!({ "files": bundle.files, "commit": commit }))
     }
 
