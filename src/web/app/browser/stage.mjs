@@ -5,6 +5,8 @@ import { launch, visit } from './browser.mjs';
 
 /** What `make test` leaves to `make prove`. */
 export const isProof = !!process.env.OK_PROVE;
+/** Of a test that waits for `make prove`. */
+export const later = { skip: !isProof };
 export const pictures = process.env.OK_PICTURES ?? join(import.meta.dirname, '../node_modules/.pictures');
 
 export let company;

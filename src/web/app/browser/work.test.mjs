@@ -4,9 +4,7 @@ import { test } from 'node:test';
 import { findings, open, settled } from './browser.mjs';
 import { Company } from './company.mjs';
 import { shoot } from './shots.mjs';
-import { as, ask, browser, company, isProof, pictures, share } from './stage.mjs';
-
-const later = { skip: !isProof };
+import { as, ask, browser, company, isProof, later, pictures, share } from './stage.mjs';
 
 share(Company.demo);
 
