@@ -59,7 +59,7 @@ impl Company {
         match (&self.diff, &self.no_diff) {
             (Some(answer), _) => steps.extend([diff(answer, asked.frozen), impact(answer)]),
             (None, Some(step)) => {
-                let why = step.summary.strip_prefix("skipped: ").unwrap_or("there is no diff");
+                let why = if step.status == Status::Skipped { step.result() } else { "there is no diff" };
                 steps.extend([step.clone(), Step::skipped("impact", why)]);
             }
             (None, None) => {}

@@ -52,10 +52,16 @@ impl Step {
     }
 
     pub fn skipped(name: &'static str, why: &str) -> Step {
-        Step::new(name, Status::Skipped, format!("skipped: {why}"))
+        Step::new(name, Status::Skipped, format!("{SKIPPED}{why}"))
+    }
+
+    /// The summary beside its status.
+    pub fn result(&self) -> &str {
+        self.summary.strip_prefix(SKIPPED).unwrap_or(&self.summary)
     }
 }
 
+const SKIPPED: &str = "skipped: ";
 pub const UNLOADED: &str = "the policies do not load";
 const ORDER: [&str; 5] = ["format", "lint", "schema", "validation", "approvals"];
 

@@ -27,8 +27,10 @@ pub fn text(done: &Done<'_>, most: usize) -> String {
     let verdict = if done.exit() == Exit::Done { "passed" } else { "failed" };
     let _ =
         write!(page.text, "## Policies: {verdict}\n\n`ok ci` on {}\n", plain(&done.checked.dir.display().to_string()));
-    let steps =
-        done.steps.iter().map(|step| vec![step.name.to_owned(), step.status.name().to_owned(), step.summary.clone()]);
+    let steps = done
+        .steps
+        .iter()
+        .map(|step| vec![step.name.to_owned(), step.status.name().to_owned(), step.result().to_owned()]);
     page.table("", &["Step", "Status", "Result"], steps.collect());
     let found = |findings: &mut dyn Iterator<Item = &Finding>| -> Vec<Vec<String>> {
         let place = |finding: &Finding| format!("{}:{}", done.checked.path(&finding.file), finding.line);

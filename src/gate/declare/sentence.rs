@@ -1,13 +1,17 @@
 //! What a call would do, as a sentence that people read: from the words of the operation's declaration and its input.
 //!
 //! A declaration says `adds {id} as {role|kind}[ to {team}]`. `{name}` is a field of the input, or the first of several that is
-//! given; `{off?releases|engages}` chooses by a flag; what stands in brackets is left out where a field in it is not given.
+//! given; `{definition.metadata.name}` looks into it, also where it is the text of a file; `{off?releases|engages}` chooses
+//! by a flag; what stands in brackets is left out where a field in it is not given.
 //! What people write stands between `«` and `»`; quotation marks in it become single ones.
 //! Fields that can be erased stand in brackets: the sentence is kept for good without them, and told with them to whoever reads
 //! the arguments.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
+use policy::yaml;
 use types::quoted::quoted;
 
 /// The most characters of one value.
@@ -47,17 +51,26 @@ fn value(field: &str, input: &Value) -> Option<String> {
     if let Some((flag, (yes, no))) =
         field.split_once('?').and_then(|(flag, words)| Some((flag, words.split_once('|')?)))
     {
-        let is_set = found(flag, input).and_then(Value::as_bool).unwrap_or_default();
+        let is_set = found(flag, input).and_then(|set| set.as_bool()).unwrap_or_default();
         return Some(if is_set { yes } else { no }.to_owned());
     }
-    field.split('|').find_map(|name| found(name, input)).map(|value| shown(value).chars().take(LONGEST).collect())
+    field.split('|').find_map(|name| found(name, input)).map(|value| shown(&value).chars().take(LONGEST).collect())
 }
 
 /// A field by its path, unless it is empty.
-fn found<'a>(path: &str, input: &'a Value) -> Option<&'a Value> {
-    let value = path.split('.').try_fold(input, |value, name| value.get(name))?;
+fn found<'a>(path: &str, input: &'a Value) -> Option<Cow<'a, Value>> {
+    let value = path.split('.').try_fold(Cow::Borrowed(input), |value, name| within(value, name))?;
     let is_empty = value.is_null() || value.as_array().is_some_and(Vec::is_empty) || value.as_str() == Some("");
     (!is_empty).then_some(value)
+}
+
+/// A field of an object, or of what the text of a file holds.
+fn within<'a>(value: Cow<'a, Value>, name: &str) -> Option<Cow<'a, Value>> {
+    match value {
+        Cow::Borrowed(Value::String(file)) => within(Cow::Owned(yaml::read_at_once(file).ok()?), name),
+        Cow::Borrowed(value) => value.get(name).map(Cow::Borrowed),
+        Cow::Owned(mut value) => value.get_mut(name).map(Value::take).map(Cow::Owned),
+    }
 }
 
 fn shown(value: &Value) -> String {
@@ -74,6 +87,17 @@ mod tests {
 
     use super::describe;
     use types::quoted::plain;
+
+    #[test]
+    fn a_file_is_looked_into_as_json_is() {
+        let words = "hires[ {definition.metadata.name} as] an agent";
+        for definition in [json!({ "metadata": { "name": "scout" } }), json!("metadata:\n  name: scout\n")] {
+            assert_eq!(describe(words, &json!({ "definition": definition })), "hires scout as an agent");
+        }
+        for definition in [json!("metadata: scout"), json!("- : ["), json!("scout"), json!(["scout"])] {
+            assert_eq!(describe(words, &json!({ "definition": definition })), "hires an agent");
+        }
+    }
 
     #[test]
     fn fields_that_are_not_given_leave_no_gap() {

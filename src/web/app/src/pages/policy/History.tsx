@@ -65,6 +65,12 @@ function Versions() {
 const first = ({ version, hash, by, at, change, commit }: LastApplied): AppliedVersion => ({ version, hash, by, at, change, commit });
 const once = (all: AppliedVersion[]) => [...new Map(all.map((one) => [one.version, one])).values()];
 
+/** Where a version came from that no change brought. */
+function origin({ version, by }: AppliedVersion) {
+  if (version === 1) return 'the start';
+  return by === 'ok' ? 'a newer version of the server' : 'a change of collections';
+}
+
 function VersionRows({ all, inForce }: { all: AppliedVersion[]; inForce: number }) {
   return (
     <Table cards columns={['Version', 'By', 'When', 'With', { hidden: 'actions' }]}>
@@ -87,7 +93,7 @@ function VersionRows({ all, inForce }: { all: AppliedVersion[]; inForce: number 
                 a change
               </Link>
             ) : (
-              'the start'
+              origin(one)
             )}
             {one.commit && (
               <>
