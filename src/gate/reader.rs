@@ -24,6 +24,7 @@ mod work;
 
 pub use delegations::delegation_thing;
 pub use entities::EntitiesThen;
+pub use policies::Could;
 pub use work::Prospects;
 
 use std::cell::{OnceCell, RefCell};

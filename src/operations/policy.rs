@@ -11,7 +11,7 @@ pub mod in_force;
 pub mod moment;
 pub mod narrowed;
 pub mod propose;
-mod question;
+pub(crate) mod question;
 pub mod shown;
 pub mod source;
 pub mod who_can;

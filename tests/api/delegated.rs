@@ -127,7 +127,7 @@ async fn a_break_glass_grant_is_good_for_its_holder_alone() {
     let open = json!({ "scope": ["actor.add"], "reason": "an emergency" });
     let opened = given.test.post("/policy/break-glass", &given.cast.lea, open).await;
     assert_eq!(opened.status, 201, "{}", opened.text());
-    let new = |id: &str, team: &str| json!({ "id": id, "kind": "person", "team": team });
+    let new = |id: &str, team: &str| json!({ "id": id, "kind": "agent", "team": team });
     assert_eq!(given.test.post("/actors", &given.cast.lea, new("own", "team:ops")).await.status, 201);
     let for_liv = given.under(&under, &given.cast.lea, "POST", "/actors", new("hers", "team:dev")).await;
     assert_eq!(for_liv.status, 403, "lea may not add to liv's team, nor for her: {}", for_liv.text());

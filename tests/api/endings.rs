@@ -96,6 +96,15 @@ async fn policies_that_nobody_could_change_any_more_do_not_come_into_force() {
     files.insert("freeze.cedar".into(), lifted);
     let change = propose(&test, &test.admin, &files).await;
     step(&test, &test.admin, &change, "evals", json!({})).await;
+    // As long as somebody can give them, or add whoever can.
+    let refused = step(&test, &test.admin, &change, "promote", json!({})).await;
+    assert_eq!(
+        refused.error(),
+        "409 conflict under these policies policy.propose takes the approval `admin`, which too few people can give, and \
+         nobody could add people, so they would stand for good: first see to it that enough people can give `admin`"
+    );
+    let abe = test.add("abe", "person", json!({ "role": "admin" })).await;
+    step(&test, &abe, &change, "review", json!({ "verdict": "approve" })).await;
     let promoted = step(&test, &test.admin, &change, "promote", json!({})).await;
     assert_eq!(promoted.json()["state"], "promoted", "{}", promoted.text());
 }

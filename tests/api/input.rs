@@ -174,13 +174,14 @@ async fn a_call_whose_arguments_no_policy_can_look_at_makes_no_rule() {
 }
 
 #[tokio::test]
-async fn break_glass_adds_members_and_makes_no_admins() {
+async fn break_glass_adds_agents_and_puts_nobody_into_a_team_or_a_role() {
     let (test, cast) = started(Bundle::built_in()).await;
     let grant = json!({ "scope": ["actor.add"], "reason": "incident" });
     let opened = test.post("/policy/break-glass", &cast.lea, grant).await;
     assert_eq!(opened.status, 201, "{}", opened.text());
-    assert_eq!(test.post("/actors", &cast.lea, person("new1", "member")).await.status, 201);
-    for role in ["admin", "lead", "steward", "auditor"] {
+    let agent = json!({ "id": "bot9", "kind": "agent", "team": "team:ops" });
+    assert_eq!(test.post("/actors", &cast.lea, agent).await.status, 201);
+    for role in ["member", "admin", "lead", "steward", "auditor"] {
         let waits = test.post("/actors", &cast.lea, person(&format!("a-{role}"), role)).await;
         assert_eq!(waits.status, 202, "{role}: {}", waits.text());
     }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use super::Reader;
 use crate::admit::rate::{self, Left};
+use crate::approve::approvers;
+use crate::decide::index::Group;
 use crate::decide::question;
 use crate::decide::world::World;
 use crate::declare::spec::Spec;
@@ -18,7 +20,7 @@ use store::history;
 use store::policies::events::PolicyApplied;
 use store::policies::{self, Applied, PolicySource};
 use types::actor::Role;
-use types::caller::{Caller, Who};
+use types::caller::{Caller, Channel, Who};
 use types::change::ChangeState;
 use types::decision::Recording;
 use types::id::ActorId;
@@ -28,21 +30,35 @@ use types::work::RunFacts;
 
 /// So many people are asked about, besides the admins, before nobody is said to be found.
 const MOST_ASKED: usize = 1_000;
+/// For so many of those who need approvals, admins first, is counted who may give them.
+const MOST_WAITING: usize = 20;
 /// Whoever was an admin counts as one for so long: nobody is alone because they have made the others leave. A weekend is covered.
 const LATE_MS: i64 = 3 * DAY;
 
+/// Who could do something.
+#[derive(PartialEq, Eq)]
+pub enum Could {
+    Somebody,
+    Nobody,
+    /// Somebody with an approval of a kind that too few people may give, and nobody could add more.
+    TooFew(String),
+}
+
 impl Reader<'_> {
-    /// Whether somebody could do something, at once or with approvals, if these policies were in force and no kill switch
-    /// engaged. What cannot be told without an input counts as what somebody could.
-    pub fn somebody_could(&self, policies: &Arc<Snapshot>, operation: &str, about: &Target) -> bool {
+    /// Who could do something, at once or with approvals, if these policies were in force and no kill switch engaged. What
+    /// cannot be told without an input counts as what somebody could.
+    pub fn who_could(&self, policies: &Arc<Snapshot>, operation: &str, about: &Target) -> Could {
         let mut world = World { kills: Arc::default(), ..self.world.clone() };
         world.govern(Arc::clone(policies), self.world.stamp.seq);
-        let could = |id: &ActorId| {
-            let them = Caller::new(Who::Holder(id.clone()), self.caller().channel);
-            let call = question::Call { operation, target: about, input: None };
-            !matches!(question::decide(&world, &them, call, self.now), Ruling::Deny { fault: None, .. })
+        let channel = self.caller().channel;
+        let lacking = match could(&world, (operation, about), channel, self.now) {
+            Could::TooFew(kind) => kind,
+            could => return could,
         };
-        self.people(Role::Admin).chain(self.world.people.all().take(MOST_ASKED)).any(could)
+        // Whoever adds people makes them enough.
+        let adds =
+            [channel, Channel::Cli].map(|channel| could(&world, ("actor.add", &Target::Company), channel, self.now));
+        if adds.contains(&Could::Somebody) { Could::Somebody } else { Could::TooFew(lacking) }
     }
 
     /// Which decisions for other programs are recorded.
@@ -193,4 +209,32 @@ fn stands(change: &Change, is_reviewed: bool) -> ChangeState {
         ChangeState::InReview | ChangeState::Approved => ChangeState::InReview,
         state => state,
     }
+}
+
+fn could(world: &World, (operation, about): (&str, &Target), channel: Channel, now: Time) -> Could {
+    let mut waiting = Vec::new();
+    let admins = world.people.of(&Group::Role(Role::Admin));
+    for id in admins.chain(world.people.all().take(MOST_ASKED)) {
+        let them = Caller::new(Who::Holder(id.clone()), channel);
+        let call = question::Call { operation, target: about, input: None };
+        match question::decide(world, &them, call, now) {
+            Ruling::Deny { fault: None, .. } => {}
+            Ruling::NeedsApproval { kinds, .. } => waiting.push((id, kinds)),
+            _ => return Could::Somebody,
+        }
+    }
+    let mut lacking = None;
+    for (id, kinds) in waiting.into_iter().take(MOST_WAITING) {
+        match kinds.into_iter().find(|kind| !is_given(world, kind, id, now)) {
+            Some(kind) => lacking = Some(kind),
+            None => return Could::Somebody,
+        }
+    }
+    lacking.map_or(Could::Nobody, Could::TooFew)
+}
+
+/// Whether enough people may give a kind of approval to somebody, however long it takes.
+fn is_given(world: &World, kind: &str, to: &ActorId, now: Time) -> bool {
+    let rule = world.policy.approvals().rule(kind);
+    approvers::approvers(world, &rule, (to, &[]), Time(0), now).len() >= rule.threshold as usize
 }

@@ -7,14 +7,16 @@ use super::APPROVAL;
 use super::shown::{ShownApproval, now_is, shown};
 use super::{OneApproval, find};
 use crate::company::COMPANY;
+use crate::policy::question::known;
 use gate::{Permit, Query, Reader, Spec, Target, get};
 use store::approvals::{self, Approval};
 use types::approval::ApprovalStatus;
+use types::id::ActorId;
 use types::page::{Page, PageQuery};
 use types::refusal::Stop;
 use types::scope::Reach;
 
-/// Which approvals.
+/// Which approvals. All of what is given must fit.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Which {
     /// Only in this state.
@@ -28,6 +30,12 @@ pub struct Which {
     #[serde(default)]
     #[arg(long, conflicts_with = "mine", help = "Only those that you asked for")]
     pub asked: bool,
+    /// Only those that this actor asked for.
+    #[arg(long, value_name = "ID")]
+    pub actor: Option<ActorId>,
+    /// Only those of calls of this operation.
+    #[arg(long, value_name = "OPERATION")]
+    pub operation: Option<String>,
     #[serde(flatten)]
     #[arg(skip)]
     pub page: PageQuery,
@@ -59,12 +67,17 @@ impl Query for List {
             (false, false) => String::new(),
             (mine, asked) => format!("{mine} {asked} {me}"),
         };
-        let what = format!("approval.list {status} {whose}");
+        let operation = input.operation.as_deref().map(|name| known("operation", name)).transpose()?;
+        let operation = operation.map(|entry| entry.spec.name);
+        let by = input.actor.as_ref().map(ActorId::as_str).unwrap_or_default();
+        let what = format!("approval.list {status} {whose} {by} {}", operation.unwrap_or_default());
         let wanted = |approval: &Approval| {
             let target = read.approval_target(approval);
             let mine = target.names("approvers", &me);
             input.status.is_none_or(|status| status == now_is(approval, read.now()))
                 && (!input.asked || approval.actor == me)
+                && input.actor.as_ref().is_none_or(|actor| approval.actor == *actor)
+                && operation.is_none_or(|operation| approval.operation == operation)
                 && (!input.mine || (mine && approval.decisions.iter().all(|decided| decided.by != me)))
                 && read.may("approval.read", &target)
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::CHANGE;
 use super::propose::moved;
 use super::{OneChange, ShownChange, find, find_open};
-use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
+use gate::{Change, Could, Draft, Permit, Reader, Spec, Target, post};
 use policy::{Bundle, Snapshot};
 use store::changes;
 use store::changes::events::ChangePromoted;
@@ -77,14 +77,22 @@ pub fn promote(mut change: changes::Change, bundle: Bundle, draft: &mut Draft<'_
 
 /// Policies under which nobody could change policies would stand for good.
 fn keeps_a_way_back(change: &changes::Change, policies: &Arc<Snapshot>, read: &Reader<'_>) -> Result<(), Refusal> {
-    let needed = [("policy.propose", Target::Company), ("change.promote", read.change_target(change))];
-    match needed.iter().find(|(operation, about)| !read.somebody_could(policies, operation, about)) {
-        None => Ok(()),
-        Some((operation, _)) => Err(Refusal::conflict(format!(
-            "under these policies nobody could do {operation}, not with approvals either, so they would stand for good: leave \
-             it to somebody"
-        ))),
+    for (operation, about) in [("policy.propose", Target::Company), ("change.promote", read.change_target(change))] {
+        let why = match read.who_could(policies, operation, &about) {
+            Could::Somebody => continue,
+            Could::Nobody => {
+                format!(
+                    "nobody could do {operation}, not with approvals either, so they would stand for good: leave it to somebody"
+                )
+            }
+            Could::TooFew(kind) => format!(
+                "{operation} takes the approval `{kind}`, which too few people can give, and nobody could add people, so they \
+                 would stand for good: first see to it that enough people can give `{kind}`"
+            ),
+        };
+        return Err(Refusal::conflict(format!("under these policies {why}")));
     }
+    Ok(())
 }
 
 /// A change comes into force, or is tried, only after all its evals passed.

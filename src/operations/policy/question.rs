@@ -39,12 +39,12 @@ pub(super) enum About<'a> {
     Input(&'a Value),
 }
 
-/// The operation of a name.
-pub(super) fn entry(name: &str) -> Result<&'static Entry, Refusal> {
+/// The operation that a field of the input names.
+pub(crate) fn known(field: &str, name: &str) -> Result<&'static Entry, Refusal> {
     let all = || crate::ALL.iter().map(|entry| entry.spec.name);
     let unknown = || {
         let near = nearest(name, all()).map(|near| format!("; did you mean `{near}`?"));
-        Refusal::field("op", format!("there is no operation `{name}`{}", near.unwrap_or_default()))
+        Refusal::field(field, format!("there is no operation `{name}`{}", near.unwrap_or_default()))
     };
     crate::ALL.iter().find(|entry| entry.spec.name == name).ok_or_else(unknown)
 }

@@ -6276,7 +6276,7 @@ export type Which13 = {
 };
 
 /**
- * Which approvals.
+ * Which approvals. All of what is given must fit.
  */
 export type Which2 = {
     /**
@@ -6291,6 +6291,14 @@ export type Which2 = {
      * Only those that the caller asked for.
      */
     asked?: boolean;
+    /**
+     * Only those that this actor asked for.
+     */
+    actor?: ActorId | null;
+    /**
+     * Only those of calls of this operation.
+     */
+    operation?: string | null;
     /**
      * How many entries at most: 1 to 1000, 200 unless given.
      */
@@ -8127,6 +8135,14 @@ export type ApprovalListData = {
          * Only those that the caller asked for.
          */
         asked?: boolean;
+        /**
+         * Only those that this actor asked for.
+         */
+        actor?: ActorId | null;
+        /**
+         * Only those of calls of this operation.
+         */
+        operation?: string | null;
         /**
          * How many entries at most: 1 to 1000, 200 unless given.
          */
