@@ -91,12 +91,16 @@ pub fn belongs(path: &str) -> bool {
     is_policy(path) || is_test(path) || named || is_collection(path) || is_view(path)
 }
 
+/// The most bytes of a file's or folder's name, as file systems hold it.
+const MAX_NAME: usize = 255;
+
 /// Why a name that somebody sends cannot be a file of a bundle.
 pub fn path_problem(path: &str) -> Option<&'static str> {
     let odd = |part: &str| matches!(part, "" | "." | "..") || part.starts_with('.');
     match path {
         _ if path.len() > 512 => Some("is longer than 512 bytes"),
         _ if path.matches('/').count() > super::folder::MAX_DEPTH => Some("lies too many folders deep"),
+        _ if path.split('/').any(|part| part.len() > MAX_NAME) => Some("has a part that is longer than 255 bytes"),
         _ if path.starts_with('/') => Some("must be relative to the bundle"),
         _ if path.contains('\\') || path.contains(|c: char| c.is_control() || steers(c)) => {
             Some("must be written with `/`, without backslashes and control characters")
@@ -118,7 +122,27 @@ pub fn problems(files: &BTreeMap<String, String>, most: usize) -> Vec<String> {
         let what = path_problem(path).map(str::to_owned).or_else(large)?;
         Some(format!("files: `{}` {what}", short.escape_debug()))
     });
-    many.into_iter().chain(each).take(most).collect()
+    many.into_iter().chain(each).chain(clashes(files)).take(most).collect()
+}
+
+/// Files that no folder can hold beside each other, on any machine: one lies in another, or only capitals tell them apart.
+fn clashes(files: &BTreeMap<String, String>) -> impl Iterator<Item = String> {
+    let mut spelled: BTreeMap<String, &str> = BTreeMap::new();
+    files.keys().filter_map(move |path| {
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        let parts: Vec<&str> = ends.filter_map(|end| path.get(..end)).collect();
+        let folders = parts.split_last().map(|(_, folders)| folders).unwrap_or_default();
+        let within = folders.iter().find(|folder| files.contains_key(**folder));
+        let twin = parts.iter().find_map(|part| {
+            let other = *spelled.entry(part.to_lowercase()).or_insert(part);
+            (other != *part).then_some((*part, other))
+        });
+        match (within, twin) {
+            (Some(file), _) => Some(format!("files: `{path}` lies in `{file}`, which is a file")),
+            (None, Some((part, other))) => Some(format!("files: only capitals tell `{part}` from `{other}`")),
+            (None, None) => None,
+        }
+    })
 }
 
 pub fn is_policy(path: &str) -> bool {

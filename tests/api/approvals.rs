@@ -207,6 +207,11 @@ async fn lists_show_what_waits_for_whom() {
     assert_eq!(ids(lea, "?asked=true").await, std::slice::from_ref(id));
     assert!(ids(ben, "?asked=true").await.is_empty());
     assert!(ids(max, "").await.is_empty());
+    assert_eq!(ids(ben, "?actor=lea&operation=actor.add").await, std::slice::from_ref(id));
+    assert!(ids(ben, "?actor=max").await.is_empty());
+    assert!(ids(ben, "?operation=actor.update").await.is_empty());
+    let unknown = test.get("/approvals?operation=actor.ad", ben).await.error();
+    assert_eq!(unknown, "422 invalid operation: there is no operation `actor.ad`; did you mean `actor.add`?");
     waiting.decide(ben, "reject").await;
     assert!(ids(ben, "?status=pending").await.is_empty());
     assert_eq!(ids(ben, "?status=rejected").await, std::slice::from_ref(id));

@@ -258,6 +258,12 @@ async fn what_cannot_be_compared_is_refused_with_the_field() {
     };
     for (input, told) in [
         (json!({ "files": { "../a.cedar": "" } }), "files: `../a.cedar` must not hold `..`, hidden or empty parts"),
+        (
+            json!({ "files": { "a.cedar": "", "a.cedar/b.cedar": "" } }),
+            "files: `a.cedar/b.cedar` lies in `a.cedar`, which is a file",
+        ),
+        (json!({ "files": { "A/b.cedar": "", "a/c.cedar": "" } }), "files: only capitals tell `a` from `A`"),
+        (json!({ "files": { "x".repeat(250) + ".cedar": "" } }), " has a part that is longer than 255 bytes"),
         (json!({ "files": { "a.cedar": "permit (" } }), "a.cedar:1: "),
         (
             json!({ "files": { "a.cedar": "@id(\"a\") permit (principal, action == Ok::Action::\"tock\", resource);" } }),

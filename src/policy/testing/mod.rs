@@ -25,7 +25,7 @@ use super::engine::{Difference, Words};
 use super::{Answered, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
 
 /// Turns a test's company into what the gate would ask.
-pub trait Stage: Words {
+pub trait Stage: Words + Sync {
     /// The question of each case, or what it names that does not exist.
     fn questions(
         &self,

@@ -9,6 +9,7 @@ use super::{OwnedQuestion, Stage};
 use crate::bundle::is_test;
 use crate::engine::{Mutant, Part};
 use crate::finding::code;
+use crate::stack::each;
 use crate::{Bundle, Finding, Snapshot};
 use types::effort;
 
@@ -49,57 +50,77 @@ pub struct Ran {
 
 /// Runs the cases of a bundle, no more than `most`: a file that would go beyond is told of, and not run.
 pub fn run(bundle: &Bundle, snapshot: &Arc<Snapshot>, stage: &dyn Stage, most: usize) -> Run {
-    let mut run = Run::default();
-    for (file, text) in bundle.files.iter().filter(|(file, _)| is_test(file)) {
-        run.files += 1;
+    let files: Vec<(&str, &str)> = bundle
+        .files
+        .iter()
+        .map(|(file, text)| (file.as_str(), text.as_str()))
+        .filter(|(file, _)| is_test(file))
+        .collect();
+    let read = each(&files, |(file, text)| {
         effort::spend(1_000 + text.len());
-        let parsed = match parse(file, text, &|row| stage.row(row)) {
-            Ok(parsed) => parsed,
+        parse(file, text, &|row| stage.row(row))
+    });
+    let mut run = Run { files: files.len(), ..Run::default() };
+    let (mut left, mut fit) = (most, Vec::new());
+    for ((file, text), parsed) in files.into_iter().zip(read) {
+        match parsed {
             Err(wrong) => {
                 run.invalid.extend(wrong);
                 run.unread += 1;
-                continue;
+            }
+            Ok(parsed) => match left.checked_sub(parsed.cases.len() + parsed.evaluations.len()) {
+                Some(rest) => {
+                    left = rest;
+                    fit.push((file, text, parsed));
+                }
+                None => {
+                    let message = format!(
+                        "the tests come to more than {most} cases, too many to run here; the command line runs them all"
+                    );
+                    run.invalid.push(Finding::new(code::TEST_INVALID, file, 1, (0, 0), message));
+                }
+            },
+        }
+    }
+    for ran in each(&fit, |(file, text, parsed)| run_file(file, text, parsed, snapshot, stage)) {
+        run.asked.extend(ran.asked);
+        run.invalid.extend(ran.invalid);
+        run.failed.extend(ran.failed);
+        run.cases.extend(ran.cases);
+    }
+    run
+}
+
+fn run_file(file: &str, text: &str, parsed: &TestFile, snapshot: &Arc<Snapshot>, stage: &dyn Stage) -> Run {
+    let mut run = Run::default();
+    let TestFile { fixture, cases, records, evaluations } = parsed;
+    let questions = stage.questions(snapshot, fixture, cases);
+    let asked =
+        cases.iter().zip(questions).map(|(case, question)| (case.line, case.to_string(), case.expected(), question));
+    let evaluated = evaluations
+        .iter()
+        .map(|one| (one.line, one.name.clone(), one.expected.clone(), one.question(snapshot, records)));
+    let spans: Vec<(usize, usize)> = line_spans(text).collect();
+    for (line, name, expected, question) in asked.chain(evaluated) {
+        effort::spend(1);
+        let span = spans.get(line.saturating_sub(1)).copied().unwrap_or_default();
+        let finding = |code, message: String| Finding::new(code, file, line, span, message);
+        let wrong = match question {
+            Err(message) => {
+                let wrong = finding(code::TEST_INVALID, message);
+                run.invalid.push(wrong.clone());
+                Some(wrong)
+            }
+            Ok(asked) => {
+                let difference = expected.judge(&asked.answer(snapshot));
+                let wrong = difference.map(|difference| finding(code::TEST_FAILED, format!("{name}: {difference}")));
+                run.failed.extend(wrong.clone());
+                let passed = wrong.is_none();
+                run.asked.push(Ran { file: file.to_owned(), line, name: name.clone(), expected, asked, passed });
+                wrong
             }
         };
-        if parsed.cases.len() + parsed.evaluations.len() > most.saturating_sub(run.asked.len()) {
-            let message = format!(
-                "the tests come to more than {most} cases, too many to run here; the command line runs them all"
-            );
-            run.invalid.push(Finding::new(code::TEST_INVALID, file.as_str(), 1, (0, 0), message));
-            continue;
-        }
-        let TestFile { fixture, cases, records, evaluations } = parsed;
-        let questions = stage.questions(snapshot, &fixture, &cases);
-        let asked = cases
-            .iter()
-            .zip(questions)
-            .map(|(case, question)| (case.line, case.to_string(), case.expected(), question));
-        let evaluated = evaluations
-            .iter()
-            .map(|one| (one.line, one.name.clone(), one.expected.clone(), one.question(snapshot, &records)));
-        let spans: Vec<(usize, usize)> = line_spans(text).collect();
-        for (line, name, expected, question) in asked.chain(evaluated) {
-            effort::spend(1);
-            let span = spans.get(line.saturating_sub(1)).copied().unwrap_or_default();
-            let finding = |code, message: String| Finding::new(code, file.as_str(), line, span, message);
-            let wrong = match question {
-                Err(message) => {
-                    let wrong = finding(code::TEST_INVALID, message);
-                    run.invalid.push(wrong.clone());
-                    Some(wrong)
-                }
-                Ok(asked) => {
-                    let difference = expected.judge(&asked.answer(snapshot));
-                    let wrong =
-                        difference.map(|difference| finding(code::TEST_FAILED, format!("{name}: {difference}")));
-                    run.failed.extend(wrong.clone());
-                    let (file, passed) = (file.clone(), wrong.is_none());
-                    run.asked.push(Ran { file, line, name: name.clone(), expected, asked, passed });
-                    wrong
-                }
-            };
-            run.cases.push(Tried { file: file.clone(), name, wrong });
-        }
+        run.cases.push(Tried { file: file.to_owned(), name, wrong });
     }
     run
 }

@@ -274,3 +274,30 @@ test('a thousand runs and tasks are drawn as far as they are seen', later, async
     }
   });
 });
+
+test('all approvals are narrowed by an address, and what is to be done is found by its words', async () => {
+  await as('ana', async (page) => {
+    await page.goto('/approvals?show=all&status=pending');
+    const rows = page.getByRole('region', { name: 'Approvals', exact: true }).getByRole('link');
+    await rows.filter({ hasText: 'ivy offboards kai' }).waitFor();
+    await page.getByRole('combobox', { name: 'operation' }).fill('actor.h');
+    await page.getByRole('option', { name: 'actor.hire' }).click();
+    await rows.filter({ hasText: 'omar hires collector' }).waitFor();
+    assert.equal(await rows.count(), 1);
+    await page.waitForURL(/status=pending&operation=actor.hire/);
+    await page.reload();
+    await rows.filter({ hasText: 'omar hires collector' }).waitFor();
+    const find = async (words) => {
+      await page.keyboard.press('Control+k');
+      await page.locator('[data-palette]').waitFor();
+      await page.keyboard.type(words);
+      await page.keyboard.press('Enter');
+    };
+    await find('kill triage');
+    await page.waitForFunction(() => document.querySelector('input[role=combobox]')?.value === 'Ticket triage (triage)');
+    await find('new task');
+    await page.getByRole('dialog', { name: 'New task' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.waitForURL(/tasks$/);
+  });
+});

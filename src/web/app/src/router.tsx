@@ -5,14 +5,17 @@ import { NotFound } from './shell/NotFound';
 import { Shell } from './shell/Shell';
 import { queries } from './api';
 import { onceThere } from './live';
+import { STATES, type ApprovalSearch } from './pages/approvals/which';
 import { newestOptions } from './pages/log/useLog';
 import { currentToken } from './session';
 import { Broken } from './shell/Broken';
 
-const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
 const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : undefined);
 const number = (value: unknown) => (Number.isSafeInteger(Number(value)) && value !== '' && value !== undefined ? Number(value) : undefined);
+
+/** Any page can be asked to open one of its dialogs. */
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, validateSearch: (search: Record<string, unknown>): { do?: string } => ({ do: text(search.do) }) });
 
 const home = createRoute({ getParentRoute: () => root, path: '/', component: lazyRouteComponent(() => onceThere(() => import('./pages/home/Home')), 'Home') });
 
@@ -54,7 +57,12 @@ const approvals = createRoute({
   getParentRoute: () => root,
   path: '/approvals',
   component: lazyRouteComponent(() => onceThere(() => import('./pages/approvals/Approvals')), 'Approvals'),
-  validateSearch: (search: Record<string, unknown>): { show?: 'all' | 'asked' } => ({ show: search.show === 'all' || search.show === 'asked' ? search.show : undefined }),
+  validateSearch: (search: Record<string, unknown>): ApprovalSearch => ({
+    show: search.show === 'all' || search.show === 'asked' ? search.show : undefined,
+    status: STATES.find((state) => state === search.status),
+    actor: text(search.actor),
+    operation: text(search.operation),
+  }),
 });
 const approval = createRoute({ getParentRoute: () => approvals, path: '$id', component: lazyRouteComponent(() => onceThere(() => import('./pages/approvals/Detail')), 'Detail') });
 
@@ -107,7 +115,12 @@ const delegations = createRoute({ getParentRoute: () => root, path: '/delegation
 const person = createRoute({ getParentRoute: () => root, path: '/people/$id', component: lazyRouteComponent(() => onceThere(() => import('./pages/people/Person')), 'Person') });
 const me = createRoute({ getParentRoute: () => root, path: '/me', component: lazyRouteComponent(() => onceThere(() => import('./pages/people/Profile')), 'Profile') });
 
-const kill = createRoute({ getParentRoute: () => root, path: '/kill', component: lazyRouteComponent(() => onceThere(() => import('./pages/kill/Kill')), 'Kill') });
+const kill = createRoute({
+  getParentRoute: () => root,
+  path: '/kill',
+  component: lazyRouteComponent(() => onceThere(() => import('./pages/kill/Kill')), 'Kill'),
+  validateSearch: (search: Record<string, unknown>): { scope?: string } => ({ scope: text(search.scope) }),
+});
 const glass = createRoute({ getParentRoute: () => root, path: '/break-glass', component: lazyRouteComponent(() => onceThere(() => import('./pages/glass/BreakGlass')), 'BreakGlass') });
 const settings = createRoute({ getParentRoute: () => root, path: '/settings', component: lazyRouteComponent(() => onceThere(() => import('./pages/settings/Settings')), 'Settings') });
 const webhook = createRoute({ getParentRoute: () => root, path: '/settings/webhooks/$id', component: lazyRouteComponent(() => onceThere(() => import('./pages/settings/Webhook')), 'WebhookPage') });

@@ -54,13 +54,16 @@ export function Palette() {
 
   const pages: SpotlightActionData[] = PAGES.map(({ to, name, icon, about }) => ({ id: to, label: name, description: about, leftSection: <Icon name={icon} />, onClick: go(to) }));
   const doing: SpotlightActionData[] = [
+    { id: 'new-task', label: 'New task', keywords: 'create add', leftSection: <Icon name="plus" />, onClick: () => void navigate({ to: '/tasks', search: { do: 'new' } }) },
+    { id: 'add', label: 'Add somebody', description: 'a person, an agent, a team', keywords: 'new create', leftSection: <Icon name="plus" />, onClick: () => void navigate({ to: '/people', search: { do: 'add' } }) },
+    { id: 'delegate', label: 'Delegate', description: 'let somebody act on your behalf', keywords: 'new grant', leftSection: <Icon name="link" />, onClick: () => void navigate({ to: '/delegations', search: { do: 'new' } }) },
     { id: 'break-glass', label: 'Break-glass', description: 'go on without approval, for a short time', leftSection: <Icon name="glass" />, onClick: go('/break-glass') },
     { id: 'token', label: 'Issue a token', description: 'for yourself', leftSection: <Icon name="key" />, onClick: go('/me') },
     { id: 'changes', label: 'Policy changes', description: 'proposals and their reviews', leftSection: <Icon name="branch" />, onClick: go('/policy/changes') },
     { id: 'delegations', label: 'Delegations', description: 'who acts for whom', leftSection: <Icon name="link" />, onClick: go('/delegations') },
-    { id: 'light', label: 'Light appearance', leftSection: <Icon name="sun" />, onClick: () => setColorScheme('light') },
-    { id: 'dark', label: 'Dark appearance', leftSection: <Icon name="moon" />, onClick: () => setColorScheme('dark') },
-    { id: 'leave', label: 'Sign out', leftSection: <Icon name="leave" />, onClick: leave },
+    { id: 'light', label: 'Light appearance', keywords: 'theme bright day', leftSection: <Icon name="sun" />, onClick: () => setColorScheme('light') },
+    { id: 'dark', label: 'Dark appearance', keywords: 'theme night', leftSection: <Icon name="moon" />, onClick: () => setColorScheme('dark') },
+    { id: 'leave', label: 'Sign out', keywords: 'log out leave', leftSection: <Icon name="leave" />, onClick: leave },
   ];
   const waiting: SpotlightActionData[] = pending.map((approval) => ({ id: approval.id, label: summary(approval), description: approval.id, leftSection: <Icon name="clock" />, onClick: go(`/approvals/${approval.id}`) }));
   const work: SpotlightActionData[] = [
@@ -70,6 +73,12 @@ export function Palette() {
   const agents: SpotlightActionData[] = all
     .filter(({ kind, status }) => kind === 'agent' && status === 'active')
     .map(({ id, name }) => ({ id: `ask-${id}`, label: `Ask ${name || id}`, leftSection: <Icon name="bot" />, onClick: () => void navigate({ to: '/ask', search: { agent: id } }) }));
+  const active = all.filter(({ status }) => status === 'active');
+  const about: SpotlightActionData[] = active.flatMap(({ id, name, kind }) => [
+    { id: `stop-${id}`, label: `Stop ${name || id}`, description: id, keywords: 'kill switch halt', leftSection: <Icon name="power" />, onClick: () => void navigate({ to: '/kill', search: { scope: kind === 'team' ? id : `actor:${id}` } }) },
+    { id: `may-${id}`, label: `What may ${name || id} do?`, description: id, keywords: 'explain why', leftSection: <Icon name="help" />, onClick: () => void navigate({ to: '/explain', search: { actor: id } }) },
+    { id: `offboard-${id}`, label: `${kind === 'team' ? 'Remove' : 'Offboard'} ${name || id}`, description: id, keywords: 'leave', leftSection: <Icon name="leave" />, onClick: () => void navigate({ to: '/people/$id', params: { id }, search: { do: 'offboard' } }) },
+  ]);
   const people: SpotlightActionData[] = all.map(({ id, name, kind, role }) => ({
     id: `actor-${id}`,
     label: name || id,
@@ -105,6 +114,8 @@ export function Palette() {
     { group: 'Data', actions: [...records, ...seen, ...found] },
     { group: 'People', actions: people },
     { group: 'Ask', actions: agents },
+    // Of somebody, once they are named and something to do with them.
+    { group: 'About somebody', actions: /\S\s+\S/.test(typed) ? about : [] },
   ];
   return (
     <Spotlight

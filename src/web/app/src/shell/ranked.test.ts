@@ -14,6 +14,8 @@ it('puts who has the id first, then names that begin so, then words, then parts'
   expect(ids(' APR_01M8 ')).toEqual(['apr']);
   expect(ids('collection')).toEqual(['customers']);
   expect(ids('nobody')).toEqual([]);
+  expect(ids('tom offboard')).toEqual(['apr']);
+  expect(ids('tom nobody')).toEqual([]);
 });
 
 it('leaves all as it is before anything is typed', () => {

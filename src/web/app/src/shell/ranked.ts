@@ -13,7 +13,10 @@ export function rank({ label = '', description = '', keywords = '' }: Action, ty
   if (name.startsWith(typed)) return 1;
   if (name.includes(` ${typed}`)) return 2;
   if (name.includes(typed)) return 3;
-  return about.includes(typed) || [keywords].flat().join(' ').toLowerCase().includes(typed) ? 4 : undefined;
+  const more = `${about} ${[keywords].flat().join(' ').toLowerCase()}`;
+  if (more.includes(typed)) return 4;
+  // «kill triage»: each word somewhere.
+  return typed.split(/\s+/).every((word) => name.includes(word) || more.includes(word)) ? 5 : undefined;
 }
 
 /** The groups with what fits, those with the best first. */

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { PAGE } from '../ahead';
-import { breakGlassListOptions, meReadOptions, companyReadOptions, killListOptions, approvalList, type ShownApproval } from '../api';
+import { breakGlassListOptions, meReadOptions, companyReadOptions, killListOptions, approvalList, type ApprovalStatus, type ShownApproval } from '../api';
 import { pagesOptions, useGuarded, useGuardedPages } from '../parts/guard';
 
 export const meOptions = () => ({ ...meReadOptions(), staleTime: 60_000 });
@@ -18,19 +18,21 @@ export function waitsFor(approval: ShownApproval, me: string | undefined): boole
 }
 
 export type Show = 'mine' | 'all' | 'asked';
+/** What all approvals can be narrowed to. */
+export type Which = { status?: ApprovalStatus; actor?: string; operation?: string };
 
 const QUERIES: Record<Show, { status?: 'pending'; mine?: boolean; asked?: boolean }> = { mine: { status: 'pending', mine: true }, asked: { asked: true }, all: {} };
 
-export const approvalsOptions = (show: Show) =>
-  pagesOptions<ShownApproval>([{ _id: 'approvalListPages', show }], async (cursor) => {
-    const { data, response } = await approvalList({ query: { ...QUERIES[show], limit: PAGE, cursor }, throwOnError: true });
+export const approvalsOptions = (show: Show, which: Which = {}) =>
+  pagesOptions<ShownApproval>([{ _id: 'approvalListPages', show, ...which }], async (cursor) => {
+    const { data, response } = await approvalList({ query: { ...QUERIES[show], ...which, limit: PAGE, cursor }, throwOnError: true });
     return { rows: data, next: response.headers.get('x-next-cursor') };
   });
 
 /** The approvals of one of the three lists, as far as they have been read. */
-export function useApprovals(show: Show) {
+export function useApprovals(show: Show, which: Which = {}) {
   const me = useMe()?.id;
-  const { data: read, ...rest } = useGuardedPages('approval.list', approvalsOptions(show));
+  const { data: read, ...rest } = useGuardedPages('approval.list', approvalsOptions(show, which));
   const data = useMemo(() => (show === 'mine' ? read?.filter((approval) => waitsFor(approval, me)) : read), [read, show, me]);
   return { ...rest, data };
 }

@@ -1,5 +1,5 @@
-import { Outlet, useNavigate, useParams } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { Outlet, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { lazy, Suspense, useEffect } from 'react';
 import { PAGE } from '../../ahead';
 import type { ShownApproval } from '../../api';
 import { Actor } from '../../parts/Actor';
@@ -11,19 +11,20 @@ import { When } from '../../parts/When';
 import { isTyping } from '../../shell/typing';
 import { useApprovals, type Show } from '../../shell/useMe';
 import css from './approvals.module.css';
-import { firstOf, useShow } from './which';
+import { firstOf, useWhich } from './which';
 import { useSummary } from './useSummary';
 import { Said } from '../../parts/Said';
 import { Choices } from '../../parts/Choices';
 import { entitle } from '../../parts/visible';
 
 const NONE: ShownApproval[] = [];
+const Filters = lazy(() => import('./Filters'));
 
 export function Approvals() {
-  const show = useShow();
+  const { show, which } = useWhich();
   const navigate = useNavigate();
   const { id } = useParams({ strict: false });
-  const read = useApprovals(show);
+  const read = useApprovals(show, which);
   const list = read.data ?? NONE;
   useStepping(list, id, read.more);
   useFirst(list, id);
@@ -47,9 +48,14 @@ export function Approvals() {
               { value: 'all', label: 'All' },
             ]}
           />
+          {show === 'all' && (
+            <Suspense fallback={<div className={css.filters} />}>
+              <Filters />
+            </Suspense>
+          )}
         </div>
         <Shown read={read} rows={6}>
-          {() => (list.length === 0 && !read.hasMore ? <Nothing show={show} /> : <Rows list={list} id={id} show={show} more={read.more} />)}
+          {() => (list.length === 0 && !read.hasMore ? <Nothing show={show} isFiltered={Object.values(which).some(Boolean)} /> : <Rows list={list} id={id} which={JSON.stringify({ show, ...which })} more={read.more} />)}
         </Shown>
       </section>
       <section className={css.detail} aria-label="One approval">
@@ -59,7 +65,8 @@ export function Approvals() {
   );
 }
 
-function Nothing({ show }: { show: Show }) {
+function Nothing({ show, isFiltered }: { show: Show; isFiltered: boolean }) {
+  if (isFiltered) return <Empty icon="inbox" title="No approval is like that" />;
   if (show === 'mine') {
     return (
       <Empty icon="check" title="Nothing waits for you">
@@ -70,14 +77,15 @@ function Nothing({ show }: { show: Show }) {
   return <Empty icon="inbox" title={show === 'asked' ? 'You asked for nothing' : 'No approvals yet'} />;
 }
 
-function Rows({ list, id, show, more }: { list: ShownApproval[]; id: string | undefined; show: Show; more: () => void }) {
+function Rows({ list, id, which, more }: { list: ShownApproval[]; id: string | undefined; which: string; more: () => void }) {
   const summary = useSummary();
+  const search = useSearch({ from: '/approvals' });
   return (
-    <VirtualRows key={show} list={list} height={112} active={id} className={css.scroll} more={more}>
+    <VirtualRows key={which} list={list} height={112} active={id} className={css.scroll} more={more}>
       {(approval, style) => {
         const open = approval.approvers.filter((need) => need.held.length < need.threshold);
         return (
-          <Go key={approval.id} to="/approvals/$id" params={{ id: approval.id }} search={{ show: show === 'mine' ? undefined : show }} isActive={approval.id === id} className={css.item} style={style}>
+          <Go key={approval.id} to="/approvals/$id" params={{ id: approval.id }} search={search} isActive={approval.id === id} className={css.item} style={style}>
             <span className={css.itemTop}>
               <Actor id={approval.actor} plain />
               <When at={approval.created_at} />

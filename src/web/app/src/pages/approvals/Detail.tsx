@@ -12,7 +12,7 @@ import { Table } from '../../parts/Table';
 import { State } from '../../parts/Verdict';
 import { Timed, When } from '../../parts/When';
 import { usePending } from '../../shell/useMe';
-import { useShow } from './which';
+import type { ApprovalSearch } from './which';
 import css from './approvals.module.css';
 import { Decide } from './Decide';
 import { useSummary } from './useSummary';
@@ -292,13 +292,12 @@ function Bound({ approval }: { approval: ShownApproval }) {
 /** Goes on to the next one that waits for the same person, or back to the list. */
 function useNext(id: string) {
   const navigate = useNavigate();
-  const show = useShow();
   const list = usePending().data ?? [];
   const at = list.findIndex((approval) => approval.id === id);
   const next = list[at + 1] ?? list[at - 1];
   return () => {
-    const search = { show: show === 'mine' ? undefined : show };
-    if (next) void navigate({ to: '/approvals/$id', params: { id: next.id }, search });
-    else void navigate({ to: '/approvals', search });
+    const search = (before: ApprovalSearch) => before;
+    if (next) void navigate({ to: '/approvals/$id', params: { id: next.id }, search: search as never });
+    else void navigate({ to: '/approvals', search: search as never });
   };
 }

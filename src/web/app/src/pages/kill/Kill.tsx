@@ -1,5 +1,5 @@
 import { Button, Textarea, TextInput } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
+import { Link, useSearch } from '@tanstack/react-router';
 import { useMemo, useState, type FormEvent } from 'react';
 import { kill, type Engaged } from '../../api';
 import { Actor, offered, useActors } from '../../parts/Actor';
@@ -16,9 +16,11 @@ import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
 import { Choices } from '../../parts/Choices';
 
-type Kind = 'actor' | 'team' | 'tool' | 'global';
+const KINDS = ['actor', 'team', 'tool', 'global'] as const;
+type Kind = (typeof KINDS)[number];
 
 export function Kill() {
+  const { scope } = useSearch({ from: '/kill' });
   const kills = useKills();
   return (
     <Page
@@ -43,7 +45,7 @@ export function Kill() {
           </Shown>
         </Card>
         <Card title="Stop something">
-          <Engage />
+          <Engage key={scope} />
         </Card>
       </div>
     </Page>
@@ -108,8 +110,10 @@ function teamsOf(id: string, all: { id: string; team?: string | null }[]): strin
 function Engage() {
   const { all } = useActors();
   const me = useMe();
-  const [kind, setKind] = useState<Kind>('actor');
-  const [id, setId] = useState('');
+  // An address may name whom to stop.
+  const [asked, of = ''] = useSearch({ from: '/kill' }).scope?.split(/:(.*)/s) ?? [];
+  const [kind, setKind] = useState<Kind>(KINDS.find((one) => one === asked) ?? 'actor');
+  const [id, setId] = useState(of && kind === 'team' ? `team:${of}` : of);
   const [reason, setReason] = useState('');
   const { act, busy } = useAct();
   const scope = kind === 'global' ? 'global' : id ? `${kind}:${kind === 'team' ? id.replace(/^team:/, '') : id}` : '';

@@ -13,6 +13,7 @@ import { Empty, Shown } from '../../parts/states';
 import { Table } from '../../parts/Table';
 import { State } from '../../parts/Verdict';
 import { When } from '../../parts/When';
+import { useDialog } from '../../parts/asked';
 import { layout } from './layout';
 import css from './people.module.css';
 import parts from '../../parts/parts.module.css';
@@ -21,7 +22,7 @@ export const useDelegations = () => useGuarded('delegation.list', delegationList
 
 export function Delegations() {
   const delegations = useDelegations();
-  const [isOpen, setOpen] = useState(false);
+  const [isOpen, setOpen] = useDialog('new');
   return (
     <Page
       title="Delegations"

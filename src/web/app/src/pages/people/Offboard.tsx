@@ -7,6 +7,7 @@ import { FormDialog } from '../../parts/FormDialog';
 import { useGuarded } from '../../parts/guard';
 import { Icon } from '../../parts/icons';
 import { Select } from '../../parts/later';
+import { useDialog } from '../../parts/asked';
 import { useDelegations } from './Delegations';
 import css from './people.module.css';
 
@@ -41,7 +42,7 @@ function useConsequences(actor: ShownActor, successor: string, keep: boolean, en
 }
 
 export function Offboard({ actor }: { actor: ShownActor }) {
-  const [isOpen, setOpen] = useState(false);
+  const [isOpen, setOpen] = useDialog('offboard');
   const [reason, setReason] = useState('');
   const [successor, setSuccessor] = useState('');
   const [keep, setKeep] = useState(false);

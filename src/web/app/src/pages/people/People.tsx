@@ -18,6 +18,7 @@ import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
 import { byName, folded, grouped } from '../../parts/plain';
 import { Choices } from '../../parts/Choices';
+import { useDialog } from '../../parts/asked';
 
 /** What somebody may add. */
 const NEW = [
@@ -39,7 +40,7 @@ export function People() {
   const { kind = '', q = '' } = useSearch({ from: '/people' });
   const navigate = useNavigate();
   const actors = useActors();
-  const [isOpen, setOpen] = useState(false);
+  const [isOpen, setOpen] = useDialog('add');
   const listed = useMemo(() => actors.all.filter((actor) => (!kind || actor.kind === kind || (kind === 'agent' && actor.kind === 'outside_agent')) && isFound(actor, q)).sort(order), [actors.all, kind, q]);
   const set = (next: { kind?: string; q?: string }) => void navigate({ to: '/people', search: (before) => ({ ...before, ...next }), replace: true });
   return (

@@ -1,6 +1,6 @@
 import { TextInput } from '@mantine/core';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import type { ShownTask } from '../../api';
 import { Actor, nameOf, useActors } from '../../parts/Actor';
 import { Go } from '../../parts/Go';
@@ -21,6 +21,7 @@ import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
 import { byTime, grouped } from '../../parts/plain';
 import { Choices } from '../../parts/Choices';
+import { useDialog } from '../../parts/asked';
 
 export type TaskSearch = { view?: 'list'; whose?: 'mine' | 'people'; q?: string };
 
@@ -30,7 +31,7 @@ export function Tasks() {
   const me = useMe();
   const { byId } = useActors();
   const tasks = useTasks();
-  const [isOpen, setOpen] = useState(false);
+  const [isOpen, setOpen] = useDialog('new');
   const set = (next: TaskSearch) => void navigate({ to: '/tasks', search: (before) => ({ ...before, ...next }), replace: true });
   const listed = useMemo(() => {
     const wanted = q.toLowerCase();
