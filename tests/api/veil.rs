@@ -157,7 +157,7 @@ impl Stage {
             let open = json!({ "scope": ["actor.add"], "reason": "it burns, @eye" });
             self.grants.push(id(&test.post("/policy/break-glass", holder, open).await));
         }
-        let used = json!({ "id": "w7", "kind": "person", "team": "team:ops" });
+        let used = json!({ "id": "w7", "kind": "agent", "team": "team:ops" });
         assert_eq!(test.post("/actors", lead, used).await.status, 201);
         let handed = |to: &str| json!({ "to": to, "authority": "act", "budget_cents": 100 });
         self.delegations.push(id(&test.post("/delegations", lead, handed("eye")).await));

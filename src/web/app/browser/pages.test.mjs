@@ -335,8 +335,7 @@ test('a server that stops is said to, and found again', { timeout: 40_000 }, asy
     await company.stop();
     await page.getByText('The server does not answer.').waitFor({ timeout: 10_000 });
     await page.getByRole('link', { name: 'Kill switches' }).first().click();
-    await page.waitForTimeout(500);
-    await page.getByText('Max Okafor').first().waitFor();
+    await page.getByRole('status', { name: 'the page is loading' }).waitFor();
     await company.start();
     await page.getByText('The server does not answer.').waitFor({ state: 'hidden', timeout: 15_000 });
     await page.getByRole('heading', { name: 'Kill switches' }).waitFor();

@@ -9,7 +9,7 @@ import { STATES, type ApprovalSearch } from './pages/approvals/which';
 import { newestOptions } from './pages/log/useLog';
 import { currentToken } from './session';
 import { Broken } from './shell/Broken';
-
+import { Coming } from './shell/Coming';
 
 const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : undefined);
 const number = (value: unknown) => (Number.isSafeInteger(Number(value)) && value !== '' && value !== undefined ? Number(value) : undefined);
@@ -129,6 +129,10 @@ export const router = createRouter({
   routeTree: root.addChildren([home, ask, run, tasks, task, data, collection, view, record, approvals.addChildren([approval]), log.addChildren([entry]), explain, policy, changes, change, history, people, delegations, person, me, kill, glass, settings, webhook]),
   defaultPreload: 'intent',
   defaultErrorComponent: Broken,
+  // Until then the page before stays, which is what most see.
+  defaultPendingComponent: Coming,
+  defaultPendingMs: 700,
+  defaultPendingMinMs: 0,
   scrollRestoration: true,
 });
 

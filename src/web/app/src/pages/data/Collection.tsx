@@ -11,6 +11,7 @@ import { Table, type Column } from '../../parts/Table';
 import { When } from '../../parts/When';
 import { columnsOf, comparisons, filterOf, hiddenOf, isOrdered, nameOf, turned, type DataSearch } from './filter';
 import { Hidden } from './Hidden';
+import { Titles, useTitles } from './useTitles';
 import { Value, Withheld } from './Value';
 import { Views } from './View';
 import css from './data.module.css';
@@ -93,9 +94,10 @@ function Filter({ of, search: { field, op, value = '' }, set }: { of: ShownColle
 
 function Rows({ of, list, sort, set }: { of: ShownCollection; list: ShownRecord[]; sort: string | undefined; set: (next: DataSearch) => void }) {
   const names = columnsOf(of.key, of.fields, of.withheld);
+  const titles = useTitles(of, list);
   const columns = names.map((name) => column(of, name, sort, () => set({ sort: turned(sort, name) })));
   return (
-    <>
+    <Titles value={titles}>
       <Table columns={of.source ? columns : [...columns, 'Changed']}>
         {list.map((record) => (
           <tr key={record.id}>
@@ -119,7 +121,7 @@ function Rows({ of, list, sort, set }: { of: ShownCollection; list: ShownRecord[
         ))}
       </Table>
       {list.length >= MOST && <p className={parts.cut}>The first {MOST} are shown: filter to see others.</p>}
-    </>
+    </Titles>
   );
 }
 

@@ -1,12 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
-import { collectionReadOptions, recordReadOptions, type Field, type ShownCollection, type ShownRecord } from '../../api';
+import { useContext, type ReactNode } from 'react';
+import { collectionReadOptions, recordReadOptions, type Field } from '../../api';
 import { Actor } from '../../parts/Actor';
 import { When } from '../../parts/When';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
 import { Tag } from '../../parts/Verdict';
+import { titleOf } from './title';
+import { Titles } from './useTitles';
 
 /** In the place of a value that is there, and not for its reader. */
 export const Withheld = () => <Tag icon="shield">withheld</Tag>;
@@ -21,7 +23,7 @@ export function Value({ value, field, short = false }: { value: unknown; field: 
       return <Actor id={text} />;
     case 'ref':
       if (!field.to) return <code>{text}</code>;
-      return short ? <Reference to={field.to} id={text} name={<code title={text}>…{text.slice(-6)}</code>} /> : <Named to={field.to} id={text} />;
+      return short ? <Titled to={field.to} id={text} /> : <Named to={field.to} id={text} />;
     case 'time':
       return <When at={text} as="stamp" />;
     case 'date':
@@ -62,16 +64,16 @@ function Reference({ to, id, name }: { to: string; id: string; name: ReactNode }
   );
 }
 
+/** A reference in a list, which has asked for what all of its references lead to. */
+function Titled({ to, id }: { to: string; id: string }) {
+  const title = useContext(Titles).get(id);
+  return <Reference to={to} id={id} name={title ? <Said>{title}</Said> : <code title={id}>…{id.slice(-6)}</code>} />;
+}
+
 /** A reference by the key of the record that it leads to, where that may be read. */
 function Named({ to, id }: { to: string; id: string }) {
   const of = useQuery({ ...collectionReadOptions({ path: { collection: to } }), retry: false });
   const record = useQuery({ ...recordReadOptions({ path: { collection: to, id } }), retry: false });
   const title = of.data && record.data ? titleOf(record.data, of.data) : id;
   return <Reference to={to} id={id} name={title === id ? <code>{id}</code> : <Said>{title}</Said>} />;
-}
-
-/** What people call a record: its key. */
-export function titleOf(record: ShownRecord, of: ShownCollection): string {
-  const key = of.key.map((name) => record.fields[name]).filter((value) => typeof value === 'string' || typeof value === 'number');
-  return key.join(' · ') || record.id;
 }
