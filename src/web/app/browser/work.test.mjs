@@ -248,7 +248,7 @@ test('records are searched, filtered and followed, and what is withheld says so'
   });
 });
 
-test('looking at the pages of work asks for nothing that is refused', async () => {
+test('looking at the pages of work asks for nothing that is refused', later, async () => {
   const refusals = async () => (await ask('ana', '/api/events?type=denied&actor=kai&limit=1000')).events.length;
   const before = await refusals();
   await as('kai', async (page) => {
