@@ -4,10 +4,13 @@
 /** A whole number with its thousands apart, such as «12,345». */
 export const grouped = (whole: number) => String(whole).replace(/\B(?=(\d{3})+$)/g, ',');
 
-/** Sorts texts that machines made: times and ids. */
+/** An amount of money, such as «1,250 ct». */
+export const cents = (amount: number) => `${grouped(amount)} ct`;
+
 /** Earlier before later: a time has as many places of a second as it needs, and its end is no sign that comes after them. */
 export const byTime = (a: string, b: string) => byText(a.replace('Z', ''), b.replace('Z', ''));
 
+/** Sorts texts that machines made: times and ids. */
 export const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 const partsOf = (name: string) => name.split(/(\d+)/);

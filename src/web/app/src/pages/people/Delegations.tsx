@@ -13,6 +13,7 @@ import { Empty, Shown } from '../../parts/states';
 import { Table } from '../../parts/Table';
 import { State } from '../../parts/Verdict';
 import { When } from '../../parts/When';
+import { cents } from '../../parts/plain';
 import { useDialog } from '../../parts/asked';
 import { layout } from './layout';
 import css from './people.module.css';
@@ -86,7 +87,7 @@ function Graph({ list }: { list: ShownDelegation[] }) {
               <path d={`M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2 - 2} ${y2}`} markerEnd="url(#tip)" />
               <text data-small x={middle} y={(y1 + y2) / 2 - 8} textAnchor="middle">
                 {of.authority}
-                {of.left_cents !== null && of.left_cents !== undefined ? `, ${(of.left_cents / 100).toFixed(2)} left` : ''}
+                {of.left_cents !== null && of.left_cents !== undefined ? `, ${cents(of.left_cents)} left` : ''}
               </text>
             </g>
           );
@@ -122,7 +123,7 @@ export function DelegationTable({ list }: { list: ShownDelegation[] }) {
           <td>
             {one.authority}: <code>{one.scope.join(', ')}</code>
           </td>
-          <td data-label="budget left">{one.left_cents === null || one.left_cents === undefined ? 'no limit' : (one.left_cents / 100).toFixed(2)}</td>
+          <td data-label="budget left">{one.left_cents === null || one.left_cents === undefined ? 'no limit' : cents(one.left_cents)}</td>
           <td data-label={one.status === 'active' ? 'until' : undefined}>{one.status === 'active' ? <When at={one.expires_at} /> : <State state={one.status} />}</td>
           <td style={{ textAlign: 'right' }}>
             {one.status === 'active' && (
@@ -155,7 +156,7 @@ function Grant({ isOpen, close }: { isOpen: boolean; close: () => void }) {
       scope: fields.scope.split(/[\s,]+/).filter(Boolean),
       authority: fields.authority,
       ttl: `${fields.days}d`,
-      ...(fields.budget === '' ? {} : { budget_cents: Math.round(Number(fields.budget) * 100) }),
+      ...(fields.budget === '' ? {} : { budget_cents: Number(fields.budget) }),
     };
     if (await act((headers) => delegationGrant({ body, headers, throwOnError: true }), 'Delegated')) close();
   };
@@ -165,7 +166,7 @@ function Grant({ isOpen, close }: { isOpen: boolean; close: () => void }) {
       <Select label="How far" data={AUTHORITIES} allowDeselect={false} value={fields.authority} onChange={(authority) => setFields({ ...fields, authority: (authority as Authority) ?? 'inform' })} />
       <TextInput label="What" description="operations such as actor.read, groups such as token.*, or *" value={fields.scope} onChange={(event) => setFields({ ...fields, scope: event.currentTarget.value })} required />
       <NumberInput label="For how many days" min={1} max={366} value={fields.days} onChange={(days) => setFields({ ...fields, days: Number(days) || 7 })} />
-      <NumberInput label="Budget" description="what may be spent; empty for no limit" min={0} decimalScale={2} value={fields.budget} onChange={(budget) => setFields({ ...fields, budget })} />
+      <NumberInput label="Budget" description="what may be spent; empty for no limit" min={0} suffix=" ct" thousandSeparator="," allowDecimal={false} value={fields.budget} onChange={(budget) => setFields({ ...fields, budget })} />
     </FormDialog>
   );
 }

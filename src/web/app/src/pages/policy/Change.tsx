@@ -171,7 +171,7 @@ function Canary({ change }: { change: ShownChange }) {
         {canary.matrix ? (
           <Seen matrix={canary.matrix} least={canary.min_decisions} />
         ) : (
-          <p>It has to see {grouped(canary.min_decisions)} decisions. How many it has seen is for those who may read the audit. No answer is changed by it.</p>
+          <p>It has to see {grouped(canary.min_decisions)} decisions. How many it has seen is for those who may read the audit. Until it is in force, answers are given without it.</p>
         )}
       </div>
       {(canary.samples ?? []).map((sample) => (
@@ -191,7 +191,7 @@ function Seen({ matrix, least }: { matrix: NonNullable<NonNullable<ShownChange['
   return (
     <>
       <p style={{ marginBottom: 8 }}>
-        {grouped(seen)} of at least {grouped(least)} decisions seen. No answer is changed by it.
+        {grouped(seen)} of at least {grouped(least)} decisions seen. Until it is in force, answers are given without it.
       </p>
       <Meter value={seen} of={least} label="decisions seen" />
       <MatrixTable matrix={matrix} />

@@ -4,7 +4,6 @@ import { companyUpdate, type CompanyAnswer, type OtherSettings, type Recording }
 import { useAct, useMay } from '../../parts/act';
 import { Select } from '../../parts/later';
 import { sentence } from '../../parts/states';
-import { cents } from '../work/words';
 import css from './settings.module.css';
 
 const RECORDINGS = [
@@ -54,7 +53,7 @@ export function Company({ company }: { company: CompanyAnswer }) {
         <TextInput type="time" label="Work begins" {...at('hours')} description="Monday to Friday" value={fields.hours.from} onChange={(event) => set({ hours: { ...fields.hours, from: event.currentTarget.value } })} required readOnly={readOnly} />
         <TextInput type="time" label="Work ends" description="an SLA counts these hours" value={fields.hours.to} onChange={(event) => set({ hours: { ...fields.hours, to: event.currentTarget.value } })} required readOnly={readOnly} />
       </div>
-      <NumberInput label="Agents may spend" {...at('budget_cents_month')} description={`in a calendar month${fields.budget_cents_month ? `: ${cents(fields.budget_cents_month)}` : ''}; empty for no limit`} min={0} suffix=" cents" thousandSeparator=" " allowDecimal={false} value={fields.budget_cents_month ?? ''} onChange={(cents) => set({ budget_cents_month: cents === '' ? null : Number(cents) })} readOnly={readOnly} />
+      <NumberInput label="Agents may spend" {...at('budget_cents_month')} description="in a calendar month; empty for no limit" min={0} suffix=" ct" thousandSeparator="," allowDecimal={false} value={fields.budget_cents_month ?? ''} onChange={(cents) => set({ budget_cents_month: cents === '' ? null : Number(cents) })} readOnly={readOnly} />
       <NumberInput label="Finished tasks and runs stay in lists for" {...at('retention_days')} description="0 for good" min={0} max={36_500} suffix=" days" allowDecimal={false} value={fields.retention_days} onChange={(days) => set({ retention_days: Number(days) || 0 })} readOnly={readOnly} />
       <NumberInput label="Approvals wait for" {...at('approvals')} description="before a request that nobody decided expires" min={1} max={720} suffix=" hours" allowDecimal={false} value={fields.approvals.default_ttl_h} onChange={(hours) => set({ approvals: { default_ttl_h: Number(hours) || 1 } })} readOnly={readOnly} />
       <Select label="Decisions for other programs that are recorded" {...at('decisions')} data={RECORDINGS} allowDeselect={false} value={fields.decisions.record} onChange={(record) => set({ decisions: { record: (record as Recording) ?? 'refusals' } })} readOnly={readOnly} />

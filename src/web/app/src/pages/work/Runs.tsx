@@ -12,10 +12,10 @@ import { When } from '../../parts/When';
 import { useMe } from '../../shell/useMe';
 import { MOST } from '../../ahead';
 import { useInput, useRuns } from './useWork';
-import { cents, isOver, span, standing } from './words';
+import { isOver, span, standing } from './words';
 import css from './work.module.css';
 import parts from '../../parts/parts.module.css';
-import { grouped } from '../../parts/plain';
+import { cents, grouped } from '../../parts/plain';
 import { Choices } from '../../parts/Choices';
 
 type Which = 'mine' | 'open' | 'all';

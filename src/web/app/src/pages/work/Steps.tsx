@@ -7,10 +7,10 @@ import { Card } from '../../parts/Page';
 import { Json } from '../../parts/PolicyText';
 import { Empty } from '../../parts/states';
 import { When } from '../../parts/When';
-import { cents, decisions, did, isOver, saidIn, span } from './words';
+import { decisions, did, isOver, saidIn, span } from './words';
 import css from './work.module.css';
 import { Said } from '../../parts/Said';
-import { grouped } from '../../parts/plain';
+import { cents, grouped } from '../../parts/plain';
 
 const ICONS: Record<ShownStep['kind'], IconName> = { say: 'chat', model: 'spark', tool: 'wrench', question: 'help', delegate: 'branch', wait: 'clock', fail: 'x' };
 const TONES: Record<ShownStep['status'], string> = { due: 'accent', decided: 'accent', dispatched: 'accent', waiting: 'wait', completed: 'allow', denied: 'deny', failed: 'deny', unknown: 'wait' };

@@ -17,7 +17,8 @@ import { useOwners } from './NewTask';
 import { PlanField } from './Plan';
 import { RunRows } from './Runs';
 import { Due, Priority, Title } from './Tasks';
-import { isOver } from './words';
+import { useQuestion } from './useWork';
+import { isAsk, isOver } from './words';
 import css from './work.module.css';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
@@ -27,9 +28,11 @@ import { entitle } from '../../parts/visible';
 export function TaskPage() {
   const { id } = useParams({ from: '/tasks/$id' });
   const task = useQuery({ ...taskReadOptions({ path: { id } }), retry: false, refetchInterval: 15_000 });
+  const question = useQuestion(task.data && isAsk(task.data) ? task.data : undefined);
+  const title = question || task.data?.title || 'Task';
   useEffect(() => {
-    entitle(task.data?.title ?? 'Task');
-  }, [task.data?.title]);
+    entitle(title);
+  }, [title]);
   return (
     <div className={parts.page}>
       {!task.data && <h1 className={parts.vh}>Task</h1>}

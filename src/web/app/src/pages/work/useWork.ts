@@ -45,8 +45,8 @@ export function useMine(): Mine {
 }
 
 /** The first line of what an agent was asked, as far as the run that came of it may be seen. */
-export function useQuestion(task: ShownTask): string | undefined {
-  return useInput(useRuns().data?.find((one) => one.task === task.id && !one.parent)?.id);
+export function useQuestion(task: ShownTask | undefined): string | undefined {
+  return useInput(useRuns().data?.find((one) => task && one.task === task.id && !one.parent)?.id);
 }
 
 /** The first line of what a run was asked to do. */

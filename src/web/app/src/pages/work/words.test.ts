@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { EventRecord, ShownRun, ShownTask } from '../../api';
-import { asks, cents, centsOf, decisions, firstLine, isAsk, isOverdue, saidIn, sooner, span, standing, withOwned } from './words';
+import { cents } from '../../parts/plain';
+import { asks, centsOf, decisions, firstLine, isAsk, isOverdue, saidIn, sooner, span, standing, withOwned } from './words';
 
 const task = (more: Partial<ShownTask>): ShownTask => ({ id: 'tsk', title: 't', status: 'assigned', owner: 'max', created_by: 'ana', priority: 'normal', version: 1, created_at: '2026-01-01T00:00:00Z', due_at: null, sla: null, stalled: false, parent: null, updated_at: '2026-01-01T00:00:00Z', closed_at: null, archived_at: null, ...more });
 
@@ -8,9 +9,9 @@ test('lengths of time are told in the largest fitting unit', () => {
   expect([340, 12_400, 90_000, 7_500_000, 7_200_000, 260_000_000].map(span)).toEqual(['340 ms', '12 s', '2 min', '2 h 5 min', '2 h', '3 days']);
 });
 
-test('amounts below one are told in cents', () => {
-  expect([0, 7, 99, 100, 123_456].map(cents)).toEqual(['0 ct', '7 ct', '99 ct', '1.00', '1,234.56']);
-  expect([centsOf(7, 50), centsOf(7, 150), centsOf(250, 123_456)]).toEqual(['7 of 50 ct', '0.07 of 1.50', '2.50 of 1,234.56']);
+test('amounts are told in cents', () => {
+  expect([0, 7, 99, 100, 123_456].map(cents)).toEqual(['0 ct', '7 ct', '99 ct', '100 ct', '123,456 ct']);
+  expect([centsOf(7, 50), centsOf(7, 150), centsOf(1_250, 123_456)]).toEqual(['7 of 50 ct', '7 of 150 ct', '1,250 of 123,456 ct']);
 });
 
 test('what is wanted sooner comes first', () => {

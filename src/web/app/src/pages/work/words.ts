@@ -2,7 +2,7 @@
 
 import type { EventRecord, RunStatus, ShownRun, ShownStep, ShownTask, TaskStatus } from '../../api';
 import { fieldsOf } from '../../parts/Sentence';
-import { byTime, grouped } from '../../parts/plain';
+import { byTime, cents, grouped } from '../../parts/plain';
 
 const OVER = new Set<string>(['completed', 'failed', 'timed_out', 'cancelled']);
 
@@ -20,14 +20,9 @@ export const COLUMNS: { title: string; of: TaskStatus[] }[] = [
 /** How a task stands that somebody works on, or will. */
 export const UNDER_WAY = COLUMNS.filter(({ title }) => title !== 'Closed').flatMap(({ of }) => of);
 
-export function cents(amount: number): string {
-  return amount < 100 ? `${amount} ct` : `${grouped(Math.floor(amount / 100))}.${String(amount % 100).padStart(2, '0')}`;
-}
 
-/** What was spent of what may be, both in the same unit. */
-export function centsOf(spent: number, budget: number): string {
-  return budget < 100 ? `${spent} of ${budget} ct` : `${(spent / 100).toFixed(2)} of ${cents(budget)}`;
-}
+/** What was spent of what may be. */
+export const centsOf = (spent: number, budget: number): string => `${grouped(spent)} of ${cents(budget)}`;
 
 /** Such as `340 ms`, `12 s`, `3 min`, `2 h 5 min`, `3 days`. */
 export function span(ms: number): string {
