@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { useDeferredValue, useEffect } from 'react';
 import { approvalExplainOptions, approvalReadOptions, type ExplainedApproval, type Needed, type ShownApproval } from '../../api';
 import { Actor } from '../../parts/Actor';
 import { Copy } from '../../parts/Copy';
@@ -26,6 +26,9 @@ export function Detail() {
   const approval = useQuery({ ...approvalReadOptions({ path: { id } }), refetchInterval: 15_000 });
   const next = useNext(id);
   const explained = useQuery(approvalExplainOptions({ path: { id } }));
+  // What decides comes first; what it rests on is drawn bit by bit, and keeps no key waiting.
+  const rest = useDeferredValue(approval.data, undefined);
+  const answer = useDeferredValue(explained.data, undefined);
   const summary = useSummary();
   const title = approval.data ? summary(approval.data) : 'Approval';
   useEffect(() => {
@@ -41,11 +44,15 @@ export function Detail() {
           <>
             <Head approval={data} />
             <Decide key={data.id} approval={data} next={next} />
-            <Arguments approval={data} diff={explained.data?.diff} />
-            <About approval={data} of={explained.data?.about} />
-            <Who approval={data} />
-            <Shown read={explained}>{(answer) => <Explained explained={answer} />}</Shown>
-            <Bound approval={data} />
+            {rest?.id === data.id && (
+              <>
+                <Arguments approval={rest} diff={answer?.diff} />
+                <About approval={rest} of={answer?.about} />
+                <Who approval={rest} />
+                <Shown read={{ ...explained, data: explained.data && answer }}>{(answer) => <Explained explained={answer} />}</Shown>
+                <Bound approval={rest} />
+              </>
+            )}
           </>
         )}
       </Shown>
