@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
-import { useDeferredValue, useEffect } from 'react';
+import { useDeferredValue, useEffect, useState } from 'react';
 import { approvalExplainOptions, approvalReadOptions, type ExplainedApproval, type Needed, type ShownApproval } from '../../api';
 import { Actor } from '../../parts/Actor';
 import { Copy } from '../../parts/Copy';
@@ -29,6 +29,7 @@ export function Detail() {
   // What decides comes first; what it rests on is drawn bit by bit, and keeps no key waiting.
   const rest = useDeferredValue(approval.data, undefined);
   const answer = useDeferredValue(explained.data, undefined);
+  const steps = useSteps(3);
   const summary = useSummary();
   const title = approval.data ? summary(approval.data) : 'Approval';
   useEffect(() => {
@@ -45,19 +46,30 @@ export function Detail() {
             <Head approval={data} />
             <Decide key={data.id} approval={data} next={next} />
             {rest?.id === data.id && (
-              <>
-                <Arguments approval={rest} diff={answer?.diff} />
-                <About approval={rest} of={answer?.about} />
-                <Who approval={rest} />
-                <Shown read={{ ...explained, data: explained.data && answer }}>{(answer) => <Explained explained={answer} />}</Shown>
-                <Bound approval={rest} />
-              </>
+              <div className={css.rest}>
+                {steps > 0 && <Arguments approval={rest} diff={answer?.diff} />}
+                {steps > 1 && <About approval={rest} of={answer?.about} />}
+                {steps > 1 && <Who approval={rest} />}
+                {steps > 2 && <Shown read={{ ...explained, data: explained.data && answer }}>{(answer) => <Explained explained={answer} />}</Shown>}
+                {steps > 2 && <Bound approval={rest} />}
+              </div>
             )}
           </>
         )}
       </Shown>
     </div>
   );
+}
+
+/** Counts up to `most`; between two steps the page can be painted and takes keys. */
+function useSteps(most: number): number {
+  const [steps, setSteps] = useState(0);
+  useEffect(() => {
+    if (steps >= most) return undefined;
+    const later = setTimeout(() => setSteps((before) => before + 1), 30);
+    return () => clearTimeout(later);
+  }, [steps, most]);
+  return steps;
 }
 
 function Head({ approval }: { approval: ShownApproval }) {
