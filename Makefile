@@ -44,7 +44,7 @@ ci: export CARGO_INCREMENTAL := 0
 ci: export CARGO_PROFILE_DEV_DEBUG := none
 ci: export CLIPPY_ARGS := -D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 # Some tests wait for something outside, and others work meanwhile.
-ci: export RUST_TEST_THREADS := $(shell expr $$(nproc) + 1)
+ci: export RUST_TEST_THREADS := $(shell expr $$(nproc) + 2)
 ci:
 	cargo fmt --check
 	@$(MAKE) --no-print-directory -j2 web-or-say build-all
