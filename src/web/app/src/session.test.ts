@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { begin, currentSession, currentToken, followLinks, joinTabs, readToken, signIn, signOut } from './session';
 

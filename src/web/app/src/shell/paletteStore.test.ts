@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { createSpotlight } from '@mantine/spotlight';
 import { expect, test, vi } from 'vitest';
 import { chooseFirst, enter, isOver, openEntered, openPalette, paletteStore, query } from './paletteStore';
