@@ -100,6 +100,8 @@ struct History {
 impl History {
     fn begin(folder: &Path) -> Option<History> {
         git(folder, &["init", "--quiet", &format!("--initial-branch={MAIN}")], &[])?;
+        // Some packages of git come without it.
+        git(folder, &["fast-import", "--quiet"], &[])?;
         let mut command = command(folder);
         command.args(["fast-import", "--quiet", "--date-format=raw", "--cat-blob-fd=1", "--done"]);
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;

@@ -77,7 +77,10 @@ pub fn promote(mut change: changes::Change, bundle: Bundle, draft: &mut Draft<'_
 
 /// Policies under which nobody could change policies would stand for good.
 fn keeps_a_way_back(change: &changes::Change, policies: &Arc<Snapshot>, read: &Reader<'_>) -> Result<(), Refusal> {
-    for (operation, about) in [("policy.propose", Target::Company), ("change.promote", read.change_target(change))] {
+    let about = || read.change_target(change);
+    for (operation, about) in
+        [("policy.propose", Target::Company), ("change.evals", about()), ("change.promote", about())]
+    {
         let why = match read.who_could(policies, operation, &about) {
             Could::Somebody => continue,
             Could::Nobody => {
