@@ -109,6 +109,54 @@ async fn policies_that_nobody_could_change_any_more_do_not_come_into_force() {
     assert_eq!(promoted.json()["state"], "promoted", "{}", promoted.text());
 }
 
+/// As bad: approvals that nobody can give, nor add anybody who could.
+#[tokio::test]
+async fn policies_whose_change_waits_for_nobody_do_not_come_into_force() {
+    let test = Test::new().await;
+    let abe = test.add("abe", "person", json!({ "role": "admin" })).await;
+    let forbid = |action: &str, condition: &str| {
+        format!(
+            "@id(\"{action}\")\n@reason(\"x\")\nforbid (principal is Ok::Actor, action == Ok::Action::\"{action}\", resource) {condition};\n"
+        )
+    };
+    let kinds = |names: &[&str]| {
+        let each = names.iter().map(|name| format!("context.approvals.contains(Ok::ApprovalKind::\"{name}\")"));
+        forbid("change.promote", &format!("unless {{ {} }}", each.collect::<Vec<_>>().join(" && ")))
+    };
+    let nobody_joins = forbid("actor.add", "when { [\"person\", \"team\"].contains(context.input.kind) }");
+    let twice = "  k1: {eligible: [{role: admin}]}\n  k2: {eligible: [{role: admin}]}\n";
+    let ghost = "  ghost: {eligible: [{team: \"team:ghost\"}]}\n";
+    for (policies, approvals, told) in [
+        (forbid("change.evals", ""), "", "nobody could do change.evals"),
+        (kinds(&["ghost"]) + &nobody_joins, ghost, "change.promote takes the approval `ghost`"),
+        // One other admin is not two people.
+        (kinds(&["k1", "k2"]) + &nobody_joins, twice, "change.promote takes the approval `k2`"),
+        (kinds(&["ghost"]), ghost, ""),
+    ] {
+        let mut files = Bundle::built_in().files;
+        files.retain(|path, _| !path.starts_with("tests/"));
+        files.insert("more.cedar".into(), policies);
+        files.get_mut("approvals.yaml").unwrap().push_str(approvals);
+        let test_of_it = "actors:\n  - {id: zoe}\ncases:\n  - {actor: zoe, op: tick, expect: deny}\n";
+        files.insert("tests/more.yaml".into(), test_of_it.into());
+        let change = propose(&test, &test.admin, &files).await;
+        step(&test, &test.admin, &change, "evals", json!({})).await;
+        step(&test, &abe, &change, "review", json!({ "verdict": "approve" })).await;
+        let promoted = step(&test, &test.admin, &change, "promote", json!({})).await;
+        match told {
+            "" => {
+                assert_eq!(promoted.json()["state"], "promoted", "{}", promoted.text());
+                return;
+            }
+            told => assert!(
+                promoted.error().starts_with(&format!("409 conflict under these policies {told}")),
+                "{}",
+                promoted.error()
+            ),
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_request_about_somebody_ends_when_they_leave() {
     let test = Test::new().await;

@@ -1,7 +1,7 @@
 //! Who may give an approval: the people whom its rule names, now. Machines never approve, nor does anybody whom a kill switch
 //! stops; and nobody approves their own request unless the rule says so.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decide::card::Card;
 use crate::decide::index::Group;
@@ -51,6 +51,52 @@ pub(crate) fn of_kinds(world: &World, kinds: &[String], request: (&ActorId, &[Ac
     let people: BTreeSet<ActorId> =
         kinds.iter().flat_map(|kind| approvers(world, &rules.rule(kind), request, now, now)).collect();
     people.into_iter().collect()
+}
+
+/// A kind that too few people may give to a new request of `requester` that takes all of these, however long it waits.
+pub(crate) fn lacking<'a>(world: &World, kinds: &'a [String], requester: &ActorId, now: Time) -> Option<&'a str> {
+    let rules: Vec<(&str, ApprovalRule)> =
+        kinds.iter().map(|kind| (kind.as_str(), world.policy.approvals().rule(kind))).collect();
+    let all: usize = rules.iter().map(|(_, rule)| rule.threshold as usize).sum();
+    let mut taken = BTreeMap::new();
+    let pools: Vec<Vec<ActorId>> = rules
+        .iter()
+        // Whoever could give it to so many kinds is never missed.
+        .map(|(_, rule)| approvers(world, rule, (requester, &[]), Time(0), now).into_iter().take(all).collect())
+        .collect();
+    rules.iter().enumerate().find_map(|(at, (kind, rule))| {
+        let wanted = rule.threshold as usize;
+        let enough = match rule.distinct {
+            true => (0..wanted).all(|_| is_assigned(at, &pools, &mut taken, &mut BTreeSet::new())),
+            false => pools.get(at).is_some_and(|pool| pool.len() >= wanted),
+        };
+        (!enough).then_some(*kind)
+    })
+}
+
+/// Finds somebody for a kind who gives no other, and gives who has them somebody else where there is one: Kuhn's algorithm for
+/// matchings in bipartite graphs.
+fn is_assigned<'p>(
+    kind: usize,
+    pools: &'p [Vec<ActorId>],
+    taken: &mut BTreeMap<&'p ActorId, usize>,
+    seen: &mut BTreeSet<&'p ActorId>,
+) -> bool {
+    for person in pools.get(kind).into_iter().flatten() {
+        if !seen.insert(person) {
+            continue;
+        }
+        let is_free = match taken.get(person).copied() {
+            None => true,
+            Some(other) if other == kind => false,
+            Some(other) => is_assigned(other, pools, taken, seen),
+        };
+        if is_free {
+            taken.insert(person, kind);
+            return true;
+        }
+    }
+    false
 }
 
 /// Who may be in a pool, but for their role: as few people as the directory can tell at once.

@@ -15,6 +15,7 @@ use crate::declare::target::{Target, Thing};
 use crate::past::canary::Trial;
 use log::read::{self, Filter, Order};
 use policy::{Bundle, Ruling, Snapshot};
+use serde_json::{Value, json};
 use store::changes::{self, Change};
 use store::history;
 use store::policies::events::PolicyApplied;
@@ -51,14 +52,12 @@ impl Reader<'_> {
         let mut world = World { kills: Arc::default(), ..self.world.clone() };
         world.govern(Arc::clone(policies), self.world.stamp.seq);
         let channel = self.caller().channel;
-        let lacking = match could(&world, (operation, about), channel, self.now) {
-            Could::TooFew(kind) => kind,
-            could => return could,
-        };
-        // Whoever adds people makes them enough.
-        let adds =
-            [channel, Channel::Cli].map(|channel| could(&world, ("actor.add", &Target::Company), channel, self.now));
-        if adds.contains(&Could::Somebody) { Could::Somebody } else { Could::TooFew(lacking) }
+        let call = question::Call { operation, target: about, input: None };
+        match could(&world, call, channel, self.now) {
+            // Whoever adds people makes them enough.
+            Could::TooFew(kind) if could_be_filled(&world, &kind, channel, self.now) => Could::Somebody,
+            could => could,
+        }
     }
 
     /// Which decisions for other programs are recorded.
@@ -92,7 +91,7 @@ impl Reader<'_> {
         &self,
         policies: &Snapshot,
         caller: &Caller,
-        (operation, target, input): (&str, &Target, &serde_json::Value),
+        (operation, target, input): (&str, &Target, &Value),
     ) -> Ruling {
         let call = question::Call { operation, target, input: Some(input) };
         question::Asker::of(self.world, caller, call, self.now).ask_of(policies, operation)
@@ -211,12 +210,12 @@ fn stands(change: &Change, is_reviewed: bool) -> ChangeState {
     }
 }
 
-fn could(world: &World, (operation, about): (&str, &Target), channel: Channel, now: Time) -> Could {
+fn could(world: &World, call: question::Call<'_>, channel: Channel, now: Time) -> Could {
     let mut waiting = Vec::new();
-    let admins = world.people.of(&Group::Role(Role::Admin));
-    for id in admins.chain(world.people.all().take(MOST_ASKED)) {
+    let admins: BTreeSet<&ActorId> = world.people.of(&Group::Role(Role::Admin)).collect();
+    let others = world.people.all().filter(|id| !admins.contains(id)).take(MOST_ASKED);
+    for id in admins.iter().copied().chain(others) {
         let them = Caller::new(Who::Holder(id.clone()), channel);
-        let call = question::Call { operation, target: about, input: None };
         match question::decide(world, &them, call, now) {
             Ruling::Deny { fault: None, .. } => {}
             Ruling::NeedsApproval { kinds, .. } => waiting.push((id, kinds)),
@@ -225,16 +224,33 @@ fn could(world: &World, (operation, about): (&str, &Target), channel: Channel, n
     }
     let mut lacking = None;
     for (id, kinds) in waiting.into_iter().take(MOST_WAITING) {
-        match kinds.into_iter().find(|kind| !is_given(world, kind, id, now)) {
-            Some(kind) => lacking = Some(kind),
+        match approvers::lacking(world, &kinds, id, now) {
+            Some(kind) => lacking = Some(kind.to_owned()),
             None => return Could::Somebody,
         }
     }
     lacking.map_or(Could::Nobody, Could::TooFew)
 }
 
-/// Whether enough people may give a kind of approval to somebody, however long it takes.
-fn is_given(world: &World, kind: &str, to: &ActorId, now: Time) -> bool {
+/// Whether somebody could add people who may give a kind of approval. A company that is being set up adds them on its own
+/// machine.
+fn could_be_filled(world: &World, kind: &str, channel: Channel, now: Time) -> bool {
     let rule = world.policy.approvals().rule(kind);
-    approvers::approvers(world, &rule, (to, &[]), Time(0), now).len() >= rule.threshold as usize
+    let pools = rule.eligible.iter().chain(rule.escalate.iter().flat_map(|more| &more.to));
+    let mut pools = pools.filter(|pool| pool.lead.is_none());
+    let adds = |target: &Target, input: &Value| {
+        let call = question::Call { operation: "actor.add", target, input: Some(input) };
+        [channel, Channel::Cli].into_iter().any(|channel| could(world, call, channel, now) == Could::Somebody)
+    };
+    pools.any(|pool| {
+        let role = pool.role.unwrap_or(Role::Member);
+        let Some(team) = &pool.team else {
+            return adds(&Target::Company, &json!({ "id": "somebody", "kind": "person", "role": role }));
+        };
+        let person = json!({ "id": "somebody", "kind": "person", "role": role, "team": team });
+        match world.card(team) {
+            Some(_) => adds(&Target::Actor(team.clone()), &person),
+            None => adds(&Target::Company, &json!({ "id": team, "kind": "team" })) && adds(&Target::Company, &person),
+        }
+    })
 }
