@@ -82,10 +82,10 @@ pub async fn tell(
             break;
         }
     }
-    teller.end();
+    let ended = teller.end();
     let counted = count(&company.gate, git).await;
     company.close().await;
-    outcome?;
+    outcome.and(ended)?;
     counted
 }
 

@@ -10,7 +10,7 @@ use super::CannotTell;
 use crate::policy::Bundle;
 use crate::types::time::Time;
 
-pub const MAIN: &str = "main";
+const MAIN: &str = "main";
 
 pub struct Repository {
     folder: PathBuf,
@@ -43,11 +43,12 @@ impl Repository {
     }
 
     /// Writes what is on `main` into the folder.
-    pub fn check_out(&mut self) {
-        if let Some(history) = self.history.take() {
-            history.end();
-            git(&self.folder, &["reset", "--quiet", "--hard", MAIN], &[]);
-        }
+    pub fn check_out(&mut self) -> Result<(), CannotTell> {
+        let Some(history) = self.history.take() else { return Ok(()) };
+        let failed = |error| CannotTell::Write(self.folder.clone(), error);
+        history.end().map_err(failed)?;
+        let written = git(&self.folder, &["reset", "--quiet", "--hard", MAIN], &[]);
+        written.ok_or_else(|| failed(io::Error::other("git reset failed")))
     }
 
     fn write(&self, bundle: &Bundle) -> Result<(), CannotTell> {
@@ -130,11 +131,11 @@ impl History {
         if hash.is_empty() { Err(io::Error::other("git fast-import ended")) } else { Ok(hash.to_owned()) }
     }
 
-    fn end(mut self) {
-        // What fails here leaves the folder as it is: it shows at once.
-        drop(self.input.write_all(b"done\n"));
+    fn end(mut self) -> io::Result<()> {
+        self.input.write_all(b"done\n")?;
         drop(self.input);
-        drop(self.process.wait());
+        let ended = self.process.wait()?;
+        if ended.success() { Ok(()) } else { Err(io::Error::other("git fast-import failed")) }
     }
 }
 

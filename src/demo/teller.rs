@@ -36,8 +36,8 @@ impl Teller {
     }
 
     /// What is left when all is told.
-    pub fn end(mut self) {
-        self.repository.check_out();
+    pub fn end(mut self) -> Result<(), CannotTell> {
+        self.repository.check_out()
     }
 
     pub async fn tell(&mut self, chapter: &Chapter) -> Result<(), CannotTell> {

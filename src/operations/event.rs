@@ -258,7 +258,7 @@ impl Query for List {
             veil::of_event().apply(event, read);
             veil_input(event, read);
             if !reads_all {
-                less(event);
+                withhold(event);
             }
         }
         Ok(found)
@@ -277,7 +277,7 @@ fn veil_input(event: &mut Value, read: &Reader<'_>) {
 }
 
 /// Takes out what is for whoever may read the whole log: how many decisions would come out otherwise, and which records were written.
-fn less(event: &mut Value) {
+fn withhold(event: &mut Value) {
     let name = event.get("type").and_then(Value::as_str).unwrap_or_default();
     let Some(kind) = EventKind::named(name) else { return };
     if kind.content.counts {

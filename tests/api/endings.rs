@@ -144,10 +144,7 @@ async fn policies_whose_change_waits_for_nobody_do_not_come_into_force() {
         step(&test, &abe, &change, "review", json!({ "verdict": "approve" })).await;
         let promoted = step(&test, &test.admin, &change, "promote", json!({})).await;
         match told {
-            "" => {
-                assert_eq!(promoted.json()["state"], "promoted", "{}", promoted.text());
-                return;
-            }
+            "" => assert_eq!(promoted.json()["state"], "promoted", "{}", promoted.text()),
             told => assert!(
                 promoted.error().starts_with(&format!("409 conflict under these policies {told}")),
                 "{}",

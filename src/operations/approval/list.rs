@@ -7,7 +7,7 @@ use super::APPROVAL;
 use super::shown::{ShownApproval, now_is, shown};
 use super::{OneApproval, find};
 use crate::company::COMPANY;
-use crate::policy::question::known;
+use crate::policy::question::operation;
 use gate::{Permit, Query, Reader, Spec, Target, get};
 use store::approvals::{self, Approval};
 use types::approval::ApprovalStatus;
@@ -67,7 +67,7 @@ impl Query for List {
             (false, false) => String::new(),
             (mine, asked) => format!("{mine} {asked} {me}"),
         };
-        let operation = input.operation.as_deref().map(|name| known("operation", name)).transpose()?;
+        let operation = input.operation.as_deref().map(|name| operation("operation", name)).transpose()?;
         let operation = operation.map(|entry| entry.spec.name);
         let by = input.actor.as_ref().map(ActorId::as_str).unwrap_or_default();
         let what = format!("approval.list {status} {whose} {by} {}", operation.unwrap_or_default());

@@ -12,7 +12,7 @@ use super::explained::{
 };
 use super::moment::Moment;
 use super::narrowed::narrowed;
-use super::question::{About, answer, at_work, caller, known, own_run, run_about, sees_policies, target, under};
+use super::question::{About, answer, at_work, caller, operation, own_run, run_about, sees_policies, target, under};
 use super::shown::ShownPolicy;
 use crate::access::{self, Evaluation, Kept};
 use crate::actor::resource::ACTOR;
@@ -151,7 +151,7 @@ fn explain(
         }
         return Ok(Explanation::All(every(actor, &under, read, then)?));
     };
-    let entry = known("op", op)?;
+    let entry = operation("op", op)?;
     if let Some(value) = &input.input {
         entry.arguments().check(value).map_err(|what| Refusal::field("input", what))?;
     }

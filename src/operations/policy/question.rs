@@ -40,7 +40,7 @@ pub(super) enum About<'a> {
 }
 
 /// The operation that a field of the input names.
-pub(crate) fn known(field: &str, name: &str) -> Result<&'static Entry, Refusal> {
+pub(crate) fn operation(field: &str, name: &str) -> Result<&'static Entry, Refusal> {
     let all = || crate::ALL.iter().map(|entry| entry.spec.name);
     let unknown = || {
         let near = nearest(name, all()).map(|near| format!("; did you mean `{near}`?"));

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::question::{About, answer, at_work, caller, known, run_about, target};
+use super::question::{About, answer, at_work, caller, operation, run_about, target};
 use super::shown::ShownPolicy;
 use crate::company::COMPANY;
 use gate::{Entry, Permit, Query, Reader, Spec, Target, get};
@@ -70,7 +70,7 @@ impl Query for WhoCan {
     }
 
     fn run(_: Permit<Self>, input: Wanted, read: &Reader<'_>) -> Result<Page<Able>, Stop> {
-        let entry = known("op", &input.op)?;
+        let entry = operation("op", &input.op)?;
         let target = wanted(&input, entry, read)?;
         let what = format!("policy.who_can {} {}", input.op, target.id());
         let run = run_about(entry, &target, read)?;

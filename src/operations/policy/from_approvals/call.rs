@@ -35,7 +35,7 @@ impl Call {
                 format!("{id} was asked for on behalf of others; a rule is made from what people ask for themselves");
             return Err(invalid(message).into());
         }
-        let entry = question::known("op", &approval.operation)?;
+        let entry = question::operation("op", &approval.operation)?;
         let caller = approval.requester();
         let input = approval.whole_input();
         let call = entry.prepare(input.clone()).map_err(|bad| invalid(format!("{id}: {bad}")))?;

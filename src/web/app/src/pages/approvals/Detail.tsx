@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
-import { useDeferredValue, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { approvalExplainOptions, approvalReadOptions, type ExplainedApproval, type Needed, type ShownApproval } from '../../api';
 import { Actor } from '../../parts/Actor';
 import { Copy } from '../../parts/Copy';
@@ -27,8 +27,6 @@ export function Detail() {
   const next = useNext(id);
   const explained = useQuery(approvalExplainOptions({ path: { id } }));
   // What decides comes first; what it rests on is drawn bit by bit, and keeps no key waiting.
-  const rest = useDeferredValue(approval.data, undefined);
-  const answer = useDeferredValue(explained.data, undefined);
   const steps = useSteps(3);
   const summary = useSummary();
   const title = approval.data ? summary(approval.data) : 'Approval';
@@ -45,15 +43,13 @@ export function Detail() {
           <>
             <Head approval={data} />
             <Decide key={data.id} approval={data} next={next} />
-            {rest?.id === data.id && (
-              <div className={css.rest}>
-                {steps > 0 && <Arguments approval={rest} diff={answer?.diff} />}
-                {steps > 1 && <About approval={rest} of={answer?.about} />}
-                {steps > 1 && <Who approval={rest} />}
-                {steps > 2 && <Shown read={{ ...explained, data: explained.data && answer }}>{(answer) => <Explained explained={answer} />}</Shown>}
-                {steps > 2 && <Bound approval={rest} />}
-              </div>
-            )}
+            <div className={css.rest}>
+              {steps > 0 && <Arguments approval={data} diff={explained.data?.diff} />}
+              {steps > 1 && <About approval={data} of={explained.data?.about} />}
+              {steps > 1 && <Who approval={data} />}
+              {steps > 2 && <Shown read={explained}>{(answer) => <Explained explained={answer} />}</Shown>}
+              {steps > 2 && <Bound approval={data} />}
+            </div>
           </>
         )}
       </Shown>

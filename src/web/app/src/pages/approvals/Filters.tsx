@@ -8,6 +8,9 @@ import { STATES, type ApprovalSearch } from './which';
 
 const NAMES = Object.keys(OPERATIONS);
 
+/** The choices, with one that an address names and that is none of them: it is seen, and can be taken back. */
+const withChosen = <T,>(choices: (T | string)[], chosen: string | undefined) => (chosen && !choices.some((one) => one === chosen || (one as { value?: string }).value === chosen) ? [chosen, ...choices] : choices);
+
 /** What all approvals are narrowed to; it stands in the address. */
 export default function Filters() {
   const navigate = useNavigate();
@@ -18,8 +21,8 @@ export default function Filters() {
   return (
     <div className={css.filters}>
       <Select size="xs" placeholder="State" aria-label="state" clearable value={status ?? null} onChange={(value) => set({ status: STATES.find((state) => state === value) })} data={[...STATES]} />
-      <Select size="xs" placeholder="Who" aria-label="who asked" clearable searchable limit={50} value={actor ?? null} onChange={(value) => set({ actor: value ?? undefined })} data={people} />
-      <Select size="xs" placeholder="Operation" aria-label="operation" clearable searchable limit={50} value={operation ?? null} onChange={(value) => set({ operation: value ?? undefined })} data={NAMES} />
+      <Select size="xs" placeholder="Who" aria-label="who asked" clearable searchable limit={50} value={actor ?? null} onChange={(value) => set({ actor: value ?? undefined })} data={withChosen(people, actor)} />
+      <Select size="xs" placeholder="Operation" aria-label="operation" clearable searchable limit={50} value={operation ?? null} onChange={(value) => set({ operation: value ?? undefined })} data={withChosen(NAMES, operation)} />
     </div>
   );
 }

@@ -20,7 +20,6 @@ export const COLUMNS: { title: string; of: TaskStatus[] }[] = [
 /** How a task stands that somebody works on, or will. */
 export const UNDER_WAY = COLUMNS.filter(({ title }) => title !== 'Closed').flatMap(({ of }) => of);
 
-
 /** What was spent of what may be. */
 export const centsOf = (spent: number, budget: number): string => `${grouped(spent)} of ${cents(budget)}`;
 
