@@ -38,6 +38,7 @@ export function Detail() {
       <Link to="/approvals" search={(before) => before as never} className={css.back}>
         <Icon name="back" /> Approvals
       </Link>
+      {!approval.data && <h1 className={parts.vh}>Approval</h1>}
       <Shown read={approval}>
         {(data) => (
           <>
