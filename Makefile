@@ -30,6 +30,9 @@ web-or-say:
 	then $(MAKE) --no-print-directory web; \
 	else echo "The binary is built without the workspace, which needs Node 20.19 or newer and npm: install them and run this again."; fi
 
+# Some tests wait for something outside, and others work meanwhile.
+test ci prove: export RUST_TEST_THREADS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
+
 # Every check.
 test: lint
 	@$(MAKE) --no-print-directory web-or-say
@@ -43,8 +46,6 @@ ci: export RUSTC_WORKSPACE_WRAPPER := clippy-driver
 ci: export CARGO_INCREMENTAL := 0
 ci: export CARGO_PROFILE_DEV_DEBUG := none
 ci: export CLIPPY_ARGS := -D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
-# Some tests wait for something outside, and others work meanwhile.
-ci: export RUST_TEST_THREADS := $(shell expr $$(nproc) + 2)
 ci:
 	cargo fmt --check
 	@$(MAKE) --no-print-directory -j2 web-or-say build-all
