@@ -53,14 +53,15 @@ ci:
 	@$(MAKE) --no-print-directory test-web
 
 # All that there is at once, so that both cores have something to do to the end. Benches are only compiled: `make bench` runs them.
+# Not `--all-targets`, which compiles crates without tests once more, as if they had some.
 build-all:
-	cargo test --no-run --all-targets
+	cargo test --no-run --tests --benches
 
 # Every check as in `test`, each law ten times longer, and whole what `test` only takes a part of.
 prove: lint
 	@$(MAKE) --no-print-directory web-or-say
 	OK_PROVE=1 PROPTEST_CASES=2560 INSTA_UPDATE=no cargo test
-	cargo clippy --all-targets --features pdf -- -D warnings
+	cargo clippy --bins --tests --benches --features pdf -- -D warnings
 	INSTA_UPDATE=no cargo test --features pdf --test main -- documents pdf house
 	tests/mutants/try
 	@OK_PROVE=1 $(MAKE) --no-print-directory test-web
@@ -77,7 +78,7 @@ test-browser:
 
 lint:
 	cargo fmt --check
-	cargo clippy --all-targets -- -D warnings
+	cargo clippy --bins --tests --benches -- -D warnings
 
 # For production: target/release/ok, which has the workspace in it as it was when src/http/web.rs was compiled.
 release:

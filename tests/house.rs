@@ -101,6 +101,29 @@ fn a_crate_depends_only_on_rooms_above_it() {
     assert!(crates.len() > 5, "this test has lost sight of the crates");
 }
 
+/// The features of each library, `edges` taken into account: by its name and version.
+fn libraries(edges: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let arguments = ["tree", "--offline", "--workspace", "--prefix", "none", "--format", "{p}|{f}", "--edges", edges];
+    let cargo = std::process::Command::new("cargo").args(arguments).current_dir(root("")).output().unwrap();
+    assert!(cargo.status.success(), "{}", String::from_utf8_lossy(&cargo.stderr));
+    let mut found = BTreeMap::<_, BTreeSet<_>>::new();
+    for line in String::from_utf8(cargo.stdout).unwrap().lines() {
+        let Some((name, features)) = line.trim_end_matches(" (*)").split_once('|') else { continue };
+        found.entry(name.to_owned()).or_default().insert(features.to_owned());
+    }
+    found
+}
+
+/// Else `cargo build` compiles it again, and all that uses it, each time that `cargo test` has.
+#[test]
+fn what_tests_turn_on_in_a_library_is_on_in_the_product() {
+    let (product, tests) = (libraries("normal,build"), libraries("normal,build,dev"));
+    for (name, features) in &product {
+        assert_eq!(tests.get(name), Some(features), "name it in Cargo.toml, with what tests turn on in it: {name}");
+    }
+    assert!(product.len() > 300, "this test has lost sight of the libraries");
+}
+
 #[test]
 fn a_room_uses_only_rooms_above_it() {
     let (crates, mut edges) = (crates(), 0);

@@ -17,7 +17,11 @@ export default function Filters() {
   const { status, actor, operation } = useSearch({ from: '/approvals' });
   const { all } = useActors();
   const people = useMemo(() => offered(all, ({ kind }) => kind !== 'team'), [all]);
-  const set = (next: ApprovalSearch) => void navigate({ to: '/approvals', search: (before) => ({ ...before, ...next }), replace: true });
+  const set = (next: ApprovalSearch) => {
+    // Keys are the list's again.
+    (document.activeElement as HTMLElement | null)?.blur();
+    void navigate({ to: '/approvals', search: (before) => ({ ...before, ...next }), replace: true });
+  };
   return (
     <div className={css.filters}>
       <Select size="xs" placeholder="State" aria-label="state" clearable value={status ?? null} onChange={(value) => set({ status: STATES.find((state) => state === value) })} data={[...STATES]} />
