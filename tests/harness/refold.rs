@@ -51,19 +51,15 @@ pub fn refolded(conn: &Connection) -> Connection {
 
 /// The directory after an entry, as the history in `conn` tells it, is what the tables were then.
 fn assert_remembered(conn: &Connection, seq: i64, then: &Connection) {
-    fn by_id<E: history::Entry + Debug>(mut rows: Vec<E>) -> String {
-        rows.sort_by_key(history::Entry::id);
-        format!("{rows:#?}")
-    }
-    let live = delegations::all_live(then).unwrap().into_iter().map(|one| one.terms);
-    let delegations = live.filter(|terms| terms.status.is_live()).collect();
-    let pairs = [
-        (by_id::<Actor>(history::standing(conn, seq).unwrap()), by_id(actors::all(then).unwrap())),
-        (by_id::<Kill>(history::standing(conn, seq).unwrap()), by_id(kills::all(then).unwrap())),
-        (by_id::<BreakGlass>(history::standing(conn, seq).unwrap()), by_id(break_glass::unreviewed(then).unwrap())),
-        (by_id::<Terms>(history::standing(conn, seq).unwrap()), by_id::<Terms>(delegations)),
-    ];
-    for (remembered, was) in pairs {
+    fn assert_same<E: history::Entry + Debug + PartialEq>(conn: &Connection, seq: i64, mut was: Vec<E>) {
+        let mut remembered = history::standing::<E>(conn, seq).unwrap();
+        remembered.sort_by_key(history::Entry::id);
+        was.sort_by_key(history::Entry::id);
         assert_eq!(remembered, was, "after the event {seq}");
     }
+    let live = delegations::all_live(then).unwrap().into_iter().map(|one| one.terms);
+    assert_same::<Actor>(conn, seq, actors::all(then).unwrap());
+    assert_same::<Kill>(conn, seq, kills::all(then).unwrap());
+    assert_same::<BreakGlass>(conn, seq, break_glass::unreviewed(then).unwrap());
+    assert_same::<Terms>(conn, seq, live.filter(|terms| terms.status.is_live()).collect());
 }
