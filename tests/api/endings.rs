@@ -123,11 +123,14 @@ async fn policies_whose_change_waits_for_nobody_do_not_come_into_force() {
         let each = names.iter().map(|name| format!("context.approvals.contains(Ok::ApprovalKind::\"{name}\")"));
         forbid("change.promote", &format!("unless {{ {} }}", each.collect::<Vec<_>>().join(" && ")))
     };
+    let only_reviewed = forbid("change.promote", "unless { resource.reviewed }");
     let nobody_joins = forbid("actor.add", "when { [\"person\", \"team\"].contains(context.input.kind) }");
     let twice = "  k1: {eligible: [{role: admin}]}\n  k2: {eligible: [{role: admin}]}\n";
     let ghost = "  ghost: {eligible: [{team: \"team:ghost\"}]}\n";
     for (policies, approvals, told) in [
         (forbid("change.evals", ""), "", "nobody could do change.evals"),
+        (forbid("change.review", "") + &only_reviewed, "", "nobody could do change.review"),
+        (only_reviewed.clone(), "", ""),
         (kinds(&["ghost"]) + &nobody_joins, ghost, "change.promote takes the approval `ghost`"),
         // One other admin is not two people.
         (kinds(&["k1", "k2"]) + &nobody_joins, twice, "change.promote takes the approval `k2`"),

@@ -163,7 +163,11 @@ impl Reader<'_> {
 
     /// A change as the gate sees it.
     pub fn change_target(&self, change: &Change) -> Target {
-        let reviewed = self.is_reviewed(change);
+        self.change_target_as(change, self.is_reviewed(change))
+    }
+
+    /// The same, if it were reviewed or not.
+    pub fn change_target_as(&self, change: &Change, reviewed: bool) -> Target {
         Thing::new("Change", change.id.as_str())
             .actor("author", &change.author)
             .text("target", change.target.name())

@@ -77,10 +77,11 @@ pub fn promote(mut change: changes::Change, bundle: Bundle, draft: &mut Draft<'_
 
 /// Policies under which nobody could change policies would stand for good.
 fn keeps_a_way_back(change: &changes::Change, policies: &Arc<Snapshot>, read: &Reader<'_>) -> Result<(), Refusal> {
-    let about = || read.change_target(change);
-    for (operation, about) in
-        [("policy.propose", Target::Company), ("change.evals", about()), ("change.promote", about())]
-    {
+    let as_if = |reviewed| read.change_target_as(change, reviewed);
+    let needs_review = read.who_could(policies, "change.promote", &as_if(false)) != Could::Somebody;
+    let way = [("policy.propose", Target::Company), ("change.evals", as_if(false))];
+    let reviewed = [("change.review", as_if(false)), ("change.promote", as_if(true))];
+    for (operation, about) in way.into_iter().chain(reviewed.into_iter().filter(|_| needs_review)) {
         let why = match read.who_could(policies, operation, &about) {
             Could::Somebody => continue,
             Could::Nobody => {
