@@ -25,7 +25,7 @@ pub const STATE: Setting = Setting {
     variable: "OK_STATE",
     flag: Some("state"),
     default: "./.ok/state.db",
-    doc: "The state file; a command makes an empty company where there is none",
+    doc: "The state file; commands create an empty company if it does not exist",
 };
 pub const AS: Setting = Setting {
     variable: "OK_AS",
@@ -55,7 +55,7 @@ pub const DEV_ECHO_TOOLS: Setting = Setting {
     variable: "OK_DEV_ECHO_TOOLS",
     flag: Some("dev-echo-tools"),
     default: "off",
-    doc: "Offer agents at work the tools `echo.read`, `echo.idempotent`, `echo.reconcilable` and `echo.once`, which answer what they are asked and do nothing, for development",
+    doc: "Offer running agents the tools `echo.read`, `echo.idempotent`, `echo.reconcilable` and `echo.once`, which return their input and have no effect; for development",
 };
 pub const SERVER: Setting = Setting {
     variable: "OK_SERVER",
@@ -115,31 +115,31 @@ pub const SECRETS_KEY: Setting = Setting {
     variable: "OK_SECRETS_KEY",
     flag: None,
     default: "the file beside the state",
-    doc: "The key that webhooks' secrets are made from: 32 bytes in base64, with or without its `=`, or hex; unset, it is in a file beside the state, which is made where there is none",
+    doc: "The key from which webhook secrets are derived: 32 bytes in base64, with or without its `=`, or hex; unset, it is in a file beside the state, which is created if missing",
 };
 pub const EGRESS_PORTS: Setting = Setting {
     variable: "OK_EGRESS_PORTS",
     flag: None,
     default: "443",
-    doc: "The ports that webhooks may be at, and pages that agents read, separated by commas",
+    doc: "The ports that webhooks and `web.read` may connect to, separated by commas",
 };
 pub const DISK_LOW_WATER: Setting = Setting {
     variable: "OK_DISK_LOW_WATER",
     flag: None,
     default: "256, or 5 % of a small disk",
-    doc: "MiB free on the state file's disk below which only what stops or revokes is accepted; 0 for no such mark, and no reserve",
+    doc: "MiB free on the state file's disk below which only operations that stop or revoke are accepted; 0 for no mark and no reserve",
 };
 pub const LLM_CONFIG: Setting = Setting {
     variable: "OK_LLM_CONFIG",
     flag: None,
     default: "none",
-    doc: "A YAML file that says which models there are; the variables below are then only where keys are",
+    doc: "A YAML file that declares the models; the variables below then only supply keys",
 };
 pub const LLM_CHECK: Setting = Setting {
     variable: "OK_LLM_CHECK",
     flag: None,
     default: "on",
-    doc: "`0`: `ok serve` does not ask the model providers at its start whether they take their keys",
+    doc: "`0`: `ok serve` does not check the model providers' keys when it starts",
 };
 pub const ANTHROPIC: Setting = provider("ANTHROPIC_API_KEY", "The key of the model provider Anthropic");
 pub const OPENAI: Setting = provider("OPENAI_API_KEY", "The key of the model provider OpenAI");
@@ -150,7 +150,7 @@ pub const SYSTEMS_CONFIG: Setting = Setting {
     variable: "OK_SYSTEMS_CONFIG",
     flag: None,
     default: "none",
-    doc: "A YAML file that says which other systems keep collections, such as a PostgreSQL, and which of their tables may be read",
+    doc: "A YAML file that declares the systems that keep collections, such as a PostgreSQL database, and which of their tables may be read",
 };
 pub const SMTP_URL: Setting = Setting {
     variable: "OK_SMTP_URL",
@@ -162,7 +162,7 @@ pub const MAIL_FROM: Setting = Setting {
     variable: "OK_MAIL_FROM",
     flag: None,
     default: "none",
-    doc: "The address that agents' mail is from; `OK_SMTP_URL` requires it",
+    doc: "The sender address of agents' mail; `OK_SMTP_URL` requires it",
 };
 pub const WEB_READ: Setting = Setting {
     variable: "OK_WEB_READ",
@@ -174,20 +174,20 @@ pub const LOG: Setting = Setting {
     variable: "OK_LOG",
     flag: None,
     default: "warn,ok=info,genai=off,rustls_platform_verifier=off",
-    doc: "What the program tells about itself on stderr, such as `debug` or `warn,ok::gate=trace`",
+    doc: "The log filter for stderr, such as `debug` or `warn,ok::gate=trace`",
 };
 pub const NO_COLOR: Setting = Setting {
     variable: "NO_COLOR",
     flag: None,
     default: "off",
-    doc: "No colour on a terminal, whatever the value; elsewhere there is none anyway",
+    doc: "Any value turns off colour on a terminal; other output is never coloured",
 };
 
 pub const COLUMNS: Setting = Setting {
     variable: "COLUMNS",
     flag: None,
     default: "the terminal's width",
-    doc: "How wide tables may be; ids are shortened and texts wrapped to fit. Elsewhere than on a terminal they are as wide as they must be",
+    doc: "How wide tables may be; ids are shortened and texts wrapped to fit. Outside a terminal, columns take their full width",
 };
 
 /// Every setting, in the order of the reference.

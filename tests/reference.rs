@@ -247,14 +247,12 @@ fn when(code: Code) -> &'static str {
         Code::NotFound => "it does not exist, or the caller may not see it; the two read the same",
         Code::Conflict => "it is in the wrong state, or at another version than the one that the change was made from",
         Code::LastApprover => "too few people would be left to give an approval",
-        Code::NotOwner => {
-            "it is somebody else's: only its author may do it with this token or at all, or who gave or got it"
-        }
+        Code::NotOwner => "the caller does not own it: only its author, or a party to the delegation, may do this",
         Code::EvalsNotRun => "the change's tests were not run; `evals` names them",
         Code::EvalsFailing => "the change's tests fail; `evals` names them",
         Code::LastAdmin => "no admin would be left",
         Code::TooLarge => "the request's body is too large",
-        Code::Invalid => "well formed but not acceptable",
+        Code::Invalid => "well-formed but not acceptable",
         Code::IdempotencyMismatch => "the `Idempotency-Key` was used for another request",
         Code::RateLimited => {
             "too many failed credentials from one address, more calls than a limit of `limits.yaml` allows, or too many open streams of one actor; `Retry-After` says for how long"

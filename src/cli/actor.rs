@@ -32,7 +32,7 @@ pub const COMMANDS: Commands = &[&group(
             .command("list")
             .help("List people, agents and teams, newest first")
             .table("nobody", columns!(Actor; id, kind, name, role, team, trust, status)),
-        &query::<Show>().command("show").help("Show an actor, with everything that depends on it").fields(columns!(
+        &query::<Show>().command("show").help("Show an actor and everything that depends on it").fields(columns!(
             ShownActor;
             actor.id, actor.kind, actor.name, actor.role, actor.team, actor.lead, actor.owner, actor.skills,
             actor.trust, actor.status, actor.created_at, members, leads, agents, stopped_by, definition
@@ -90,30 +90,30 @@ fn of_other_kinds(actor: &Value) -> &'static [&'static str] {
 
 #[derive(clap::Args)]
 struct NewHuman {
-    /// The id for good
+    /// The id; it cannot be changed
     id: ActorId,
     /// What the person may do by default
     #[arg(long, value_parser = Role::of_people())]
     role: Role,
-    /// A name to read [default: the id]
+    /// The display name [default: the id]
     #[arg(long)]
     name: Option<String>,
     /// The team to join
     #[arg(long)]
     team: Option<ActorId>,
-    /// What the person can do, in a word each
+    /// The person's skills, one word each
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     skills: Vec<String>,
 }
 
 #[derive(clap::Args)]
 struct NewTeam {
-    /// The id for good, such as team:ops
+    /// The id, such as team:ops; it cannot be changed
     id: ActorId,
     /// The person who leads it
     #[arg(long, value_name = "ID")]
     lead: Option<ActorId>,
-    /// A name to read [default: the id]
+    /// The display name [default: the id]
     #[arg(long)]
     name: Option<String>,
     /// The team above it
@@ -123,21 +123,21 @@ struct NewTeam {
 
 #[derive(clap::Args)]
 struct NewAgent {
-    /// The id for good
+    /// The id; it cannot be changed
     id: ActorId,
     /// The team to join
     #[arg(long)]
     team: Option<ActorId>,
-    /// The person who answers for it [default: the acting actor]
+    /// The person responsible for it [default: the acting actor]
     #[arg(long, value_name = "ID")]
     owner: Option<ActorId>,
-    /// What it can do, in a word each
+    /// Its skills, one word each
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     skills: Vec<String>,
-    /// How far it is trusted; more than to observe is for those who may set its trust [default: observe]
+    /// The trust tier; more than `observe` requires permission to set trust [default: observe]
     #[arg(long, value_name = "TIER")]
     trust: Option<Trust>,
-    /// A name to read [default: the id]
+    /// The display name [default: the id]
     #[arg(long)]
     name: Option<String>,
     /// It runs elsewhere: its tokens reach only the gateway for outside agents

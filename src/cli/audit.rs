@@ -32,7 +32,7 @@ pub enum Audit {
     Head,
     /// List the published checkpoints, newest first
     Checkpoints {
-        /// How many at most
+        /// The maximum number of results
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         limit: Option<u32>,
     },
@@ -42,16 +42,16 @@ pub enum Audit {
         #[arg(value_parser = clap::value_parser!(u64).range(1..))]
         seq: u64,
     },
-    /// Prove that the log of today continues that of an earlier checkpoint
+    /// Prove that the log extends an earlier checkpoint
     Consistency {
         /// The size of the checkpoint that you hold
         from: u64,
         /// The size of a later published checkpoint [default: the newest]
         to: Option<u64>,
     },
-    /// Print the key that checkpoints are verified with
+    /// Print the verifier key of the checkpoints
     Key,
-    /// Make another signing key where the log's own is lost; the log says so for good
+    /// Create a new signing key where the log's own is lost; the log records this permanently
     Rekey,
     /// Write the whole log into a folder of plain files, which can be checked without ok
     Export {
@@ -66,14 +66,14 @@ pub struct Verify {
     /// Check an export instead of the state file
     #[arg(long, value_name = "DIR")]
     export: Option<PathBuf>,
-    /// Check a proof that `ok audit proof` or `ok audit consistency` gave; it needs the key that you kept, and for the
+    /// Check a proof from `ok audit proof` or `ok audit consistency`; it needs the key that you kept, and for the
     /// second one the older checkpoint
     #[arg(long, value_name = "FILE", requires = "vkey", conflicts_with_all = ["export", "from", "to"])]
     proof: Option<PathBuf>,
-    /// A checkpoint from before: shows whether the log still contains what it contained then
+    /// An earlier checkpoint: verifies that the log still contains everything it contained then
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
-    /// The verifier key that you kept; without it, the key beside the log is believed
+    /// The verifier key that you kept; without it, the key beside the log is trusted
     #[arg(long, visible_alias = "key", value_name = "KEY")]
     vkey: Option<String>,
     /// The first event whose content is checked

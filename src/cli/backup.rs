@@ -22,7 +22,7 @@ pub const COMMANDS: Commands = &[&own::<Backup>("backup")];
 /// The end of the name of a copy that is not whole yet.
 const PART: &str = "part";
 
-/// Copy the state file and its keys, safely also while a server runs
+/// Copy the state file and its keys; safe while a server runs
 ///
 /// The copy is a company of its own: `ok --state <PATH> log` opens it. A key that OK_SECRETS_KEY names is not copied.
 #[derive(clap::Args)]

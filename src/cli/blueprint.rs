@@ -32,7 +32,7 @@ pub const COMMANDS: Commands = &[&group(
     ],
 )];
 
-/// List those that come with the program
+/// List the built-in blueprints
 #[derive(clap::Args)]
 struct Listing {}
 
@@ -50,7 +50,7 @@ impl Run for Listing {
 
 #[derive(clap::Args)]
 struct Chosen {
-    /// The id of one that comes with the program, or the path of a blueprint.yaml
+    /// The id of a built-in blueprint, or the path of a blueprint.yaml
     blueprint: String,
     #[command(flatten)]
     values: Values,
@@ -67,7 +67,7 @@ impl TryFrom<Chosen> for ChosenBlueprint {
 /// Answers to what a blueprint asks.
 #[derive(clap::Args)]
 pub struct Values {
-    /// An answer to what the blueprint asks
+    /// An answer to one of the blueprint's questions
     #[arg(long = "set", value_name = "NAME=VALUE")]
     given: Vec<Pair>,
 }

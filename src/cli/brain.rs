@@ -37,7 +37,7 @@ pub const COMMANDS: Commands = &[
                 .table("nothing", columns!(Hit; kind, collection, name, field, title, synonym, score)),
             &query::<Meaning>()
                 .command("semantics")
-                .help("Show what the records of a collection mean: metrics, dimensions and other words")
+                .help("Show a collection's semantics: metrics, dimensions and synonyms")
                 .print(semantics),
             &own::<Asking>("query"),
             &own::<Figuring>("aggregate"),
@@ -135,7 +135,7 @@ fn print(record: &ShownRecord) -> Result<(), Failure> {
     show::fields(&names.iter().map(String::as_str).collect::<Vec<_>>(), &Value::Object(record.fields.clone()))
 }
 
-/// Show what the records of a collection are made of
+/// Show a collection's fields
 #[derive(clap::Args)]
 struct Describing {
     #[command(flatten)]
@@ -172,7 +172,7 @@ impl Run for Describing {
 struct Asking {
     #[command(flatten)]
     ask: Ask,
-    /// How many at most
+    /// The maximum number of results
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
 }
@@ -204,7 +204,7 @@ impl Run for Asking {
     }
 }
 
-/// Count records, add up their numbers and the like
+/// Count records and aggregate their values
 ///
 /// Example: `ok brain aggregate invoices --measures count,sum:total --group-by status`
 #[derive(clap::Args)]
@@ -241,10 +241,10 @@ struct Upserting {
     /// The collection
     #[arg(value_name = "COLLECTION")]
     collection: String,
-    /// Its values by field
+    /// The values, by field
     #[arg(long, value_name = "JSON")]
     fields: String,
-    /// The record that is changed; otherwise the one with the same key, or a new one
+    /// The record to change; by default the one with the same key, or a new one
     #[arg(long, value_name = "RECORD")]
     id: Option<String>,
 }

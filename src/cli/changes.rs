@@ -76,10 +76,10 @@ struct Reviewed {
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 struct Verdict {
-    /// It is good as it is
+    /// Approve the change as it is
     #[arg(long)]
     approve: bool,
-    /// Something has to change; --note says what
+    /// Request changes; --note says which
     #[arg(long)]
     request_changes: bool,
 }

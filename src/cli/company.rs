@@ -21,7 +21,7 @@ pub const COMMANDS: Commands = &[&group(
             .command("set")
             .help(
                 "Change some settings\n\n\
-                 The locale is stored, and nothing reads it yet.",
+                 The locale is stored but not used yet.",
             )
             .example("ok company set --timezone Europe/Berlin --hours 08:00-16:00")
             .given::<Changes>()
@@ -53,10 +53,10 @@ struct Changes {
     /// Which decisions for other programs are recorded
     #[arg(long)]
     record: Option<Recording>,
-    /// What agents are to spend in a month at most, in cents
+    /// The most that agents may spend in a month, in cents
     #[arg(long, value_name = "CENTS")]
     budget: Option<u64>,
-    /// No limit to what agents may spend in a month
+    /// No limit on what agents may spend in a month
     #[arg(long, conflicts_with = "budget")]
     no_budget: bool,
     /// Whether knowledge is recalled by its meaning, too: it is sent to the model that the server has for it

@@ -25,16 +25,16 @@ use crate::types::time::{Clock as _, SystemClock};
 
 pub const COMMANDS: Commands = &[&own::<Demo>("demo")];
 
-/// Make a company to look around in
+/// Create a demo company
 ///
 /// Three teams, a dozen people, six agents, their policies and some weeks of their work. Everything in it was done through
 /// the gate, so its log verifies. `ok demo serve` shows it.
 #[derive(clap::Args)]
 pub struct Demo {
-    /// The folder that it is made in [default: demo]
+    /// The folder to create it in [default: demo]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Replace the demo that is there
+    /// Replace an existing demo
     #[arg(long)]
     force: bool,
     #[command(subcommand)]
@@ -46,10 +46,9 @@ enum Below {
     Serve(Serve),
 }
 
-/// Serve the demo, and sign in as anybody in it
+/// Serve the demo, with a sign-in token for everybody in it
 ///
-/// Prints a token for each of its people, valid for 7 days; those that an earlier start printed end. What it tells outside,
-/// and the mail that its agents send, arrives on this machine and is printed.
+/// Prints a token for each of its people, valid for 7 days; those printed by an earlier start are revoked. Webhook messages and outgoing mail are delivered to this machine and printed.
 #[derive(clap::Args)]
 struct Serve {
     /// The folder of the demo [default: demo]

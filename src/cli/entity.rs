@@ -36,7 +36,7 @@ const AT_ONCE: usize = 1_000;
 /// The bytes of YAML that are read at once.
 const MOST_AT_ONCE: usize = 32 << 10;
 
-/// Keep what a file describes, in the place of what was kept of the same before
+/// Store the entities of a file, replacing earlier versions
 ///
 /// At most 1,000 are kept in one transaction: all of them, or none.
 ///

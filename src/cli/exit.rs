@@ -42,14 +42,14 @@ impl Exit {
     pub const fn meaning(self) -> &'static str {
         match self {
             Exit::Done => "It is done",
-            Exit::Failed => "It did not happen: it was refused, or something is broken",
-            Exit::Findings => "The command worked, and what it looked at is not as it should be",
-            Exit::Untested => "Tests of policies failed, none was run, too little is covered, or a budget is exceeded",
-            Exit::Waits => "It is not done: people must approve it first, or a run that was followed has not ended",
-            Exit::Usage => "The command was not understood",
-            Exit::Busy => "Another process has the state file; trying again may help",
-            Exit::Unread => "Its output was not read to the end, so how it would have ended is not told",
-            Exit::Interrupted => "A second signal ended a server that was still stopping",
+            Exit::Failed => "The command failed: it was refused, or an error occurred",
+            Exit::Findings => "The command ran and found problems",
+            Exit::Untested => "Policy tests failed or none ran, coverage is too low, or a budget is exceeded",
+            Exit::Waits => "Not finished: an approval is pending, or the followed run is still active",
+            Exit::Usage => "The command line is invalid",
+            Exit::Busy => "Another process holds the state file; a retry may succeed",
+            Exit::Unread => "The reader of its output closed it early, so the result is unknown",
+            Exit::Interrupted => "A second signal ended the server while it was shutting down",
         }
     }
 }

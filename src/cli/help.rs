@@ -11,7 +11,7 @@ pub const COMMANDS: Commands = &[&own::<Help>("help")];
 /// Example: `ok help actor set`
 #[derive(clap::Args)]
 pub struct Help {
-    /// The command; without one, all of them are listed
+    /// The command; by default lists all of them
     #[arg(value_name = "COMMAND")]
     words: Vec<String>,
 }

@@ -19,10 +19,10 @@ pub const COMMANDS: Commands = &[&own::<Inbox>("inbox")];
 /// Show what waits for you, newest first
 #[derive(clap::Args)]
 struct Inbox {
-    /// Also what is resolved
+    /// Include resolved items
     #[arg(long)]
     all: bool,
-    /// Mark these as read; without an id, everything that is listed
+    /// Mark these as read; without an id, all listed items
     #[arg(long, value_name = "ITEM", num_args = 0..)]
     read: Option<Vec<String>>,
 }

@@ -15,13 +15,13 @@ use crate::types::id::ActorId;
 
 pub const COMMANDS: Commands = &[&own::<Init>("init")];
 
-/// Make a company: name its first admin and issue a first token
+/// Create a company with its first admin and token
 #[derive(clap::Args)]
 pub struct Init {
     /// The first admin's id [default: the acting actor]
     #[arg(long, value_name = "ID")]
     admin: Option<ActorId>,
-    /// What the company begins with: a blueprint's id, or the path of a blueprint.yaml
+    /// The blueprint to start from: its id, or the path of a blueprint.yaml
     #[arg(long, value_name = "BLUEPRINT")]
     blueprint: Option<String>,
     #[command(flatten)]

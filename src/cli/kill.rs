@@ -12,7 +12,7 @@ use crate::types::actor::KillScope;
 
 pub const COMMANDS: Commands = &[&own::<Kill>("kill")];
 
-/// Engage a kill switch, or release it, or list what is engaged
+/// Engage or release a kill switch, or list those engaged
 ///
 /// Example: `ok kill actor:invoice-clerk --reason "pays twice"`
 #[derive(clap::Args)]
@@ -26,7 +26,7 @@ struct Kill {
     /// Why
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     reason: String,
-    /// List what is engaged: by whom, since when, why, and how many it stops
+    /// List the engaged kill switches: by whom, since when, why, and how many actors each stops
     #[arg(long, conflicts_with_all = ["off", "reason"])]
     list: bool,
 }

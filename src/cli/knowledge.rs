@@ -78,10 +78,10 @@ pub struct Uploading {
     /// The file; at most 10 MiB, and 1 MiB of text in it
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Its name; that of the file unless given
+    /// The document's name; by default the file's
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
-    /// What it is made of; by the end of the file's name unless given
+    /// The media type; by default derived from the file's extension
     #[arg(long = "type", value_name = "CONTENT_TYPE")]
     content_type: Option<DocumentType>,
     /// Topics by which it is recalled: at most 10, of lower-case letters, digits and `-`

@@ -14,7 +14,7 @@ pub const COMMANDS: Commands = &[&own::<Log>("log")];
 /// How often the file is asked whether the log has grown.
 const POLL: Duration = Duration::from_millis(500);
 
-/// Print the event log, the newest 200 events unless told otherwise
+/// Print the event log, the newest 200 events by default
 ///
 /// Example: `ok log --type denied,kill_switch --since 100`
 #[derive(clap::Args)]
@@ -22,13 +22,13 @@ pub struct Log {
     /// Only these types, separated by commas
     #[arg(long = "type", value_delimiter = ',', value_name = "TYPE")]
     types: Vec<String>,
-    /// How many at most
+    /// The maximum number of results
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
     /// Only events after this number
     #[arg(long, value_name = "SEQ", value_parser = clap::value_parser!(i64).range(0..))]
     since: Option<i64>,
-    /// Go on with what happens
+    /// Keep printing new events
     #[arg(long, short)]
     follow: bool,
 }

@@ -17,16 +17,16 @@ pub struct Replay {
 #[derive(Clone, clap::Args)]
 #[group(required = true, multiple = false)]
 struct Of {
-    /// What is about this run
+    /// Events about this run
     #[arg(long, value_name = "ID")]
     run: Option<String>,
-    /// What is about this task
+    /// Events about this task
     #[arg(long, value_name = "ID")]
     task: Option<String>,
-    /// What is about this thread
+    /// Events about this thread
     #[arg(long, value_name = "ID")]
     thread: Option<String>,
-    /// What this actor did
+    /// Events caused by this actor
     #[arg(long, value_name = "ID")]
     actor: Option<String>,
 }

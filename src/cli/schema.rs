@@ -37,7 +37,7 @@ pub const COMMANDS: Commands = &[&group(
             .fields(columns!(Applied; id, collection, rows, applied)),
         &change::<Steward>()
             .command("steward")
-            .help("Look over collections and propose what could be better: unused fields, missing indexes and the like")
+            .help("Review collections and propose improvements, such as dropping unused fields or adding indexes")
             .example("ok schema steward invoices")
             .print(stewarded),
         &change::<Reject>()
@@ -69,7 +69,7 @@ struct Proposing {
     /// The collection
     #[arg(value_name = "COLLECTION")]
     collection: String,
-    /// What is to change, step by step: a YAML or JSON file with a list
+    /// The steps of the change: a YAML or JSON file with a list
     #[arg(long, value_name = "FILE")]
     ops: PathBuf,
     /// Why

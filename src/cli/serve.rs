@@ -57,7 +57,8 @@ pub async fn run(
         company.close().await;
         return Err(CannotOpen::NoKey(key).into());
     }
-    let mut signals = Signals::new().map_err(|error| Failure::new(format!("cannot take signals: {error}")))?;
+    let mut signals =
+        Signals::new().map_err(|error| Failure::new(format!("cannot install signal handlers: {error}")))?;
     let stop = CancellationToken::new();
     let whole = async {
         let served = serve(bind, context, &mut company, (&stop, begin)).await;

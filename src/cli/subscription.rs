@@ -63,13 +63,13 @@ struct Changes {
     /// A public https address
     #[arg(long)]
     url: Option<String>,
-    /// What it is told of; may be given several times
+    /// An event type to send; may be repeated
     #[arg(long = "event")]
     events: Option<Vec<Topic>>,
-    /// Only of what this agent does; may be given several times
+    /// Only events caused by this agent; may be repeated
     #[arg(long = "agent", value_name = "ID", conflicts_with = "everybody")]
     agents: Option<Vec<ActorId>>,
-    /// Of what everybody does
+    /// Events caused by any agent
     #[arg(long)]
     everybody: bool,
     /// What it is for

@@ -10,7 +10,7 @@ use crate::operations::tick::{Tick, Ticked, When};
 
 pub const COMMANDS: Commands = &[&own::<Ticking>("tick")];
 
-/// Advance the clock once: end the tokens and approvals whose time is over, remind and escalate, archive what ended long ago, let runs go on
+/// Advance the clock once: expire tokens and approvals, send reminders, escalate, archive old tasks and runs, and resume runs
 #[derive(clap::Args)]
 struct Ticking {
     #[command(flatten)]

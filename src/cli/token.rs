@@ -47,7 +47,7 @@ struct Revocation {
     /// A token's id (tok_…) or an actor's id
     #[arg(value_name = "TOKEN OR ACTOR")]
     id: String,
-    /// Revoke those that the actor issued for others, instead of the actor's own
+    /// Revoke the tokens that the actor issued for others, instead of the actor's own
     #[arg(long)]
     issued: bool,
 }

@@ -82,7 +82,7 @@ fn whole(task: &WholeTask) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Ask an agent, and follow what it does
+/// Ask an agent, and follow its run
 ///
 /// Example: `ok ask --agent clerk "Call the vendor" --plan plan.yaml`
 #[derive(clap::Args)]
@@ -98,7 +98,7 @@ struct Asking {
 
 #[derive(clap::Args)]
 struct With {
-    /// What the agent does, step by step, in place of a model: a YAML or JSON file of at most 64 KiB
+    /// The agent's steps, used instead of a model: a YAML or JSON file of at most 64 KiB
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
     /// What it may spend, in cents [default: no limit]
@@ -121,7 +121,7 @@ impl Run for Asking {
     }
 }
 
-/// Let a task's agent work on it, and follow what it does
+/// Start a run of a task's agent, and follow it
 #[derive(clap::Args)]
 struct Working {
     /// The task
@@ -140,9 +140,9 @@ impl Run for Working {
     }
 }
 
-/// Answer what a run has asked, and follow what it does then
+/// Answer a run's question, and follow the run
 ///
-/// Where a run asks whether a call has had its effect, the answer is `yes`, `no` or `retry`.
+/// Where a run asks whether a call took effect, the answer is `yes`, `no` or `retry`.
 ///
 /// Example: `ok answer run_01M7… "the 14th"`
 #[derive(clap::Args)]
@@ -184,7 +184,7 @@ impl Run for Following {
 struct Tasks {
     #[command(flatten)]
     which: task::Which,
-    /// How many at most
+    /// The maximum number of results
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
 }
@@ -204,7 +204,7 @@ impl Run for Tasks {
 struct Runs {
     #[command(flatten)]
     which: run::Which,
-    /// How many at most
+    /// The maximum number of results
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
 }

@@ -217,7 +217,7 @@ impl Change for Add {
 pub struct NewTrust {
     /// The agent's id.
     pub id: ActorId,
-    /// How far, from proposing only to acting alone.
+    /// The tier, from proposing only to acting alone.
     pub tier: Trust,
     /// Why; at most 1000 characters.
     #[schemars(length(max = 1000))]

@@ -239,7 +239,7 @@ pub struct Checked {
     pub from: Option<u64>,
     /// The last entry whose content is checked.
     pub to: Option<u64>,
-    /// A checkpoint from before: shows whether the log still contains what it contained then.
+    /// An earlier checkpoint: verifies that the log still contains everything it contained then.
     pub checkpoint: Option<String>,
 }
 

@@ -259,7 +259,7 @@ pub struct OtherSettings {
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     pub budget_cents_month: Option<u64>,
-    /// No limit to what agents may spend in a month.
+    /// No limit on what agents may spend in a month.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub no_budget: bool,
     /// Whether knowledge is recalled by its meaning, too: what is accepted, and the questions, are sent to the model that the
@@ -314,7 +314,7 @@ impl Change for Update {
 
     fn run(_: Permit<Self>, input: OtherSettings, draft: &mut Draft<'_>) -> Result<CompanyAnswer, Stop> {
         if input.says_nothing() {
-            return Err(Refusal::invalid(vec!["say what is to be otherwise: a setting, or no_budget".into()]).into());
+            return Err(Refusal::invalid(vec!["specify at least one change: a setting, or no_budget".into()]).into());
         }
         if input.no_budget && input.budget_cents_month.is_some() {
             return Err(Refusal::field("no_budget", "name a budget or none, not both").into());

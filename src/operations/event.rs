@@ -48,7 +48,7 @@ pub struct Which {
     /// Only events after this number, oldest first.
     #[schemars(range(min = 0))]
     pub since: Option<i64>,
-    /// How many at most: 1 to 1000, 200 unless given. Without `since`, the newest.
+    /// The maximum number of results: 1 to 1000, 200 unless given. Without `since`, the newest.
     #[schemars(range(min = 1, max = 1000))]
     pub limit: Option<u32>,
     #[serde(flatten)]

@@ -17,7 +17,7 @@ pub const ALL: &[Entry] = &[Entry::query::<List>(), Entry::change::<Read>()];
 /// Which items.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Which {
-    /// Also what is resolved.
+    /// Include resolved items.
     #[serde(default)]
     pub all: bool,
     #[serde(flatten)]

@@ -43,7 +43,7 @@ pub fn joining(team: Option<&ActorId>, read: &Reader<'_>) -> Target {
 /// Somebody to be added.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct NewActor {
-    /// The id for good; a team's begins with `team:`.
+    /// The id; it cannot be changed; a team's begins with `team:`.
     #[schemars(extend("x-new" = true))]
     pub id: ActorId,
     pub kind: ActorKind,
@@ -54,11 +54,11 @@ pub struct NewActor {
     pub role: Option<Role>,
     /// The team that it joins; for a team, the team above it.
     pub team: Option<ActorId>,
-    /// Of a team: the person who leads it.
+    /// For a team: the new lead.
     pub lead: Option<ActorId>,
-    /// Of an agent: the person who answers for it; the caller unless given.
+    /// For an agent: the new owner; the caller unless given.
     pub owner: Option<ActorId>,
-    /// What it can do, in a word each.
+    /// Its skills, one word each.
     #[serde(default)]
     pub skills: Vec<String>,
     /// Of an agent: how far it is trusted; `observe` unless given. More is for those who may set its trust.

@@ -31,7 +31,7 @@ pub const ALL: &[Entry] = &[Entry::change::<Offboard>()];
 /// Who leaves.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Leaving {
-    /// Who leaves, or the team that nobody is in any more.
+    /// The actor who leaves, or an empty team.
     pub id: ActorId,
     /// Why; at most 1000 characters.
     #[schemars(length(max = 1000))]
@@ -39,11 +39,10 @@ pub struct Leaving {
     #[schemars(extend("x-erasable" = true))]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub reason: String,
-    /// The person who gets their agents, teams, webhooks and open tasks; unless given, the lead of their team, or of the nearest
-    /// team above it that another person leads. By break-glass there is none.
+    /// The person who takes over their agents, teams, webhooks and open tasks; by default the lead of their team, or of the nearest team above it with another lead. There is none by break-glass.
     #[arg(long, value_name = "ID")]
     pub successor: Option<ActorId>,
-    /// Keep the tokens that they issued for others. Unless given, these are revoked, too: they may have kept copies.
+    /// Keep the tokens that they issued for others. By default these are revoked, too, because they may have kept copies.
     #[serde(default, skip_serializing_if = "Not::not")]
     #[arg(long)]
     pub keep_issued: bool,

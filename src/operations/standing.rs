@@ -30,41 +30,41 @@ pub const ALL: &[Entry] = &[Entry::change::<Update>()];
 pub struct NewStanding {
     /// The person's, agent's or team's id.
     pub id: ActorId,
-    /// Of a person: another role.
+    /// For a person: the new role.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Role")]
     #[arg(long, value_parser = Role::of_people())]
     pub role: Option<Role>,
-    /// Another team; of a team, another one above it.
+    /// The new team; for a team, its new parent.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ActorId")]
     #[arg(long)]
     pub team: Option<ActorId>,
-    /// No team any more.
+    /// Remove from the team.
     #[serde(default, skip_serializing_if = "Not::not")]
     #[arg(long, conflicts_with = "team")]
     pub no_team: bool,
-    /// Another name; 1 to 100 characters.
+    /// The new name; 1 to 100 characters.
     #[schemars(length(min = 1, max = 100))]
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("x-erasable" = true))]
     #[arg(long)]
     pub name: Option<String>,
-    /// Of a team: the person who leads it.
+    /// For a team: the new lead.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ActorId")]
     #[arg(long, value_name = "ID")]
     pub lead: Option<ActorId>,
-    /// Of a team: nobody leads it any more.
+    /// For a team: remove the lead.
     #[serde(default, skip_serializing_if = "Not::not")]
     #[arg(long, conflicts_with = "lead")]
     pub no_lead: bool,
-    /// Of an agent: the person who answers for it.
+    /// For an agent: the new owner.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ActorId")]
     #[arg(long, value_name = "ID")]
     pub owner: Option<ActorId>,
-    /// Of an admin who is to be one no longer: keep the tokens that they issued for others, which end otherwise.
+    /// When removing the admin role: keep the tokens that they issued for others; by default these are revoked.
     #[serde(default, skip_serializing_if = "Not::not")]
     #[arg(long, requires = "role")]
     pub keep_issued: bool,
@@ -148,7 +148,7 @@ impl NewStanding {
         let is_loop = above.is_some_and(|(team, above)| *team == before.id || above.contains(&before.id));
         let keeps = before.role == Role::Admin && self.role.is_some_and(|role| role != Role::Admin);
         let rules = [
-            (changes, "say what is to be otherwise: role, team, name, lead or owner"),
+            (changes, "specify at least one change: role, team, name, lead or owner"),
             (
                 self.role.is_none_or(|role| role.is_for(before.kind)),
                 "role: people have any role but those of agents, agents their own, teams none",

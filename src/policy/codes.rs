@@ -116,8 +116,8 @@ pub const ALL: &[Code] = &[
     error(
         SCHEMA,
         "The schema cannot be read",
-        "`schema.cedarschema` does not parse, or refers to a type that does not exist. Nothing else is looked at until it is mended.",
-        "Mend the place that is named. Types of the product are written `Ok::Actor`; the context of an action is `Ok::Facts`.",
+        "`schema.cedarschema` does not parse, or refers to a type that does not exist. Nothing else is checked until it is fixed.",
+        "Fix the reported location. Types of the product are written `Ok::Actor`; the context of an action is `Ok::Facts`.",
     ),
     error(
         REDEFINED,
@@ -129,7 +129,7 @@ pub const ALL: &[Code] = &[
         PARSE,
         "A file does not parse",
         "The text is not Cedar. The other files are checked all the same.",
-        "Mend the place that is named.",
+        "Fix the reported location.",
     ),
     error(
         TEMPLATE,
@@ -152,27 +152,27 @@ pub const ALL: &[Code] = &[
     error(
         NO_REASON,
         "A forbid has no @reason",
-        "Whoever is refused reads the `@reason`: \u{ab}policy denied tick: admins only\u{bb}.",
+        "The refused caller reads the `@reason`: \u{ab}policy denied tick: admins only\u{bb}.",
         "Add `@reason(\"...\")` above the policy: lower case, without a full stop.",
     ),
     error(
         INVALID,
         "A policy does not fit the schema",
         "Strict validation failed: an unknown action, type, attribute or approval kind, or types that do not fit.",
-        "Mend the place that is named. Test an optional attribute with `has` before it is read.",
+        "Fix the reported location. Test an optional attribute with `has` before it is read.",
     ),
     error(
         WARNING,
         "Validation warns about a policy",
-        "The policy is valid, and something in it is suspicious, such as mixed scripts or invisible characters.",
-        "Write it so that no doubt is left.",
+        "The policy is valid but contains something suspicious, such as mixed scripts or invisible characters.",
+        "Rewrite it unambiguously.",
     ),
     error(
         NEVER,
         "A policy can never match",
         "Its scope and conditions cannot all hold: a resource type that no action of the scope applies to, a group that no \
          such entity can be in, or conditions that contradict each other.",
-        "Remove the policy, or mend the part that cannot hold.",
+        "Remove the policy, or fix the part that cannot hold.",
     ),
     error(
         LEVEL,
@@ -197,31 +197,31 @@ pub const ALL: &[Code] = &[
         APPROVALS_FILE,
         "approvals.yaml cannot be read",
         "The file is not YAML, has an unknown field or a value out of bounds, or a kind whose name is not made of a-z, 0-9 and `-`.",
-        "Mend the line that is named.",
+        "Fix the reported line.",
     ),
     error(
         COLLECTION,
         "A collection cannot be read",
         "A file below `collections/` is not YAML, has an unknown key or a value out of bounds, or refers to a collection that is not there.",
-        "Mend the line that is named.",
+        "Fix the reported line.",
     ),
     error(
         VIEW,
         "A view cannot be read",
         "A file below `views/` is not YAML, has an unknown key or a value out of bounds, or asks for what its collection does not have.",
-        "Mend the line that is named; where a collection is to change, change the views that look at the field first.",
+        "Fix the reported line; where a collection is to change, change the views that look at the field first.",
     ),
     warning(
         APPROVALS_UNUSED,
         "A kind of approval that nothing asks for",
         "`approvals.yaml` has a kind of the company's own, and no policy names it.",
-        "Mend its name, or the policy that should name it, or leave it out.",
+        "Fix its name, fix the policy that should name it, or remove it.",
     ),
     error(
         LIMITS_FILE,
         "limits.yaml cannot be read",
         "The file is not YAML, has an unknown field or a value out of bounds, or names an operation that does not exist.",
-        "Mend the line that is named.",
+        "Fix the reported line.",
     ),
     warning(
         APPROVALS_BLIND,
@@ -251,7 +251,7 @@ pub const ALL: &[Code] = &[
         SHADOWED,
         "A policy changes nothing",
         "Whenever it matches, another one matches too and decides the same, or forbids what it permits. A policy that does this to more than five others is reported once, where it stands.",
-        "Remove it, or mend the condition that is missing in the other one.",
+        "Remove it, or add the missing condition to the other one.",
     ),
     warning(
         ALLOWS_ALL,
@@ -264,18 +264,18 @@ pub const ALL: &[Code] = &[
         "A test cannot be understood",
         "The file is not YAML, is too large or too deep, has an unknown field, or names an actor, an operation or a target \
          that does not exist.",
-        "Mend the line that is named.",
+        "Fix the reported line.",
     ),
     error(
         TEST_FAILED,
         "A test failed",
         "The answer, the policies or the approvals are not the expected ones.",
-        "Mend the policy or the test.",
+        "Fix the policy or the test.",
     ),
     error(
         NO_TESTS,
         "No test was run",
-        "Not one case was run, although there are test files, a coverage is asked for, or the command is `ok ci`.",
+        "No case ran, although there are test files, a coverage is required, or the command is `ok ci`.",
         "Write cases into `tests/*.yaml`.",
     ),
     warning(
@@ -293,14 +293,14 @@ pub const ALL: &[Code] = &[
     warning(
         UNREAD,
         "A file is not read",
-        "Nothing reads this file, because of its name or the folder that it lies in: it changes no answer.",
+        "Nothing reads this file, because of its name or its folder: it has no effect.",
         "Rename it, move it, or take it out. Policies are `*.cedar` in any folder, tests `*.yaml` below `tests`; \
          `approvals.yaml`, `limits.yaml` and `schema.cedarschema` lie in the folder itself. Documentation (`*.md`) and hidden files may lie anywhere.",
     ),
     warning(
         HIDDEN,
-        "A file holds characters that are not seen",
-        "A control character, or one that changes the order of the letters on a line: what a reviewer sees is not what is read.",
+        "A file contains invisible characters",
+        "A control character, or one that changes the order of the letters on a line: what a reviewer sees is not what is parsed.",
         "Take it out. Inside a Cedar string write it as `\\u{202e}`.",
     ),
     error(
@@ -311,15 +311,15 @@ pub const ALL: &[Code] = &[
     ),
     error(
         MUTATION,
-        "Too few mistakes are noticed",
-        "The tests notice a smaller share of the mutants than `--min-mutation` asks for.",
+        "Too few mutants are detected",
+        "The tests detect a smaller share of the mutants than `--min-mutation` requires.",
         "Write a case for each mutant that is named.",
     ),
     note(
         STRANGER,
         "An actor or a team that does not exist",
         "A policy names an actor or a team that the company does not have, or that whoever checks may not see: until somebody of that name joins, it matches nobody. Only checked against a company: with a server, or with a state file.",
-        "Correct the id, or let it stand if they are still to join.",
+        "Correct the id, or keep it if they are yet to join.",
     ),
     note(
         NOT_COVERED,
@@ -329,9 +329,9 @@ pub const ALL: &[Code] = &[
     ),
     note(
         SURVIVED,
-        "No test notices a change",
+        "No test detects a mutant",
         "With the policy changed as told, every test still passes.",
-        "Write a case that fails with the change. A change that makes no difference to any question cannot be noticed.",
+        "Write a case that fails with the change. A change that affects no answer cannot be detected.",
     ),
 ];
 

@@ -19,7 +19,7 @@ pub struct Task {
     pub status: TaskStatus,
     pub priority: Priority,
     pub due_at: Option<Time>,
-    /// The task that it is a part of.
+    /// The parent task.
     pub parent: Option<String>,
     pub deadlines: Option<Deadlines>,
     /// It was not seen to in time, and that was told.

@@ -49,7 +49,7 @@ named! {
 }
 
 named! {
-    /// What is the matter with a record.
+    /// The kind of problem with a record.
     FlagKind, "kind of flag", {
         Wrong = "wrong",
         Stale = "stale",

@@ -13,7 +13,7 @@ named! {
     BreakGlassVerdict, "verdict", {
         /// It had to be done at once.
         Justified = "justified",
-        /// It could have waited for approval.
+        /// It was not justified: the operation could have waited for approval.
         Unjustified = "unjustified",
     }
 }

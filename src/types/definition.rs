@@ -59,7 +59,7 @@ pub struct AgentDefinition {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentSpec {
-    /// The person who answers for it; whoever hires it unless given.
+    /// The person responsible for it; whoever hires it unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<ActorId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,7 +71,7 @@ pub struct AgentSpec {
     /// The path of its playbook.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub playbook: Option<String>,
-    /// What it can do, in a word each.
+    /// Its skills, one word each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<String>,
     /// The tools that it asks for.

@@ -114,7 +114,7 @@ impl Newly {
     }
 }
 
-/// How many decisions may come out otherwise.
+/// How many decisions may change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Budgets {
@@ -210,7 +210,7 @@ pub struct Shifted {
 /// A candidate under trial: how much of the traffic it sees, and when that ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialTerms {
-    /// The share of decisions that it is asked about too, in percent.
+    /// The percentage of decisions to evaluate with the canary as well.
     pub percent: u8,
     /// How many decisions it must have seen before it can come into force.
     pub min_decisions: u64,

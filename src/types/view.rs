@@ -57,11 +57,11 @@ pub struct ViewSpec {
 #[serde(deny_unknown_fields)]
 pub struct ViewQuery {
     pub collection: String,
-    /// What must hold of a record, as in a query.
+    /// The filter, as in a query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-names" = "values"))]
     pub filter: Option<Value>,
-    /// The fields to sort records by, at most 4; `-` before one turns it round.
+    /// The fields to sort records by, at most 4; prefix one with `-` for descending order.
     #[schemars(length(max = 4))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sort: Vec<String>,
@@ -73,7 +73,7 @@ pub struct ViewQuery {
     #[schemars(length(max = 20))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measures: Vec<String>,
-    /// Figures that have a name in the collection's semantics.
+    /// Metrics that the collection's semantics define.
     #[schemars(length(max = 20))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<String>,

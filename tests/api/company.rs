@@ -140,7 +140,7 @@ async fn a_change_of_no_setting_is_none() {
     let test = Test::new().await;
     for nothing in [json!({}), json!({ "version": 1 }), json!({ "name": null })] {
         let answer = test.call("PATCH", "/company", &test.admin, Some(nothing)).await;
-        assert_eq!(answer.error(), "422 invalid say what is to be otherwise: a setting, or no_budget");
+        assert_eq!(answer.error(), "422 invalid specify at least one change: a setting, or no_budget");
     }
     assert_eq!(test.get("/company", &test.admin).await.json()["version"], 1);
 }

@@ -179,7 +179,7 @@ async fn what_is_wrong_with_a_change_is_told_at_once() {
         assert!(refused.error().starts_with("422 invalid name: must have 1 to 100"), "{name:?} {}", refused.text());
     }
     let nothing = set(&test, &test.admin, "mia", json!({})).await;
-    assert_eq!(nothing.error(), "422 invalid say what is to be otherwise: role, team, name, lead or owner");
+    assert_eq!(nothing.error(), "422 invalid specify at least one change: role, team, name, lead or owner");
     let null = set(&test, &test.admin, "mia", json!({ "name": "Mia", "team": null })).await;
     assert_eq!(null.status, 422, "{}: `null` is no way around the approval that leaving a team takes", null.text());
     assert_eq!(set(&test, &test.admin, "nobody", json!({ "name": "x" })).await.error(), "404 not_found not found");

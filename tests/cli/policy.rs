@@ -287,7 +287,7 @@ fn what_a_server_names_is_written_into_the_folder_or_not_at_all() {
     {
         let address = server_with(serde_json::json!({ "a.cedar": "", path: "evil" }));
         let ran = place.ok_with(&format!("policy export --dir out --server {address}"), &[("OK_TOKEN", "ok_x")]);
-        assert!(ran.code == 1 && ran.stderr.contains("the server sends what no bundle holds"), "{ran}");
+        assert!(ran.code == 1 && ran.stderr.contains("the server sent an invalid bundle"), "{ran}");
         assert!(!place.path().join("out").exists() && !place.path().join("evil.cedar").exists(), "{path}");
     }
     let address = server_with(serde_json::json!({ "a.cedar": "// a\n" }));

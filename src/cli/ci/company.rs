@@ -28,7 +28,7 @@ pub struct OfCompany {
     /// Replay the decisions from here on: a time, a date, or the number of an event [default: all]
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// How many decisions may come out otherwise: newly_allowed, newly_denied, newly_approval
+    /// How many decisions may change: newly_allowed, newly_denied, newly_approval
     #[arg(long, value_name = "NAME=NUMBER,...")]
     max: Option<Budgets>,
     /// Fail if the policies differ from those in force

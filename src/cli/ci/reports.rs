@@ -14,13 +14,13 @@ use crate::config;
 
 #[derive(clap::Args)]
 pub struct Reports {
-    /// Write the results as JUnit XML; folders that are missing are made
+    /// Write the results as JUnit XML; missing folders are created
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Write the findings as SARIF; folders that are missing are made
+    /// Write the findings as SARIF; missing folders are created
     #[arg(long, value_name = "FILE")]
     sarif: Option<PathBuf>,
-    /// Write a summary in Markdown; folders that are missing are made [default: added to the file that GITHUB_STEP_SUMMARY names]
+    /// Write a summary in Markdown; missing folders are created [default: added to the file that GITHUB_STEP_SUMMARY names]
     #[arg(long, value_name = "FILE")]
     summary: Option<PathBuf>,
     /// Print annotations for a GitHub workflow [default: on where GITHUB_ACTIONS is]

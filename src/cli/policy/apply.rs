@@ -26,8 +26,7 @@ use crate::types::refusal::Code;
 
 /// Bring a folder of policies, or a saved plan, into force
 ///
-/// Proposes them, runs their tests and promotes them; where another person comes first, it says so and ends with 4. What
-/// was made from an older version than the one in force is refused, and told what came between.
+/// Proposes them, runs their tests and promotes them; where another person must act first, it says so and ends with 4. A proposal based on an older version than the one in force is refused, and the changes since then are listed.
 ///
 /// Example: `ok policy apply policies --reason "leads may read the audit"`
 #[derive(clap::Args)]
@@ -37,15 +36,14 @@ pub struct Apply {
     from: PathBuf,
     #[command(flatten)]
     how: How,
-    /// How many seconds to wait for people, where they come first
+    /// How many seconds to wait for people who must act first
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     wait: u64,
 }
 
-/// Propose a folder of policies, or the rule behind approvals; nothing comes into force by it
+/// Propose a folder of policies, or a policy generalized from approvals; nothing comes into force yet
 ///
-/// Writes DIR/proposals/<change>.yaml beside a folder. From approvals, the policies in force are drafted anew, with the narrowest exceptions
-/// that would have let the approved calls go on, and a test of them.
+/// Writes DIR/proposals/<change>.yaml beside a folder. From approvals, it drafts the narrowest exceptions that would have allowed the approved calls, and a test for them.
 ///
 /// Example: `ok policy propose --from-approvals apr_01M7… apr_01M8… --reason "leads hire for their own team"`
 #[derive(clap::Args)]
@@ -53,7 +51,7 @@ pub struct Propose {
     /// The folder, or a file that `ok policy export` or `ok policy diff --save` wrote; `-` reads it from stdin
     #[arg(default_value = "policies")]
     dir: PathBuf,
-    /// Approvals that were given, instead of the folder's policies
+    /// Approvals to generalize from, instead of a folder
     #[arg(long, value_name = "APPROVAL", num_args = 1..)]
     from_approvals: Vec<String>,
     #[command(flatten)]
@@ -62,7 +60,7 @@ pub struct Propose {
 
 /// Go back to an earlier version of the policies
 ///
-/// It takes the same way as any other change.
+/// It follows the same steps as any other change.
 #[derive(clap::Args)]
 pub struct Rollback {
     /// The version [default: the one before]
@@ -70,7 +68,7 @@ pub struct Rollback {
     /// Why
     #[arg(long, value_name = "TEXT", default_value = "rolled back")]
     reason: String,
-    /// How many seconds to wait for people, where they come first
+    /// How many seconds to wait for people who must act first
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     wait: u64,
 }

@@ -65,7 +65,7 @@ struct Reviewed {
     /// The grant
     #[arg(value_name = "GRANT")]
     id: String,
-    /// It could have waited for approval
+    /// It was not justified: the operation could have waited for approval
     #[arg(long)]
     unjustified: bool,
     /// Why

@@ -22,7 +22,7 @@ use crate::policy::{Bundle, Finding};
 /// Check a folder of policies, and run its tests
 ///
 /// Ends with 0 if all is fine, 1 if there are no policies, 2 if there are findings, 3 if only the tests or their coverage
-/// failed. With a server, its people count too: whether there are enough of them to approve.
+/// failed. With a server, it also checks that enough people can give each approval.
 ///
 /// Example: `ok policy check policies --min-coverage 100`
 #[derive(clap::Args)]
@@ -35,7 +35,7 @@ pub struct Check {
     fix: bool,
     #[command(flatten)]
     measures: Measures,
-    /// How it is printed; `github` are annotations of a workflow
+    /// The output format; `github` prints workflow annotations
     #[arg(id = "global.format", long = "format", value_name = "FORMAT", value_enum, default_value_t = Format::Human)]
     format: Format,
 }
@@ -46,10 +46,10 @@ pub struct Measures {
     /// Fail unless the tests cover this much of the policies' parts, in percent
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
     min_coverage: Option<u8>,
-    /// Try small mistakes in the policies, and tell which ones no test notices
+    /// Mutate the policies, and report the mutants that no test detects
     #[arg(long)]
     mutate: bool,
-    /// Fail unless the tests notice this share of those mistakes, in percent
+    /// Fail unless the tests detect this share of the mutants, in percent
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
     min_mutation: Option<u8>,
 }

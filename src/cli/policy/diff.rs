@@ -20,11 +20,10 @@ use crate::policy::plan::{Base, Plan};
 use crate::types::impact::Budgets;
 use crate::types::refusal::{Code, TOO_LONG};
 
-/// Tell what a folder of policies would change; nothing is applied
+/// Show what a folder of policies would change; nothing is applied
 ///
 /// Compares with the policies in force: the texts by their @id, the answers to made-up questions, and the answers to every
-/// decision of the log. Ends with 0 if every file is the same, 2 if something differs, 3 if more decisions would come out
-/// otherwise than --max allows.
+/// decision of the log. Ends with 0 if every file is the same, 2 if something differs, 3 if more decisions would change than --max allows.
 ///
 /// Example: `ok policy diff policies --since 2026-11-01 --max newly_allowed=0,newly_denied=5`
 #[derive(clap::Args)]
@@ -35,7 +34,7 @@ pub struct Diff {
     /// Replay the decisions from here on: a time, a date, or the number of an event [default: all]
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// How many decisions may come out otherwise: newly_allowed, newly_denied, newly_approval
+    /// How many decisions may change: newly_allowed, newly_denied, newly_approval
     #[arg(long, value_name = "NAME=NUMBER,...")]
     max: Option<Budgets>,
     /// Do not replay the log

@@ -30,27 +30,27 @@ use crate::types::page::Page;
 pub struct Explain {
     /// The operation, such as token.issue [default: all]
     op: Option<String>,
-    /// What it would be about: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch [default: the company]
+    /// The target: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch [default: the company]
     target: Option<String>,
-    /// What the operation would be given, as JSON: {"id": "kim", "kind": "person", "role": "admin"}
+    /// The operation's input, as JSON: {"id": "kim", "kind": "person", "role": "admin"}
     #[arg(long, value_name = "JSON")]
     input: Option<Json>,
-    /// Who would do it [default: the acting actor]
+    /// The actor [default: the acting actor]
     #[arg(long, value_name = "ID")]
     actor: Option<ActorId>,
-    /// Show each policy part by part, with what it read
+    /// Show each policy part by part, with the values it read
     #[arg(long)]
     tree: bool,
-    /// The delegation that it would be done under [default: the one that you act under]
+    /// The delegation to act under [default: the one that you act under]
     #[arg(long, value_name = "DELEGATION")]
     under: Option<String>,
-    /// The run in a step of which it would be done: one of the actor's [default: the run that it is about, where only agents at work can do it]
+    /// The run whose step would perform it: one of the actor's [default: the target run, for operations that only running agents can perform]
     #[arg(long, value_name = "RUN", conflicts_with = "at")]
     run: Option<String>,
     /// A file with a question about your own types, as other programs ask it: JSON with subject, action, resource and context
     #[arg(long, value_name = "FILE", conflicts_with_all = ["op", "input", "actor", "under", "run"])]
     evaluation: Option<PathBuf>,
-    /// As the company was then: the number of an event, or a time such as 2026-11-20T09:00:00Z
+    /// Decide as of this point: the number of an event, or a time such as 2026-11-20T09:00:00Z
     #[arg(long, value_name = "WHEN")]
     at: Option<Moment>,
 }
@@ -95,7 +95,7 @@ fn read(path: &Path) -> Result<Evaluation, Failure> {
 
 pub(super) const WHO_CAN: Operation<Wanted, Page<Able>> = query::<who_can::WhoCan>()
     .command("who-can")
-    .help("List who may do something, with or without approval\n\nLists only actors whose decisions you may have explained.")
+    .help("List who may perform an operation, with or without approval\n\nLists only actors whose decisions you may have explained.")
     .example("ok policy who-can actor.offboard bob")
     .anywhere()
     .in_pages()

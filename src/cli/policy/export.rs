@@ -59,7 +59,7 @@ impl Run for Export {
                 let (bundle, version) = (Bundle { files }, applied.last.version);
                 // The server names them; this machine is not its own to write to.
                 if let Some(problem) = problems(&bundle.files, 1).into_iter().next() {
-                    return Err(Failure::new(format!("the server sends what no bundle holds: {problem}")));
+                    return Err(Failure::new(format!("the server sent an invalid bundle: {problem}")));
                 }
                 if !self.force {
                     keep_edits(dir, &bundle)?;
@@ -144,7 +144,7 @@ fn save(dir: &Path, bundle: &Bundle, schema: &str) -> Result<(), Failure> {
 /// List the versions of the policies that were in force, newest first
 #[derive(clap::Args)]
 pub struct List {
-    /// How many at most
+    /// The maximum number of results
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
     limit: u32,
 }
@@ -161,9 +161,9 @@ impl Run for List {
     }
 }
 
-/// Tell whether what is in force is what the repository declared last
+/// Check whether the policies in force are those that the repository declared last
 ///
-/// Ends with 0 if it is, if what is declared waits to come into force, or if nothing is declared; with 2 if it is not.
+/// Ends with 0 if they are, if the declared ones are pending, or if nothing is declared; with 2 if they are not.
 #[derive(clap::Args)]
 pub struct Drift {
     /// Write the report into this file, as YAML
@@ -197,7 +197,7 @@ impl Run for Drift {
     }
 }
 
-/// Show where the policies are kept, or say so
+/// Show or set where the policies are kept
 #[derive(clap::Args)]
 pub struct Source {
     #[command(subcommand)]
@@ -218,7 +218,7 @@ enum Set {
         /// The folder in it
         #[arg(long, value_name = "PATH")]
         path: Option<String>,
-        /// What it proposes comes into force at once, where the policy permits it
+        /// Its proposals come into force at once, where the policies permit it
         #[arg(long)]
         auto: bool,
     },

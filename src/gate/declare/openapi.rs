@@ -316,7 +316,7 @@ fn responses(entry: &Entry, output: &Value, answered: &Value) -> Value {
                 "`denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach",
             ),
         );
-        put(&mut responses, "422", error("`invalid`: well formed but not acceptable"));
+        put(&mut responses, "422", error("`invalid`: well-formed but not acceptable"));
         put(&mut responses, "429", error("`rate_limited`"));
         put(&mut responses, "409", error("`conflict`: the policies in force are older than `ok-min-policy`"));
         put(&mut responses, "503", error("`audit_unavailable`: the log cannot be written; nothing was done"));
@@ -331,7 +331,7 @@ fn responses(entry: &Entry, output: &Value, answered: &Value) -> Value {
             &mut responses,
             "422",
             error(
-                "`invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request",
+                "`invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request",
             ),
         );
     }

@@ -63,7 +63,7 @@ impl<'a> Pages<'a> {
         }
         let token = asked.and_then(|page| page.token.as_deref()).filter(|token| !token.is_empty());
         let Some(token) = token else { return Ok(Pages { read, what, limit, after: None }) };
-        let other = || Refusal::bad_request("page.token: is of no page of this search");
+        let other = || Refusal::bad_request("page.token: does not belong to this search");
         let opened = read.opened(what.clone(), token).map_err(|_| other())?;
         let (before, after) = opened.split_once(' ').ok_or_else(other)?;
         let before = before.parse::<u32>().ok();

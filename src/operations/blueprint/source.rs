@@ -70,7 +70,7 @@ impl Source {
                 }
                 Source::read("file", text.clone(), asked.files.clone())
             }
-            (Some(_), None) => Err(Refusal::field("files", "belong to a file of one's own, not to an id")),
+            (Some(_), None) => Err(Refusal::field("files", "only allowed with a blueprint file, not with an id")),
             (None, None) => Err(Refusal::field("id", "name a blueprint, or send a file")),
             (Some(_), Some(_)) => Err(Refusal::field("file", "give either id or file")),
         }

@@ -43,7 +43,7 @@ pub struct Wanted {
     #[arg(long, value_name = "FIGURE", value_delimiter = ',', default_value = "count")]
     #[arg(default_value_if("metrics", clap::builder::ArgPredicate::IsPresent, None))]
     pub measures: Vec<String>,
-    /// Figures that have a name in the collection's semantics.
+    /// Metrics that the collection's semantics define.
     #[schemars(length(max = 20))]
     #[serde(default)]
     #[arg(long, value_name = "METRIC", value_delimiter = ',')]
@@ -53,7 +53,7 @@ pub struct Wanted {
     #[serde(default)]
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
     pub group_by: Vec<String>,
-    /// What must hold of a record, as in a query.
+    /// The filter, as in a query.
     #[serde(default)]
     #[arg(long, value_name = "JSON", value_parser = super::values::json)]
     pub filter: Option<Value>,
@@ -80,7 +80,7 @@ pub enum Aggregate {}
 impl Query for Aggregate {
     const SPEC: Spec = Spec {
         name: "record.aggregate",
-        doc: "Count records, add up their numbers and the like, in groups: of the records alone that the caller may read. Groups of \
+        doc: "Count records and aggregate their values, in groups: of the records alone that the caller may read. Groups of \
               fewer records than the collection allows are left out; more than 1000 groups are refused.",
         scope: Reach::Full,
         route: post("/brain/collections/{collection}/aggregate").listed().partial(),

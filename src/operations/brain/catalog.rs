@@ -23,7 +23,7 @@ use types::visible::is_blank;
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Phrase {
-    /// What is looked for, in words; 1 to 200 characters.
+    /// The words to look for; 1 to 200 characters.
     #[schemars(length(min = 1, max = 200))]
     #[arg(value_name = "PHRASE")]
     pub phrase: String,

@@ -45,10 +45,10 @@ pub struct NewFlag {
     /// The record.
     #[arg(value_name = "RECORD")]
     pub id: String,
-    /// What is the matter.
+    /// The kind of problem.
     #[arg(long)]
     pub kind: FlagKind,
-    /// What exactly; at most 500 characters.
+    /// Details; at most 500 characters.
     #[schemars(length(max = 500))]
     #[serde(default)]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]

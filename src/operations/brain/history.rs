@@ -111,7 +111,7 @@ pub struct RolledBack {
     /// The record.
     #[arg(value_name = "RECORD")]
     pub id: String,
-    /// The version that it becomes again.
+    /// The version to restore.
     #[arg(long = "to", value_name = "VERSION")]
     pub to_version: i64,
     /// Why; 1 to 1000 characters.

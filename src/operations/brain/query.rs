@@ -32,21 +32,20 @@ pub struct Ask {
     /// The collection.
     #[arg(value_name = "COLLECTION")]
     pub collection: String,
-    /// What must hold of a record: `{"total": {"gt": "100"}}`, with and, or, not.
+    /// The filter: `{"total": {"gt": "100"}}`, with and, or, not.
     #[serde(default)]
     #[arg(long, value_name = "JSON", value_parser = super::values::json)]
     pub filter: Option<Value>,
-    /// The fields to sort by, at most 4; `-` before one turns it round. The newest first, unless given; of another system's
-    /// records, by their key.
+    /// The fields to sort by, at most 4; prefix one with `-` for descending order. By default the newest first; for records of another system, by their key.
     #[schemars(length(max = 4))]
     #[serde(default)]
     #[arg(long, value_name = "FIELD", value_delimiter = ',', allow_hyphen_values = true)]
     pub sort: Vec<String>,
-    /// The fields to show; all, unless given.
+    /// The fields to show; by default all.
     #[serde(default)]
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
     pub fields: Vec<String>,
-    /// The records as they were at that time; then they come in the order of their ids.
+    /// The records as they were at that time, in the order of their ids.
     #[serde(default)]
     #[arg(long, value_name = "TIME")]
     pub as_of: Option<Time>,
@@ -183,7 +182,7 @@ fn sorted(input: &Ask, filters: &Filters<'_>) -> Result<Vec<Sorted>, Refusal> {
         ));
     }
     if input.as_of.is_some_and(|at| at > filters.read.now()) {
-        return Err(Refusal::field("as_of", "must not be in the future: what records will be is not known"));
+        return Err(Refusal::field("as_of", "must not be in the future"));
     }
     if input.as_of.is_some() && !input.sort.is_empty() {
         return Err(Refusal::field("sort", "records as they were come in the order of their ids"));

@@ -156,7 +156,7 @@ pub fn proposed(
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct WhichProposals {
-    /// Only those that stand so.
+    /// Only with this status.
     #[arg(long)]
     pub status: Option<ProposalStatus>,
     #[serde(flatten)]
@@ -247,7 +247,7 @@ pub struct Applying {
     /// The proposal.
     #[arg(value_name = "PROPOSAL")]
     pub id: String,
-    /// Only say what would come of it.
+    /// Show the effect without applying it.
     #[serde(default)]
     #[arg(long)]
     pub dry_run: bool,

@@ -21,7 +21,7 @@ pub struct ShownRecord {
     pub collection: String,
     /// 1 for a new one; more with each change.
     pub version: i64,
-    /// Its values by field.
+    /// The values, by field.
     #[schemars(extend("x-names" = "json"))]
     pub fields: Map<String, Value>,
     /// The fields that the caller may not read.

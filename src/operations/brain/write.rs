@@ -62,9 +62,9 @@ fn shown(of: &Collection, id: &str, read: &Reader<'_>) -> Result<Record, Stop> {
 pub struct NewRecord {
     /// The collection.
     pub collection: String,
-    /// The record that is changed; otherwise the one with the same key, or a new one.
+    /// The record to change; by default the one with the same key, or a new one.
     pub id: Option<String>,
-    /// Its values by field. Of a record that is there, these are changed and the others stay.
+    /// The values, by field. Of a record that is there, these are changed and the others stay.
     #[schemars(extend("x-erasable" = true))]
     pub fields: Map<String, Value>,
     /// The version of the record that the change was made from; another one by now is a conflict.
@@ -122,7 +122,7 @@ pub struct Fields {
     pub collection: String,
     /// The record.
     pub id: String,
-    /// Its values by field.
+    /// The values, by field.
     #[schemars(extend("x-erasable" = true))]
     pub fields: Map<String, Value>,
     /// The version of the record that the change was made from; another one by now is a conflict.

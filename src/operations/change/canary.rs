@@ -22,13 +22,13 @@ use types::scope::Reach;
 pub struct Terms {
     #[arg(value_name = "CHANGE")]
     pub id: String,
-    /// The share of decisions that it is asked about too: 1 to 100.
+    /// The percentage of decisions to evaluate with the canary as well: 1 to 100.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=100))]
     pub percent: u8,
-    /// How many decisions it must have seen before it can come into force; 100 unless given.
+    /// How many decisions it must evaluate before it can be promoted; 100 by default.
     #[arg(long, value_name = "N")]
     pub min_decisions: Option<u64>,
-    /// It ends by itself when more decisions than this come out otherwise; no more than none is newly allowed unless given.
+    /// The canary is aborted when more decisions than this differ; by default as soon as one is newly allowed.
     #[arg(long, value_name = "NAME=NUMBER,...")]
     pub abort_if: Option<Budgets>,
 }

@@ -23,7 +23,7 @@ pub struct NewReservation {
     /// The delegation.
     #[arg(value_name = "DELEGATION")]
     pub id: String,
-    /// The most that it can come to.
+    /// The maximum to reserve.
     #[arg(value_name = "CENTS")]
     pub cents: i64,
     /// What for; 1 to 200 characters.
@@ -100,7 +100,7 @@ pub struct Cost {
     /// What was set aside.
     #[arg(value_name = "RESERVATION")]
     pub reservation: String,
-    /// What it came to, also if that is more than was set aside.
+    /// What was spent, even if more than was reserved.
     #[arg(value_name = "CENTS")]
     pub cents: i64,
 }

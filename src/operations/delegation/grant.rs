@@ -35,27 +35,26 @@ pub struct NewDelegation {
     /// The person or agent who will act on the caller's behalf.
     #[arg(long, value_name = "ID", help = "The person or agent who will act on your behalf")]
     pub to: ActorId,
-    /// Operations such as `actor.read`, groups such as `token.*`, `query` and `change`, or `*`; at most 50. Unless given,
-    /// everything that the caller acts under, or `*`.
+    /// Operations such as `actor.read`, groups such as `token.*`, `query` and `change`, or `*`; at most 50. By default the scope of the delegation that the caller acts under, or `*`.
     #[schemars(length(max = 50))]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub scope: Option<Vec<String>>,
-    /// How far: to read, to propose too, or to do everything in the scope.
+    /// The authority: to read, to propose as well, or to do everything in the scope.
     #[arg(long, default_value = Authority::Inform.name())]
     pub authority: Authority,
-    /// Tools, by name, for policies to look at (`context.delegation.tools`); at most 50. The scope alone says what is handed on.
+    /// Names of tools, for policies to read (`context.delegation.tools`); at most 50. The scope alone determines what is delegated.
     #[schemars(length(max = 50))]
     #[serde(default)]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub tools: Vec<String>,
-    /// What may be spent under it, in cents; no limit unless given.
+    /// The budget, in cents; no limit by default.
     #[arg(long, value_name = "CENTS")]
     pub budget_cents: Option<i64>,
     /// When it ends: in a minute to 366 days; in 7 days unless given.
     #[arg(skip)]
     pub expires_at: Option<Time>,
-    /// How long it holds, instead of `expires_at`: `12h`, `7d`.
-    #[arg(long, value_name = "SPAN", help = "How long it holds, such as 12h or 7d [default: 7d]")]
+    /// How long it is valid, instead of `expires_at`: `12h`, `7d`.
+    #[arg(long, value_name = "SPAN", help = "How long it is valid, such as 12h or 7d [default: 7d]")]
     pub ttl: Option<String>,
 }
 

@@ -23,7 +23,7 @@ const STRETCH: usize = 40;
 /// Who is sought.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Sought {
-    /// Skills, separated by commas; whoever has any of them is found, those with more of them first.
+    /// Skills, separated by commas; any match counts, and more matches rank higher.
     #[serde(default)]
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub skills: Vec<String>,
@@ -31,7 +31,7 @@ pub struct Sought {
     #[serde(default)]
     #[arg(long)]
     pub humans: bool,
-    /// Part of an id or a name, in any case; whose id begins with it is found first.
+    /// Part of an id or a name, case-insensitive; ids that begin with it rank first.
     #[arg(long)]
     pub text: Option<String>,
     #[serde(flatten)]

@@ -25,12 +25,12 @@ pub struct Acceptance {
     /// The entry.
     #[arg(value_name = "KNOWLEDGE")]
     pub id: String,
-    /// What its proposer is told; at most 500 characters. The log keeps it for good.
+    /// A note to the proposer; at most 500 characters. It stays in the log permanently.
     #[serde(default)]
     #[schemars(length(max = 500))]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub note: String,
-    /// What it says from now on, in other words than were proposed: at most 2000 characters. It can be erased.
+    /// A corrected statement that replaces the proposed one: at most 2000 characters. It can be erased.
     #[schemars(length(min = 1, max = 2000), extend("x-erasable" = true))]
     #[arg(long, value_name = "STATEMENT")]
     pub edit: Option<String>,
@@ -44,7 +44,7 @@ pub struct Verdict {
     /// The entry.
     #[arg(value_name = "KNOWLEDGE")]
     pub id: String,
-    /// Why; its proposer is told. At most 500 characters. The log keeps it for good.
+    /// The reason, sent to the proposer. At most 500 characters. It stays in the log permanently.
     #[serde(default)]
     #[schemars(length(max = 500))]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]

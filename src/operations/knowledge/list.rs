@@ -17,7 +17,7 @@ use types::scope::Reach;
 /// Which knowledge. All of what is given must fit.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Which {
-    /// Only what stands so.
+    /// Only with this status.
     #[arg(long)]
     pub status: Option<KnowledgeStatus>,
     /// Only of this kind.

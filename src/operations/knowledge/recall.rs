@@ -42,7 +42,7 @@ pub struct Sought {
     #[schemars(length(max = 10))]
     #[arg(value_name = "TOPIC")]
     pub topics: Vec<String>,
-    /// What is asked: words that it should have, and where the company has it so (`vector_search`), what means nearly the same;
+    /// The question: words to match, and, where the company has turned on `vector_search`, similar meanings;
     /// at most 500 characters.
     #[serde(default)]
     #[schemars(length(max = 500))]

@@ -34,7 +34,7 @@ pub struct Candidate {
     pub base: Option<i64>,
     /// Replay the decisions from here on: a time, a date, or the number of an event; all of them unless given.
     pub since: Option<String>,
-    /// How many decisions may come out otherwise.
+    /// How many decisions may change.
     pub max: Option<Budgets>,
     /// Whether to replay the decisions of the log; unless given, they are where the caller may read the audit.
     pub impact: Option<bool>,

@@ -32,16 +32,16 @@ use types::time::Time;
 /// What is to be explained.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Question {
-    /// Who would do it; the caller unless given.
+    /// The actor; the caller unless given.
     pub actor: Option<ActorId>,
     /// The operation, such as `token.issue`; all of them unless given.
     pub op: Option<String>,
-    /// What it would be about: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
+    /// The target: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
     pub target: Option<String>,
     /// The input that it would be given. Without a `target` it must be whole, and what it is about is found by it; with
     /// one, what it leaves out is blank.
     pub input: Option<Value>,
-    /// The delegation that it would be done under; the one that the caller acts under, or none, unless given.
+    /// The delegation to act under; the one that the caller acts under, or none, unless given.
     pub under: Option<String>,
     /// The run in a step of which it would be done, as it stands now: one of the actor's. Where only agents at work can do it, the
     /// run that it is about unless given.
@@ -123,7 +123,7 @@ fn explain(
 ) -> Result<Explanation, Stop> {
     match then.card(actor).map(|card| card.actor.status) {
         Some(Status::Active) => {}
-        None => return Err(Refusal::field("at", format!("{actor} was not there yet")).into()),
+        None => return Err(Refusal::field("at", format!("{actor} did not exist at that time")).into()),
         // Whoever has left is not admitted: no policy is asked about them.
         Some(_) => return Err(Refusal::conflict(format!("{actor} has left, and may do nothing")).into()),
     }

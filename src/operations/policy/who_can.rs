@@ -24,7 +24,7 @@ use types::scope::Reach;
 pub struct Wanted {
     /// The operation, such as `token.issue`.
     pub op: String,
-    /// What it would be about: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
+    /// The target: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
     pub target: Option<String>,
     #[serde(flatten)]
     #[arg(skip)]

@@ -22,10 +22,10 @@ pub struct Reply {
     /// The run.
     #[arg(value_name = "RUN")]
     pub id: String,
-    /// The answer: 1 byte to 64 KiB. It can be erased. Asked whether something has happened: yes, no, or retry.
+    /// The answer: 1 byte to 64 KiB. It can be erased. Where the run asks whether a call took effect: yes, no or retry.
     #[schemars(length(max = 65_536), extend("x-erasable" = true))]
     pub text: String,
-    /// The step that asked; refused where the run has gone on since.
+    /// The step that asked; refused if the run has moved on.
     #[arg(long, value_name = "STEP")]
     pub question: Option<u32>,
 }

@@ -28,10 +28,10 @@ use types::work::{Priority, StepKind};
 pub struct Wish {
     /// The agent.
     pub agent: ActorId,
-    /// What is asked: 1 byte to 64 KiB. It can be erased.
+    /// The question or request: 1 byte to 64 KiB. It can be erased.
     #[schemars(length(max = 65_536), extend("x-erasable" = true))]
     pub text: String,
-    /// What the agent does, step by step, in place of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
+    /// The agent's steps, used instead of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
     /// itself. `GET /schemas` has its schema.
     #[schemars(with = "Option<Value>", extend("x-erasable" = true))]
     pub plan: Option<Written<Plan>>,

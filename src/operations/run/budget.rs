@@ -21,7 +21,7 @@ pub struct Raised {
     /// The run.
     #[arg(value_name = "RUN")]
     pub id: String,
-    /// What it may spend in all, in cents: more than it has spent.
+    /// The new total, in cents: more than it has spent.
     #[schemars(range(min = 0))]
     #[arg(value_name = "CENTS")]
     pub budget_cents: i64,

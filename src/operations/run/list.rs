@@ -25,10 +25,10 @@ pub struct Which {
     /// Only those that work on this task.
     #[arg(long, value_name = "TASK")]
     pub task: Option<String>,
-    /// Only those that stand so. Whom a kill switch holds stands as before, and is shown as held.
+    /// Only with this status. A run held by a kill switch keeps its status and is shown as held.
     #[arg(long)]
     pub status: Option<RunStatus>,
-    /// Those too that are archived: they ended longer ago than the company keeps runs in lists.
+    /// Include archived runs: those that ended longer ago than the company's retention.
     #[serde(default)]
     #[arg(long)]
     pub archived: bool,
@@ -87,7 +87,7 @@ pub struct OneShown {
     /// The run.
     #[arg(value_name = "RUN")]
     pub id: String,
-    /// Leave out the steps up to this one.
+    /// Show only the steps after this one.
     #[schemars(range(min = 0))]
     #[arg(long, value_name = "STEP")]
     pub since: Option<u32>,

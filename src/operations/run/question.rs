@@ -18,7 +18,7 @@ use types::work::{LONGEST_TEXT, RunFacts, StepKind, Wait};
 
 #[derive(Deserialize, JsonSchema)]
 pub struct NewQuestion {
-    /// What is asked: 1 byte to 64 KiB. It can be erased.
+    /// The question or request: 1 byte to 64 KiB. It can be erased.
     #[schemars(length(max = 65_536), extend("x-erasable" = true))]
     pub text: String,
     /// Who is asked: a person. The first person among those who asked for the run, unless given.

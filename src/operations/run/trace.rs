@@ -26,7 +26,7 @@ const DAY: &str = "YYYY-MM-DD";
 pub struct Which {
     /// Those of runs that were asked for since this time, RFC 3339, or this day in UTC, YYYY-MM-DD.
     pub since: Option<String>,
-    /// How many at most: 1 to 200, 50 unless given.
+    /// The maximum number of results: 1 to 200, 50 unless given.
     #[schemars(range(min = 1, max = 200))]
     pub limit: Option<u32>,
     /// The `x-next-cursor` of the page before.

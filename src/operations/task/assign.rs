@@ -21,10 +21,10 @@ pub struct Assignment {
     /// The task.
     #[arg(value_name = "TASK")]
     pub id: String,
-    /// The person or agent who is to do it.
+    /// The assignee: a person or an agent.
     #[arg(long, value_name = "ID")]
     pub to: ActorId,
-    /// What they should know; at most 64 KiB. It can be erased.
+    /// Information for the assignee; at most 64 KiB. It can be erased.
     #[serde(default)]
     #[schemars(length(max = 65_536), extend("x-erasable" = true))]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]

@@ -30,16 +30,16 @@ const MOST_HOURS: u32 = 10_000;
 /// What is to be done.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct NewTask {
-    /// What it is, in a line: 1 to 200 characters. The log keeps it for good.
+    /// The title, in one line: 1 to 200 characters. It stays in the log permanently.
     #[schemars(length(min = 1, max = 200))]
     #[schemars(extend("x-new" = true))]
     pub title: String,
-    /// What is to come of it; at most 64 KiB. It can be erased.
+    /// The expected result; at most 64 KiB. It can be erased.
     #[serde(default)]
     #[schemars(length(max = 65_536), extend("x-erasable" = true))]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub goal: String,
-    /// Who is to do it: a person or an agent. Nobody yet, unless given.
+    /// The assignee: a person or an agent; none by default.
     #[arg(long, value_name = "ID")]
     pub owner: Option<ActorId>,
     /// How soon: `normal` unless given.
@@ -49,7 +49,7 @@ pub struct NewTask {
     /// By when.
     #[arg(long = "due", value_name = "TIME")]
     pub due_at: Option<Time>,
-    /// The task that it is a part of.
+    /// The parent task.
     #[arg(long, value_name = "TASK")]
     pub parent: Option<String>,
     /// What it is about; at most 100 things.

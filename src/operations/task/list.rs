@@ -17,13 +17,13 @@ use types::work::TaskStatus;
 /// Which tasks. All of what is given must fit.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Which {
-    /// Only those of this person or agent.
+    /// Only those owned by this person or agent.
     #[arg(long, value_name = "ID")]
     pub owner: Option<ActorId>,
-    /// Only those that stand so.
+    /// Only with this status.
     #[arg(long)]
     pub status: Option<TaskStatus>,
-    /// Those too that are archived: they closed longer ago than the company keeps tasks in lists.
+    /// Include archived tasks: those closed longer ago than the company's retention.
     #[serde(default)]
     #[arg(long)]
     pub archived: bool,

@@ -25,8 +25,7 @@ pub struct Reference {
     /// The collection of the record, or `url`; 1 to 100 characters.
     #[schemars(length(min = 1, max = 100))]
     pub collection: String,
-    /// The record, which the caller may see, or the address; 1 to 2048 characters. Whether a record that is kept in another
-    /// system is there is not asked.
+    /// The record, which the caller may see, or the address; 1 to 2048 characters. A record kept in another system is not checked.
     #[schemars(length(min = 1, max = 2048), extend("x-names" = "record"))]
     pub thing: String,
     /// Why it matters; at most 500 characters.

@@ -19,7 +19,7 @@ use types::scope::Reach;
 pub struct Work {
     /// The task.
     pub id: String,
-    /// What the agent does, step by step, in place of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
+    /// The agent's steps, used instead of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
     /// itself.
     #[schemars(with = "Option<serde_json::Value>", extend("x-erasable" = true))]
     pub plan: Option<Written<Plan>>,

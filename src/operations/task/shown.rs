@@ -27,7 +27,7 @@ pub struct ShownTask {
     pub sla: Option<Deadlines>,
     /// It was not seen to in time, and nobody else has got it since.
     pub stalled: bool,
-    /// The task that it is a part of.
+    /// The parent task.
     pub parent: Option<String>,
     pub version: i64,
     pub created_at: Time,
@@ -42,7 +42,7 @@ pub struct ShownTask {
 pub struct WholeTask {
     #[serde(flatten)]
     pub task: ShownTask,
-    /// What is to come of it; none where nothing was said, or where it is erased.
+    /// The expected result; none where nothing was said, or where it is erased.
     pub goal: Option<String>,
     /// What its owner was told with it.
     pub note: Option<String>,

@@ -35,10 +35,10 @@ pub struct NewToken {
     pub ttl: Option<String>,
     /// What it is limited to, at least one; left out, it may do all that its holder may.
     #[schemars(length(min = 1))]
-    #[arg(long = "scope", value_parser = scope::names(), help = "Limit it to a scope; may be given several times")]
+    #[arg(long = "scope", value_parser = scope::names(), help = "Limit it to a scope; may be repeated")]
     pub scopes: Option<Vec<String>>,
-    /// Who will hold it; the caller unless given.
-    #[arg(long, value_name = "ID", help = "Who will hold it [default: the acting actor]")]
+    /// The holder; the caller unless given.
+    #[arg(long, value_name = "ID", help = "The holder [default: the acting actor]")]
     pub r#for: Option<ActorId>,
 }
 

@@ -158,7 +158,7 @@ pub struct Revoked {
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Holder {
     pub actor: ActorId,
-    /// Revoke those that the actor issued for others, instead of the actor's own: at most 1000 at once.
+    /// Revoke the tokens that the actor issued for others, instead of the actor's own: at most 1000 at once.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub issued: bool,
 }
@@ -249,7 +249,7 @@ pub struct Narrower {
     /// The token's id.
     #[arg(value_name = "TOKEN")]
     pub id: String,
-    /// The scopes that remain: some of those that it has, or any if it has none yet.
+    /// The scopes that remain: a subset of its scopes, or any if it has none yet.
     #[arg(value_delimiter = ',', required = true, value_parser = scope::names())]
     pub scopes: Vec<String>,
 }

@@ -22,8 +22,8 @@ pub struct NewWebhook {
     /// Where messages are sent: a public https address, at most 2048 bytes.
     #[schemars(length(max = 2_048))]
     pub url: String,
-    /// What it is told of.
-    #[arg(long = "event", required = true, help = "What it is told of; may be given several times")]
+    /// The event types to send.
+    #[arg(long = "event", required = true, help = "An event type to send; may be repeated")]
     pub events: Vec<Topic>,
     /// What it is for; at most 256 characters.
     #[schemars(length(max = 256))]
@@ -34,7 +34,7 @@ pub struct NewWebhook {
     /// Only of what these agents do; at most 100. Of everybody's unless given.
     #[schemars(length(max = 100))]
     #[serde(default)]
-    #[arg(long = "agent", value_name = "ID", help = "Only of what this agent does; may be given several times")]
+    #[arg(long = "agent", value_name = "ID", help = "Only events caused by this agent; may be repeated")]
     pub agents: Vec<ActorId>,
     /// Messages about completed runs hold their output too, the first 16 kB of it.
     #[serde(default)]

@@ -25,7 +25,7 @@ pub struct Changes {
     /// Where messages are sent: a public https address, at most 2048 bytes.
     #[schemars(length(max = 2_048))]
     pub url: Option<String>,
-    /// What it is told of.
+    /// The event types to send.
     pub events: Option<Vec<Topic>>,
     /// At most 256 characters.
     #[schemars(length(max = 256))]

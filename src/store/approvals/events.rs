@@ -73,7 +73,7 @@ events! {
         }),
         news: None,
     }
-    /// The approval is stale: what was approved is not what would happen now. It must be requested again.
+    /// The approval is stale: what would happen now is not what was approved. It must be requested again.
     ApprovalStale = "approval_stale" {
         id: Id, requester: ActorId, #[schemars(extend("x-names" = "text"))] reason: String,
     } about [id, requester] => {

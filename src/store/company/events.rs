@@ -24,7 +24,7 @@ events! {
         content: Content::SHOWN, tables: &[COMPANY, RUN], memory: Memory::Company,
         fold: Some(updated), notify: Notify::Nobody, news: None,
     }
-    /// The log's key was lost. Whoever owns the machine put another in its place, which signs from this entry on, and signed over what the lost one had signed.
+    /// The log's key was lost. The machine's owner replaced it with a new one, which signs from this entry on and has re-signed the earlier log.
     LogRekeyed = "log_rekeyed" {
         size: u64, from: String, to: String,
     } about [] => {

@@ -5,7 +5,7 @@ use crate::memory::Memory;
 use types::time::Time;
 
 events! {
-    /// The gate refused an operation; with a `count`, as often again within a second of the entry before.
+    /// The gate refused an operation; with a `count`, so many more times within a second of the previous entry.
     Denied = "denied" {
         operation: String, #[schemars(extend("x-names" = "reference"))] target: String, reason: String,
         fault: Option<String>,

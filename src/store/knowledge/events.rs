@@ -81,21 +81,21 @@ events! {
         fold: Some(|event, moment| became(moment, &event.id, KnowledgeStatus::Expired)),
         notify: Notify::Nobody, news: None,
     }
-    /// Texts of an entry of knowledge are sent to a model that makes vectors of them.
+    /// Texts of a knowledge entry are sent to an embedding model.
     EmbeddingRequested = "embedding_requested" {
         id: Id, model: String, first: u32, chunks: u32, proposer: ActorId,
     } about [id] => {
         content: Content::SHOWN, tables: &[], memory: Memory::Nothing,
         fold: None, notify: Notify::Nobody, news: None,
     }
-    /// A model has made vectors of texts of an entry of knowledge: they are found by their meaning from now on.
+    /// Texts of a knowledge entry were embedded: from now on they are also found by meaning.
     KnowledgeEmbedded = "knowledge_embedded" {
         id: Id, model: String, dimensions: u32, first: u32, chunks: u32, proposer: ActorId,
     } about [id] => {
         content: Content::SHOWN, tables: &[VECTORS], memory: Memory::Nothing,
         fold: Some(embedded), notify: Notify::Nobody, news: None,
     }
-    /// A question was sent to a model that makes vectors of texts. What was asked is not kept.
+    /// A question was sent to an embedding model. The question is not stored.
     QuestionEmbedded = "question_embedded" {
         asker: ActorId, model: String, characters: u32,
     } about [asker] => {

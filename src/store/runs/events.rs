@@ -47,7 +47,7 @@ events! {
         }),
         news: None,
     }
-    /// A run resumed and takes its step again: what it waited for has changed.
+    /// A run resumed and retries its step: what it waited for has changed.
     RunResumed = "run_resumed" {
         id: Id, agent: ActorId, asker: ActorId, step: u32,
     } about [id, agent, asker] => {
@@ -55,7 +55,7 @@ events! {
         fold: Some(resumed), notify: Notify::AndShow(|event, moment| notify::of_less(moment, &event.id, event.step)),
         news: None,
     }
-    /// A step that reaches outside was allowed with what it may take, and is not begun: an approver let it go on.
+    /// An external step was approved, with its budget, but has not started.
     StepDecided = "step_decided" {
         id: Id, agent: ActorId, asker: ActorId, step: u32, kind: StepKind,
         #[schemars(extend("x-names" = "reference"))] name: String,
@@ -65,7 +65,7 @@ events! {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(decided_step), notify: Notify::Nobody, news: None,
     }
-    /// A step that reaches outside is about to begin. What it may take is set aside until its outcome is recorded.
+    /// An external step is about to start. Its budget is reserved until the outcome is recorded.
     StepDispatched = "step_dispatched" {
         id: Id, agent: ActorId, asker: ActorId, step: u32, kind: StepKind,
         #[schemars(extend("x-names" = "reference"))] name: String,
@@ -75,8 +75,7 @@ events! {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(dispatched_step), notify: Notify::Nobody, news: None,
     }
-    /// What came of a step that had begun outside is not known: what was set aside for it counts as spent. Why is kept as
-    /// content, so that it can be erased.
+    /// The outcome of an external step is unknown; its reservation counts as spent. The reason is stored as content, so that it can be erased.
     StepUnknown = "step_unknown" {
         id: Id, agent: ActorId, asker: ActorId, step: u32, kind: StepKind,
         #[schemars(extend("x-names" = "reference"))] name: String,
@@ -100,7 +99,7 @@ events! {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(completed_step), notify: Notify::Nobody, news: None,
     }
-    /// A step was refused, by the policies or by whoever had to approve; the run goes on and knows it.
+    /// A step was refused, by the policies or by an approver; the run continues and is informed.
     StepDenied = "step_denied" {
         id: Id, agent: ActorId, asker: ActorId, step: u32, kind: StepKind,
         #[schemars(extend("x-names" = "reference"))] name: String,
@@ -109,8 +108,7 @@ events! {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(denied_step), notify: Notify::Nobody, news: None,
     }
-    /// A step could not be taken, and had no effect; the run goes on and knows it. Why is kept as content, so that it can be
-    /// erased: what an agent wrote may be part of it.
+    /// A step failed without effect; the run continues and is informed. The reason is stored as content, so that it can be erased: it may quote what an agent wrote.
     StepFailed = "step_failed" {
         id: Id, agent: ActorId, asker: ActorId, step: u32, kind: StepKind,
         #[schemars(extend("x-names" = "reference"))] name: String,
@@ -120,7 +118,7 @@ events! {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(failed_step), notify: Notify::Nobody, news: None,
     }
-    /// Somebody answered a run's question, or said whether the effect of a tool has happened.
+    /// Somebody answered a run's question, or stated whether a tool's call took effect.
     RunAnswered = "run_answered" {
         id: Id, agent: ActorId, asker: ActorId, step: u32, by: ActorId,
         #[serde(default, skip_serializing_if = "Option::is_none")] happened: Option<Happened>,
@@ -129,8 +127,7 @@ events! {
         fold: Some(answered),
         notify: Notify::AndShow(|event, moment| notify::of_less(moment, &event.id, event.step)), news: None,
     }
-    /// A run is held by a budget, until it is raised, until a time, or until enough of what is set aside is free again (`beside`
-    /// says whose budget that is).
+    /// A run is held by a budget: until it is raised, until a time, or until enough of the reserved amount is released (`beside` says whose budget it is).
     RunHeld = "run_held" {
         id: Id, agent: ActorId, asker: ActorId, reason: String,
         #[serde(default, skip_serializing_if = "Option::is_none")] until: Option<Time>,
@@ -158,7 +155,7 @@ events! {
         fold: Some(|event, moment| ended(moment, &event.id, RunStatus::Completed, None)),
         notify: Notify::AndShow(notify_of_completion), news: Some(news_of_completion),
     }
-    /// A run failed or timed out. What its plan, a model or a tool says of it is kept as content, so that it can be erased.
+    /// A run failed or timed out. The message of its plan, model or tool is stored as content, so that it can be erased.
     RunFailed = "run_failed" {
         id: Id, task: Id, agent: ActorId, asker: ActorId, askers: Vec<ActorId>, tokens_in: i64, tokens_out: i64,
         cost_cents: i64, duration_ms: i64, reason: Failure,
@@ -168,7 +165,7 @@ events! {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(failed), notify: Notify::AndShow(notify_of_failure), news: Some(news_of_failure),
     }
-    /// A run was cancelled. Why somebody did so is kept as content, so that it can be erased.
+    /// A run was cancelled. The reason is stored as content, so that it can be erased.
     RunCancelled = "run_cancelled" {
         id: Id, task: Id, agent: ActorId, asker: ActorId,
         #[serde(default, skip_serializing_if = "Option::is_none")] #[schemars(extend("x-names" = "text"))]
@@ -178,7 +175,7 @@ events! {
         fold: Some(|event, moment| ended(moment, &event.id, RunStatus::Cancelled, None)),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
     }
-    /// A run was archived: it ended longer ago than the company keeps runs in lists.
+    /// A run was archived: it ended longer ago than the company's retention.
     RunArchived = "run_archived" {
         id: Id, task: Id, agent: ActorId, asker: ActorId,
     } about [id, task, agent, asker] => {

@@ -20,7 +20,7 @@ pub(crate) const TASK: Table = Table { name: "task", key: "id" };
 const REF: Table = Table { name: "task_ref", key: "task || ' ' || place || ' ' || thing" };
 
 events! {
-    /// A task was created. That which comes of asking an agent has no title here: it is said whom it was asked of.
+    /// A task was created. Tasks created by asking an agent have no title here; the agent is named instead.
     TaskCreated = "task_created" {
         id: Id, title: String, creator: ActorId, owner: Option<ActorId>,
         priority: Priority, due_at: Option<Time>, parent: Option<Id>,
@@ -36,7 +36,7 @@ events! {
         content: Content::SHOWN, tables: &[TASK], memory: Memory::Nothing,
         fold: Some(assigned), notify: Notify::AndShow(notify_of_assignment), news: None,
     }
-    /// A task was linked to something. Whoever reads the task is told to what, as far as they may see that.
+    /// A task was linked to something. Readers of the task see the link only if they may see its target.
     TaskRefAdded = "task_ref_added" {
         id: Id, owner: Option<ActorId>, creator: ActorId, place: String, thing: String,
         note: String,
@@ -44,14 +44,14 @@ events! {
         content: Content::SHOWN.hiding(&["place", "thing", "note"]), tables: &[TASK, REF], memory: Memory::Nothing,
         fold: Some(referred), notify: Notify::Nobody, news: None,
     }
-    /// A task stalled: it was not seen to in time.
+    /// A task stalled: it passed its deadline.
     TaskStalled = "task_stalled" {
         id: Id, owner: Option<ActorId>, creator: ActorId, reason: String,
     } about [id, owner, creator] => {
         content: Content::SHOWN, tables: &[TASK], memory: Memory::Nothing,
         fold: Some(stalled), notify: Notify::AndShow(notify_of_stall), news: None,
     }
-    /// A task was archived: it closed longer ago than the company keeps tasks in lists.
+    /// A task was archived: it closed longer ago than the company's retention.
     TaskArchived = "task_archived" {
         id: Id, owner: Option<ActorId>, creator: ActorId,
     } about [id, owner, creator] => {

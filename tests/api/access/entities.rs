@@ -231,9 +231,9 @@ async fn a_search_goes_on_from_page_to_page() {
         asked
     };
     for (wrong, told) in [
-        (other("subject", json!({ "type": "user", "id": "bob" })), "page.token: is of no page of this search"),
-        (other("action", json!({ "name": "edit" })), "page.token: is of no page of this search"),
-        (other("page", json!({ "token": "x" })), "page.token: is of no page of this search"),
+        (other("subject", json!({ "type": "user", "id": "bob" })), "page.token: does not belong to this search"),
+        (other("action", json!({ "name": "edit" })), "page.token: does not belong to this search"),
+        (other("page", json!({ "token": "x" })), "page.token: does not belong to this search"),
         (other("page", json!({ "token": token, "limit": 2 })), "page.limit: must be as on the page before"),
     ] {
         assert_eq!(find(&test, "resource", wrong).await.error(), format!("400 bad_request {told}"));
