@@ -97,7 +97,7 @@ pub const TRUSTED_PROXIES: Setting = Setting {
     variable: "OK_TRUSTED_PROXIES",
     flag: None,
     default: "none",
-    doc: "Proxies before `ok serve`, as addresses or networks such as `10.0.0.0/8,::1`: the client's address is taken from their `Forwarded` or `X-Forwarded-For`, and from nobody else's",
+    doc: "Proxies before `ok serve`, as addresses or networks such as `10.0.0.0/8,::1`: the client's address is taken from their `Forwarded` or `X-Forwarded-For`, and from no other client's",
 };
 pub const HOSTS: Setting = Setting {
     variable: "OK_HOSTS",

@@ -56,7 +56,7 @@ pub fn tls(ca_file: Option<&Path>) -> Result<MakeRustlsConnect, String> {
                 roots.add(certificate).map_err(|error| wrong(&error))?;
             }
             if roots.is_empty() {
-                return Err(wrong(&"it holds no certificate"));
+                return Err(wrong(&"it contains no certificate"));
             }
             ClientConfig::builder().with_root_certificates(roots).with_no_client_auth()
         }
@@ -158,7 +158,7 @@ impl Failed {
                 tracing::warn!(%why, "another system cannot be reached");
                 Unread("it does not answer".into())
             }
-            Failed::Unwanted => Unread("nobody waits for it any more".into()),
+            Failed::Unwanted => Unread("nobody is waiting for it any more".into()),
             Failed::Query(error) => match error.as_db_error() {
                 Some(said) => Unread(said.message().chars().take(200).collect()),
                 None => {
@@ -204,7 +204,7 @@ fn texts(row: &Row) -> Result<Vec<Option<String>>, Error> {
     (0..row.len()).map(|place| row.try_get(place)).collect()
 }
 
-/// What comes of it, unless nobody waits for it any more.
+/// What comes of it, unless nobody is waiting for it any more.
 async fn unless_unwanted<T>(work: impl Future<Output = T>) -> Option<T> {
     let effort = effort::current();
     let unwanted = async {

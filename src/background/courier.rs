@@ -64,7 +64,7 @@ impl Courier {
                 Err(why) => {
                     let wait = if matches!(why, Stop::Refused(_)) { PERIOD } else { AFTER_FAULT };
                     if !failing {
-                        tracing::error!(why = in_words(why), "what is to be sent cannot be told");
+                        tracing::error!(why = in_words(why), "pending deliveries cannot be read");
                     }
                     failing = true;
                     wait
@@ -107,7 +107,7 @@ impl Courier {
                 "retry_after": answered.retry_after,
             });
             if let Err(Stop::Failed(why)) = perform::<IgnoredAny>(&gate, "webhook.settle", attempt).await {
-                tracing::error!(%why, message = id, "what came of a delivery cannot be recorded");
+                tracing::error!(%why, message = id, "the outcome of a delivery cannot be recorded");
             }
             webhook
         });

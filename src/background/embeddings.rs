@@ -61,7 +61,7 @@ impl Worker {
                 }
                 Err(why) => {
                     if self.failures == 0 {
-                        tracing::warn!(%why, "no vectors can be made of what is known");
+                        tracing::warn!(%why, "knowledge cannot be embedded");
                     }
                     let pause = PAUSE.saturating_mul(1 << self.failures.min(16)).min(LONGEST_PAUSE);
                     self.failures += 1;

@@ -60,7 +60,7 @@ pub async fn run(gate: Arc<Gate>, means: impl Into<Means>, stop: CancellationTok
             Err(why) => {
                 let wait = if matches!(why, Stop::Refused(_)) { PERIOD } else { AFTER_FAULT };
                 if !failing {
-                    tracing::error!(why = in_words(why), "which runs can go on cannot be told");
+                    tracing::error!(why = in_words(why), "runnable runs cannot be read");
                 }
                 failing = true;
                 wait
@@ -144,7 +144,7 @@ impl UnderWay {
                 if outcome.is_err() {
                     sleep(rest).await;
                 }
-                outcome.map_err(|why| format!("{id} cannot go on: {}", in_words(why)))
+                outcome.map_err(|why| format!("{id} cannot continue: {}", in_words(why)))
             });
             self.runs.insert(task.id(), run);
         }
@@ -213,7 +213,7 @@ async fn call_tool(gate: &Arc<Gate>, means: &Means, (run, one): (&str, OneCall),
             return begun(&input, effect, doubt).carry_out(gate, &means.tools).await;
         }
         (_, effect, Stage::Dispatched) => {
-            let why = "it was under way, and may not be called any more".to_owned();
+            let why = "it was in progress, and may no longer be called".to_owned();
             // Whether something was read makes no difference to anybody.
             let came = if effect == Some(ToolEffect::Read) { Came::Failed(why) } else { Came::Unknown(why) };
             return settle_call(gate, run, step, came).await;

@@ -78,7 +78,7 @@ fn decided(approval: &ShownApproval) -> Result<(), Failure> {
     show::text(&format!("{} {}", approval.id, approval.status))?;
     approval.stale.iter().try_for_each(|why| show::text(&show::said(why)))?;
     if approval.stale.is_some() {
-        show::note("Whoever asked may ask anew: `ok approval list` shows what waits.");
+        show::note("The requester may request it again: `ok approval list` shows what is pending.");
     }
     let Some(Value::Object(result)) = &approval.result else {
         return approval.result.iter().try_for_each(|result| show::text(&show::said(result)));

@@ -206,7 +206,7 @@ fn signed(report: &Report) -> Result<(), Failure> {
         let [before, after] = pair else { continue };
         let Some(last) = before.to else { continue };
         show::text(&show::visible(&format!(
-            "key   events up to {last} are signed with {}; from {} on with {}, which whoever owned the machine put in its place: \
+            "key   events up to {last} are signed with {}; from {} on with {}, which the machine's owner put in its place: \
              the key before it vouches for nothing of that",
             before.vkey, after.from, after.vkey
         )))?;

@@ -328,7 +328,7 @@ fn of_csv(text: &str, of: &ShownCollection) -> Result<Vec<Row>, Failure> {
     let wrong = |error: csv::Error| Failure::new(error.to_string());
     let names: Vec<String> = reader.headers().map_err(wrong)?.iter().map(str::to_owned).collect();
     if let Some(twice) = names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|one| one == *name)) {
-        return Err(Failure::new(format!("line 1: the column `{}` is there twice", twice.1)));
+        return Err(Failure::new(format!("line 1: duplicate column `{}`", twice.1)));
     }
     let mut records = Vec::new();
     for row in reader.records() {

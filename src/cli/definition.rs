@@ -39,7 +39,7 @@ pub fn bytes_of(path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
     let read = file.take(most as u64 + 1).read_to_end(&mut bytes);
     read.map_err(|error| Failure::new(format!("cannot read `{}`: {error}", path.display())))?;
     if bytes.len() > most {
-        return Err(Failure::new(format!("`{}` holds more than {most} bytes", path.display())));
+        return Err(Failure::new(format!("`{}` is larger than {most} bytes", path.display())));
     }
     Ok(bytes)
 }

@@ -188,7 +188,7 @@ async fn begin(
 ) -> Result<(), Failure> {
     let people = demo::sign_in(&company.gate).await.map_err(Failure::new)?;
     if people.is_empty() {
-        return Err(Failure::new("nobody of the demo is in this company: `ok serve` serves it"));
+        return Err(Failure::new("this company has none of the demo's people: `ok serve` serves it"));
     }
     let list = fakes.list();
     if let Err(why) = demo::point_here(&company.gate, &fakes.receiver.url()).await {

@@ -127,11 +127,11 @@ impl Failure {
     pub fn sentence(&self) -> String {
         match self {
             Failure::Exits(_, message) | Failure::Usage(message) => message.clone(),
-            Failure::NobodyReads => "nobody reads what is told".into(),
+            Failure::NobodyReads => "the reader closed the output".into(),
             Failure::Refused(refused) => match &refused.approval {
                 None => refused.message.clone(),
                 Some(id) => format!(
-                    "{}; approval {id}\nNext: `ok approval explain {id}` tells who may decide; they run `ok approve {id}`.",
+                    "{}; approval {id}\nNext: `ok approval explain {id}` shows who may decide; they run `ok approve {id}`.",
                     refused.message
                 ),
             },

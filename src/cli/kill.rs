@@ -45,7 +45,9 @@ impl Run for Kill {
         let state = if off { "released" } else { "engaged" };
         let exit = context.show(&answer.value, || show::text(&format!("{} {state}", switched.scope)))?;
         match switched.before {
-            None if off => show::note("It was not engaged, as far as you may see; `ok kill --list` lists what is."),
+            None if off => {
+                show::note("It was not engaged, as far as you may see; `ok kill --list` lists those that are.")
+            }
             Some(Before { by, at, reason }) if !off => {
                 let reason = if reason.is_empty() { "no reason".into() } else { format!("the reason «{reason}»") };
                 show::note(&format!("{by} had engaged it at {at} with {reason}; this takes its place."));
@@ -53,7 +55,7 @@ impl Run for Kill {
             _ => {}
         }
         if switched.engaged && switched.stops_caller {
-            show::note("It stops you, too: an admin whom it does not stop has to release it.");
+            show::note("It stops you, too: only an admin whom it does not stop can release it.");
         }
         if switched.engaged && switched.tokens > 0 {
             let what = "tokens that they issued for others: it stops these, too, since they may have kept copies";
@@ -61,7 +63,7 @@ impl Run for Kill {
         }
         // A release is quick; what goes on by it may not be.
         if off && switched.runs > 0 && !is_served(context).await? {
-            show::note("No server has the company: runs go on with the next one, or `ok tick` lets them go on now.");
+            show::note("No server is running: runs continue when one starts, or run `ok tick` now.");
         }
         Ok(exit)
     }

@@ -140,7 +140,7 @@ fn type_of(file: &Path) -> Result<DocumentType, Failure> {
         Some("pdf") => DocumentType::Pdf,
         _ => {
             let known = "`.txt`, `.md`, `.html`, `.csv`, `.docx` and `.pdf` are known; for another name, give `--type`";
-            return Err(Failure::new(format!("cannot tell what `{}` is made of: {known}", file.display())));
+            return Err(Failure::new(format!("cannot derive the media type of `{}`: {known}", file.display())));
         }
     })
 }

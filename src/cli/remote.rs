@@ -32,7 +32,7 @@ impl Remote {
     pub fn new(address: &str) -> Result<Remote, Failure> {
         let base = base(address)?;
         let token = config::TOKEN.value();
-        let missing = || Failure::Usage(format!("{} must hold an API token for {base}", config::TOKEN.variable));
+        let missing = || Failure::Usage(format!("{} must contain an API token for {base}", config::TOKEN.variable));
         let token = token.ok_or_else(missing)?;
         // A redirect would carry the token somewhere else.
         let client = Client::builder().connect_timeout(CONNECT).timeout(ANSWER).redirect(Policy::none()).build();

@@ -41,7 +41,7 @@ impl Run for Replay {
         let which = Which { since: Some(0), limit: None, only };
         let found = event::read(context, which, None).await?;
         if found.rows.is_empty() {
-            return Err(Failure::new(format!("the log holds nothing {}", self.of.named())));
+            return Err(Failure::new(format!("the log contains nothing {}", self.of.named())));
         }
         found.show(context)
     }

@@ -176,7 +176,9 @@ fn proxies() -> Result<http::Proxies, Failure> {
     let text = config::TRUSTED_PROXIES.value().unwrap_or_else(|| config::TRUSTED_PROXIES.default.into());
     text.parse().map_err(|wrong| {
         let name = config::TRUSTED_PROXIES.variable;
-        Failure::Usage(format!("{name} must hold addresses or networks, such as 10.0.0.0/8,::1; `{wrong}` is neither"))
+        Failure::Usage(format!(
+            "{name} must contain addresses or networks, such as 10.0.0.0/8,::1; `{wrong}` is neither"
+        ))
     })
 }
 
@@ -186,7 +188,7 @@ fn hosts() -> Result<Option<http::Hosts>, Failure> {
     let wrong = |wrong| {
         let name = config::HOSTS.variable;
         Failure::Usage(format!(
-            "{name} must hold names such as ok.example.com,ok.internal, or `any`; `{wrong}` is none"
+            "{name} must contain names such as ok.example.com,ok.internal, or `any`; `{wrong}` is none"
         ))
     };
     text.parse().map(Some).map_err(wrong)
@@ -196,7 +198,7 @@ fn hosts() -> Result<Option<http::Hosts>, Failure> {
 fn tell_state(context: &Context) -> Result<(), Failure> {
     let conn = file::open(context)?;
     if actors::LIST.after(&conn, &Position::start(), 1)?.is_empty() {
-        show::remark("there is nobody in this company yet: `ok init --admin <id>` names its first admin");
+        show::remark("this company has no actors yet: `ok init --admin <id>` names its first admin");
     }
     for kill in kills::all(&conn)? {
         show::remark(&format!("kill switch {} is engaged, held by an admin", kill.scope));

@@ -22,7 +22,7 @@ pub fn ports() -> Result<Vec<u16>, Failure> {
     let ports: Option<std::collections::BTreeSet<u16>> = text.split(',').map(read).collect();
     let wrong = || {
         let name = config::EGRESS_PORTS.variable;
-        Failure::Usage(format!("{name} must hold ports, separated by commas, such as 443,8443; not `{text}`"))
+        Failure::Usage(format!("{name} must contain ports, separated by commas, such as 443,8443; not `{text}`"))
     };
     ports.map(Vec::from_iter).ok_or_else(wrong)
 }
@@ -52,7 +52,7 @@ pub fn low_water() -> Result<Option<u64>, Failure> {
     let Some(text) = config::DISK_LOW_WATER.value() else { return Ok(None) };
     let wrong = |_| {
         let name = config::DISK_LOW_WATER.variable;
-        Failure::Usage(format!("{name} must hold a whole number of MiB, such as 256, or 0; not `{text}`"))
+        Failure::Usage(format!("{name} must be a whole number of MiB, such as 256, or 0; not `{text}`"))
     };
     text.trim().parse().map(Some).map_err(wrong)
 }
@@ -62,7 +62,7 @@ pub fn secrets() -> Result<Option<Zeroizing<[u8; 32]>>, Failure> {
     let Some(text) = config::SECRETS_KEY.value().map(Zeroizing::new) else { return Ok(None) };
     let wrong = || {
         Failure::Usage(format!(
-            "{} must hold 32 bytes: 64 hex digits, or 43 characters of base64 (A-Z, a-z, 0-9, + and /), with or without a = behind them; `openssl rand -base64 32` makes some",
+            "{} must contain 32 bytes: 64 hex digits, or 43 characters of base64 (A-Z, a-z, 0-9, + and /), with or without a = behind them; `openssl rand -base64 32` makes some",
             config::SECRETS_KEY.variable
         ))
     };

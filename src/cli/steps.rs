@@ -17,7 +17,7 @@ pub(super) fn shown(run: &WholeRun) -> Result<(), Failure> {
 }
 
 /// A run, a line for each step; and what it waits for, which may be what a part of it waits for. `is_served`: whether a server
-/// lets it go on.
+/// resumes it.
 pub(super) fn print(run: &WholeRun, parts: &[WholeRun], is_served: bool) -> Result<(), Failure> {
     run.trace.iter().try_for_each(|step| show::text(&line(step)))?;
     if let Some(output) = &run.output {
@@ -47,28 +47,28 @@ fn waits(run: &WholeRun, is_served: bool) {
         Some(Wait::Approval { approval }) if step.status == StepStatus::Waiting => Some(approval),
         _ => None,
     }) {
-        show::note(&format!("It waits for {approval}; whoever may approve it: `ok approve {approval}`."));
+        show::note(&format!("It waits for {approval}; an approver runs `ok approve {approval}`."));
     }
     match &run.run.waiting {
-        Some(Wait::Time { until }) if is_served => show::note(&format!("It goes on at {until}.")),
+        Some(Wait::Time { until }) if is_served => show::note(&format!("It continues at {until}.")),
         Some(Wait::Time { until }) => {
-            show::note(&format!("It waits until {until}: a server or `ok tick --now {until}` lets it go on."))
+            show::note(&format!("It waits until {until}: a server or `ok tick --now {until}` resumes it."))
         }
         Some(Wait::Budget { reason, beside: Some(_), .. }) => {
-            show::note(&format!("{reason}; it goes on once enough of that is free again."));
+            show::note(&format!("{reason}; it continues once enough of that is released."));
         }
         Some(Wait::Budget { reason, until: Some(until), .. }) => {
-            show::note(&format!("{reason}; it goes on at {until}."));
+            show::note(&format!("{reason}; it continues at {until}."));
         }
         Some(Wait::Budget { reason, until: None, payer, .. }) => {
             let payer = payer.as_ref().map_or(id.as_str(), |payer| payer.as_str());
-            show::note(&format!("{reason}; whoever may raise that budget: `ok run budget {payer} <cents>`."));
+            show::note(&format!("{reason}; to raise that budget: `ok run budget {payer} <cents>`."));
             if let Some(request) = &run.request {
-                show::note(&format!("Its agent asks for more; whoever may approve that: `ok approve {request}`."));
+                show::note(&format!("Its agent asks for more; an approver runs `ok approve {request}`."));
             }
         }
-        Some(Wait::Model { reason }) => show::note(&format!("{reason}; it goes on once a server can ask one.")),
-        Some(Wait::RateLimit { reason, until }) => show::note(&format!("{reason}; it goes on at {until}.")),
+        Some(Wait::Model { reason }) => show::note(&format!("{reason}; it continues once a server can call one.")),
+        Some(Wait::RateLimit { reason, until }) => show::note(&format!("{reason}; it continues at {until}.")),
         Some(Wait::Run { run }) => show::note(&format!("It waits for {run}.")),
         Some(Wait::Question { .. } | Wait::Outcome { .. } | Wait::Approval { .. }) | None => {}
     }

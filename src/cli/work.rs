@@ -158,7 +158,7 @@ impl Run for Answering {
             // Whoever was asked sees the run as long as it asks them.
             Err(Failure::Refused(refused)) if refused.code == Code::NotFound.name() => {
                 let exit = context.show(&answered.value, || show::text(&format!("{} answered", self.reply.id)))?;
-                show::note("What it does then is for others to see.");
+                show::note("You may not see what it does next.");
                 Ok(exit)
             }
             ended => ended,

@@ -82,7 +82,9 @@ impl Paced {
         }
         let stuck = self.stuck.get_or_insert_with(|| Box::pin(tokio::time::sleep(TAKES_NOTHING)));
         match stuck.as_mut().poll(cx) {
-            Poll::Ready(()) => Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "nobody takes the answer"))),
+            Poll::Ready(()) => {
+                Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read the answer")))
+            }
             Poll::Pending => Poll::Pending,
         }
     }

@@ -18,7 +18,7 @@ use types::scope::Reach;
 pub const ALL: &[Entry] = &[Entry::change::<Forget>()];
 
 /// What events can be erased.
-const FORGETTABLE: &str = "The event numbers; only content that no state depends on: refusals, decisions for other programs and what is kept for them, kept arguments and content";
+const FORGETTABLE: &str = "The event numbers; only content that no state depends on: refusals, decisions for other programs and their entities, stored arguments and content";
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Forgotten {

@@ -84,7 +84,7 @@ fn of_json<T: DeserializeOwned>(json: &Value) -> Result<T, String> {
 
 fn bounded(text: &str) -> Result<(), String> {
     let fits = text.len() <= MAX_BYTES;
-    if fits { Ok(()) } else { Err(format!("holds more than {MAX_BYTES} bytes")) }
+    if fits { Ok(()) } else { Err(format!("is larger than {MAX_BYTES} bytes")) }
 }
 
 /// What is wrong with a text, and where.

@@ -219,7 +219,7 @@ fn before(kill: &kills::Kill) -> Result<Before, Stop> {
 }
 
 fn who(kill: &kills::Kill) -> Result<ActorId, Stop> {
-    Ok(kill.by.parse().map_err(|_| Fault::Broken(format!("the kill switch {} is nobody's", kill.scope)))?)
+    Ok(kill.by.parse().map_err(|_| Fault::Broken(format!("the kill switch {} belongs to nobody", kill.scope)))?)
 }
 
 fn engaged(kill: &kills::Kill, read: &Reader<'_>) -> Result<Engaged, Stop> {

@@ -229,7 +229,7 @@ fn hand_on_agents(leaving: &Actor, successor: Option<&ActorId>, draft: &mut Draf
             None => KillSwitch {
                 scope: KillScope::Actor(id.clone()),
                 engaged: true,
-                reason: format!("{} left, and nobody answers for it", leaving.id),
+                reason: format!("{} left, and nobody is responsible for it", leaving.id),
             }
             .into(),
         };

@@ -99,13 +99,13 @@ pub fn path_problem(path: &str) -> Option<&'static str> {
     let odd = |part: &str| matches!(part, "" | "." | "..") || part.starts_with('.');
     match path {
         _ if path.len() > 512 => Some("is longer than 512 bytes"),
-        _ if path.matches('/').count() > super::folder::MAX_DEPTH => Some("lies too many folders deep"),
+        _ if path.matches('/').count() > super::folder::MAX_DEPTH => Some("is nested too many folders deep"),
         _ if path.split('/').any(|part| part.len() > MAX_NAME) => Some("has a part that is longer than 255 bytes"),
         _ if path.starts_with('/') => Some("must be relative to the bundle"),
         _ if path.contains('\\') || path.contains(|c: char| c.is_control() || steers(c)) => {
             Some("must be written with `/`, without backslashes and control characters")
         }
-        _ if path.split('/').any(odd) => Some("must not hold `..`, hidden or empty parts"),
+        _ if path.split('/').any(odd) => Some("must not contain `..`, hidden or empty parts"),
         _ if !belongs(path) => Some(
             "is no policy file: *.cedar, approvals.yaml, limits.yaml, schema.cedarschema, collections/*.yaml, views/*.yaml and tests/*.yaml are",
         ),
@@ -118,7 +118,7 @@ pub fn problems(files: &BTreeMap<String, String>, most: usize) -> Vec<String> {
     let many = (files.len() > MAX_FILES).then(|| format!("files: more than {MAX_FILES}"));
     let each = files.iter().filter_map(|(path, text)| {
         let short: String = path.chars().take(100).collect();
-        let large = || (text.len() as u64 > MAX_BYTES).then(|| format!("holds more than {MAX_BYTES} bytes"));
+        let large = || (text.len() as u64 > MAX_BYTES).then(|| format!("is larger than {MAX_BYTES} bytes"));
         let what = path_problem(path).map(str::to_owned).or_else(large)?;
         Some(format!("files: `{}` {what}", short.escape_debug()))
     });
@@ -138,8 +138,8 @@ fn clashes(files: &BTreeMap<String, String>) -> impl Iterator<Item = String> {
             (other != *part).then_some((*part, other))
         });
         match (within, twin) {
-            (Some(file), _) => Some(format!("files: `{path}` lies in `{file}`, which is a file")),
-            (None, Some((part, other))) => Some(format!("files: only capitals tell `{part}` from `{other}`")),
+            (Some(file), _) => Some(format!("files: `{path}` is below `{file}`, which is a file")),
+            (None, Some((part, other))) => Some(format!("files: `{part}` and `{other}` differ only in case")),
             (None, None) => None,
         }
     })

@@ -134,7 +134,7 @@ pub const ALL: &[Code] = &[
     error(
         TEMPLATE,
         "A template",
-        "The policy has a slot such as `?principal`. Links of templates are data that nobody reviews.",
+        "The policy has a slot such as `?principal`. Template links are data that nobody reviews.",
         "Write a policy about a group or an attribute.",
     ),
     error(
@@ -250,7 +250,7 @@ pub const ALL: &[Code] = &[
     warning(
         SHADOWED,
         "A policy changes nothing",
-        "Whenever it matches, another one matches too and decides the same, or forbids what it permits. A policy that does this to more than five others is reported once, where it stands.",
+        "Whenever it matches, another one matches too and decides the same, or forbids what it permits. A policy that does this to more than five others is reported once, at its own place.",
         "Remove it, or add the missing condition to the other one.",
     ),
     warning(
@@ -287,7 +287,7 @@ pub const ALL: &[Code] = &[
     error(
         NO_POLICIES,
         "There are no policies",
-        "No file of the bundle holds a policy, so everything would be denied.",
+        "No file of the bundle contains a policy, so everything would be denied.",
         "Check the folder that you named. `ok policy export` writes the policies in force.",
     ),
     warning(
@@ -318,7 +318,7 @@ pub const ALL: &[Code] = &[
     note(
         STRANGER,
         "An actor or a team that does not exist",
-        "A policy names an actor or a team that the company does not have, or that whoever checks may not see: until somebody of that name joins, it matches nobody. Only checked against a company: with a server, or with a state file.",
+        "A policy names an actor or a team that the company does not have, or that the caller may not see: until somebody of that name joins, it matches nobody. Only checked against a company: with a server, or with a state file.",
         "Correct the id, or keep it if they are yet to join.",
     ),
     note(
@@ -330,7 +330,7 @@ pub const ALL: &[Code] = &[
     note(
         SURVIVED,
         "No test detects a mutant",
-        "With the policy changed as told, every test still passes.",
+        "With the reported mutation, every test still passes.",
         "Write a case that fails with the change. A change that affects no answer cannot be detected.",
     ),
 ];

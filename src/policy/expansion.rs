@@ -65,7 +65,7 @@ pub(super) fn too_much(text: &str) -> Option<(usize, String)> {
             pairs = pairs.saturating_add(one.pairs());
         }
         if !is_plain {
-            return wrong("names with a backslash cannot be told apart: write them plainly".to_owned());
+            return wrong("names with a backslash cannot be distinguished: write them plainly".to_owned());
         }
         if types > MAX_TYPES || actions > MAX_ACTIONS {
             return wrong(format!("more than {MAX_TYPES} entity types, or {MAX_ACTIONS} actions"));

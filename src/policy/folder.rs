@@ -33,17 +33,17 @@ pub struct Folder {
 pub enum FolderError {
     #[error("cannot read `{}`: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    #[error("`{}` is a link or a special file; a bundle holds plain files only", .0.display())]
+    #[error("`{}` is a link or a special file; a bundle contains plain files only", .0.display())]
     NotPlain(PathBuf),
-    #[error("`{}` holds more than {MAX_BYTES} bytes", .0.display())]
+    #[error("`{}` is larger than {MAX_BYTES} bytes", .0.display())]
     TooLarge(PathBuf),
-    #[error("`{}` holds more than {MAX_FILES} policy files", .0.display())]
+    #[error("`{}` contains more than {MAX_FILES} policy files", .0.display())]
     TooMany(PathBuf),
-    #[error("`{}` lies more than {MAX_DEPTH} folders deep", .0.display())]
+    #[error("`{}` is nested more than {MAX_DEPTH} folders deep", .0.display())]
     TooDeep(PathBuf),
     #[error("the name of `{}` is not UTF-8", .0.display())]
     Name(PathBuf),
-    #[error("`{}` holds no policies: no file in it ends with .cedar", .0.display())]
+    #[error("`{}` contains no policies: no file in it ends with .cedar", .0.display())]
     NoPolicies(PathBuf),
 }
 

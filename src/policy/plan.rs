@@ -58,7 +58,7 @@ pub enum PlanError {
     Path(String, &'static str),
     #[error("files: there are more than {MAX_FILES}")]
     TooMany,
-    #[error("files: `{0}` holds more than {MAX_BYTES} bytes")]
+    #[error("files: `{0}` is larger than {MAX_BYTES} bytes")]
     TooLarge(String),
     #[error("files: `{0}` is not what was compared: its sha256 is another one")]
     Text(String),
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(touched(&|plan| drop(plan.files.remove("tests/a.yaml"))), hash);
         assert_eq!(
             touched(&|plan| drop(plan.files.insert("../a.cedar".into(), file("")))),
-            "files: `../a.cedar` must not hold `..`, hidden or empty parts"
+            "files: `../a.cedar` must not contain `..`, hidden or empty parts"
         );
         assert_eq!(
             touched(&|plan| plan.format = "ok/plan/v2".into()),

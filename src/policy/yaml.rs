@@ -45,10 +45,10 @@ pub fn is_too_much(text: &str) -> bool {
 
 fn read_within<T: DeserializeOwned>(work: usize, text: &str) -> Result<T, YamlError> {
     if text.len() > MAX_BYTES {
-        return Err(YamlError::at(1, format!("the file holds more than {MAX_BYTES} bytes")));
+        return Err(YamlError::at(1, format!("the file is larger than {MAX_BYTES} bytes")));
     }
     if is_empty(text) {
-        return Err(YamlError::at(1, "the file holds nothing: write what belongs into it, or remove it"));
+        return Err(YamlError::at(1, "the file is empty: complete it, or remove it"));
     }
     measure(work, text)?;
     let to_error = |error: serde_yaml::Error| {

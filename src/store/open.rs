@@ -26,14 +26,12 @@ pub enum OpenError {
     Newer(PathBuf, i64, usize),
     #[error("{0} cannot be written: {1}")]
     ReadOnly(PathBuf, String),
-    #[error(
-        "{0} cannot be read: what was written last stands in {0}-wal, which takes a folder that may be written to; copy both there"
-    )]
+    #[error("{0} cannot be read: the newest writes are in {0}-wal, which needs a writable folder; copy both there")]
     Unsettled(PathBuf),
     #[error("{0} is damaged: {1}; keep it as it is and restore a backup beside it")]
     Damaged(PathBuf, String),
     #[error(
-        "{0} is not as ok makes it: {1}; `ok audit verify` tells all that is wrong. Keep it as it is and restore a backup beside it"
+        "{0} is not as ok writes it: {1}; `ok audit verify` reports everything that is wrong. Keep it as it is and restore a backup beside it"
     )]
     Strange(PathBuf, String),
     #[error("{0}: {1}")]

@@ -64,7 +64,7 @@ fn put<T: Clone>(to: &mut T, change: &Option<T>) {
     }
 }
 
-const NOTHING: &str = "it changes nothing: say what is to be otherwise";
+const NOTHING: &str = "it changes nothing: specify at least one change";
 
 impl FieldChanges {
     /// Makes of a field of this name what it would be, or says why it cannot.
@@ -84,10 +84,10 @@ impl FieldChanges {
         match () {
             () if *field == before => Err(NOTHING.into()),
             () if is_personal(field) != is_personal(&before) => Err(format!(
-                "`{name}`: what is personal is kept apart, where it can be erased: add a field for it, and retire the other"
+                "`{name}`: personal data is stored separately, where it can be erased: add a field for it, and retire the other"
             )),
             () if is_personal(field) && asks_more => {
-                Err(format!("`{name}` is personal: its values are kept apart, and nobody looks whether they fit"))
+                Err(format!("`{name}` is personal: its values are stored separately and are not checked"))
             }
             () => Ok(()),
         }

@@ -49,10 +49,10 @@ impl Egress {
             return Err("must be an https address".into());
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err("must not hold a user name or a password".into());
+            return Err("must not contain a user name or a password".into());
         }
         if url.fragment().is_some() {
-            return Err("must not hold a #".into());
+            return Err("must not contain a #".into());
         }
         let port = url.port_or_known_default().unwrap_or_default();
         if !here && !self.ports.contains(&port) {

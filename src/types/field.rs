@@ -168,10 +168,8 @@ impl Field {
         let indexed = !(self.unique || self.index) || self.kind.is_comparable();
         problems.check(indexed, format!("{at}: long texts, lists and JSON have no index"));
         let apart = self.label == Some(Label::Personal) && self.index || self.label.is_some() && self.unique;
-        problems.check(
-            !apart,
-            format!("{at}: records are not found by what is personal, nor told apart by what has a label"),
-        );
+        problems
+            .check(!apart, format!("{at}: records are neither found by personal fields nor keyed by labelled ones"));
         for (name, bound) in [("min", &self.min), ("max", &self.max)] {
             if let Some(bound) = bound {
                 let fits = self.kind.is_number() && Field { min: None, max: None, ..self.clone() }.value(bound).is_ok();
@@ -227,7 +225,7 @@ impl Field {
                     return Err("must be at most 64 KiB".into());
                 }
                 if !canonical::is_exact(value) {
-                    return Err(format!("must hold no whole number beyond {MOST_INTEGER}: give it as a text"));
+                    return Err(format!("must not contain a whole number beyond {MOST_INTEGER}: give it as a text"));
                 }
                 canonical::of(value).map_err(|error| error.to_string())?
             }
@@ -366,7 +364,7 @@ fn bounded(text: &str, fits: bool, most: &str) -> Result<Value, String> {
     let plain = !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t'));
     match (fits, plain) {
         (false, _) => Err(format!("must have at most {most}")),
-        (true, false) => Err("must not hold control characters".into()),
+        (true, false) => Err("must not contain control characters".into()),
         (true, true) => Ok(text.into()),
     }
 }

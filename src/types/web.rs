@@ -82,7 +82,7 @@ impl TryFrom<String> for WebPath {
         }
         let right = plain(url.as_str().trim_start_matches("https://a.example"));
         match ambiguous(right.split('?').next().unwrap_or_default()) {
-            Some(what) => Err(format!("`{}` holds {what}, which servers read in more than one way", shown(&text))),
+            Some(what) => Err(format!("`{}` contains {what}, which servers read in more than one way", shown(&text))),
             None if right != text => Err(format!("`{}` is written `{}`", shown(&text), shown(&right))),
             None => Ok(WebPath(text)),
         }

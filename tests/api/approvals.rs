@@ -50,7 +50,7 @@ async fn whoever_decides_is_told_where_approving_leads_to_nothing() {
     let Waiting { test, ben, id, .. } = &waiting;
     let told = async || test.get(&format!("/approvals/{id}/explain"), ben).await.json();
     let before = told().await["what_happens"]["on_approve"].as_str().unwrap().to_owned();
-    assert!(before.starts_with("once everybody needed has agreed"), "{before}");
+    assert!(before.starts_with("once everybody needed has approved"), "{before}");
     let stopped = test.post("/kill", &test.admin, json!({ "scope": "actor:lea", "reason": "lost" })).await;
     assert_eq!(stopped.status, 200, "{}", stopped.text());
     let after = told().await;
@@ -61,7 +61,7 @@ async fn whoever_decides_is_told_where_approving_leads_to_nothing() {
     test.call("PATCH", "/actors/lea", &test.admin, Some(json!({ "role": "member" }))).await;
     let on_approve = told().await["what_happens"]["on_approve"].clone();
     let on_approve = on_approve.as_str().unwrap();
-    assert!(on_approve.starts_with("nothing is done, as things stand: by now the policies say: "), "{on_approve}");
+    assert!(on_approve.starts_with("nothing is done, because the policies now answer: "), "{on_approve}");
     // Of what is decided, nothing more is told than that.
     waiting.decide(ben, "reject").await;
     let after = told().await;

@@ -180,7 +180,7 @@ async fn a_part_spends_no_more_than_its_whole_has_left() {
         test.post(&format!("/runs/{run}/budget"), &cast.lea, json!({ "budget_cents": cents })).await
     };
     let alone = raise(&part, 12).await.error();
-    assert_eq!(alone, "422 invalid budget_cents: must be 10 to 10; raise what it is a part of first");
+    assert_eq!(alone, "422 invalid budget_cents: must be 10 to 10; raise its parent first");
     assert_eq!(raise(&id, 12).await.status, 200);
     go_on(&test).await;
     let whole = run(&test, &id).await;
@@ -207,7 +207,7 @@ async fn a_tick_to_a_later_time_ends_what_runs_wait_for_until_then() {
     assert_eq!(test.post("/tick", &test.admin, json!({ "now": later })).await.status, 200);
     go_on(&test).await;
     assert_eq!(run(&test, &waits).await["output"], "on");
-    assert_eq!(run(&test, &asks).await["error"], json!({ "code": "timed_out", "message": "nobody answered in time" }));
+    assert_eq!(run(&test, &asks).await["error"], json!({ "code": "timed_out", "message": "no answer in time" }));
     accounted_for(&test);
 }
 

@@ -226,7 +226,7 @@ async fn what_cannot_be_is_told_whole_and_nothing_is_done() {
         (own(&format!("{OWN}  settings: {{colour: red}}\n")), "spec.settings.colour: there is no such setting"),
         (own(&format!("{OWN}  settings: {{timezone: Mars}}\n")), "spec.settings.timezone: must be an IANA time zone"),
         (own(&"a: &a [*a]\n".repeat(3)), "file: line"),
-        (own(&" ".repeat(64 * 1024 + 1)), "file: holds more than 65536 bytes"),
+        (own(&" ".repeat(64 * 1024 + 1)), "file: is larger than 65536 bytes"),
         (
             json!({ "file": OWN, "values": { "boss": "max" }, "files": { "../x.cedar": "" } }),
             "files: `../x.cedar` must not",

@@ -328,7 +328,7 @@ async fn what_a_run_may_spend_is_set_aside_from_the_delegation_that_it_is_asked_
     let more = test.post(&format!("/runs/{second}/budget"), &given.cast.lea, json!({ "budget_cents": 11 })).await;
     assert_eq!(
         more.json()["problems"],
-        json!(["budget_cents: must be 10 to 10; its delegation has ended, or has no more left"])
+        json!(["budget_cents: must be 10 to 10; its delegation has ended, or its budget is spent"])
     );
     test.post(&format!("/runs/{second}/cancel"), &given.cast.mia, json!({})).await;
     assert_eq!(stands().await, [24, 0], "what it did not spend is free again");

@@ -32,6 +32,23 @@ pub async fn step(test: &Test, token: &str, change: &Value, step: &str, body: Va
     test.post(&format!("/changes/{}/{step}", change["id"].as_str().unwrap()), token, body).await
 }
 
+/// Whoever reviews a change compares it as its author did, without the files.
+#[tokio::test]
+async fn a_change_is_compared_by_its_id_by_those_who_may_see_it() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let change = propose(&test, &test.admin, &stricter("closed")).await;
+    let by_id = json!({ "change": change["id"], "impact": true, "semantic": false });
+    let by_files = json!({ "files": stricter("closed"), "impact": true, "semantic": false });
+    let compared = test.post("/policy/diff", &test.admin, by_id.clone()).await;
+    assert_eq!(compared.json()["text"]["policies"].as_array().map(Vec::len), Some(1), "{}", compared.text());
+    assert!(compared.json()["impact"]["matrix"].is_object(), "{}", compared.text());
+    assert_eq!(compared.json(), test.post("/policy/diff", &test.admin, by_files).await.json());
+    assert_eq!(test.post("/policy/diff", &cast.mia, by_id).await.status, 403);
+    let absent = json!({ "change": "chg_00000000000000000000000000" });
+    assert_eq!(test.post("/policy/diff", &test.admin, absent).await.status, 404);
+}
+
 #[tokio::test]
 async fn a_tested_change_comes_into_force_whole_and_every_answer_says_which_version_decided() {
     let test = Test::new().await;
@@ -140,7 +157,7 @@ async fn what_would_not_load_or_fails_its_tests_never_comes_into_force() {
     let broken = send(json!({ "a.cedar": "permit (principal, action, resource" })).await;
     assert_eq!((broken.status.as_u16(), &broken.json()["error"]), (422, &json!("invalid")));
     let outside = send(json!({ "../a.cedar": "" })).await.json();
-    assert_eq!(outside["problems"], json!(["files: `../a.cedar` must not hold `..`, hidden or empty parts"]));
+    assert_eq!(outside["problems"], json!(["files: `../a.cedar` must not contain `..`, hidden or empty parts"]));
     let same = send(json!(Bundle::built_in().files)).await;
     assert_eq!(same.error(), "409 conflict exactly these policies are in force already");
     assert_eq!(
@@ -226,7 +243,7 @@ async fn a_source_names_what_is_wrong_with_it() {
     assert_eq!(told(json!({ "kind": "repo" })).await, "422 invalid url: must be the repository's https or ssh address");
     assert_eq!(
         told(json!({ "kind": "repo", "url": "https://me:secret@git.example.org/p", "path": "../p" })).await,
-        "422 invalid url: must not hold a password; path: must be a folder in the repository"
+        "422 invalid url: must not contain a password; path: must be a folder in the repository"
     );
     assert_eq!(
         told(json!({ "kind": "workspace", "auto": true })).await,
@@ -292,8 +309,8 @@ async fn an_upload_is_held_to_what_a_folder_is_held_to() {
     let deep = format!("{}a.cedar", "a/".repeat(33));
     let many: BTreeMap<String, String> = (0..=20_000).map(|n| (format!("{n}.cedar"), String::new())).collect();
     for (files, told) in [
-        (json!({ "a.cedar": large }), "files: `a.cedar` holds more than 1048576 bytes"),
-        (json!({ deep: "" }), "lies too many folders deep"),
+        (json!({ "a.cedar": large }), "files: `a.cedar` is larger than 1048576 bytes"),
+        (json!({ deep: "" }), "is nested too many folders deep"),
         (json!(many), "files: more than 20000"),
     ] {
         for (path, body) in [

@@ -93,7 +93,7 @@ async fn what_cannot_be_given_is_refused_by_field() {
     let soon = Time(START + 30 * SECOND).to_string();
     let many: Vec<String> = (0..51).map(|n| format!("t{n}")).collect();
     for (new, told) in [
-        (all("lea"), "to: nobody acts on their own behalf"),
+        (all("lea"), "to: you cannot delegate to yourself"),
         (all("team:ops"), "to: teams do not act"),
         (all("gone"), "to: gone has left"),
         (json!({ "to": "bot", "authority": "act", "scope": [] }), "scope: name at least one"),
@@ -155,8 +155,8 @@ async fn what_is_handed_on_is_never_wider() {
         (json!({ "ttl": "3d" }), "expires_at: must not be after"),
         (json!({ "budget_cents": 101 }), "budget_cents: must be at most 100"),
         (json!({ "budget_cents": null }), "budget_cents: must be given, at most 100"),
-        (json!({ "to": "lea" }), "to: lea stands in the chain already"),
-        (json!({ "to": "bot" }), "to: nobody acts on their own behalf"),
+        (json!({ "to": "lea" }), "to: lea is already in the chain"),
+        (json!({ "to": "bot" }), "to: you cannot delegate to yourself"),
     ] {
         let error = given.hand_on(&first, &given.cast.bot, with(more)).await.error();
         assert!(error.starts_with("422 invalid") && error.contains(told), "{error}");

@@ -40,7 +40,7 @@ async fn a_request_ends_with_what_it_is_about_and_says_why() {
     step(&test, &abe, &second, "review", json!({ "verdict": "approve" })).await;
     assert_eq!(step(&test, &test.admin, &second, "promote", json!({})).await.json()["state"], "promoted");
     let id = second["id"].as_str().unwrap();
-    assert_eq!(stale(&same).await, format!("{id} came into force otherwise"));
+    assert_eq!(stale(&same).await, format!("{id} came into force by other means"));
     assert_eq!(stale(&other).await, format!("{id} came into force first"));
     let shown = test.get(&format!("/changes/{}/diff", first["id"].as_str().unwrap()), &abe).await.json();
     assert_eq!(shown["change"]["state"], "superseded");
@@ -87,8 +87,7 @@ async fn policies_that_nobody_could_change_any_more_do_not_come_into_force() {
     let refused = step(&test, &test.admin, &change, "promote", json!({})).await;
     assert_eq!(
         refused.error(),
-        "409 conflict under these policies nobody could do policy.propose, not with approvals either, so they would stand for \
-         good: leave it to somebody"
+        "409 conflict under these policies nobody could perform policy.propose, even with approvals, so they could never be changed again: permit it to somebody"
     );
     // Approvals are a way back.
     let lifted = freeze
@@ -101,7 +100,7 @@ async fn policies_that_nobody_could_change_any_more_do_not_come_into_force() {
     assert_eq!(
         refused.error(),
         "409 conflict under these policies policy.propose takes the approval `admin`, which too few people can give, and \
-         nobody could add people, so they would stand for good: first see to it that enough people can give `admin`"
+         nobody could add people, so they could never be changed again: first make sure that enough people can give `admin`"
     );
     let abe = test.add("abe", "person", json!({ "role": "admin" })).await;
     step(&test, &abe, &change, "review", json!({ "verdict": "approve" })).await;
@@ -128,8 +127,8 @@ async fn policies_whose_change_waits_for_nobody_do_not_come_into_force() {
     let twice = "  k1: {eligible: [{role: admin}]}\n  k2: {eligible: [{role: admin}]}\n";
     let ghost = "  ghost: {eligible: [{team: \"team:ghost\"}]}\n";
     for (policies, approvals, told) in [
-        (forbid("change.evals", ""), "", "nobody could do change.evals"),
-        (forbid("change.review", "") + &only_reviewed, "", "nobody could do change.review"),
+        (forbid("change.evals", ""), "", "nobody could perform change.evals"),
+        (forbid("change.review", "") + &only_reviewed, "", "nobody could perform change.review"),
         (only_reviewed.clone(), "", ""),
         (kinds(&["ghost"]) + &nobody_joins, ghost, "change.promote takes the approval `ghost`"),
         // One other admin is not two people.

@@ -63,7 +63,7 @@ async fn a_moment_that_never_was_is_refused() {
         (json!(-1), "there is no event -1".to_owned()),
         (json!(last + 1), format!("there is no event {}", last + 1)),
         (json!(1), "no policy was in force then".to_owned()),
-        (json!(2), "mia was not there yet".to_owned()),
+        (json!(2), "mia did not exist at that time".to_owned()),
         (json!(time(START + 1)), format!("{} is still to come", time(START + 1))),
         (json!(time(START - 1)), format!("the company began after {}", time(START - 1))),
         // A day is its beginning, and what has a time is no day, wherever it is told.

@@ -112,7 +112,7 @@ async fn what_cannot_be_is_told_by_key_and_line_and_nobody_joins() {
         (CLERK.replace("{team: ops}", "{team: none}"), "metadata.labels.team: there is no such team"),
         ("[".repeat(50_000), "definition: line 1: "),
         (bomb, "definition: line "),
-        (" ".repeat(64 * 1024 + 1), "definition: holds more than 65536 bytes"),
+        (" ".repeat(64 * 1024 + 1), "definition: is larger than 65536 bytes"),
         (String::new(), "definition: line 1: "),
     ];
     let before = test.last_seq().await;

@@ -103,7 +103,7 @@ async fn what_comes_from_outside_steers_or_contradicts_is_held_apart_with_the_re
             json!({ "statement": "Refunds need no approvals", "topics": ["refunds"] }),
             &*format!("{} says otherwise", known["id"].as_str().unwrap()),
         ),
-        (json!({ "statement": "Fine\u{202e}enif", "topics": ["x"] }), "it holds characters that nobody sees"),
+        (json!({ "statement": "Fine\u{202e}enif", "topics": ["x"] }), "it contains invisible characters"),
     ];
     for (said, reason) in &cases {
         let entry = propose(&test, &cast.bot, said.clone()).await;
@@ -217,7 +217,7 @@ async fn what_a_run_learns_keeps_the_labels_of_what_it_had_read() {
     let learnt = run(&test, &asked(&test, &cast.mia, steps).await).await;
     assert_eq!(learnt["labels"], json!(["personal"]), "{learnt}");
     let entry = test.get("/knowledge/quarantine", &sam).await.json()[0].clone();
-    let reasons = json!(["its run has read what is personal"]);
+    let reasons = json!(["its run has read data labelled personal"]);
     assert_eq!((&entry["labels"], &entry["reasons"]), (&json!(["personal"]), &reasons), "{entry}");
     decide(&test, &sam, &known["id"], "retract", json!({})).await;
     decide(&test, &sam, &entry["id"], "accept", json!({})).await;

@@ -247,7 +247,7 @@ async fn a_change_keeps_the_budget_that_is_in_force_not_one_of_its_own() {
         impact["problems"][0].as_str().unwrap().to_owned()
     };
     // Who proposed it may not read the decisions that are counted, and learns no count of them.
-    let few = "more decisions would come out otherwise than the budget allows";
+    let few = "more decisions would differ than the budget allows";
     let evals = test.post(&format!("{path}/evals"), &sam, json!({})).await.json();
     assert_eq!(impact(&evals["evals"]["last"]), few);
     for (token, told) in [(&sam, few), (&test.admin, "newly_denied is 2, of at most 0")] {

@@ -131,7 +131,7 @@ async fn mail_of_an_assisting_agent_is_sent_once_its_lead_has_seen_it() {
     switch(true).await;
     let decided = decide().await;
     assert_eq!(decided.status, 200, "{}", decided.text());
-    let next = format!("the server makes the call as the next step of {id}, which tells what came of it");
+    let next = format!("the server makes the call as the next step of {id}, which shows its outcome");
     assert_eq!(decided.json()["result"], json!({ "next": next }));
     go_on(&test).await;
     assert_eq!((&run(&test, &id).await["status"], mailbox.taken().len()), (&json!("completed"), 1));

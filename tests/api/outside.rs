@@ -205,7 +205,7 @@ async fn a_run_ends_where_nobody_says_within_a_week_whether_it_happened() {
     test.clock.advance(7 * DAY + SECOND);
     test.go_on().await;
     let failed = run(&test, &id).await;
-    let why = json!({ "code": "unknown_effect", "message": "nobody said whether echo.once has happened" });
+    let why = json!({ "code": "unknown_effect", "message": "nobody said whether echo.once took effect" });
     assert_eq!((&failed["status"], &failed["error"]), (&json!("failed"), &why));
     accounted_for(&test);
 }
@@ -273,7 +273,7 @@ async fn a_kill_switch_for_a_tool_breaks_a_call_of_it_off() {
     timeout(Duration::from_secs(5), works).await.expect("it was not broken off").unwrap().unwrap();
     let done = run(&test, &id).await;
     assert_eq!((&done["status"], &done["output"], hands.called().len()), (&json!("completed"), &json!("without"), 1));
-    let reason = "it was under way, and may not be called any more";
+    let reason = "it was in progress, and may no longer be called";
     assert_eq!((&done["trace"][0]["status"], &done["trace"][0]["reason"]), (&json!("failed"), &json!(reason)));
     accounted_for(&test);
 }

@@ -72,7 +72,7 @@ async fn what_an_agent_does_for_one_uses_up_nothing_of_what_it_may_do_for_others
     let many = runs::asked(&test, &cast.mia, creates(5)).await;
     let rests = runs::run(&test, &many).await;
     assert_eq!((&rests["status"], &rests["steps"]), (&json!("running"), &json!(3)), "{rests}");
-    let reason = "what its agent does for whoever asked is over the limit changes: 3 in 60 s";
+    let reason = "what its agent does for the requester is over the limit changes: 3 in 60 s";
     let waits = json!({ "kind": "rate_limit", "reason": reason, "until": "2026-11-20T09:01:00Z" });
     assert_eq!(rests["waiting"], waits);
     let few = runs::asked(&test, &cast.lea, creates(2)).await;
@@ -113,7 +113,7 @@ async fn a_run_that_one_operations_limit_holds_says_so() {
     ] {
         let id = runs::asked(&test, &cast.mia, json!([step, { "say": "between" }, step])).await;
         let rests = runs::run(&test, &id).await;
-        let reason = format!("what its agent does for whoever asked is over the limit {limit}");
+        let reason = format!("what its agent does for the requester is over the limit {limit}");
         let waits = json!({ "kind": "rate_limit", "reason": reason, "until": until });
         assert_eq!((&rests["status"], &rests["steps"], &rests["waiting"]), (&json!("running"), &json!(2), &waits));
         test.clock.advance(ms - 1);

@@ -160,7 +160,7 @@ async fn a_run_goes_on_when_its_request_is_rejected_taken_back_or_over() {
     for (how, reason) in [
         ("reject", "an approver rejected it: not now"),
         ("withdraw", "the request was taken back"),
-        ("expire", "nobody decided in time"),
+        ("expire", "no decision in time"),
     ] {
         let step = json!({ "call": { "tool": "task.create", "with": { "title": how } } });
         let id = asked(&test, &cast.mia, json!([step, { "say": "without it" }])).await;

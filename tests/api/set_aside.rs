@@ -77,7 +77,7 @@ async fn whoever_waits_for_what_is_set_aside_goes_on_when_it_is_free_again() {
     let waits = run(&test, &another[0]).await["waiting"].clone();
     let reason = waits["reason"].as_str().unwrap();
     assert!(reason.starts_with("0 of 60 cents of the company this month are spent, "), "{reason}");
-    assert!(reason.contains(" more are set aside for calls under way, and the next step takes "), "{reason}");
+    assert!(reason.contains(" more are reserved for calls in progress, and the next step takes "), "{reason}");
     assert_eq!(waits["beside"]["of"], "ok");
     assert!(!test.get("/inbox", &cast.lea).await.text().contains("is held"), "nobody is to do anything");
     // One cent of what was set aside: both who wait look again, and there is enough for one.

@@ -261,7 +261,7 @@ async fn a_task_that_is_not_seen_to_within_the_companys_hours_is_stalled_and_tol
     test.clock.advance(1);
     assert_eq!((tick().await, tick().await), (json!([id]), json!([])), "once");
     let inbox = test.get("/inbox", &cast.mia).await.json();
-    assert_eq!(inbox[0]["title"], "a task is stalled: call back: nobody has taken it in time");
+    assert_eq!(inbox[0]["title"], "a task is stalled: call back: nobody took it in time");
     // Whoever gets it now is told in their turn.
     let path = format!("/tasks/{id}");
     assert_eq!(test.post(&format!("{path}/assign"), &test.admin, json!({ "to": "max" })).await.status, 200);

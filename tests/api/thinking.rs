@@ -354,7 +354,7 @@ async fn a_run_that_is_stopped_waits_for_no_answer_and_what_was_set_aside_is_spe
     fake.wait_until_left(2);
     test.post("/kill", &test.admin, json!({ "scope": "actor:bot", "off": true })).await;
     let done = until(&test, second, |run| run["status"] == "completed").await;
-    let lost = "model m unknown nobody waited for its answer: the server or the run was stopped";
+    let lost = "model m unknown its answer was abandoned: the server or the run was stopped";
     assert_eq!(steps(&done), [lost, "model m completed"]);
     assert_eq!(done["cost_cents"].as_i64().unwrap(), spent + 1);
     // Its agent gone, it ends at once, and tells what may have been spent.

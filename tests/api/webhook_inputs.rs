@@ -27,7 +27,7 @@ async fn what_is_wrong_is_named() {
         (new("https://0x7f.1/"), "url: `127.0.0.1` is not a public address"),
         (new("https://[::ffff:10.0.0.1]/"), "url: `[::ffff:a00:1]` is not a public address"),
         (new("https://hooks.example.com:8443/"), "url: must use port 443, not 8443"),
-        (new("https://me:secret@hooks.example.com/"), "url: must not hold a user name or a password"),
+        (new("https://me:secret@hooks.example.com/"), "url: must not contain a user name or a password"),
         (new(&long), "url: must have at most 2048 bytes"),
         (with("events", json!([])), "events: must name at least one"),
         (with("description", json!("x".repeat(257))), "description: must have at most 256 characters"),

@@ -250,7 +250,7 @@ async fn a_receiver_that_is_gone_is_disabled_and_whoever_answers_is_told() {
     let ben = test.token("ben", json!({})).await;
     for token in [&test.admin, &ben] {
         let inbox = test.get("/inbox", token).await.json();
-        let title = "nothing is sent to hooks.example.com any more: it answered 410: it wants nothing any more";
+        let title = "deliveries to hooks.example.com stopped: it answered 410: it accepts no more messages";
         assert!(inbox.as_array().unwrap().iter().any(|item| item["title"] == title), "{inbox}");
     }
     // Nothing more is intended, nor sent by hand, until it is switched on; what went before stays unsent.

@@ -147,7 +147,7 @@ async fn a_call_is_explained_as_a_step_of_a_run() {
         json!({ "op": "run.ask", "target": late, "actor": "bot", "at": at }),
     ] {
         let refused = test.post("/policy/explain", &test.admin, past).await;
-        let why = "what an agent does at work is asked about as its run stands now: give it without `at`";
+        let why = "steps of a run are explained at the present only: omit `at`";
         assert_eq!(refused.error(), format!("422 invalid at: {why}"));
     }
     let under = json!({ "op": "actor.read", "target": "mia", "actor": "bot", "run": late, "under": "dlg_1" });

@@ -167,8 +167,8 @@ fn a_summary_is_bounded_and_nobody_shapes_it() {
     put(&place, "full.md", &"x".repeat(999_000));
     assert_eq!(place.ok("ci --summary summary.md").code, 3);
     let summary = read(&place, "summary.md");
-    assert!(summary.contains("100 more are left out here") && !summary.contains("<img"), "{}", summary.len());
+    assert!(summary.contains("100 more are omitted here") && !summary.contains("<img"), "{}", summary.len());
     assert_eq!(place.ok_with("ci", &[("GITHUB_STEP_SUMMARY", "full.md")]).code, 3);
     let full = read(&place, "full.md");
-    assert!(full.len() < 1 << 20 && full.contains("300 more are left out here"), "{}", full.len());
+    assert!(full.len() < 1 << 20 && full.contains("300 more are omitted here"), "{}", full.len());
 }

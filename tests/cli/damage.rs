@@ -214,7 +214,7 @@ fn what_the_log_does_not_account_for_is_found() {
                   PRAGMA writable_schema = RESET";
     for (sql, told) in [
         (hidden, "missing from index token_by_holder"),
-        ("UPDATE instance SET sealing = zeroblob(32)", "holds another sealing key"),
+        ("UPDATE instance SET sealing = zeroblob(32)", "contains another sealing key"),
         ("UPDATE instance SET ulid = 'another'", "names another company than the log"),
         (
             "INSERT INTO idem VALUES (x'00', x'00', 200, x'7b7d', 9223372036854775807)",

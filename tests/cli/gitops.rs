@@ -252,7 +252,7 @@ fn a_job_that_is_late_does_not_undo_what_was_merged_after_its_commit() {
     assert_eq!(shop.version(), version);
     // Where the history is not there, that is said.
     let apart = shop.place.ana(&format!("policy apply dev/policies --commit {} --reason apart", "ab".repeat(20)));
-    assert!(apart.stderr.contains("git does not tell here"), "{apart}");
+    assert!(apart.stderr.contains("git cannot say here"), "{apart}");
 }
 
 #[test]

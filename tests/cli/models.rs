@@ -160,7 +160,7 @@ fn what_a_run_waits_for_is_told_also_of_its_parts_and_the_command_ends_with_4() 
     assert!(ran.stderr.contains(" is waiting_input\nIt asks ana: which one?\nThe answer: `ok answer run_"), "{ran}");
     let ran = ask("steps: [{model: {text: so, cost_cents: 5}}]", "--budget-cents 2");
     assert_eq!(ran.code, 4, "{ran}");
-    assert!(ran.stderr.contains("Its agent asks for more; whoever may approve that: `ok approve apr_"), "{ran}");
+    assert!(ran.stderr.contains("Its agent asks for more; an approver runs `ok approve apr_"), "{ran}");
     let ran = ask("steps: [{wait: {seconds: 3600}}]", "");
     assert!(ran.code == 4 && ran.stderr.contains("a server or `ok tick --now "), "{ran}");
     place.ana("kill actor:clerk");

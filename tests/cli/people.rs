@@ -139,10 +139,7 @@ fn a_task_is_created_with_an_sla_and_what_a_switch_held_is_told_of_when_no_serve
     place.ana("ask --agent bot hello --plan plan.yaml");
     let freed = place.ana("kill actor:bot --off");
     assert_eq!(freed.stdout, "actor:bot released\n");
-    assert_eq!(
-        freed.stderr,
-        "No server has the company: runs go on with the next one, or `ok tick` lets them go on now.\n"
-    );
+    assert_eq!(freed.stderr, "No server is running: runs continue when one starts, or run `ok tick` now.\n");
     let status = || json("runs")[0]["status"].clone();
     assert_eq!(status(), "queued");
     assert_eq!(place.ana("tick").code, 0);

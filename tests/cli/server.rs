@@ -316,7 +316,7 @@ fn a_server_says_that_nobody_is_there_and_that_others_reach_it() {
     let place = Place::new();
     let server = Server::start(place.command(&["serve", "--bind", "0.0.0.0:0"]));
     let told = server.lines.join("\n");
-    assert!(told.contains("there is nobody in this company yet: `ok init --admin <id>`"), "{told}");
+    assert!(told.contains("this company has no actors yet: `ok init --admin <id>`"), "{told}");
     assert!(told.contains("put a proxy with TLS before it"), "{told}");
     assert_eq!(place.ok("init --admin ana").code, 0, "while it serves");
     assert_eq!(server.stop().code, 0);

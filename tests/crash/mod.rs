@@ -175,7 +175,7 @@ fn on_a_nearly_full_disk_only_what_stops_or_revokes_is_accepted() {
     assert_eq!(place.ok("audit verify").code, 0);
     let wrong = place.ok_with("--as ana tick", &[("OK_DISK_LOW_WATER", "5%")]);
     assert_eq!(wrong.code, 64, "{}", wrong.stderr);
-    assert!(wrong.stderr.contains("OK_DISK_LOW_WATER must hold a whole number of MiB"), "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("OK_DISK_LOW_WATER must be a whole number of MiB"), "{}", wrong.stderr);
 }
 
 #[test]

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 use ok::adapters::{Embedder, Systems};
 use ok::background::models::{Chat, Models, Setup};
 use ok::background::tools::{Means, Tools};
 use ok::background::{embeddings, runner};
-use ok::gate::state::open::{Company, Options, open};
+use ok::gate::state::open::{CannotOpen, Company, Options, open};
 use ok::log::journal::{InFile, Journal};
 use ok::operations::run::{ECHOES, MAIL, WEB};
 use ok::policy::Bundle;
@@ -105,5 +106,15 @@ pub(super) fn opened(
     let tools = Arc::new(outside.map(str::to_owned).collect());
     let (policies, models, journal) = (policies.clone(), Arc::clone(&models.catalog), Arc::clone(journal));
     let (systems, embedder) = (Arc::clone(systems), embedder.clone());
-    open(&Options { policies, models, tools, journal, systems, embedder, ..made }).unwrap()
+    let options = Options { policies, models, tools, journal, systems, embedder, ..made };
+    // A process that another test is starting has a copy of the lock until it runs its own program.
+    for _ in 0..200 {
+        match open(&options) {
+            Err(CannotOpen::Held(holder)) if holder.pid == std::process::id() => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            opened => return opened.unwrap(),
+        }
+    }
+    panic!("the state file is still locked");
 }

@@ -331,7 +331,7 @@ fn a_mark_before_a_file_and_a_file_with_nothing_in_it_are_told_as_such() {
         for nothing in ["", "\u{feff}", "# Later.\n\n---\n"] {
             let report = check(&Bundle::new([("a.cedar", ticks.as_str()), (file, nothing)]));
             let told: Vec<&Finding> = report.findings.iter().chain(report.tests()).collect();
-            let is_told = told.iter().any(|one| one.file == file && one.message.contains("the file holds nothing"));
+            let is_told = told.iter().any(|one| one.file == file && one.message.contains("the file is empty"));
             assert!(is_told, "{file}: {told:?}");
         }
     }

@@ -174,7 +174,7 @@ async fn what_cannot_be_asked_again_is_counted_with_the_reason() {
             "summary": "2 of 5 replayed, 3 not replayable",
             "why": {
                 "its content was erased": 1,
-                "its operation does not exist any more": 1,
+                "its operation no longer exists": 1,
                 "its question is not understood": 1,
             }
         })
@@ -257,19 +257,20 @@ async fn what_cannot_be_compared_is_refused_with_the_field() {
         input
     };
     for (input, told) in [
-        (json!({ "files": { "../a.cedar": "" } }), "files: `../a.cedar` must not hold `..`, hidden or empty parts"),
+        (json!({ "files": { "../a.cedar": "" } }), "files: `../a.cedar` must not contain `..`, hidden or empty parts"),
         (
             json!({ "files": { "a.cedar": "", "a.cedar/b.cedar": "" } }),
-            "files: `a.cedar/b.cedar` lies in `a.cedar`, which is a file",
+            "files: `a.cedar/b.cedar` is below `a.cedar`, which is a file",
         ),
-        (json!({ "files": { "A/b.cedar": "", "a/c.cedar": "" } }), "files: only capitals tell `a` from `A`"),
+        (json!({ "files": { "A/b.cedar": "", "a/c.cedar": "" } }), "differ only in case"),
         (json!({ "files": { "x".repeat(250) + ".cedar": "" } }), " has a part that is longer than 255 bytes"),
         (json!({ "files": { "a.cedar": "permit (" } }), "a.cedar:1: "),
         (
             json!({ "files": { "a.cedar": "@id(\"a\") permit (principal, action == Ok::Action::\"tock\", resource);" } }),
             "a.cedar:1: ",
         ),
-        (with("since", json!("2026-11-21")), "since: `2026-11-21` lies in the future"),
+        (with("since", json!("2026-11-21")), "since: `2026-11-21` is in the future"),
+        (json!({ "files": {}, "change": "chg_00000000000000000000000000" }), "change: not together with `files`"),
         (with("since", json!("9999")), "since: there is no event 9999; the newest is "),
         (with("since", json!("0")), "since: there is no event 0; the newest is "),
         (with("since", json!("-1")), "since: there is no event -1; the newest is "),
@@ -280,7 +281,7 @@ async fn what_cannot_be_compared_is_refused_with_the_field() {
         (with("more", json!(1)), "unknown field `more`"),
         (
             json!({ "files": {}, "impact": false, "max": { "newly_denied": 1 } }),
-            "max: without the impact there is nothing to hold it against",
+            "max: without the impact there is nothing to compare it with",
         ),
     ] {
         let answer = diff(&test, &test.admin, input.clone()).await;

@@ -14,7 +14,7 @@ fn a_policy_that_no_question_meets_is_named() {
         let found = asked_at_most(&before, &after, 5_000);
         assert_eq!(found.unmet.iter().map(|unmet| unmet.policy.as_str()).collect::<Vec<_>>(), ["more"]);
         assert!(
-            found.summary.ends_with("; `more` decided none of them: what it changes was not seen"),
+            found.summary.ends_with("; `more` decided none of them: its effect was not observed"),
             "{}",
             found.summary
         );
@@ -44,12 +44,12 @@ fn an_alternative_that_no_question_meets_is_named() {
     for (before, after) in [(&with(""), &both), (&policy(whole), &both), (&both, &policy(whole))] {
         let (unmet, said) = compare(before, after);
         assert_eq!(unmet, named, "{said}");
-        assert!(said.ends_with("; a part of `more` decided none of them: what it changes was not seen"), "{said}");
+        assert!(said.ends_with("; a part of `more` decided none of them: its effect was not observed"), "{said}");
     }
     let twice = policy(&format!("{whole} || ({never}) || ({})", never.replace("== 7", "== 8")));
     let (unmet, said) = compare(&policy(whole), &twice);
     assert_eq!(unmet.len(), 2);
-    assert!(said.ends_with("; 2 parts of `more` decided none of them: what they change was not seen"), "{said}");
+    assert!(said.ends_with("; 2 parts of `more` decided none of them: their effect was not observed"), "{said}");
     // What it adds is met; what it has as before is not asked about.
     let third = policy(&format!("{whole} ||\n  ({never}) || resource.status == \"open\""));
     assert_eq!(compare(&both, &third).0, []);

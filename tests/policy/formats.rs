@@ -249,6 +249,6 @@ fn a_file_that_nothing_reads_is_found_whatever_the_format_and_a_folder_without_p
     for command in ["policy check", "policy diff", "policy apply", "policy propose", "ci"] {
         let ran = empty.ok(command);
         assert_eq!(ran.code, 1, "{ran}");
-        assert!(ran.stderr.contains("`policies` holds no policies"), "{ran}");
+        assert!(ran.stderr.contains("`policies` contains no policies"), "{ran}");
     }
 }

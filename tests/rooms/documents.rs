@@ -29,9 +29,9 @@ fn what_is_no_text_or_too_much_is_told() {
     assert_eq!(wrong(DocumentType::Markdown, b" \n--- \n"), "holds no text");
     assert_eq!(wrong(DocumentType::Html, b"<script>alert(1)</script>"), "holds no text");
     let long = "long ".repeat(300_000);
-    assert_eq!(wrong(DocumentType::Text, long.as_bytes()), "holds more than 1048576 bytes of text: split it");
+    assert_eq!(wrong(DocumentType::Text, long.as_bytes()), "contains more than 1048576 bytes of text: split it");
     let wide = format!("{}\n{}", "n".repeat(100_000), "x\n".repeat(100));
-    assert!(wrong(DocumentType::Csv, wide.as_bytes()).starts_with("holds more than"));
+    assert!(wrong(DocumentType::Csv, wide.as_bytes()).starts_with("contains more than"));
 }
 
 #[test]

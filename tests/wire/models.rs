@@ -196,7 +196,7 @@ async fn each_provider_that_makes_vectors_is_asked_in_its_own_form() {
 #[tokio::test]
 async fn what_is_no_vector_for_each_text_is_not_taken_for_one() {
     let kind = ProviderKind::Ollama;
-    let nothing = "fake/vec-1@3: its answer does not hold a vector for each text";
+    let nothing = "fake/vec-1@3: its answer does not contain a vector for each text";
     for wrong in [
         json!({ "model": "vec-1", "embeddings": [[1.0, 2.0, 3.0]] }),
         form(kind, [json!([0.0, 0.0]), json!([1.0, 0.0])]),

@@ -57,7 +57,7 @@ impl Embedding {
         let dimensions = made.first().map(Vector::dimensions);
         match made.len() == texts.len() && made.iter().all(|vector| Some(vector.dimensions()) == dimensions) {
             true => Ok(made),
-            false => Err(Unread(format!("{id}: its answer does not hold a vector for each text"))),
+            false => Err(Unread(format!("{id}: its answer does not contain a vector for each text"))),
         }
     }
 

@@ -224,10 +224,7 @@ impl ModelFile {
         for other in self.fallbacks.iter().filter(|other| !ids.contains(other)) {
             check(false, format!("fallbacks: there is no model `{other}`"));
         }
-        check(
-            !self.fallbacks.iter().any(|other| other == id),
-            "fallbacks: a model does not stand in for itself".into(),
-        );
+        check(!self.fallbacks.iter().any(|other| other == id), "fallbacks: a model cannot be its own fallback".into());
         problems
     }
 

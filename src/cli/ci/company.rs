@@ -194,7 +194,7 @@ fn pairs(answer: &Value, change: &str) -> Option<String> {
 /// `1,204 of 1,204 replayed, 0 not replayable: 0 newly allowed, 0 newly denied, 0 newly need approval`
 fn impact(answer: &Value) -> Step {
     if answer.get("impact").is_none_or(Value::is_null) {
-        return Step::skipped("impact", "it is told to whoever may read the audit");
+        return Step::skipped("impact", "shown only to callers who may read the audit");
     }
     let newly = |field: &str| grouped(number(answer, &format!("/impact/{field}")));
     let mut summary = format!(

@@ -131,7 +131,7 @@ impl Page {
             shown += 1;
         }
         if all > shown {
-            let _ = write!(self.text, "\n{} more are left out here; the command tells them all.\n", all - shown);
+            let _ = write!(self.text, "\n{} more are omitted here; the command lists them all.\n", all - shown);
         }
     }
 

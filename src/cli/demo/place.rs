@@ -42,7 +42,7 @@ impl Place {
         if let Some(other) = there.iter().find(|name| !is_ours(name)) {
             let other = other.to_string_lossy();
             return Err(Failure::new(format!(
-                "{shown} is not empty: it holds `{other}`, which is no demo's; name another folder with --dir"
+                "{shown} is not empty: it contains `{other}`, which is not part of a demo; name another folder with --dir"
             )));
         }
         let is_demo = there.iter().any(|name| name == STATE);

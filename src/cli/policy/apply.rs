@@ -163,14 +163,14 @@ impl Given {
                 Some(Moved {
                     from: None,
                     why: format!("{newer} is in force, and comes after {commit} in git"),
-                    way: "Run the job of the newest commit, or revert what is to go in git".to_owned(),
+                    way: "Run the job of the newest commit, or revert in git what should go".to_owned(),
                 })
             }
             (None, Some(lock), _) if lock.is_of(&applied.last) => None,
             (None, None, None) => {
                 if let (Some(dir), None, 2..) = (&self.dir, self.version, applied.last.version) {
                     show::note(&format!(
-                        "{} has no policy.lock, so it is not known what it was made from: {in_force}, and goes where it is not in the folder",
+                        "{} has no policy.lock, so its base version is unknown: {in_force}, and goes where it is not in the folder",
                         dir.display()
                     ));
                 }
@@ -202,7 +202,7 @@ fn overtaken<'a>(dir: Option<&Path>, commit: &str, applied: &'a AppliedVersion) 
         Some(is_older) => is_older.then_some(in_force),
         None => {
             show::note(&format!(
-                "git does not tell here whether {commit} comes before {in_force}, which is in force; fetch the whole history to have that checked"
+                "git cannot say here whether {commit} precedes {in_force}, which is in force; fetch the whole history to have this checked"
             ));
             None
         }
@@ -246,7 +246,7 @@ impl Run for Apply {
                 (Outcome::Waits { change, .. }, Some(lock)) => {
                     PolicyLock { proposed: Some(change.clone()), ..lock.clone() }.write(dir)?;
                 }
-                (Outcome::Unread(_), _) => show::note("policy.lock is as it was: it tells what is in force"),
+                (Outcome::Unread(_), _) => show::note("policy.lock is unchanged: it names what is in force"),
                 (Outcome::Waits { .. }, None) => {}
             }
         }
@@ -348,7 +348,7 @@ fn print(context: &Context, outcome: &Outcome) -> Result<Exit, Failure> {
             print_applied(applied)
         }
         Outcome::Unread(change) => {
-            let what = format!("{change} is in force; under it you may not read what is in force");
+            let what = format!("{change} is in force; under it you may not read the policies in force");
             context.show(&json!({ "change": change, "state": "promoted" }), || show::text(&what))
         }
         Outcome::Waits { change, why, approval } => {
@@ -357,7 +357,7 @@ fn print(context: &Context, outcome: &Outcome) -> Result<Exit, Failure> {
                 fields.insert("approval".into(), approval.as_str().into());
             }
             context.show(&answer, || show::text(&format!("{change}: {why}")))?;
-            show::note(&format!("Next: `ok changes show {change}` tells what it changes, and who reviewed it."));
+            show::note(&format!("Next: `ok changes show {change}` shows what it changes and who reviewed it."));
             Ok(Exit::Waits)
         }
     }

@@ -13,7 +13,7 @@ use crate::types::operations::Operations;
 
 pub const COMMANDS: Commands = &[&group(
     "break-glass",
-    "Grants that let somebody go on without approval\n\n`ok policy break-glass` opens one.",
+    "Grants to proceed without approval\n\n`ok policy break-glass` opens one.",
     &[
         &query::<List>()
             .command("list")

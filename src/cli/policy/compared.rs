@@ -124,7 +124,7 @@ fn answers(answer: &Value, into: &mut String) {
         let all: Vec<String> = unmet.iter().map(place).collect();
         let _ = writeln!(
             into,
-            "decided no question: {}; write a test case that shows what it does: that is compared, too",
+            "decided no question: {}; write a test case that shows its effect: test cases are compared, too",
             all.join(", ")
         );
     }

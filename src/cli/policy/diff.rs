@@ -62,7 +62,7 @@ impl Run for Diff {
         let over: Vec<Value> = answer.part(columns!(Compared; over_budget))?;
         match &self.save {
             Some(path) if over.is_empty() => save(path, &bundle, &answer)?,
-            Some(path) => show::note(&format!("{} is not written: what is over budget is no plan.", path.display())),
+            Some(path) => show::note(&format!("{} is not written: the report exceeds the budget.", path.display())),
             None => {}
         }
         let same = answer.part(columns!(Compared; same))?;

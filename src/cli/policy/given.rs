@@ -99,7 +99,7 @@ fn text(from: &Path) -> Result<String, Failure> {
         false => std::fs::File::open(from).map_err(cannot)?.take(MOST + 1).read_to_string(&mut text),
     };
     match read.map_err(cannot)? as u64 > MOST {
-        true => Err(Failure::new(format!("{} holds more than {MOST} bytes", from.display()))),
+        true => Err(Failure::new(format!("{} is larger than {MOST} bytes", from.display()))),
         false => Ok(text),
     }
 }

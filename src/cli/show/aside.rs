@@ -76,7 +76,7 @@ fn write(mut out: impl Write, said: &Receiver<Said>, dropped: &AtomicU64) {
                 let _ = out.write_all(&text);
                 let lost = dropped.swap(0, Ordering::Relaxed);
                 if lost > 0 {
-                    let _ = writeln!(out, "nobody read this for a while: {lost} lines were dropped");
+                    let _ = writeln!(out, "output was not read for a while: {lost} lines were dropped");
                 }
             }
             Said::Then(done) => {

@@ -118,7 +118,7 @@ pub(crate) fn refused(world: &World, caller: &Caller, now: Time) -> Result<(), R
 pub(crate) fn rests(world: &World, (agent, asker): (&ActorId, &ActorId), now: Time) -> Option<Rest> {
     let askers = paces(world, asker).filter_map(|(id, rate)| {
         let ms = world.rates.rests(&steps_of(asker, id), rate.most, now)?;
-        let whose = "the steps of all runs of whoever asked are over";
+        let whose = "the steps of all runs of the requester are over";
         Some(Rest { why: format!("{whose} the limit {id}: {} in {} s", rate.most, rate.seconds), ms })
     });
     let agents = paces(world, agent).filter_map(|(id, rate)| held(world, (agent, asker), (id, rate), now));
@@ -142,7 +142,7 @@ fn held(world: &World, (agent, asker): (&ActorId, &ActorId), (id, rate): (&str, 
     let key = Key { what: Counted::Limit(id.to_owned()), by: agent.clone(), run_for: Some(asker.clone()) };
     let ms = world.rates.rests(&key, rate.most, now)?;
     let why =
-        format!("what its agent does for whoever asked is over the limit {id}: {} in {} s", rate.most, rate.seconds);
+        format!("what its agent does for the requester is over the limit {id}: {} in {} s", rate.most, rate.seconds);
     Some(Rest { why, ms })
 }
 

@@ -67,7 +67,7 @@ fn decides(event: &Event) -> Option<String> {
 fn ended(conn: &Connection, event: &Event) -> Result<Vec<(String, String)>, Fault> {
     let one = |id: &dyn std::fmt::Display, why: &str| Ok(vec![(id.to_string(), format!("{id} {why}"))]);
     if let Some(ChangePromoted { id, version, .. }) = event.get() {
-        let mut all = vec![(id.to_string(), format!("{id} came into force otherwise"))];
+        let mut all = vec![(id.to_string(), format!("{id} came into force by other means"))];
         let superseded = changes::open_before(conn, *version)?.into_iter().filter(|other| other != id.as_str());
         all.extend(superseded.map(|other| (other, format!("{id} came into force first"))));
         return Ok(all);

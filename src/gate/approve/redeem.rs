@@ -126,7 +126,7 @@ impl Draft<'_> {
 
     /// The call as it would be made now, if it is exactly what was asked for; or why it is not.
     fn same(&self, entries: &'static [Entry], approval: &Approval) -> Result<Result<Same, String>, Stop> {
-        let unknown = || Refusal::conflict(format!("there is no operation {} any more", approval.operation));
+        let unknown = || Refusal::conflict(format!("the operation {} no longer exists", approval.operation));
         let entry = entries.iter().find(|entry| entry.spec.name == approval.operation).ok_or_else(unknown)?;
         let caller = approval.requester();
         let read = self.read().acting_as(&caller);
@@ -134,7 +134,7 @@ impl Draft<'_> {
             return Ok(Err("a part of what was asked for has been erased".into()));
         }
         if approval.run.is_some() && self.read().run_waiting_for(approval)?.is_none() {
-            return Ok(Err("the run that asked for it has gone on without it".into()));
+            return Ok(Err("the run that requested it has moved on without it".into()));
         }
         admission::still(read.world(), caller.clone(), &entry.spec, read.now())?;
         let call = entry.prepare(approval.whole_input()).map_err(|bad| Refusal::conflict(bad.to_string()))?;

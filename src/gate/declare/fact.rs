@@ -110,14 +110,14 @@ impl FactSpec {
     pub fn in_rows(&self) -> Option<String> {
         let holds = match (self.form, self.words) {
             (Form::Text, Some(words)) => {
-                format!("one of `{}`; `{}` unless given", (words.all)().join("`, `"), words.usual)
+                format!("one of `{}`; default `{}`", (words.all)().join("`, `"), words.usual)
             }
             (Form::Text, None) => "a text".to_owned(),
             (Form::Actor, _) => "an actor".to_owned(),
             (Form::Team, _) => "a team".to_owned(),
-            (Form::Actors, _) => "a list of actors; empty unless given".to_owned(),
-            (Form::Flag, _) => "`true` or `false`; `false` unless given".to_owned(),
-            (Form::Number, _) => "a number; 0 unless given".to_owned(),
+            (Form::Actors, _) => "a list of actors; default empty".to_owned(),
+            (Form::Flag, _) => "`true` or `false`; default `false`".to_owned(),
+            (Form::Number, _) => "a number; default 0".to_owned(),
         };
         let needed = matches!((self.form, self.words), (Form::Actor | Form::Team | Form::Text, None)) && !self.optional;
         let doc = if self.doc.is_empty() || self.words.is_some() { String::new() } else { format!(": {}", self.doc) };

@@ -216,7 +216,7 @@ fn delegation(spec: &Spec) -> Option<Value> {
     (!spec.route.is_open()).then(|| {
         json!({
             "name": "ok-delegation", "in": "header", "required": false,
-            "description": "The id of a delegation to act under, on behalf of whoever gave it.",
+            "description": "The id of a delegation to act under, on behalf of its grantor.",
             "schema": { "type": "string", "maxLength": 30 },
         })
     })
@@ -262,7 +262,7 @@ fn headers(entry: &Entry, output: &Value) -> Value {
         says("x-next-cursor", "The cursor of the next page; absent on the last.");
     }
     if entry.spec.route.answer == Answer::Partial {
-        says("x-ok-partial", "`true` where the answer leaves out some of what is archived, or kept in another system.");
+        says("x-ok-partial", "`true` if the answer omits archived rows, or rows kept in another system.");
         says("x-ok-partial-from", "The adapter of that system, such as `postgres`.");
     }
     headers

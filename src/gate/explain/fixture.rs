@@ -186,7 +186,7 @@ impl<'a> Known<'a> {
         }
         let nobody = case.around.kill.iter().filter_map(KillScope::actor).find(|id| world.card(id).is_none());
         if let Some(nobody) = nobody {
-            return Err(format!("kill: there is no `{nobody}` that a switch could stop"));
+            return Err(format!("kill: there is no `{nobody}` to stop"));
         }
         let caller = caller(&world, case)?;
         if !case.around.hist.is_empty() {

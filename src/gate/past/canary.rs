@@ -47,7 +47,7 @@ pub(crate) fn of(
     };
     let Ok(compiled) = compiled else {
         // It was proposed under another version of ok; there is nothing to try.
-        tracing::warn!(change = change.id, "a candidate does not load any more and is not tried");
+        tracing::warn!(change = change.id, "a candidate no longer loads and is not evaluated");
         return Ok(None);
     };
     let seen = Mutex::new(change.trialled.clone().unwrap_or_default());

@@ -222,7 +222,7 @@ fn start(
     room.look();
     let behind = tail.ts().0.saturating_sub(options.clock.now().0);
     if behind > SECOND {
-        tracing::warn!(behind_ms = behind, "the machine's clock is behind the newest entry; time goes on from there");
+        tracing::warn!(behind_ms = behind, "the machine's clock is behind the newest entry; time continues from there");
     }
     let clock = Arc::new(Monotone::new(Arc::clone(&options.clock), tail.latest()));
     let published = Arc::new(ArcSwap::from_pointee(world.clone()));

@@ -106,7 +106,7 @@ fn unreadable(table: &'static str, looked: Result<(), Fault>) -> Result<Option<D
     match looked {
         Ok(()) => Ok(None),
         Err(fault) if fault.is_of_a_value() => {
-            let message = format!("holds a value that cannot be read ({fault})");
+            let message = format!("contains a value that cannot be read ({fault})");
             Ok(Some(Difference { table: table.into(), key: "a row".into(), message }))
         }
         Err(fault) => Err(fault),

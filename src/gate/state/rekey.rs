@@ -34,7 +34,7 @@ pub enum CannotRekey {
         "{1} is another key than the log is signed with by now, which is in {0}; move {1} away and run `ok audit rekey` again"
     )]
     OtherKey(PathBuf, PathBuf),
-    #[error("{0}; `ok audit verify` tells all. Nothing was changed: a new key would vouch for it")]
+    #[error("{0}; `ok audit verify` reports all of it. Nothing was changed: a new key would vouch for it")]
     NotWhole(String),
 }
 
@@ -59,7 +59,7 @@ pub fn rekey(options: &Options) -> Result<Head, CannotRekey> {
     }
     let mut conn = file::connect(&options.path, Mode::Write).map_err(CannotOpen::from)?;
     file::prepare(&mut conn, &options.path, open::SCHEMAS).map_err(CannotOpen::from)?;
-    let broken = || Fault::Broken("the state file holds no company".into());
+    let broken = || Fault::Broken("the state file contains no company".into());
     let instance = company::instance(&conn)?.ok_or_else(broken)?;
     let head = head::head(&conn)?.ok_or_else(broken)?;
     let cannot = |what| CannotOpen::Key(part.clone(), what);

@@ -68,7 +68,7 @@ fn instance(conn: &Connection) -> Result<Option<Difference>, Fault> {
     let first = read::one(conn, FIRST)?.event.unwrap_or_default();
     let is_same = first.get("seal").and_then(|seal| seal.as_str()) == Some(&hex::encode(Sha256::digest(sealing)));
     Ok((!is_same)
-        .then(|| difference("instance", "1", "holds another sealing key than the one that was made with the log")))
+        .then(|| difference("instance", "1", "contains another sealing key than the one created with the log")))
 }
 
 /// No event happens after the head was signed, and no owner was there whom the log's key does not know.

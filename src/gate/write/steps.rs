@@ -186,7 +186,7 @@ fn ended(event: &Event) -> Option<(String, Option<String>)> {
         };
     }
     let over = |id: &Id, why: &str| Some((id.to_string(), Some(why.to_owned())));
-    let expired = event.get::<ApprovalExpired>().and_then(|event| over(&event.id, "nobody decided in time"));
+    let expired = event.get::<ApprovalExpired>().and_then(|event| over(&event.id, "no decision in time"));
     let cancelled = || event.get::<ApprovalCancelled>().and_then(|event| over(&event.id, "the request was taken back"));
     let stale = || event.get::<ApprovalStale>().map(|event| (event.id.to_string(), None));
     expired.or_else(cancelled).or_else(stale)

@@ -92,7 +92,7 @@ impl Entries {
         let (leaf, payload) = (self.leaves.next()?, self.payloads.next());
         let Some(leaf) = leaf else {
             let more = !matches!(payload, Ok(None));
-            return if more { Err("`payloads.jsonl` goes on after the last leaf".into()) } else { Ok(None) };
+            return if more { Err("`payloads.jsonl` continues after the last leaf".into()) } else { Ok(None) };
         };
         self.seq += 1;
         let payload = payload.and_then(|line| self.payload(&line.ok_or("`payloads.jsonl` ends before it")?));
@@ -104,7 +104,7 @@ impl Entries {
         if line.seq != self.seq {
             return Err(format!("its line is numbered {}", line.seq));
         }
-        let decode = |text| STANDARD.decode(text).map_err(|_| "its line holds bad base64".to_string());
+        let decode = |text| STANDARD.decode(text).map_err(|_| "its line contains invalid base64".to_string());
         match (line.salt, line.payload) {
             (None, None) => Ok(None),
             (Some(salt), Some(body)) => Ok(Some(Payload { salt: decode(salt)?, body: decode(body)? })),

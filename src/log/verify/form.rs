@@ -17,7 +17,7 @@ pub fn problem(body: &[u8], kind: &str) -> Option<&'static str> {
     let walked = walk.payload();
     match walked {
         Err(why) => Some(why),
-        Ok(()) if !walk.rest.is_empty() => Some("something stands behind it"),
+        Ok(()) if !walk.rest.is_empty() => Some("it is followed by something else"),
         Ok(()) if walk.kind != Some(kind) => Some("its event is of another type than its leaf says"),
         Ok(()) => None,
     }
@@ -38,7 +38,7 @@ impl<'a> Walk<'a> {
         self.kind = kind.and_then(|kind| kind.strip_prefix('"')?.strip_suffix('"'));
         self.eat(",\"gate\":", "its gate's word is missing")?;
         self.object(1, &mut |_, _| None)?;
-        self.eat("}", "it holds more than `event` and `gate`")
+        self.eat("}", "it contains more than `event` and `gate`")
     }
 
     fn sees(&mut self, literal: &str) -> bool {

@@ -165,7 +165,7 @@ impl Known {
 impl Former {
     fn parse(line: &str) -> Result<Former, String> {
         let (last, key) =
-            line.split_once(' ').ok_or("a key before it must stand behind the size that it signed last")?;
+            line.split_once(' ').ok_or("an earlier key must be followed by the size that it signed last")?;
         let last = note::number(last).filter(|last| *last < u64::MAX);
         let last = last.ok_or("the size that a key signed last must be a whole number")?;
         Ok(Former { known: Known::parse(key)?, last, is_met: false })

@@ -52,7 +52,7 @@ impl Links {
         if shift != 0 {
             standing = Standing::Blamed;
             if shift != self.shift {
-                findings.add_leaf(seq, format!("in place {seq} stands an entry numbered {}", leaf.seq));
+                findings.add_leaf(seq, format!("position {seq} has an entry numbered {}", leaf.seq));
             }
         }
         if let Some(before) = &self.before {
@@ -112,7 +112,7 @@ impl Links {
     fn settle(&mut self, confirmed: bool, findings: &mut Findings) {
         let Some(dispute) = self.dispute.take() else { return };
         if confirmed {
-            findings.add_leaf(dispute.seq - 1, "it was changed: the entry after it holds another hash of it");
+            findings.add_leaf(dispute.seq - 1, "it was changed: the next entry contains another hash of it");
         } else {
             findings.add_leaf(dispute.seq, "its link to the entry before is wrong");
             self.rule(Standing::Blamed);

@@ -83,7 +83,7 @@ impl NoteSignature {
         let (name, blob) =
             rest.split_once(' ').ok_or(Malformed("a signature line must have a name and a signature"))?;
         let blob = STANDARD.decode(blob).map_err(|_| Malformed("a signature must be base64"))?;
-        let (key_id, bytes) = blob.split_first_chunk().ok_or(Malformed("a signature must hold a key id"))?;
+        let (key_id, bytes) = blob.split_first_chunk().ok_or(Malformed("a signature must contain a key id"))?;
         if !is_name(name) || bytes.is_empty() {
             return Err(Malformed("a signature line must have a name and a signature"));
         }

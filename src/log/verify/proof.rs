@@ -43,7 +43,7 @@ pub fn is_inclusion(text: &str) -> bool {
 /// Checks a `c2sp.org/tlog-proof@v1` text for the leaf in its extra data.
 pub fn check_proof(text: &str, key: &VerifierKey) -> Result<Included, ProofError> {
     let extra = text.lines().nth(1).and_then(|line| line.strip_prefix("extra "));
-    let leaf = extra.and_then(|leaf| STANDARD.decode(leaf).ok()).ok_or(Malformed("it does not hold the leaf"))?;
+    let leaf = extra.and_then(|leaf| STANDARD.decode(leaf).ok()).ok_or(Malformed("it does not contain the leaf"))?;
     let checkpoint = check_inclusion(text, &leaf, key)?;
     let (head, _) = split(text)?;
     let seq = labelled(head.split('\n').nth(2), "index ")?.saturating_add(1);

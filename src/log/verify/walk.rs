@@ -102,7 +102,7 @@ impl<P: Iterator<Item = Signed>> Walk<'_, P> {
     fn take(&mut self, entry: Entry) {
         let due = self.next;
         let Some(seq) = u64::try_from(entry.seq).ok().filter(|seq| *seq >= due) else {
-            self.findings.add_leaf(due, format!("in its place stands an entry numbered {}", entry.seq));
+            self.findings.add_leaf(due, format!("its position has an entry numbered {}", entry.seq));
             return;
         };
         if seq > due {

@@ -89,7 +89,7 @@ impl Change for Keep {
         about: &[&COMPANY],
         events: &[EntitiesChanged::KIND, EntityKept::KIND, EntityRemoved::KIND],
     };
-    const SAYS: &'static str = "changes what is kept for decisions";
+    const SAYS: &'static str = "changes the entities stored for decisions";
     type Input = ToKeep;
     type Output = KeptCount;
 
@@ -149,14 +149,16 @@ fn check(input: &ToKeep, read: &Reader<'_>) -> Result<(), Stop> {
             return Ok(Some(format!("properties: must be at most {MOST_BYTES} bytes of JSON, not {length}")));
         }
         if !canonical::is_exact(&properties) {
-            return Ok(Some("properties: must hold no whole number beyond 9007199254740991 (2^53 - 1)".to_owned()));
+            return Ok(Some(
+                "properties: must not contain a whole number beyond 9007199254740991 (2^53 - 1)".to_owned(),
+            ));
         }
         let properties = match Properties::deserialize(&properties) {
             Ok(properties) => properties,
             Err(error) => return Ok(Some(format!("properties: {error}"))),
         };
         if let Some((kind, id)) = own::describes(&properties) {
-            let what = "only named here; keep what is known of it as an entity of its own";
+            let what = "only named here; store its properties as an entity of its own";
             return Ok(Some(format!("properties: `{kind}::{id}` must be {what}")));
         }
         let parts = Parts { kind: &entity.kind, id: &entity.id, properties: Some(&properties) };

@@ -202,19 +202,18 @@ impl WhatHappens {
             return WhatHappens { on_approve: nobody(), on_reject: nobody(), on_expiry };
         }
         let on_approve = match ruling {
-            None => "nothing is done: what it is about is gone, or cannot be changed so any more".to_owned(),
+            None => "nothing is done: its target is gone, or can no longer be changed this way".to_owned(),
             Some(ruling @ Ruling::Deny { .. }) => {
-                format!("nothing is done, as things stand: by now the policies say: {}", ruling.reason())
+                format!("nothing is done, because the policies now answer: {}", ruling.reason())
             }
             Some(_) if has_changed => {
-                "nothing is done: what it is about has changed since it was asked for; to ask anew is for its requester"
-                    .into()
+                "nothing is done: its target has changed since the request; its requester may request it again".into()
             }
             Some(Ruling::Allow { .. }) => {
                 format!("the call is carried out for {whose}, which the policies allow by now without approval: {call}")
             }
             Some(_) => format!(
-                "once everybody needed has agreed, the call is decided again as things stand then, and carried out for {whose} if it is still the same: {call}"
+                "once everybody needed has approved, the call is decided again and, if it is still the same, performed for {whose}: {call}"
             ),
         };
         WhatHappens { on_approve, on_reject, on_expiry }
@@ -269,7 +268,7 @@ impl Call {
     fn about(&self, read: &Reader<'_>) -> Result<Vec<Detail>, Stop> {
         let Some(target) = &self.target else { return Ok(Vec::new()) };
         if !read.sees(target) {
-            return Ok(vec![Detail { what: "about".into(), said: "you may not read what it is about".into() }]);
+            return Ok(vec![Detail { what: "about".into(), said: "you may not read its target".into() }]);
         }
         let brief = read.brief_of(target)?;
         Ok(brief.into_iter().map(|(what, said)| Detail { what: what.to_owned(), said }).collect())

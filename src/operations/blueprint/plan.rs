@@ -163,7 +163,7 @@ impl<'a> Making<'a> {
         let Some(actor) = self.known.get(id) else { return false };
         let twice = self.known.more.contains_key(id) && id != self.admin;
         if twice || actor.kind != kind {
-            let what = if twice { "is there twice" } else { "is taken by somebody else" };
+            let what = if twice { "appears twice" } else { "is taken by somebody else" };
             self.problems.check(false, format!("spec: {id} {what}"));
         } else {
             self.plan.skipped.push(named(kind, id));

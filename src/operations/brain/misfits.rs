@@ -21,8 +21,9 @@ pub fn fits(plan: &Plan, collection: &str, read: &Reader<'_>) -> Result<(), Stop
     let unread = |demand: &&Demand<'_>| demand.fields().any(|name| withheld.iter().any(|one| one == name));
     if let Some(demand) = demands.iter().find(|demand| unread(demand) || !reads_rows()) {
         let of = demand.fields().next().unwrap_or_default();
-        let message =
-            format!("whether the records fit is only for whoever reads `{of}` of all of them: have them apply it");
+        let message = format!(
+            "whether the records fit is shown only to somebody who may read `{of}` of all of them: have them apply it"
+        );
         return Err(Refusal::conflict(message).into());
     }
     let problems = demands.iter().map(|demand| demand.problem(&before, read));

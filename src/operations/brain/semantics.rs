@@ -228,7 +228,7 @@ fn once<T>(list: &str, named: impl Iterator<Item = (String, T)>) -> Result<BTree
     for (name, one) in named {
         if all.contains_key(&name) {
             let short: String = name.chars().take(63).collect();
-            return Err(Refusal::field(list, format!("`{}` is there twice", short.escape_debug())));
+            return Err(Refusal::field(list, format!("`{}` appears twice", short.escape_debug())));
         }
         all.insert(name, one);
     }

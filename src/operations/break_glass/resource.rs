@@ -8,7 +8,7 @@ use types::refusal::{Fault, Stop};
 pub static BREAK_GLASS: Resource = Resource {
     noun: Noun {
         name: "BreakGlass",
-        doc: "What lets somebody go on without approval for a while.",
+        doc: "A grant to proceed without approval for a limited time.",
         sight: Some("break_glass.list"),
         own: None,
         facts: &[

@@ -11,7 +11,7 @@ use types::id::ActorId;
 use types::impact::{Over, Trialled};
 
 /// What is said to the others of a budget that was exceeded.
-const TOO_MANY: &str = "more decisions would come out otherwise than the budget allows";
+const TOO_MANY: &str = "more decisions would differ than the budget allows";
 
 /// The eval that counts decisions.
 pub const IMPACT: &str = "impact";

@@ -134,7 +134,7 @@ impl Query for Diff {
 
     fn run(_: Permit<Self>, input: Comparing, read: &Reader<'_>) -> Result<Compared, Stop> {
         let change = find(&input.id, read)?;
-        let gone = || Refusal::conflict(format!("version {} is not in the log any more", change.base_version));
+        let gone = || Refusal::conflict(format!("version {} is no longer in the log", change.base_version));
         let base = read.bundle_of(change.base_version)?.ok_or_else(gone)?.about_collections_of(&read.bundle()?);
         let wanted = Bundle { files: read.change_files(&change.id)? }.about_collections_of(&base);
         let (text, terms, semantic, strangers) = if shows_policies(&change, read) {
@@ -143,7 +143,7 @@ impl Query for Diff {
             (text, both.terms(read), semantic, both.strangers(read))
         } else {
             let summary =
-                "what it would change is shown to whoever may export the policies, or decide about it".to_owned();
+                "its changes are shown only to those who may export the policies or decide about it".to_owned();
             (TextDiff::default(), Vec::new(), Semantic { summary, ..Semantic::default() }, Vec::new())
         };
         Ok(Compared {

@@ -12,6 +12,8 @@ mod resource;
 pub mod review;
 pub mod shown;
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +50,15 @@ pub struct OneChange {
 
 fn find(id: &str, read: &Reader<'_>) -> Result<Change, Stop> {
     Ok(read.change(id)?.ok_or_else(Refusal::not_found)?)
+}
+
+/// The files of a change that the caller may see.
+pub fn content(id: &str, read: &Reader<'_>) -> Result<BTreeMap<String, String>, Stop> {
+    let change = find(id, read)?;
+    if !read.may("change.read", &read.change_target(&change)) {
+        return Err(Refusal::not_found().into());
+    }
+    Ok(read.change_files(&change.id)?)
 }
 
 /// A change that can still come into force.

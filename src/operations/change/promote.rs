@@ -86,12 +86,11 @@ fn keeps_a_way_back(change: &changes::Change, policies: &Arc<Snapshot>, read: &R
             Could::Somebody => continue,
             Could::Nobody => {
                 format!(
-                    "nobody could do {operation}, not with approvals either, so they would stand for good: leave it to somebody"
+                    "nobody could perform {operation}, even with approvals, so they could never be changed again: permit it to somebody"
                 )
             }
             Could::TooFew(kind) => format!(
-                "{operation} takes the approval `{kind}`, which too few people can give, and nobody could add people, so they \
-                 would stand for good: first see to it that enough people can give `{kind}`"
+                "{operation} takes the approval `{kind}`, which too few people can give, and nobody could add people, so they could never be changed again: first make sure that enough people can give `{kind}`"
             ),
         };
         return Err(Refusal::conflict(format!("under these policies {why}")));

@@ -43,7 +43,7 @@ pub enum Init {}
 impl Change for Init {
     const SPEC: Spec = Spec {
         name: "company.init",
-        doc: "Name the first admin of a company that has none, and issue a first token. Only for whoever holds the state file.",
+        doc: "Name the first admin of a company that has none, and issue a first token. Only for the owner of the state file.",
         scope: Reach::Full,
         route: Route::LOCAL.by_server().secret("token"),
         about: &[&COMPANY],

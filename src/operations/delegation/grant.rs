@@ -144,7 +144,7 @@ fn terms(
         ended_at: None,
     };
     if delegation.terms.to == delegation.terms.from {
-        problems.push("to: nobody acts on their own behalf; name somebody else".into());
+        problems.push("to: you cannot delegate to yourself; name somebody else".into());
     }
     if problems.is_empty() {
         problems.extend(above.into_iter().flat_map(|above| narrower(&delegation, above, read)));

@@ -41,7 +41,7 @@ pub(super) fn narrower(new: &Delegation, above: &Above, read: &Reader<'_>) -> Ve
         problems.push(format!("to: delegations are handed on at most {} times", DEEPEST - 1));
     }
     if terms.chain.contains(&terms.to) {
-        problems.push(format!("to: {} stands in the chain already", terms.to));
+        problems.push(format!("to: {} is already in the chain", terms.to));
     }
     let (ours, theirs) = (read.operations_in(&terms.scope), read.operations_in(&given.scope));
     if let Some(wider) = ours.keys().find(|name| !theirs.contains_key(*name)) {

@@ -156,7 +156,7 @@ pub enum Retract {}
 impl Change for Retract {
     const SPEC: Spec = Spec {
         name: "knowledge.retract",
-        doc: "Retract an accepted knowledge entry that does not hold. It is no longer recalled.",
+        doc: "Retract an accepted knowledge entry that is not true. It is no longer recalled.",
         scope: Reach::Full,
         route: post("/knowledge/{id}/retract").made_from("version"),
         about: &[&KNOWLEDGE],

@@ -364,7 +364,7 @@ fn reasons(
     let outside = (origin == Origin::Untrusted).then(|| "it comes from outside".to_owned());
     let found = scan::of_text(said).into_iter().chain(scan::of_text(reference));
     let labels = read.caller().run.iter().flat_map(|run| &run.labels).filter(|label| **label != Label::Untrusted);
-    let learnt = labels.map(|label| format!("its run has read what is {label}"));
+    let learnt = labels.map(|label| format!("its run has read data labelled {label}"));
     let mut reasons: Vec<String> = outside.into_iter().chain(learnt).chain(found).collect();
     reasons.extend(scan::contradicted(said, alike, supersedes));
     reasons.dedup();

@@ -75,17 +75,17 @@ pub fn of_text(text: &str) -> Vec<String> {
         reasons.push(format!("it reads like an instruction to a model: «{words}»"));
     }
     if runs_what_it_fetches(&plain) {
-        reasons.push("it holds a command that runs what it fetches".to_owned());
+        reasons.push("it contains a command that runs what it fetches".to_owned());
     }
     let words = || text.split(|c: char| !in_secret(c));
     if plain.contains("-----begin") || words().any(|word| is_secret(&word.to_lowercase()) || is_access_key(word)) {
-        reasons.push("it may hold a secret".to_owned());
+        reasons.push("it may contain a secret".to_owned());
     }
     if ["javascript:", "data:text/"].iter().any(|scheme| plain.contains(scheme)) {
-        reasons.push("it holds an address that runs code".to_owned());
+        reasons.push("it contains an address that runs code".to_owned());
     }
     if text.chars().any(is_hidden) {
-        reasons.push("it holds characters that nobody sees".to_owned());
+        reasons.push("it contains invisible characters".to_owned());
     }
     reasons
 }

@@ -10,7 +10,7 @@ use super::compare::Both;
 use super::explained::PolicyVersion;
 use super::in_force::may_export;
 use crate::audit::may_read_all;
-use crate::change::whole;
+use crate::change::{content, whole};
 use crate::company::COMPANY;
 use gate::past::impact;
 use gate::{Permit, Query, Reader, Spec, Target, post};
@@ -28,6 +28,8 @@ pub struct Candidate {
     /// The policies in force unless given.
     #[schemars(extend("maxProperties" = 20_000, "additionalProperties" = {"type": "string", "maxLength": 1048576}))]
     pub files: Option<BTreeMap<String, String>>,
+    /// The files of this change, instead of `files`.
+    pub change: Option<String>,
     /// Compare with this earlier version instead of the one in force.
     pub from: Option<i64>,
     /// The version that has to be in force.
@@ -102,7 +104,7 @@ impl Query for Diff {
         }
         let budgets = input.max.unwrap_or_default();
         if input.impact == Some(false) && !budgets.is_empty() {
-            return Err(Refusal::field("max", "without the impact there is nothing to hold it against").into());
+            return Err(Refusal::field("max", "without the impact there is nothing to compare it with").into());
         }
         let wanted = input.impact == Some(true) || input.since.is_some() || !budgets.is_empty();
         let may_count = may_read_all(read);
@@ -123,7 +125,7 @@ impl Query for Diff {
         if let Some(base) = input.base.filter(|base| *base != version) {
             return Err(Refusal::conflict(format!("version {version} is in force, not {base}")).into());
         }
-        let (candidate, kept) = match input.files {
+        let (candidate, kept) = match proposed(input.files, input.change.as_deref(), read)? {
             Some(files) => {
                 let whole = whole(&files, read)?;
                 let kept = whole.files.keys().filter(|path| !files.contains_key(*path)).cloned().collect();
@@ -163,6 +165,19 @@ impl Query for Diff {
     }
 }
 
+/// The files that are compared: those given, or those of a change.
+fn proposed(
+    files: Option<BTreeMap<String, String>>,
+    change: Option<&str>,
+    read: &Reader<'_>,
+) -> Result<Option<BTreeMap<String, String>>, Stop> {
+    match change {
+        Some(_) if files.is_some() => Err(Refusal::field("change", "not together with `files`").into()),
+        Some(id) => content(id, read).map(Some),
+        None => Ok(files),
+    }
+}
+
 /// The event after which decisions are replayed.
 fn start(since: Option<&str>, read: &Reader<'_>) -> Result<i64, Stop> {
     let Some(text) = since else { return Ok(0) };
@@ -180,7 +195,7 @@ fn start(since: Option<&str>, read: &Reader<'_>) -> Result<i64, Stop> {
         ));
     };
     if time > read.now() {
-        return wrong(format!("`{text}` lies in the future"));
+        return wrong(format!("`{text}` is in the future"));
     }
     Ok(read.newest_by(Time(time.0 - 1))?)
 }

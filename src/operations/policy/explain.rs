@@ -157,7 +157,7 @@ fn explain(
     }
     let is_at_work = input.run.is_some() || entry.spec.route.is_in_run();
     if past.is_some() && is_at_work {
-        let why = "what an agent does at work is asked about as its run stands now: give it without `at`";
+        let why = "steps of a run are explained at the present only: omit `at`";
         return Err(Refusal::field("at", why).into());
     }
     let about = match (about, &input.run) {
@@ -287,7 +287,7 @@ fn evaluated(
     (then, past): (&Reader<'_>, Option<&AsOf>),
 ) -> Result<EvaluationExplained, Stop> {
     if !read.may("access.evaluate", &Target::Company) {
-        let message = "policy denied access.evaluate: whoever has a decision explained must be one who may ask for it";
+        let message = "policy denied access.evaluate: to have a decision explained you must be allowed to ask for it";
         return Err(Refusal::new(Code::Denied, message).into());
     }
     let snapshot = then.serving();

@@ -65,7 +65,7 @@ fn drafted(calls: &[Call], read: &Reader<'_>) -> Result<Drafted, Stop> {
     for call in calls {
         let ruling = call.answer(&candidate, &call.caller, &call.input, read);
         if let Ruling::NeedsApproval { .. } | Ruling::Deny { .. } = ruling {
-            let message = format!("no exception would let {} go on: {}", call.approval, ruling.reason());
+            let message = format!("no exception would allow {}: {}", call.approval, ruling.reason());
             return Err(invalid(message).into());
         }
     }

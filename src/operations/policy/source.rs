@@ -74,7 +74,7 @@ fn problems(input: &NewSource) -> Vec<String> {
         })
     };
     check(!repo || input.url.as_ref().is_some_and(address), "url: must be the repository's https or ssh address");
-    check(!input.url.as_ref().is_some_and(secret), "url: must not hold a password");
+    check(!input.url.as_ref().is_some_and(secret), "url: must not contain a password");
     check(repo || (input.url.is_none() && input.r#ref.is_none()), "kind: a workspace has neither url nor ref");
     check(repo || !input.auto, "auto: only a repo proposes by itself");
     let short = |text: &Option<String>| text.as_ref().is_none_or(|text| (1..=500).contains(&text.len()));

@@ -85,8 +85,8 @@ impl Change for Raise {
         let most = above.min(delegated);
         if !(least..=most).contains(&input.budget_cents) {
             let why = match () {
-                () if delegated < above => "; its delegation has ended, or has no more left",
-                () if above < MOST_CENTS => "; raise what it is a part of first",
+                () if delegated < above => "; its delegation has ended, or its budget is spent",
+                () if above < MOST_CENTS => "; raise its parent first",
                 () => "",
             };
             return Err(Refusal::field("budget_cents", format!("must be {least} to {most}{why}")).into());

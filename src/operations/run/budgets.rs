@@ -74,10 +74,12 @@ impl Budget {
         let spent = self.spent.saturating_sub(set_aside);
         let aside = match set_aside {
             0 => String::new(),
-            more => format!(", {more} more are set aside for calls under way"),
+            more => format!(", {more} more are reserved for calls in progress"),
         };
         let over = match &self.payer {
-            Some(_) if self.most < MOST_CENTS && self.wants(cost).is_none() => "; its delegation has no more left",
+            Some(_) if self.most < MOST_CENTS && self.wants(cost).is_none() => {
+                "; the budget of its delegation is spent"
+            }
             _ => "",
         };
         format!("{spent} of {cents} cents{whose} are spent{aside}, and the next step takes {cost}{over}")

@@ -35,7 +35,7 @@ pub enum Cancel {}
 impl Change for Cancel {
     const SPEC: Spec = Spec {
         name: "run.cancel",
-        doc: "Cancel a run and its parts. What it has done is not undone.",
+        doc: "Cancel a run and its parts. Completed steps are not undone.",
         scope: Reach::Full,
         route: post("/runs/{id}/cancel").stops(),
         about: &[&RUN],

@@ -57,7 +57,7 @@ pub enum Dispatch {}
 impl Query for Dispatch {
     const SPEC: Spec = Spec {
         name: "run.dispatch",
-        doc: "Give the runs that can go on now. The server asks itself.",
+        doc: "List the runs that can continue now. Called by the server itself.",
         scope: Reach::Full,
         route: Route::LOCAL.by_server(),
         about: &[&COMPANY, &RUN],

@@ -50,7 +50,7 @@ pub enum Following {}
 impl Query for Following {
     const SPEC: Spec = Spec {
         name: "run.next",
-        doc: "Tell what a run does next. The server asks itself.",
+        doc: "Answer what a run does next. Called by the server itself.",
         scope: Reach::Full,
         route: Route::LOCAL.by_server(),
         about: &[&RUN],

@@ -157,7 +157,7 @@ pub enum Settle {}
 impl Change for Settle {
     const SPEC: Spec = Spec {
         name: "model.settle",
-        doc: "Record what came of asking a model. The server does so itself.",
+        doc: "Record the outcome of a model call. Called by the server itself.",
         scope: Reach::Full,
         route: Route::LOCAL.by_server(),
         about: &[&RUN],

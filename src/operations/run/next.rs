@@ -117,10 +117,10 @@ fn waited(run: &Run, now: Time, read: &Reader<'_>) -> Result<Option<Own>, Stop> 
     Ok(over.map(|step| match step.wait {
         Some(Wait::Time { .. }) => Own::Awake,
         Some(Wait::Outcome { .. }) => {
-            let why = format!("nobody said whether {} has happened", step.name);
+            let why = format!("nobody said whether {} took effect", step.name);
             Own::Fail(Failure::UnknownEffect, Some(why))
         }
-        _ => Own::Fail(Failure::TimedOut, Some("nobody answered in time".into())),
+        _ => Own::Fail(Failure::TimedOut, Some("no answer in time".into())),
     }))
 }
 

@@ -110,7 +110,7 @@ impl<T: Tool> Change for Outside<T> {
             return Ok(Begun { dispatched: true, next: None });
         }
         draft.record(call.decided(&run))?;
-        let next = format!("the server makes the call as the next step of {}, which tells what came of it", run.id);
+        let next = format!("the server makes the call as the next step of {}, which shows its outcome", run.id);
         Ok(Begun { dispatched: false, next: Some(next) })
     }
 }
@@ -148,13 +148,13 @@ pub enum Settle {}
 impl Change for Settle {
     const SPEC: Spec = Spec {
         name: "tool.settle",
-        doc: "Record what came of calling a tool from elsewhere. The server does so itself.",
+        doc: "Record the outcome of an external tool call. Called by the server itself.",
         scope: Reach::Full,
         route: Route::LOCAL.by_server(),
         about: &[&RUN],
         events: &[StepCompleted::KIND, StepFailed::KIND, RunWaiting::KIND, ContentKept::KIND],
     };
-    const SAYS: &'static str = "records what came of step {step} of {id}";
+    const SAYS: &'static str = "records the outcome of step {step} of {id}";
     type Input = Outcome;
     type Output = Settled;
 
@@ -262,7 +262,7 @@ pub(super) fn who_may_know(run: &Run, read: &Reader<'_>) -> Result<Vec<ActorId>,
     }
     let admins: Vec<ActorId> = read.people(Role::Admin).take(MOST_ASKED).cloned().collect();
     match admins.is_empty() {
-        true => Err(Refusal::conflict("there is nobody to say whether it has happened").into()),
+        true => Err(Refusal::conflict("there is nobody to say whether it took effect").into()),
         false => Ok(admins),
     }
 }
@@ -296,22 +296,17 @@ macro_rules! echo {
     };
 }
 
-echo!(EchoRead, "echo.read", Read, "Answer what is asked, as a tool that only reads. For development.");
-echo!(
-    EchoIdempotent,
-    "echo.idempotent",
-    Idempotent,
-    "Answer what is asked, as a tool that does something once however often it is called. For development."
-);
+echo!(EchoRead, "echo.read", Read, "Return the input, as a tool that only reads. For development.");
+echo!(EchoIdempotent, "echo.idempotent", Idempotent, "Return the input, as an idempotent tool. For development.");
 echo!(
     EchoReconcilable,
     "echo.reconcilable",
     Reconcilable,
-    "Answer what is asked, as a tool that can be asked what it has done. For development."
+    "Return the input, as a tool whose effects can be looked up. For development."
 );
 echo!(
     EchoOnce,
     "echo.once",
     Once,
-    "Answer what is asked, as a tool that does something each time it is called. For development."
+    "Return the input, as a tool that has an effect each time it is called. For development."
 );

@@ -32,7 +32,7 @@ pub(super) type Asking = (model::Prompt, Prompt);
 pub(super) fn asking(run: &Run, thought: &Thought, read: &Reader<'_>) -> Result<Result<Asking, Move>, Stop> {
     let fail = |why: &str| Ok(Err(Move::Own(Own::Fail(Failure::Failed, Some(why.into())))));
     let Some(model) = read.models().models.get(&thought.model) else {
-        return fail(&format!("there is no model `{}` any more", thought.model));
+        return fail(&format!("the model `{}` no longer exists", thought.model));
     };
     let asked = read.kept(&run.id, "asked")?;
     let Some(asked) = asked.and_then(|kept| Some(kept.get("text")?.as_str()?.to_owned())) else {

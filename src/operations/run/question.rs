@@ -104,7 +104,7 @@ fn asked(to: Option<ActorId>, own: &RunFacts, read: &Reader<'_>) -> Result<Actor
         Some(_) => Err(Refusal::field("to", "there is no such person to be asked").into()),
         None => {
             let first = own.askers.iter().find(|asker| is_there(asker));
-            let nobody = || Refusal::field("to", "nobody who asked for this can answer; name a person");
+            let nobody = || Refusal::field("to", "no requester can answer; name a person");
             Ok(first.cloned().ok_or_else(nobody)?)
         }
     }

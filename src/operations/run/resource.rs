@@ -18,7 +18,7 @@ pub static RUN: Resource = Resource {
         facts: &[
             FactSpec::actor("agent", "who works"),
             FactSpec::actor("asker", "who asked for it"),
-            FactSpec::actors("askers", "all who asked for what it is a part of, the asker among them"),
+            FactSpec::actors("askers", "all requesters of the run and its parents, the asker among them"),
             FactSpec::actors("asked", "whose answer it waits for"),
             FactSpec::text(
                 "status",

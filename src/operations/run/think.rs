@@ -28,7 +28,7 @@ pub(super) fn think(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
     match current.iter().flatten().next() {
         Some(step) if step.kind != StepKind::Model => {}
         Some(step) if step.status == StepStatus::Dispatched => {
-            let reason = "nobody waited for its answer: the server or the run was stopped".to_owned();
+            let reason = "its answer was abandoned: the server or the run was stopped".to_owned();
             return Ok(Move::Own(Own::Lost(UnderWay::of(step), reason)));
         }
         Some(step) if step.status == StepStatus::Decided => {
@@ -75,7 +75,7 @@ fn decided(call: UnderWay, read: &Reader<'_>) -> Move {
     match read.models().models.get(&model) {
         Some(found) if found.provider == call.provider => Move::Think(Thought { model, decided: Some(call) }),
         _ => {
-            let reason = format!("{} does not provide it any more", call.provider);
+            let reason = format!("{} no longer provides it", call.provider);
             Move::Own(Own::Unable { kind: StepKind::Model, operation: model, reason })
         }
     }
@@ -119,7 +119,7 @@ fn asked(run: &Run, tried: &[Step], read: &Reader<'_>) -> Result<Move, Stop> {
             let why = why.as_deref().unwrap_or("nobody knows why");
             let keyless = read.keyless_of(&run.agent)?.into_iter().collect::<Vec<_>>().join(", ");
             let rest =
-                if keyless.is_empty() { keyless } else { format!("; there is no key for {keyless}, which stands in") };
+                if keyless.is_empty() { keyless } else { format!("; there is no key for its fallback {keyless}") };
             Ok(Move::Own(Own::GiveUp(format!("no model answers: {why}{rest}"))))
         }
     }

@@ -64,7 +64,7 @@ impl Query for List {
     const SPEC: Spec = Spec {
         name: "trace.read",
         doc: "List the runs that the caller may see, with their steps, newest first; archived runs too. `x-ok-partial: true` \
-              tells that the page leaves out archived ones.",
+              says that the page omits archived ones.",
         scope: Reach::READ,
         route: get("/traces").listed().partial(),
         about: &[&COMPANY],

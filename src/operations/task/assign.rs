@@ -40,7 +40,7 @@ pub enum Assign {}
 impl Change for Assign {
     const SPEC: Spec = Spec {
         name: "task.assign",
-        doc: "Assign a task to a person or an agent. For whoever has not had it, nor created it, the policies also decide \
+        doc: "Assign a task to a person or an agent. For somebody who neither had it nor created it, the policies also decide \
               `task.create`.",
         scope: Reach::Full,
         route: post("/tasks/{id}/assign").made_from("version"),

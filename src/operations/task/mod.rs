@@ -83,7 +83,7 @@ pub(super) fn stalled(task: Task, now: Time) -> TaskStalled {
     let deadlines = task.deadlines;
     let over = |by: Option<Time>| by.is_some_and(|by| by <= now);
     let reason = match task.status {
-        TaskStatus::Open if over(deadlines.and_then(|deadlines| deadlines.respond_by)) => "nobody has taken it in time",
+        TaskStatus::Open if over(deadlines.and_then(|deadlines| deadlines.respond_by)) => "nobody took it in time",
         _ if over(task.due_at) => "it was due",
         _ => "it was not closed in time",
     };

@@ -100,8 +100,8 @@ impl Reference {
             (long(&self.thing, 2048), "thing: must have 1 to 2048 characters"),
             (self.collection == "url" && !is_address, "thing: must be an address that begins with https:// or http://"),
             (self.note.chars().count() > 500, "note: must have at most 500 characters"),
-            (self.collection.contains(char::is_control), "collection: must not hold control characters"),
-            (self.thing.contains(char::is_control), "thing: must not hold control characters"),
+            (self.collection.contains(char::is_control), "collection: must not contain control characters"),
+            (self.thing.contains(char::is_control), "thing: must not contain control characters"),
             (self.note.contains(char::is_control), "note: must be one line, without control characters"),
         ];
         let wrong = checked.into_iter().filter(|(is_wrong, _)| *is_wrong);

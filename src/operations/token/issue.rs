@@ -138,7 +138,7 @@ impl Change for Issue {
     fn target(input: &NewToken, read: &Reader<'_>) -> Result<Target, Stop> {
         let holder = input.r#for.clone().unwrap_or_else(|| read.caller().actor());
         if holder.is_team() {
-            return Err(Refusal::field("for", "teams hold no tokens").into());
+            return Err(Refusal::field("for", "teams have no tokens").into());
         }
         read.actor(&holder)?;
         Ok(Target::Actor(holder))

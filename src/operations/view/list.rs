@@ -107,8 +107,7 @@ pub enum Show {}
 impl Query for Show {
     const SPEC: Spec = Spec {
         name: "view.read",
-        doc: "Show a view with what it finds: of each record and field what the caller may read (`record.read`, `field.read`), and \
-              nothing where they could not ask for it themselves.",
+        doc: "Show a view with its results: of each record and field only what the caller may read (`record.read`, `field.read`).",
         scope: Reach::READ,
         route: get("/views/{id}").listed().partial(),
         about: &[&VIEW],

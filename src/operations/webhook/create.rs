@@ -36,9 +36,9 @@ pub struct NewWebhook {
     #[serde(default)]
     #[arg(long = "agent", value_name = "ID", help = "Only events caused by this agent; may be repeated")]
     pub agents: Vec<ActorId>,
-    /// Messages about completed runs hold their output too, the first 16 kB of it.
+    /// Messages about completed runs include their output, the first 16 kB of it.
     #[serde(default)]
-    #[arg(long, help = "Messages about completed runs hold their output too")]
+    #[arg(long, help = "Messages about completed runs include their output")]
     pub include_output: bool,
     /// How messages are signed: `v1`, with a shared secret, unless given; or `v1a`, with a key of which it gets the public
     /// half.

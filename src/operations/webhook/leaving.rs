@@ -24,7 +24,7 @@ pub fn hand_on(leaving: &ActorId, successor: Option<&ActorId>, draft: &mut Draft
             draft.record(WebhookHandedOn { id: Id::stored(&webhook.id), from: webhook.owner, owner })?;
             handed.on.push(webhook.id);
         } else if webhook.status != WebhookStatus::Disabled {
-            let reason = format!("{leaving} left, and nobody answers for it");
+            let reason = format!("{leaving} left, and nobody is responsible for it");
             draft.record(disabled(&webhook, &reason, draft.read()))?;
             handed.disabled.push(webhook.id);
         }

@@ -10,7 +10,7 @@ use types::target::Fact;
 pub static WEBHOOK: Resource = Resource {
     noun: Noun {
         name: "Webhook",
-        doc: "A place outside to which things are told.",
+        doc: "A subscription that sends events to an external URL.",
         sight: Some("webhook.read"),
         own: None,
         facts: &[

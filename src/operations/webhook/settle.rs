@@ -53,13 +53,13 @@ pub enum Settle {}
 impl Change for Settle {
     const SPEC: Spec = Spec {
         name: "webhook.settle",
-        doc: "Record what came of an attempt to deliver a message. The server does so itself.",
+        doc: "Record the outcome of a delivery attempt. Called by the server itself.",
         scope: Reach::Full,
         route: Route::LOCAL.by_server(),
         about: &[&COMPANY],
         events: &[DeliveryAttempted::KIND, WebhookDisabled::KIND],
     };
-    const SAYS: &'static str = "records what came of {id}";
+    const SAYS: &'static str = "records the outcome of {id}";
     type Input = Attempt;
     type Output = Settled;
 
@@ -76,7 +76,7 @@ impl Change for Settle {
         let arrived = input.http_status.is_some_and(|status| (200..300).contains(&status));
         let over = match input.http_status {
             _ if arrived => None,
-            Some(410) => Some("it answered 410: it wants nothing any more"),
+            Some(410) => Some("it answered 410: it accepts no more messages"),
             _ if outlived => Some("nothing has arrived for five days"),
             _ => None,
         };

@@ -24,7 +24,7 @@ fn of_file(file: &str, text: &str) -> Vec<Finding> {
     for line in text.split_inclusive('\n') {
         let read = line.strip_suffix("\r\n").or_else(|| line.strip_suffix('\n')).unwrap_or(line);
         if let Some((before, c)) = read.char_indices().find(|(_, c)| steers(*c)) {
-            let what = format!("the line holds {}, which is not seen", visible(&c.to_string()));
+            let what = format!("the line contains {}, which is invisible", visible(&c.to_string()));
             found.push(source.finding(code::HIDDEN, (at + before, c.len_utf8()), what));
         }
         at += line.len();

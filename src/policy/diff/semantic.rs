@@ -107,16 +107,16 @@ impl Semantic {
         let has_parts = self.unmet.iter().any(|one| one.part.is_some());
         let unmet = match (policies.first(), policies.len()) {
             (Some(one), 1) if self.unmet.len() > 1 => {
-                format!("; {} parts of `{one}` decided none of them: what they change was not seen", self.unmet.len())
+                format!("; {} parts of `{one}` decided none of them: their effect was not observed", self.unmet.len())
             }
             (Some(one), 1) => {
                 let said = if has_parts { "a part of " } else { "" };
-                format!("; {said}`{one}` decided none of them: what it changes was not seen")
+                format!("; {said}`{one}` decided none of them: its effect was not observed")
             }
             (Some(_), many) => {
                 let parts = if has_parts { ", or parts of them," } else { "" };
                 format!(
-                    "; {many} of the policies that differ{parts} decided none of them: what they change was not seen"
+                    "; {many} of the policies that differ{parts} decided none of them: their effect was not observed"
                 )
             }
             (None, _) => String::new(),

@@ -112,7 +112,7 @@ impl<'a> Read<'a> {
         for (conjunct, text) in &self.conjuncts {
             let (contradicts, why) = match conjunct.expr_kind() {
                 ExprKind::UnaryApp { op: UnaryOp::Not, arg } => {
-                    (texts.contains(arg.to_string().as_str()), format!("`{arg}` must hold and must not"))
+                    (texts.contains(arg.to_string().as_str()), format!("`{arg}` must be true and must be false"))
                 }
                 ExprKind::BinaryApp { op: BinaryOp::Eq, arg1, arg2 } => {
                     let (what, value) = if is_literal(arg2) { (arg1, arg2) } else { (arg2, arg1) };

@@ -62,7 +62,7 @@ impl Records {
         for row in rows {
             let whole = row.name();
             if records.0.insert(whole.clone(), Some(row.clone())).is_some() {
-                return Err(format!("`{whole}` is there twice"));
+                return Err(format!("`{whole}` appears twice"));
             }
             let short = records.0.entry(row.id.clone());
             short.and_modify(|other| *other = None).or_insert(Some(row));

@@ -157,7 +157,7 @@ impl Fixture {
         let mut seen = BTreeSet::new();
         for id in ids {
             if !seen.insert(id) {
-                return Some(("actors", id.as_str(), format!("`{id}` is there twice")));
+                return Some(("actors", id.as_str(), format!("`{id}` appears twice")));
             }
         }
         for team in &self.teams {

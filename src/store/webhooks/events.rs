@@ -186,7 +186,7 @@ fn notify_of_update(event: &WebhookUpdated, moment: &Moment<'_>) -> rusqlite::Re
 
 fn notify_of_end(event: &WebhookDisabled, moment: &Moment<'_>) -> rusqlite::Result<()> {
     let WebhookDisabled { id, host, reason, notified, .. } = event;
-    let title = format!("nothing is sent to {host} any more: {reason}");
+    let title = format!("deliveries to {host} stopped: {reason}");
     notified.iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Alert, id.as_str(), &title))
 }
 

@@ -29,7 +29,7 @@ impl Semantics {
         let mut seen: BTreeSet<&str> = of.spec.fields.keys().map(String::as_str).chain(OWN.iter().copied()).collect();
         let mut named = |name, at: &str, title: &Option<String>, problems: &mut Problems| {
             problems.check(is_name(name), format!("{at}: a name {NAME}"));
-            let message = format!("{at}: `{}` is called so already; each name stands for one thing", short(name));
+            let message = format!("{at}: `{}` is already used; each name must be unique", short(name));
             problems.check(seen.insert(name), message);
             let title = title.as_ref().is_none_or(|title| is_title(title));
             problems.check(title, visible::NO_NAME.replacen("name", &format!("{at}.title"), 1));

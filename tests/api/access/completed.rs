@@ -59,7 +59,7 @@ async fn a_search_finds_whom_single_questions_allow() {
     assert_eq!(found.status, 200, "{}", found.text());
     assert_eq!(found.json()["results"], json!([{ "type": "Docs::Doc", "id": "plan" }]));
     let large = keep(&test, json!([{ "type": "Docs::User", "id": "big", "properties": { "level": i64::MAX } }])).await;
-    let told = "entities.0.properties: must hold no whole number beyond 9007199254740991 (2^53 - 1)";
+    let told = "entities.0.properties: must not contain a whole number beyond 9007199254740991 (2^53 - 1)";
     assert_eq!(large.json()["problems"], json!([told]));
 }
 
@@ -69,7 +69,7 @@ async fn what_is_kept_describes_one_entity_and_names_others() {
     let nested = json!([{ "type": "Docs::Doc", "id": "plan",
                           "properties": { "open": true, "owner": { "type": "Docs::User", "id": "ann", "properties": { "level": 1 } } } }]);
     let refused = keep(&test, nested).await;
-    let told = "entities.0.properties: `Docs::User::ann` must be only named here; keep what is known of it as an entity of its own";
+    let told = "entities.0.properties: `Docs::User::ann` must be only named here; store its properties as an entity of its own";
     assert_eq!((refused.status.as_u16(), &refused.json()["problems"]), (422, &json!([told])));
     let fields: Map<String, Value> = (0..1_001).map(|field| (format!("f{field}"), json!(1))).collect();
     let many = keep(&test, json!([{ "type": "Docs::Doc", "id": "plan", "properties": { "x": fields } }])).await;

@@ -38,14 +38,14 @@ async fn what_is_said_of_a_field_changes_where_its_records_fit() {
         ("due", json!({ "required": true }), "records have no `due`: give them one first"),
         ("total", json!({ "max": "49.99" }), "records have a `total` beyond its bounds"),
         ("total", json!({ "min": "5.01" }), "records have a `total` beyond its bounds"),
-        ("total", json!({ "min": "0" }), "ops[0]: it changes nothing: say what is to be otherwise"),
-        ("total", json!({}), "ops[0]: it changes nothing: say what is to be otherwise"),
+        ("total", json!({ "min": "0" }), "ops[0]: it changes nothing: specify at least one change"),
+        ("total", json!({}), "ops[0]: it changes nothing: specify at least one change"),
         ("total", json!({ "max": "-1" }), "must not be above max"),
         ("status", json!({ "default": "lost" }), "must be one of new, paid, late"),
         ("due", json!({ "unit": "EUR" }), "only numbers have a unit"),
-        ("iban", json!({ "label": null }), "what is personal is kept apart"),
-        ("vendor", json!({ "label": "personal" }), "what is personal is kept apart"),
-        ("iban", json!({ "required": true }), "nobody looks whether they fit"),
+        ("iban", json!({ "label": null }), "personal data is stored separately"),
+        ("vendor", json!({ "label": "personal" }), "personal data is stored separately"),
+        ("iban", json!({ "required": true }), "are not checked"),
         ("number", json!({ "required": false }), "must be required: a key is never empty"),
         ("number", json!({ "label": "confidential" }), "a key is for everybody to see"),
         ("none", json!({ "unit": "EUR" }), "there is no field `none`"),
@@ -116,7 +116,7 @@ async fn what_a_label_keeps_from_a_steward_is_neither_guessed_nor_uncovered() {
     let total = async |who: &str| test.get(&path, who).await.json()["fields"]["total"].clone();
     assert_eq!((total(&cast.sam).await, total(&test.admin).await), (Value::Null, json!("50.00")));
     let told =
-        "409 conflict whether the records fit is only for whoever reads `total` of all of them: have them apply it";
+        "409 conflict whether the records fit is shown only to somebody who may read `total` of all of them: have them apply it";
     for most in ["49", "51"] {
         assert_eq!(by_steward(&test, &cast, json!({ "max": most })).await.error(), told);
     }

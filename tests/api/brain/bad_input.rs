@@ -65,7 +65,7 @@ async fn what_is_amiss_with_a_record_is_told_with_its_field() {
         (json!({ "number": "1", "owner": "nobody" }), "422 invalid fields.owner: there is no nobody"),
         (json!({ "number": "1", "team": "mia" }), "422 invalid fields.team: must be a team's id, such as team:ops"),
         (json!({ "number": "1", "vendor": "rec_x" }), "422 invalid fields.vendor: there is no rec_x"),
-        (json!({ "number": "a\u{0}b" }), "422 invalid fields.number: must not hold control characters"),
+        (json!({ "number": "a\u{0}b" }), "422 invalid fields.number: must not contain control characters"),
         (json!({ "number": "x".repeat(1_001) }), "422 invalid fields.number: must have at most 1000 characters"),
     ] {
         assert_eq!(test.post(&path, &cast.mia, json!({ "fields": fields })).await.error(), told);
@@ -244,7 +244,7 @@ async fn a_collection_that_cannot_be_is_not_proposed() {
         ),
         (
             json!({ "fields": { "a": { "type": "text", "unique": true, "label": "personal" } } }),
-            "ops: spec.fields.a: records are not found by what is personal",
+            "ops: spec.fields.a: records are neither found by personal fields",
         ),
         (
             json!({ "fields": { "a": { "type": "integer", "default": "x" } } }),

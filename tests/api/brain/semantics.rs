@@ -167,7 +167,7 @@ async fn what_records_mean_is_proposed_whole_and_goes_with_the_fields() {
     assert!(put(&cast.mia, body).await.error().starts_with("409 conflict version: invoices is at version 2"));
     let twice = json!([{ "name": "a", "agg": "count" }, { "name": "a", "agg": "count" }]);
     let twice = put(&cast.mia, json!({ "metrics": twice, "reason": "r" })).await.error();
-    assert_eq!(twice, "422 invalid metrics: `a` is there twice");
+    assert_eq!(twice, "422 invalid metrics: `a` appears twice");
     for (wrong, why) in [
         (
             json!({ "metrics": { "m": { "agg": "sum", "field": "totl" } } }),
@@ -194,7 +194,7 @@ async fn what_records_mean_is_proposed_whole_and_goes_with_the_fields() {
             json!({ "metrics": { "m": { "agg": "count", "filter": { "iban": "x" } } } }),
             "m.filter.iban: `iban` is personal",
         ),
-        (json!({ "metrics": { "due": { "agg": "count" } } }), "`due` is called so already"),
+        (json!({ "metrics": { "due": { "agg": "count" } } }), "`due` is already used"),
         (json!({ "metrics": { "count": { "agg": "count" } } }), "`count` counts records already"),
         (json!({ "dimensions": { "d": { "field": "status", "grain": "day" } } }), "d.field: `status` is no time"),
         (json!({ "entities": { "e": { "key": "tags" } } }), "e.key: records are not grouped by a choices"),

@@ -76,7 +76,7 @@ fn unpacked(bytes: &[u8]) -> Result<String, String> {
     };
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(none)?;
     if archive.len() > MOST_FILES {
-        return Err(format!("holds more than {MOST_FILES} files"));
+        return Err(format!("contains more than {MOST_FILES} files"));
     }
     let part = archive.by_name(PART).map_err(none)?;
     // What is counted is what comes out, not what the archive says.

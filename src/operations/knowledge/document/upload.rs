@@ -175,7 +175,7 @@ fn raw(input: &NewDocument) -> Result<String, Stop> {
     }
     let (field, bytes) = match (&input.text, &input.content_base64) {
         (Some(_), None) if !input.content_type.is_text() => {
-            return Err(Refusal::field("content_base64", "must hold the file, which is no text").into());
+            return Err(Refusal::field("content_base64", "must contain the file, which is not text").into());
         }
         (Some(text), None) => ("text", text.clone().into_bytes()),
         (None, Some(packed)) => {
@@ -185,7 +185,7 @@ fn raw(input: &NewDocument) -> Result<String, Stop> {
         _ => return Err(Refusal::field("text", "give either `text` or `content_base64`").into()),
     };
     if bytes.len() > MOST_BYTES {
-        return Err(Refusal::field(field, format!("holds more than {MOST_BYTES} bytes")).into());
+        return Err(Refusal::field(field, format!("is larger than {MOST_BYTES} bytes")).into());
     }
     extract::text(input.content_type, &bytes).map_err(|why| Refusal::field(field, why).into())
 }

@@ -59,7 +59,7 @@ impl Change for Settle {
         let count = unpacked(&vectors, dimensions as usize).map(|vectors| vectors.len());
         if count != Some(chunks as usize) {
             return Err(
-                Refusal::field("vectors", format!("must hold {chunks} vectors of {dimensions} dimensions")).into()
+                Refusal::field("vectors", format!("must contain {chunks} vectors of {dimensions} dimensions")).into()
             );
         }
         // What was erased meanwhile is not brought back by its vectors.

@@ -39,7 +39,7 @@ impl Call {
         let caller = approval.requester();
         let input = approval.whole_input();
         let call = entry.prepare(input.clone()).map_err(|bad| invalid(format!("{id}: {bad}")))?;
-        let gone = |_| invalid(format!("{id}: what it was about is not there any more"));
+        let gone = |_| invalid(format!("{id}: its target no longer exists"));
         let target = call.target(&read.acting_as(&caller)).map_err(gone)?;
         Ok(Call { approval: id.to_owned(), caller, entry, target, input })
     }
@@ -69,7 +69,7 @@ impl Call {
         }
         match ruling {
             Ruling::NeedsApproval { because, .. } => Ok(because),
-            Ruling::Allow { .. } => Err(invalid(format!("{id}: such a call needs no approval any more"))),
+            Ruling::Allow { .. } => Err(invalid(format!("{id}: such a call no longer needs approval"))),
             ruling @ Ruling::Deny { .. } => {
                 Err(invalid(format!("{id}: such a call is refused by now: {}", ruling.reason())))
             }

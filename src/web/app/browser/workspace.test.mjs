@@ -154,7 +154,9 @@ test('a change is tried beside what is in force, and its author takes it back', 
     await page.getByLabel('Share of decisions, percent').fill('100');
     await page.getByRole('button', { name: 'Start the canary' }).click();
     await page.getByText('100 % of decisions, live').waitFor();
-    await page.getByRole('button', { name: 'Take back' }).click();
+    await page.getByRole('button', { name: 'Withdraw' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
+    await page.getByText('100 % of decisions, ended').waitFor();
     await page.getByText('withdrawn').first().waitFor();
   });
 });

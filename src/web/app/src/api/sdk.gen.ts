@@ -363,7 +363,7 @@ export const collectionRead = <ThrowOnError extends boolean = false>(options: Op
 });
 
 /**
- * Count records, add up their numbers and the like, in groups: of the records alone that the caller may read. Groups of fewer records than the collection allows are left out; more than 1000 groups are refused.
+ * Count records and aggregate their values, in groups: of the records alone that the caller may read. Groups of fewer records than the collection allows are left out; more than 1000 groups are refused.
  */
 export const recordAggregate = <ThrowOnError extends boolean = false>(options: Options<RecordAggregateData, ThrowOnError>) => (options.client ?? client).post<RecordAggregateResponses, RecordAggregateErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -909,7 +909,7 @@ export const knowledgeReject = <ThrowOnError extends boolean = false>(options: O
 });
 
 /**
- * Retract an accepted knowledge entry that does not hold. It is no longer recalled.
+ * Retract an accepted knowledge entry that is not true. It is no longer recalled.
  */
 export const knowledgeRetract = <ThrowOnError extends boolean = false>(options: Options<KnowledgeRetractData, ThrowOnError>) => (options.client ?? client).post<KnowledgeRetractResponses, KnowledgeRetractErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1174,7 +1174,7 @@ export const budgetRaise = <ThrowOnError extends boolean = false>(options: Optio
 });
 
 /**
- * Cancel a run and its parts. What it has done is not undone.
+ * Cancel a run and its parts. Completed steps are not undone.
  */
 export const runCancel = <ThrowOnError extends boolean = false>(options: Options<RunCancelData, ThrowOnError>) => (options.client ?? client).post<RunCancelResponses, RunCancelErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1316,7 +1316,7 @@ export const taskRead = <ThrowOnError extends boolean = false>(options: Options<
 });
 
 /**
- * Assign a task to a person or an agent. For whoever has not had it, nor created it, the policies also decide `task.create`.
+ * Assign a task to a person or an agent. For somebody who neither had it nor created it, the policies also decide `task.create`.
  */
 export const taskAssign = <ThrowOnError extends boolean = false>(options: Options<TaskAssignData, ThrowOnError>) => (options.client ?? client).post<TaskAssignResponses, TaskAssignErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1443,7 +1443,7 @@ export const toolList = <ThrowOnError extends boolean = false>(options?: Options
 });
 
 /**
- * List the runs that the caller may see, with their steps, newest first; archived runs too. `x-ok-partial: true` tells that the page leaves out archived ones.
+ * List the runs that the caller may see, with their steps, newest first; archived runs too. `x-ok-partial: true` says that the page omits archived ones.
  */
 export const traceRead = <ThrowOnError extends boolean = false>(options?: Options<TraceReadData, ThrowOnError>) => (options?.client ?? client).get<TraceReadResponses, TraceReadErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1474,7 +1474,7 @@ export const viewPreview = <ThrowOnError extends boolean = false>(options: Optio
 });
 
 /**
- * Show a view with what it finds: of each record and field what the caller may read (`record.read`, `field.read`), and nothing where they could not ask for it themselves.
+ * Show a view with its results: of each record and field only what the caller may read (`record.read`, `field.read`).
  */
 export const viewRead = <ThrowOnError extends boolean = false>(options: Options<ViewReadData, ThrowOnError>) => (options.client ?? client).get<ViewReadResponses, ViewReadErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

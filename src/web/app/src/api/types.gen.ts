@@ -26,11 +26,11 @@ export type Acceptance = {
      */
     id: string;
     /**
-     * What its proposer is told; at most 500 characters. The log keeps it for good.
+     * A note to the proposer; at most 500 characters. It stays in the log permanently.
      */
     note?: string;
     /**
-     * What it says from now on, in other words than were proposed: at most 2000 characters. It can be erased.
+     * A corrected statement that replaces the proposed one: at most 2000 characters. It can be erased.
      */
     edit?: string | null;
     /**
@@ -114,7 +114,7 @@ export type AgentKind = 'Agent';
  */
 export type AgentSpec = {
     /**
-     * The person who answers for it; whoever hires it unless given.
+     * The person responsible for it; whoever hires it unless given.
      */
     owner?: ActorId | null;
     model?: Model | null;
@@ -127,7 +127,7 @@ export type AgentSpec = {
      */
     playbook?: string | null;
     /**
-     * What it can do, in a word each.
+     * Its skills, one word each.
      */
     skills?: Array<string>;
     /**
@@ -250,7 +250,7 @@ export type Applying = {
      */
     id: string;
     /**
-     * Only say what would come of it.
+     * Show the effect without applying it.
      */
     dry_run?: boolean;
 };
@@ -276,20 +276,19 @@ export type Ask = {
      */
     collection: string;
     /**
-     * What must hold of a record: `{"total": {"gt": "100"}}`, with and, or, not.
+     * The filter: `{"total": {"gt": "100"}}`, with and, or, not.
      */
     filter?: unknown;
     /**
-     * The fields to sort by, at most 4; `-` before one turns it round. The newest first, unless given; of another system's
-     * records, by their key.
+     * The fields to sort by, at most 4; prefix one with `-` for descending order. By default the newest first; for records of another system, by their key.
      */
     sort?: Array<string>;
     /**
-     * The fields to show; all, unless given.
+     * The fields to show; by default all.
      */
     fields?: Array<string>;
     /**
-     * The records as they were at that time; then they come in the order of their ids.
+     * The records as they were at that time, in the order of their ids.
      */
     as_of?: string | null;
     /**
@@ -328,11 +327,11 @@ export type Assignment = {
      */
     id: string;
     /**
-     * The person or agent who is to do it.
+     * The assignee: a person or an agent.
      */
     to: ActorId;
     /**
-     * What they should know; at most 64 KiB. It can be erased.
+     * Information for the assignee; at most 64 KiB. It can be erased.
      */
     note?: string;
     /**
@@ -451,7 +450,7 @@ export type BrieflyExplained = {
 };
 
 /**
- * How many decisions may come out otherwise.
+ * How many decisions may change.
  */
 export type Budgets = {
     /**
@@ -491,6 +490,10 @@ export type Candidate = {
         [key: string]: string;
     } | null;
     /**
+     * The files of this change, instead of `files`.
+     */
+    change?: string | null;
+    /**
      * Compare with this earlier version instead of the one in force.
      */
     from?: number | null;
@@ -503,7 +506,7 @@ export type Candidate = {
      */
     since?: string | null;
     /**
-     * How many decisions may come out otherwise.
+     * How many decisions may change.
      */
     max?: Budgets | null;
     /**
@@ -552,7 +555,7 @@ export type Changes = {
      */
     url?: string | null;
     /**
-     * What it is told of.
+     * The event types to send.
      */
     events?: Array<Topic> | null;
     /**
@@ -617,7 +620,7 @@ export type CheckedInput = {
      */
     to?: number | null;
     /**
-     * A checkpoint from before: shows whether the log still contains what it contained then.
+     * An earlier checkpoint: verifies that the log still contains everything it contained then.
      */
     checkpoint?: string | null;
 };
@@ -974,7 +977,7 @@ export type Cost = {
      */
     reservation: string;
     /**
-     * What it came to, also if that is more than was set aside.
+     * What was spent, even if more than was reserved.
      */
     cents: number;
 };
@@ -1699,7 +1702,7 @@ export type Fields = {
      */
     id: string;
     /**
-     * Its values by field.
+     * The values, by field.
      */
     fields: {
         [key: string]: unknown;
@@ -1758,7 +1761,7 @@ export type Files = {
 };
 
 /**
- * What is the matter with a record.
+ * The kind of problem with a record.
  */
 export type FlagKind = 'wrong' | 'stale' | 'duplicate' | 'sensitive' | 'question';
 
@@ -2015,7 +2018,7 @@ export type Hit = {
 export type Holder = {
     actor: ActorId;
     /**
-     * Revoke those that the actor issued for others, instead of the actor's own: at most 1000 at once.
+     * Revoke the tokens that the actor issued for others, instead of the actor's own: at most 1000 at once.
      */
     issued?: boolean;
 };
@@ -2373,7 +2376,7 @@ export type LayoutKind = 'table' | 'bars';
  */
 export type Leaving = {
     /**
-     * Who leaves, or the team that nobody is in any more.
+     * The actor who leaves, or an empty team.
      */
     id: ActorId;
     /**
@@ -2381,12 +2384,11 @@ export type Leaving = {
      */
     reason?: string;
     /**
-     * The person who gets their agents, teams, webhooks and open tasks; unless given, the lead of their team, or of the nearest
-     * team above it that another person leads. By break-glass there is none.
+     * The person who takes over their agents, teams, webhooks and open tasks; by default the lead of their team, or of the nearest team above it with another lead. There is none by break-glass.
      */
     successor?: ActorId | null;
     /**
-     * Keep the tokens that they issued for others. Unless given, these are revoked, too: they may have kept copies.
+     * Keep the tokens that they issued for others. By default these are revoked, too, because they may have kept copies.
      */
     keep_issued?: boolean;
 };
@@ -2698,7 +2700,7 @@ export type Narrower = {
      */
     id: string;
     /**
-     * The scopes that remain: some of those that it has, or any if it has none yet.
+     * The scopes that remain: a subset of its scopes, or any if it has none yet.
      */
     scopes: Array<string>;
 };
@@ -2761,7 +2763,7 @@ export type NeededKind = {
  */
 export type NewActor = {
     /**
-     * The id for good; a team's begins with `team:`.
+     * The id; it cannot be changed; a team's begins with `team:`.
      */
     id: ActorId;
     kind: ActorKind;
@@ -2778,15 +2780,15 @@ export type NewActor = {
      */
     team?: ActorId | null;
     /**
-     * Of a team: the person who leads it.
+     * For a team: the new lead.
      */
     lead?: ActorId | null;
     /**
-     * Of an agent: the person who answers for it; the caller unless given.
+     * For an agent: the new owner; the caller unless given.
      */
     owner?: ActorId | null;
     /**
-     * What it can do, in a word each.
+     * Its skills, one word each.
      */
     skills?: Array<string>;
     /**
@@ -2824,20 +2826,19 @@ export type NewDelegation = {
      */
     to: ActorId;
     /**
-     * Operations such as `actor.read`, groups such as `token.*`, `query` and `change`, or `*`; at most 50. Unless given,
-     * everything that the caller acts under, or `*`.
+     * Operations such as `actor.read`, groups such as `token.*`, `query` and `change`, or `*`; at most 50. By default the scope of the delegation that the caller acts under, or `*`.
      */
     scope?: Array<string> | null;
     /**
-     * How far: to read, to propose too, or to do everything in the scope.
+     * The authority: to read, to propose as well, or to do everything in the scope.
      */
     authority: Authority;
     /**
-     * Tools, by name, for policies to look at (`context.delegation.tools`); at most 50. The scope alone says what is handed on.
+     * Names of tools, for policies to read (`context.delegation.tools`); at most 50. The scope alone determines what is delegated.
      */
     tools?: Array<string>;
     /**
-     * What may be spent under it, in cents; no limit unless given.
+     * The budget, in cents; no limit by default.
      */
     budget_cents?: number | null;
     /**
@@ -2845,7 +2846,7 @@ export type NewDelegation = {
      */
     expires_at?: string | null;
     /**
-     * How long it holds, instead of `expires_at`: `12h`, `7d`.
+     * How long it is valid, instead of `expires_at`: `12h`, `7d`.
      */
     ttl?: string | null;
 };
@@ -2906,11 +2907,11 @@ export type NewFlag = {
      */
     id: string;
     /**
-     * What is the matter.
+     * The kind of problem.
      */
     kind: FlagKind;
     /**
-     * What exactly; at most 500 characters.
+     * Details; at most 500 characters.
      */
     note?: string;
 };
@@ -3032,11 +3033,11 @@ export type NewRecord = {
      */
     collection: string;
     /**
-     * The record that is changed; otherwise the one with the same key, or a new one.
+     * The record to change; by default the one with the same key, or a new one.
      */
     id?: string | null;
     /**
-     * Its values by field. Of a record that is there, these are changed and the others stay.
+     * The values, by field. Of a record that is there, these are changed and the others stay.
      */
     fields: {
         [key: string]: unknown;
@@ -3073,8 +3074,7 @@ export type NewRef = {
      */
     collection: string;
     /**
-     * The record, which the caller may see, or the address; 1 to 2048 characters. Whether a record that is kept in another
-     * system is there is not asked.
+     * The record, which the caller may see, or the address; 1 to 2048 characters. A record kept in another system is not checked.
      */
     thing: string;
     /**
@@ -3096,7 +3096,7 @@ export type NewReservation = {
      */
     id: string;
     /**
-     * The most that it can come to.
+     * The maximum to reserve.
      */
     cents: number;
     /**
@@ -3212,35 +3212,35 @@ export type NewStanding = {
      */
     id: ActorId;
     /**
-     * Of a person: another role.
+     * For a person: the new role.
      */
     role?: Role;
     /**
-     * Another team; of a team, another one above it.
+     * The new team; for a team, its new parent.
      */
     team?: ActorId;
     /**
-     * No team any more.
+     * Remove from the team.
      */
     no_team?: boolean;
     /**
-     * Another name; 1 to 100 characters.
+     * The new name; 1 to 100 characters.
      */
     name?: string;
     /**
-     * Of a team: the person who leads it.
+     * For a team: the new lead.
      */
     lead?: ActorId;
     /**
-     * Of a team: nobody leads it any more.
+     * For a team: remove the lead.
      */
     no_lead?: boolean;
     /**
-     * Of an agent: the person who answers for it.
+     * For an agent: the new owner.
      */
     owner?: ActorId;
     /**
-     * Of an admin who is to be one no longer: keep the tokens that they issued for others, which end otherwise.
+     * When removing the admin role: keep the tokens that they issued for others; by default these are revoked.
      */
     keep_issued?: boolean;
 };
@@ -3250,15 +3250,15 @@ export type NewStanding = {
  */
 export type NewTask = {
     /**
-     * What it is, in a line: 1 to 200 characters. The log keeps it for good.
+     * The title, in one line: 1 to 200 characters. It stays in the log permanently.
      */
     title: string;
     /**
-     * What is to come of it; at most 64 KiB. It can be erased.
+     * The expected result; at most 64 KiB. It can be erased.
      */
     goal?: string;
     /**
-     * Who is to do it: a person or an agent. Nobody yet, unless given.
+     * The assignee: a person or an agent; none by default.
      */
     owner?: ActorId | null;
     /**
@@ -3270,7 +3270,7 @@ export type NewTask = {
      */
     due_at?: string | null;
     /**
-     * The task that it is a part of.
+     * The parent task.
      */
     parent?: string | null;
     /**
@@ -3304,7 +3304,7 @@ export type NewToken = {
      */
     scopes?: Array<string> | null;
     /**
-     * Who will hold it; the caller unless given.
+     * The holder; the caller unless given.
      */
     for?: ActorId | null;
 };
@@ -3315,7 +3315,7 @@ export type NewTrust = {
      */
     id: ActorId;
     /**
-     * How far, from proposing only to acting alone.
+     * The tier, from proposing only to acting alone.
      */
     tier: Trust;
     /**
@@ -3333,7 +3333,7 @@ export type NewWebhook = {
      */
     url: string;
     /**
-     * What it is told of.
+     * The event types to send.
      */
     events: Array<Topic>;
     /**
@@ -3345,7 +3345,7 @@ export type NewWebhook = {
      */
     agents?: Array<ActorId>;
     /**
-     * Messages about completed runs hold their output too, the first 16 kB of it.
+     * Messages about completed runs include their output, the first 16 kB of it.
      */
     include_output?: boolean;
     /**
@@ -3488,7 +3488,7 @@ export type OneShown = {
      */
     id: string;
     /**
-     * Leave out the steps up to this one.
+     * Show only the steps after this one.
      */
     since?: number | null;
 };
@@ -3740,7 +3740,7 @@ export type OtherSettings = {
      */
     budget_cents_month?: number;
     /**
-     * No limit to what agents may spend in a month.
+     * No limit on what agents may spend in a month.
      */
     no_budget?: boolean;
     /**
@@ -3868,7 +3868,7 @@ export type Passage = {
 
 export type Phrase = {
     /**
-     * What is looked for, in words; 1 to 200 characters.
+     * The words to look for; 1 to 200 characters.
      */
     phrase: string;
 };
@@ -3975,7 +3975,7 @@ export type Question = {
  */
 export type QuestionInput = {
     /**
-     * Who would do it; the caller unless given.
+     * The actor; the caller unless given.
      */
     actor?: ActorId | null;
     /**
@@ -3983,7 +3983,7 @@ export type QuestionInput = {
      */
     op?: string | null;
     /**
-     * What it would be about: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
+     * The target: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
      */
     target?: string | null;
     /**
@@ -3992,7 +3992,7 @@ export type QuestionInput = {
      */
     input?: unknown;
     /**
-     * The delegation that it would be done under; the one that the caller acts under, or none, unless given.
+     * The delegation to act under; the one that the caller acts under, or none, unless given.
      */
     under?: string | null;
     /**
@@ -4016,7 +4016,7 @@ export type Raised = {
      */
     id: string;
     /**
-     * What it may spend in all, in cents: more than it has spent.
+     * The new total, in cents: more than it has spent.
      */
     budget_cents: number;
 };
@@ -4101,8 +4101,7 @@ export type Reference = {
      */
     collection: string;
     /**
-     * The record, which the caller may see, or the address; 1 to 2048 characters. Whether a record that is kept in another
-     * system is there is not asked.
+     * The record, which the caller may see, or the address; 1 to 2048 characters. A record kept in another system is not checked.
      */
     thing: string;
     /**
@@ -4148,11 +4147,11 @@ export type Reply = {
      */
     id: string;
     /**
-     * The answer: 1 byte to 64 KiB. It can be erased. Asked whether something has happened: yes, no, or retry.
+     * The answer: 1 byte to 64 KiB. It can be erased. Where the run asks whether a call took effect: yes, no or retry.
      */
     text: string;
     /**
-     * The step that asked; refused where the run has gone on since.
+     * The step that asked; refused if the run has moved on.
      */
     question?: number | null;
 };
@@ -4286,7 +4285,7 @@ export type RolledBack = {
      */
     id: string;
     /**
-     * The version that it becomes again.
+     * The version to restore.
      */
     to_version: number;
     /**
@@ -4791,7 +4790,7 @@ export type ShownBreakGlass = {
  */
 export type ShownCanary = {
     /**
-     * The share of decisions that it is asked about too, in percent.
+     * The percentage of decisions to evaluate with the canary as well.
      */
     percent: number;
     /**
@@ -5250,7 +5249,7 @@ export type ShownRecord = {
      */
     version: number;
     /**
-     * Its values by field.
+     * The values, by field.
      */
     fields: {
         [key: string]: unknown;
@@ -5441,7 +5440,7 @@ export type ShownTask = {
      */
     stalled: boolean;
     /**
-     * The task that it is a part of.
+     * The parent task.
      */
     parent: string | null;
     version: number;
@@ -5551,7 +5550,7 @@ export type Sla = {
  */
 export type Sought = {
     /**
-     * Skills, separated by commas; whoever has any of them is found, those with more of them first.
+     * Skills, separated by commas; any match counts, and more matches rank higher.
      */
     skills?: Array<string>;
     /**
@@ -5559,7 +5558,7 @@ export type Sought = {
      */
     humans?: boolean;
     /**
-     * Part of an id or a name, in any case; whose id begins with it is found first.
+     * Part of an id or a name, case-insensitive; ids that begin with it rank first.
      */
     text?: string | null;
     /**
@@ -5581,7 +5580,7 @@ export type Sought2 = {
      */
     topics?: Array<string>;
     /**
-     * What is asked: words that it should have, and where the company has it so (`vector_search`), what means nearly the same;
+     * The question: words to match, and, where the company has turned on `vector_search`, similar meanings;
      * at most 500 characters.
      */
     q?: string;
@@ -5783,15 +5782,15 @@ export type Term = {
 export type Terms = {
     id: string;
     /**
-     * The share of decisions that it is asked about too: 1 to 100.
+     * The percentage of decisions to evaluate with the canary as well: 1 to 100.
      */
     percent: number;
     /**
-     * How many decisions it must have seen before it can come into force; 100 unless given.
+     * How many decisions it must evaluate before it can be promoted; 100 by default.
      */
     min_decisions?: number | null;
     /**
-     * It ends by itself when more decisions than this come out otherwise; no more than none is newly allowed unless given.
+     * The canary is aborted when more decisions than this differ; by default as soon as one is newly allowed.
      */
     abort_if?: Budgets | null;
 };
@@ -6010,7 +6009,7 @@ export type Verdict2 = {
      */
     id: string;
     /**
-     * Why; its proposer is told. At most 500 characters. The log keeps it for good.
+     * The reason, sent to the proposer. At most 500 characters. It stays in the log permanently.
      */
     note?: string;
     /**
@@ -6025,11 +6024,11 @@ export type Verdict2 = {
 export type ViewQuery = {
     collection: string;
     /**
-     * What must hold of a record, as in a query.
+     * The filter, as in a query.
      */
     filter?: unknown;
     /**
-     * The fields to sort records by, at most 4; `-` before one turns it round.
+     * The fields to sort records by, at most 4; prefix one with `-` for descending order.
      */
     sort?: Array<string>;
     /**
@@ -6041,7 +6040,7 @@ export type ViewQuery = {
      */
     measures?: Array<string>;
     /**
-     * Figures that have a name in the collection's semantics.
+     * Metrics that the collection's semantics define.
      */
     metrics?: Array<string>;
     /**
@@ -6120,7 +6119,7 @@ export type Wanted = {
      */
     measures?: Array<string>;
     /**
-     * Figures that have a name in the collection's semantics.
+     * Metrics that the collection's semantics define.
      */
     metrics?: Array<string>;
     /**
@@ -6128,7 +6127,7 @@ export type Wanted = {
      */
     group_by?: Array<string>;
     /**
-     * What must hold of a record, as in a query.
+     * The filter, as in a query.
      */
     filter?: unknown;
 };
@@ -6142,7 +6141,7 @@ export type Wanted2 = {
      */
     op: string;
     /**
-     * What it would be about: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
+     * The target: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
      */
     target?: string | null;
     /**
@@ -6200,15 +6199,15 @@ export type Which = {
  */
 export type Which10 = {
     /**
-     * Only those of this person or agent.
+     * Only those owned by this person or agent.
      */
     owner?: ActorId | null;
     /**
-     * Only those that stand so.
+     * Only with this status.
      */
     status?: TaskStatus | null;
     /**
-     * Those too that are archived: they closed longer ago than the company keeps tasks in lists.
+     * Include archived tasks: those closed longer ago than the company's retention.
      */
     archived?: boolean;
     /**
@@ -6362,7 +6361,7 @@ export type Which5 = {
      */
     since?: number | null;
     /**
-     * How many at most: 1 to 1000, 200 unless given. Without `since`, the newest.
+     * The maximum number of results: 1 to 1000, 200 unless given. Without `since`, the newest.
      */
     limit?: number | null;
     /**
@@ -6392,7 +6391,7 @@ export type Which5 = {
  */
 export type Which6 = {
     /**
-     * Also what is resolved.
+     * Include resolved items.
      */
     all?: boolean;
     /**
@@ -6410,7 +6409,7 @@ export type Which6 = {
  */
 export type Which7 = {
     /**
-     * Only what stands so.
+     * Only with this status.
      */
     status?: KnowledgeStatus | null;
     /**
@@ -6444,11 +6443,11 @@ export type Which8 = {
      */
     task?: string | null;
     /**
-     * Only those that stand so. Whom a kill switch holds stands as before, and is shown as held.
+     * Only with this status. A run held by a kill switch keeps its status and is shown as held.
      */
     status?: RunStatus | null;
     /**
-     * Those too that are archived: they ended longer ago than the company keeps runs in lists.
+     * Include archived runs: those that ended longer ago than the company's retention.
      */
     archived?: boolean;
     /**
@@ -6470,7 +6469,7 @@ export type Which9 = {
      */
     since?: string | null;
     /**
-     * How many at most: 1 to 200, 50 unless given.
+     * The maximum number of results: 1 to 200, 50 unless given.
      */
     limit?: number | null;
     /**
@@ -6530,7 +6529,7 @@ export type WhichFlags = {
  */
 export type WhichProposals = {
     /**
-     * Only those that stand so.
+     * Only with this status.
      */
     status?: ProposalStatus | null;
     /**
@@ -6681,7 +6680,7 @@ export type WholeTask = {
      */
     stalled: boolean;
     /**
-     * The task that it is a part of.
+     * The parent task.
      */
     parent: string | null;
     version: number;
@@ -6693,7 +6692,7 @@ export type WholeTask = {
      */
     archived_at: string | null;
     /**
-     * What is to come of it; none where nothing was said, or where it is erased.
+     * The expected result; none where nothing was said, or where it is erased.
      */
     goal: string | null;
     /**
@@ -6743,11 +6742,11 @@ export type Wish = {
      */
     agent: ActorId;
     /**
-     * What is asked: 1 byte to 64 KiB. It can be erased.
+     * The question or request: 1 byte to 64 KiB. It can be erased.
      */
     text: string;
     /**
-     * What the agent does, step by step, in place of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
+     * The agent's steps, used instead of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
      * itself. `GET /schemas` has its schema.
      */
     plan?: unknown;
@@ -6798,7 +6797,7 @@ export type Work = {
      */
     id: string;
     /**
-     * What the agent does, step by step, in place of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
+     * The agent's steps, used instead of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
      * itself.
      */
     plan?: unknown;
@@ -6854,7 +6853,7 @@ export type EntityListData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -6902,7 +6901,7 @@ export type EntityListErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -6938,7 +6937,7 @@ export type EntityKeepData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -6981,7 +6980,7 @@ export type EntityKeepErrors = {
      */
     413: Error;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request
      */
     422: Error;
     /**
@@ -7017,7 +7016,7 @@ export type AccessEvaluateData = {
     body?: Evaluation;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -7060,7 +7059,7 @@ export type AccessEvaluateErrors = {
      */
     413: Error;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request
      */
     422: Error;
     /**
@@ -7096,7 +7095,7 @@ export type AccessEvaluateBatchData = {
     body?: Batch;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -7139,7 +7138,7 @@ export type AccessEvaluateBatchErrors = {
      */
     413: Error;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request
      */
     422: Error;
     /**
@@ -7175,7 +7174,7 @@ export type AccessEvaluateActionsData = {
     body?: Search;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -7218,7 +7217,7 @@ export type AccessEvaluateActionsErrors = {
      */
     413: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -7250,7 +7249,7 @@ export type AccessEvaluateResourcesData = {
     body?: Search;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -7293,7 +7292,7 @@ export type AccessEvaluateResourcesErrors = {
      */
     413: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -7325,7 +7324,7 @@ export type AccessEvaluateSubjectsData = {
     body?: Search;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -7368,7 +7367,7 @@ export type AccessEvaluateSubjectsErrors = {
      */
     413: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -7400,7 +7399,7 @@ export type ActorListData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -7452,7 +7451,7 @@ export type ActorListErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -7486,7 +7485,7 @@ export type ActorAddData = {
      */
     body: {
         /**
-         * The id for good; a team's begins with `team:`.
+         * The id; it cannot be changed; a team's begins with `team:`.
          */
         id: ActorId;
         kind: ActorKind;
@@ -7503,15 +7502,15 @@ export type ActorAddData = {
          */
         team?: ActorId | null;
         /**
-         * Of a team: the person who leads it.
+         * For a team: the new lead.
          */
         lead?: ActorId | null;
         /**
-         * Of an agent: the person who answers for it; the caller unless given.
+         * For an agent: the new owner; the caller unless given.
          */
         owner?: ActorId | null;
         /**
-         * What it can do, in a word each.
+         * Its skills, one word each.
          */
         skills?: Array<string>;
         /**
@@ -7525,7 +7524,7 @@ export type ActorAddData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -7572,7 +7571,7 @@ export type ActorAddErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -7620,7 +7619,7 @@ export type ActorHireData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -7667,7 +7666,7 @@ export type ActorHireErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -7703,7 +7702,7 @@ export type ActorReadData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -7743,7 +7742,7 @@ export type ActorReadErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -7777,35 +7776,35 @@ export type ActorUpdateData = {
      */
     body?: {
         /**
-         * Of a person: another role.
+         * For a person: the new role.
          */
         role?: Role;
         /**
-         * Another team; of a team, another one above it.
+         * The new team; for a team, its new parent.
          */
         team?: ActorId;
         /**
-         * No team any more.
+         * Remove from the team.
          */
         no_team?: boolean;
         /**
-         * Another name; 1 to 100 characters.
+         * The new name; 1 to 100 characters.
          */
         name?: string;
         /**
-         * Of a team: the person who leads it.
+         * For a team: the new lead.
          */
         lead?: ActorId;
         /**
-         * Of a team: nobody leads it any more.
+         * For a team: remove the lead.
          */
         no_lead?: boolean;
         /**
-         * Of an agent: the person who answers for it.
+         * For an agent: the new owner.
          */
         owner?: ActorId;
         /**
-         * Of an admin who is to be one no longer: keep the tokens that they issued for others, which end otherwise.
+         * When removing the admin role: keep the tokens that they issued for others; by default these are revoked.
          */
         keep_issued?: boolean;
     };
@@ -7815,7 +7814,7 @@ export type ActorUpdateData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -7867,7 +7866,7 @@ export type ActorUpdateErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -7909,12 +7908,11 @@ export type ActorOffboardData = {
          */
         reason?: string;
         /**
-         * The person who gets their agents, teams, webhooks and open tasks; unless given, the lead of their team, or of the nearest
-         * team above it that another person leads. By break-glass there is none.
+         * The person who takes over their agents, teams, webhooks and open tasks; by default the lead of their team, or of the nearest team above it with another lead. There is none by break-glass.
          */
         successor?: ActorId | null;
         /**
-         * Keep the tokens that they issued for others. Unless given, these are revoked, too: they may have kept copies.
+         * Keep the tokens that they issued for others. By default these are revoked, too, because they may have kept copies.
          */
         keep_issued?: boolean;
     };
@@ -7924,7 +7922,7 @@ export type ActorOffboardData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -7934,7 +7932,7 @@ export type ActorOffboardData = {
     };
     path: {
         /**
-         * Who leaves, or the team that nobody is in any more.
+         * The actor who leaves, or an empty team.
          */
         id: ActorId;
     };
@@ -7976,7 +7974,7 @@ export type ActorOffboardErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -8011,7 +8009,7 @@ export type ActorOffboardResponse = ActorOffboardResponses[keyof ActorOffboardRe
 export type ActorTrustData = {
     body: {
         /**
-         * How far, from proposing only to acting alone.
+         * The tier, from proposing only to acting alone.
          */
         tier: Trust;
         /**
@@ -8025,7 +8023,7 @@ export type ActorTrustData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -8077,7 +8075,7 @@ export type ActorTrustErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -8113,7 +8111,7 @@ export type ApprovalListData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -8177,7 +8175,7 @@ export type ApprovalListErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -8213,7 +8211,7 @@ export type ApprovalWithdrawData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -8253,7 +8251,7 @@ export type ApprovalWithdrawErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request
      */
     422: Error;
     /**
@@ -8289,7 +8287,7 @@ export type ApprovalReadData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -8329,7 +8327,7 @@ export type ApprovalReadErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -8378,7 +8376,7 @@ export type ApprovalDecideData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -8427,7 +8425,7 @@ export type ApprovalDecideErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -8463,7 +8461,7 @@ export type ApprovalExplainData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -8503,7 +8501,7 @@ export type ApprovalExplainErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -8541,11 +8539,11 @@ export type AgentAskData = {
          */
         agent: ActorId;
         /**
-         * What is asked: 1 byte to 64 KiB. It can be erased.
+         * The question or request: 1 byte to 64 KiB. It can be erased.
          */
         text: string;
         /**
-         * What the agent does, step by step, in place of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
+         * The agent's steps, used instead of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
          * itself. `GET /schemas` has its schema.
          */
         plan?: unknown;
@@ -8560,7 +8558,7 @@ export type AgentAskData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -8607,7 +8605,7 @@ export type AgentAskErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -8639,7 +8637,7 @@ export type AuditCheckpointsData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -8683,7 +8681,7 @@ export type AuditCheckpointsErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -8715,7 +8713,7 @@ export type AuditConsistencyData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -8759,7 +8757,7 @@ export type AuditConsistencyErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -8791,7 +8789,7 @@ export type AuditHeadData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -8826,7 +8824,7 @@ export type AuditHeadErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -8858,7 +8856,7 @@ export type AuditKeyData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -8893,7 +8891,7 @@ export type AuditKeyErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -8925,7 +8923,7 @@ export type AuditProofData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -8965,7 +8963,7 @@ export type AuditProofErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -9007,13 +9005,13 @@ export type AuditVerifyData = {
          */
         to?: number | null;
         /**
-         * A checkpoint from before: shows whether the log still contains what it contained then.
+         * An earlier checkpoint: verifies that the log still contains everything it contained then.
          */
         checkpoint?: string | null;
     };
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -9060,7 +9058,7 @@ export type AuditVerifyErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -9092,7 +9090,7 @@ export type BlueprintListData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -9127,7 +9125,7 @@ export type BlueprintListErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -9187,7 +9185,7 @@ export type BlueprintInstallData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -9234,7 +9232,7 @@ export type BlueprintInstallErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -9270,7 +9268,7 @@ export type CollectionCatalogData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -9281,7 +9279,7 @@ export type CollectionCatalogData = {
     path?: never;
     query: {
         /**
-         * What is looked for, in words; 1 to 200 characters.
+         * The words to look for; 1 to 200 characters.
          */
         phrase: string;
     };
@@ -9310,7 +9308,7 @@ export type CollectionCatalogErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -9342,7 +9340,7 @@ export type CollectionListData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -9377,7 +9375,7 @@ export type CollectionListErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -9409,7 +9407,7 @@ export type CollectionReadData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -9449,7 +9447,7 @@ export type CollectionReadErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -9488,7 +9486,7 @@ export type RecordAggregateData = {
          */
         measures?: Array<string>;
         /**
-         * Figures that have a name in the collection's semantics.
+         * Metrics that the collection's semantics define.
          */
         metrics?: Array<string>;
         /**
@@ -9496,13 +9494,13 @@ export type RecordAggregateData = {
          */
         group_by?: Array<string>;
         /**
-         * What must hold of a record, as in a query.
+         * The filter, as in a query.
          */
         filter?: unknown;
     };
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -9554,7 +9552,7 @@ export type RecordAggregateErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -9597,7 +9595,7 @@ export type RecordImportData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -9649,7 +9647,7 @@ export type RecordImportErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -9687,20 +9685,19 @@ export type CollectionQueryData = {
      */
     body?: {
         /**
-         * What must hold of a record: `{"total": {"gt": "100"}}`, with and, or, not.
+         * The filter: `{"total": {"gt": "100"}}`, with and, or, not.
          */
         filter?: unknown;
         /**
-         * The fields to sort by, at most 4; `-` before one turns it round. The newest first, unless given; of another system's
-         * records, by their key.
+         * The fields to sort by, at most 4; prefix one with `-` for descending order. By default the newest first; for records of another system, by their key.
          */
         sort?: Array<string>;
         /**
-         * The fields to show; all, unless given.
+         * The fields to show; by default all.
          */
         fields?: Array<string>;
         /**
-         * The records as they were at that time; then they come in the order of their ids.
+         * The records as they were at that time, in the order of their ids.
          */
         as_of?: string | null;
         /**
@@ -9714,7 +9711,7 @@ export type CollectionQueryData = {
     };
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -9766,7 +9763,7 @@ export type CollectionQueryErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -9798,7 +9795,7 @@ export type RecordListData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -9847,7 +9844,7 @@ export type RecordListErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -9881,11 +9878,11 @@ export type RecordWriteData = {
      */
     body: {
         /**
-         * The record that is changed; otherwise the one with the same key, or a new one.
+         * The record to change; by default the one with the same key, or a new one.
          */
         id?: string | null;
         /**
-         * Its values by field. Of a record that is there, these are changed and the others stay.
+         * The values, by field. Of a record that is there, these are changed and the others stay.
          */
         fields: {
             [key: string]: unknown;
@@ -9901,7 +9898,7 @@ export type RecordWriteData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -9957,7 +9954,7 @@ export type RecordWriteErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -9997,7 +9994,7 @@ export type RecordDeleteData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -10050,7 +10047,7 @@ export type RecordDeleteErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request
      */
     422: Error;
     /**
@@ -10086,7 +10083,7 @@ export type RecordReadData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -10130,7 +10127,7 @@ export type RecordReadErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -10164,7 +10161,7 @@ export type RecordChangeData = {
      */
     body: {
         /**
-         * Its values by field.
+         * The values, by field.
          */
         fields: {
             [key: string]: unknown;
@@ -10180,7 +10177,7 @@ export type RecordChangeData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -10240,7 +10237,7 @@ export type RecordChangeErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -10278,7 +10275,7 @@ export type RecordReplaceData = {
      */
     body: {
         /**
-         * Its values by field.
+         * The values, by field.
          */
         fields: {
             [key: string]: unknown;
@@ -10294,7 +10291,7 @@ export type RecordReplaceData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -10354,7 +10351,7 @@ export type RecordReplaceErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -10389,11 +10386,11 @@ export type RecordReplaceResponse = RecordReplaceResponses[keyof RecordReplaceRe
 export type RecordFlagData = {
     body: {
         /**
-         * What is the matter.
+         * The kind of problem.
          */
         kind: FlagKind;
         /**
-         * What exactly; at most 500 characters.
+         * Details; at most 500 characters.
          */
         note?: string;
     };
@@ -10403,7 +10400,7 @@ export type RecordFlagData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -10459,7 +10456,7 @@ export type RecordFlagErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -10495,7 +10492,7 @@ export type RecordHistoryData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -10548,7 +10545,7 @@ export type RecordHistoryErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -10579,7 +10576,7 @@ export type RecordHistoryResponse = RecordHistoryResponses[keyof RecordHistoryRe
 export type RecordRollbackData = {
     body: {
         /**
-         * The version that it becomes again.
+         * The version to restore.
          */
         to_version: number;
         /**
@@ -10597,7 +10594,7 @@ export type RecordRollbackData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -10657,7 +10654,7 @@ export type RecordRollbackErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -10693,7 +10690,7 @@ export type SemanticsReadData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -10733,7 +10730,7 @@ export type SemanticsReadErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -10785,7 +10782,7 @@ export type SemanticsProposeData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -10841,7 +10838,7 @@ export type SemanticsProposeErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -10877,7 +10874,7 @@ export type FlagListData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -10921,7 +10918,7 @@ export type FlagListErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -10953,7 +10950,7 @@ export type ChangeListData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -11009,7 +11006,7 @@ export type ChangeListErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -11063,7 +11060,7 @@ export type ChangeProposeData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -11114,7 +11111,7 @@ export type ChangeProposeErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -11152,15 +11149,15 @@ export type ChangeCanaryData = {
      */
     body: {
         /**
-         * The share of decisions that it is asked about too: 1 to 100.
+         * The percentage of decisions to evaluate with the canary as well: 1 to 100.
          */
         percent: number;
         /**
-         * How many decisions it must have seen before it can come into force; 100 unless given.
+         * How many decisions it must evaluate before it can be promoted; 100 by default.
          */
         min_decisions?: number | null;
         /**
-         * It ends by itself when more decisions than this come out otherwise; no more than none is newly allowed unless given.
+         * The canary is aborted when more decisions than this differ; by default as soon as one is newly allowed.
          */
         abort_if?: Budgets | null;
     };
@@ -11170,7 +11167,7 @@ export type ChangeCanaryData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -11219,7 +11216,7 @@ export type ChangeCanaryErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -11255,7 +11252,7 @@ export type ChangeReadData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -11297,7 +11294,7 @@ export type ChangeReadErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -11333,7 +11330,7 @@ export type ChangeEvalsData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -11382,7 +11379,7 @@ export type ChangeEvalsErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -11422,7 +11419,7 @@ export type ChangePromoteData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -11471,7 +11468,7 @@ export type ChangePromoteErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -11516,7 +11513,7 @@ export type ChangeRejectData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -11565,7 +11562,7 @@ export type ChangeRejectErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -11614,7 +11611,7 @@ export type ChangeReviewData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -11663,7 +11660,7 @@ export type ChangeReviewErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -11699,7 +11696,7 @@ export type CompanyReadData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -11734,7 +11731,7 @@ export type CompanyReadErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -11794,7 +11791,7 @@ export type CompanyUpdateData = {
          */
         budget_cents_month?: number;
         /**
-         * No limit to what agents may spend in a month.
+         * No limit on what agents may spend in a month.
          */
         no_budget?: boolean;
         /**
@@ -11813,7 +11810,7 @@ export type CompanyUpdateData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -11864,7 +11861,7 @@ export type CompanyUpdateErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -11943,7 +11940,7 @@ export type CompanyReplaceData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -11994,7 +11991,7 @@ export type CompanyReplaceErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -12044,7 +12041,7 @@ export type ContextForgetData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -12091,7 +12088,7 @@ export type ContextForgetErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -12127,7 +12124,7 @@ export type DelegationListData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -12175,7 +12172,7 @@ export type DelegationListErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -12213,20 +12210,19 @@ export type DelegationGrantData = {
          */
         to: ActorId;
         /**
-         * Operations such as `actor.read`, groups such as `token.*`, `query` and `change`, or `*`; at most 50. Unless given,
-         * everything that the caller acts under, or `*`.
+         * Operations such as `actor.read`, groups such as `token.*`, `query` and `change`, or `*`; at most 50. By default the scope of the delegation that the caller acts under, or `*`.
          */
         scope?: Array<string> | null;
         /**
-         * How far: to read, to propose too, or to do everything in the scope.
+         * The authority: to read, to propose as well, or to do everything in the scope.
          */
         authority: Authority;
         /**
-         * Tools, by name, for policies to look at (`context.delegation.tools`); at most 50. The scope alone says what is handed on.
+         * Names of tools, for policies to read (`context.delegation.tools`); at most 50. The scope alone determines what is delegated.
          */
         tools?: Array<string>;
         /**
-         * What may be spent under it, in cents; no limit unless given.
+         * The budget, in cents; no limit by default.
          */
         budget_cents?: number | null;
         /**
@@ -12234,7 +12230,7 @@ export type DelegationGrantData = {
          */
         expires_at?: string | null;
         /**
-         * How long it holds, instead of `expires_at`: `12h`, `7d`.
+         * How long it is valid, instead of `expires_at`: `12h`, `7d`.
          */
         ttl?: string | null;
     };
@@ -12244,7 +12240,7 @@ export type DelegationGrantData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -12291,7 +12287,7 @@ export type DelegationGrantErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -12331,7 +12327,7 @@ export type DelegationRevokeData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -12371,7 +12367,7 @@ export type DelegationRevokeErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request
      */
     422: Error;
     /**
@@ -12407,7 +12403,7 @@ export type DelegationReadData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -12447,7 +12443,7 @@ export type DelegationReadErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -12481,7 +12477,7 @@ export type DelegationReserveData = {
      */
     body: {
         /**
-         * The most that it can come to.
+         * The maximum to reserve.
          */
         cents: number;
         /**
@@ -12495,7 +12491,7 @@ export type DelegationReserveData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -12547,7 +12543,7 @@ export type DelegationReserveErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -12585,7 +12581,7 @@ export type DelegationSettleData = {
      */
     body: {
         /**
-         * What it came to, also if that is more than was set aside.
+         * What was spent, even if more than was reserved.
          */
         cents: number;
     };
@@ -12595,7 +12591,7 @@ export type DelegationSettleData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -12651,7 +12647,7 @@ export type DelegationSettleErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -12687,7 +12683,7 @@ export type DirectoryCardsData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -12731,7 +12727,7 @@ export type DirectoryCardsErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -12763,7 +12759,7 @@ export type DirectoryFindData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -12774,7 +12770,7 @@ export type DirectoryFindData = {
     path?: never;
     query?: {
         /**
-         * Skills, separated by commas; whoever has any of them is found, those with more of them first.
+         * Skills, separated by commas; any match counts, and more matches rank higher.
          */
         skills?: Array<string>;
         /**
@@ -12782,7 +12778,7 @@ export type DirectoryFindData = {
          */
         humans?: boolean;
         /**
-         * Part of an id or a name, in any case; whose id begins with it is found first.
+         * Part of an id or a name, case-insensitive; ids that begin with it rank first.
          */
         text?: string | null;
         /**
@@ -12819,7 +12815,7 @@ export type DirectoryFindErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -12851,7 +12847,7 @@ export type EventListData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -12866,7 +12862,7 @@ export type EventListData = {
          */
         since?: number | null;
         /**
-         * How many at most: 1 to 1000, 200 unless given. Without `since`, the newest.
+         * The maximum number of results: 1 to 1000, 200 unless given. Without `since`, the newest.
          */
         limit?: number | null;
         /**
@@ -12915,7 +12911,7 @@ export type EventListErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -12947,7 +12943,7 @@ export type EventStreamData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -13007,7 +13003,7 @@ export type EventStreamErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -13076,7 +13072,7 @@ export type InboxListData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -13087,7 +13083,7 @@ export type InboxListData = {
     path?: never;
     query?: {
         /**
-         * Also what is resolved.
+         * Include resolved items.
          */
         all?: boolean;
         /**
@@ -13124,7 +13120,7 @@ export type InboxListErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -13160,7 +13156,7 @@ export type InboxReadData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -13209,7 +13205,7 @@ export type InboxReadErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -13245,7 +13241,7 @@ export type KillListData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -13280,7 +13276,7 @@ export type KillListErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -13329,7 +13325,7 @@ export type KillData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -13376,7 +13372,7 @@ export type KillErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -13412,7 +13408,7 @@ export type KnowledgeListData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -13423,7 +13419,7 @@ export type KnowledgeListData = {
     path?: never;
     query?: {
         /**
-         * Only what stands so.
+         * Only with this status.
          */
         status?: KnowledgeStatus | null;
         /**
@@ -13468,7 +13464,7 @@ export type KnowledgeListErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -13544,7 +13540,7 @@ export type KnowledgeProposeData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -13591,7 +13587,7 @@ export type KnowledgeProposeErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -13675,7 +13671,7 @@ export type KnowledgeUploadData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -13722,7 +13718,7 @@ export type KnowledgeUploadErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -13758,7 +13754,7 @@ export type KnowledgeQuarantineData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -13802,7 +13798,7 @@ export type KnowledgeQuarantineErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -13834,7 +13830,7 @@ export type KnowledgeRecallData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -13849,7 +13845,7 @@ export type KnowledgeRecallData = {
          */
         topics?: Array<string>;
         /**
-         * What is asked: words that it should have, and where the company has it so (`vector_search`), what means nearly the same;
+         * The question: words to match, and, where the company has turned on `vector_search`, similar meanings;
          * at most 500 characters.
          */
         q?: string;
@@ -13883,7 +13879,7 @@ export type KnowledgeRecallErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -13915,7 +13911,7 @@ export type KnowledgeReadData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -13955,7 +13951,7 @@ export type KnowledgeReadErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -13986,11 +13982,11 @@ export type KnowledgeReadResponse = KnowledgeReadResponses[keyof KnowledgeReadRe
 export type KnowledgeAcceptData = {
     body?: {
         /**
-         * What its proposer is told; at most 500 characters. The log keeps it for good.
+         * A note to the proposer; at most 500 characters. It stays in the log permanently.
          */
         note?: string;
         /**
-         * What it says from now on, in other words than were proposed: at most 2000 characters. It can be erased.
+         * A corrected statement that replaces the proposed one: at most 2000 characters. It can be erased.
          */
         edit?: string | null;
         /**
@@ -14004,7 +14000,7 @@ export type KnowledgeAcceptData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -14060,7 +14056,7 @@ export type KnowledgeAcceptErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -14095,7 +14091,7 @@ export type KnowledgeAcceptResponse = KnowledgeAcceptResponses[keyof KnowledgeAc
 export type KnowledgeRejectData = {
     body?: {
         /**
-         * Why; its proposer is told. At most 500 characters. The log keeps it for good.
+         * The reason, sent to the proposer. At most 500 characters. It stays in the log permanently.
          */
         note?: string;
         /**
@@ -14109,7 +14105,7 @@ export type KnowledgeRejectData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -14165,7 +14161,7 @@ export type KnowledgeRejectErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -14200,7 +14196,7 @@ export type KnowledgeRejectResponse = KnowledgeRejectResponses[keyof KnowledgeRe
 export type KnowledgeRetractData = {
     body?: {
         /**
-         * Why; its proposer is told. At most 500 characters. The log keeps it for good.
+         * The reason, sent to the proposer. At most 500 characters. It stays in the log permanently.
          */
         note?: string;
         /**
@@ -14214,7 +14210,7 @@ export type KnowledgeRetractData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -14270,7 +14266,7 @@ export type KnowledgeRetractErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -14306,7 +14302,7 @@ export type KnowledgeTextData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -14346,7 +14342,7 @@ export type KnowledgeTextErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -14378,7 +14374,7 @@ export type ModelReadData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -14413,7 +14409,7 @@ export type ModelReadErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -14445,7 +14441,7 @@ export type MeReadData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -14480,7 +14476,7 @@ export type MeReadErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -14512,7 +14508,7 @@ export type MeAgentsData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -14556,7 +14552,7 @@ export type MeAgentsErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -14588,7 +14584,7 @@ export type OpenapiReadData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -14623,7 +14619,7 @@ export type OpenapiReadErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -14653,7 +14649,7 @@ export type PolicyReadData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -14688,7 +14684,7 @@ export type PolicyReadErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -14720,7 +14716,7 @@ export type PolicyAppliedData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -14764,7 +14760,7 @@ export type PolicyAppliedErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -14796,7 +14792,7 @@ export type BreakGlassListData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -14840,7 +14836,7 @@ export type BreakGlassListErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -14892,7 +14888,7 @@ export type BreakGlassOpenData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -14939,7 +14935,7 @@ export type BreakGlassOpenErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -14979,7 +14975,7 @@ export type BreakGlassEndData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -15019,7 +15015,7 @@ export type BreakGlassEndErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request
      */
     422: Error;
     /**
@@ -15068,7 +15064,7 @@ export type BreakGlassReviewData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -15117,7 +15113,7 @@ export type BreakGlassReviewErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -15153,7 +15149,7 @@ export type PolicyCheckData = {
     body: Files;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -15200,7 +15196,7 @@ export type PolicyCheckErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -15232,7 +15228,7 @@ export type PolicyDiffData = {
     body?: Candidate;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -15279,7 +15275,7 @@ export type PolicyDiffErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -15311,7 +15307,7 @@ export type PolicyDriftData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -15346,7 +15342,7 @@ export type PolicyDriftErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -15380,7 +15376,7 @@ export type PolicyExplainData = {
      */
     body?: {
         /**
-         * Who would do it; the caller unless given.
+         * The actor; the caller unless given.
          */
         actor?: ActorId | null;
         /**
@@ -15388,7 +15384,7 @@ export type PolicyExplainData = {
          */
         op?: string | null;
         /**
-         * What it would be about: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
+         * The target: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
          */
         target?: string | null;
         /**
@@ -15397,7 +15393,7 @@ export type PolicyExplainData = {
          */
         input?: unknown;
         /**
-         * The delegation that it would be done under; the one that the caller acts under, or none, unless given.
+         * The delegation to act under; the one that the caller acts under, or none, unless given.
          */
         under?: string | null;
         /**
@@ -15416,7 +15412,7 @@ export type PolicyExplainData = {
     };
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -15463,7 +15459,7 @@ export type PolicyExplainErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -15495,7 +15491,7 @@ export type PolicyExportData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -15530,7 +15526,7 @@ export type PolicyExportErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -15597,7 +15593,7 @@ export type PolicyProposeData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -15648,7 +15644,7 @@ export type PolicyProposeErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -15709,7 +15705,7 @@ export type PolicySourceData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -15756,7 +15752,7 @@ export type PolicySourceErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -15792,7 +15788,7 @@ export type PolicyWhoCanData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -15807,7 +15803,7 @@ export type PolicyWhoCanData = {
          */
         op: string;
         /**
-         * What it would be about: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
+         * The target: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
          */
         target?: string | null;
         /**
@@ -15844,7 +15840,7 @@ export type PolicyWhoCanErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -15876,7 +15872,7 @@ export type RecordRefsData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -15920,7 +15916,7 @@ export type RecordRefsErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -15952,7 +15948,7 @@ export type RunListData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -15971,11 +15967,11 @@ export type RunListData = {
          */
         task?: string | null;
         /**
-         * Only those that stand so. Whom a kill switch holds stands as before, and is shown as held.
+         * Only with this status. A run held by a kill switch keeps its status and is shown as held.
          */
         status?: RunStatus | null;
         /**
-         * Those too that are archived: they ended longer ago than the company keeps runs in lists.
+         * Include archived runs: those that ended longer ago than the company's retention.
          */
         archived?: boolean;
         /**
@@ -16012,7 +16008,7 @@ export type RunListErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -16044,7 +16040,7 @@ export type RunReadData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -16060,7 +16056,7 @@ export type RunReadData = {
     };
     query?: {
         /**
-         * Leave out the steps up to this one.
+         * Show only the steps after this one.
          */
         since?: number | null;
     };
@@ -16089,7 +16085,7 @@ export type RunReadErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -16120,11 +16116,11 @@ export type RunReadResponse = RunReadResponses[keyof RunReadResponses];
 export type RunAnswerData = {
     body: {
         /**
-         * The answer: 1 byte to 64 KiB. It can be erased. Asked whether something has happened: yes, no, or retry.
+         * The answer: 1 byte to 64 KiB. It can be erased. Where the run asks whether a call took effect: yes, no or retry.
          */
         text: string;
         /**
-         * The step that asked; refused where the run has gone on since.
+         * The step that asked; refused if the run has moved on.
          */
         question?: number | null;
     };
@@ -16134,7 +16130,7 @@ export type RunAnswerData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -16186,7 +16182,7 @@ export type RunAnswerErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -16221,7 +16217,7 @@ export type RunAnswerResponse = RunAnswerResponses[keyof RunAnswerResponses];
 export type BudgetRaiseData = {
     body: {
         /**
-         * What it may spend in all, in cents: more than it has spent.
+         * The new total, in cents: more than it has spent.
          */
         budget_cents: number;
     };
@@ -16231,7 +16227,7 @@ export type BudgetRaiseData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -16283,7 +16279,7 @@ export type BudgetRaiseErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -16328,7 +16324,7 @@ export type RunCancelData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -16380,7 +16376,7 @@ export type RunCancelErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -16416,7 +16412,7 @@ export type RunStreamData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -16432,7 +16428,7 @@ export type RunStreamData = {
     };
     query?: {
         /**
-         * Leave out the steps up to this one.
+         * Show only the steps after this one.
          */
         since?: number | null;
     };
@@ -16461,7 +16457,7 @@ export type RunStreamErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -16493,7 +16489,7 @@ export type SchemaListData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -16504,7 +16500,7 @@ export type SchemaListData = {
     path?: never;
     query?: {
         /**
-         * Only those that stand so.
+         * Only with this status.
          */
         status?: ProposalStatus | null;
         /**
@@ -16541,7 +16537,7 @@ export type SchemaListErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -16590,7 +16586,7 @@ export type SchemaProposeData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -16637,7 +16633,7 @@ export type SchemaProposeErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -16673,7 +16669,7 @@ export type SchemaReadData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -16713,7 +16709,7 @@ export type SchemaReadErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -16744,7 +16740,7 @@ export type SchemaReadResponse = SchemaReadResponses[keyof SchemaReadResponses];
 export type SchemaApplyData = {
     body?: {
         /**
-         * Only say what would come of it.
+         * Show the effect without applying it.
          */
         dry_run?: boolean;
     };
@@ -16754,7 +16750,7 @@ export type SchemaApplyData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -16806,7 +16802,7 @@ export type SchemaApplyErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -16851,7 +16847,7 @@ export type SchemaRejectData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -16903,7 +16899,7 @@ export type SchemaRejectErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -16948,7 +16944,7 @@ export type SchemaStewardData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -16995,7 +16991,7 @@ export type SchemaStewardErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -17027,7 +17023,7 @@ export type DefinitionSchemasData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -17062,7 +17058,7 @@ export type DefinitionSchemasErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -17096,7 +17092,7 @@ export type SearchData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -17148,7 +17144,7 @@ export type SearchErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -17180,7 +17176,7 @@ export type TaskListData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -17191,15 +17187,15 @@ export type TaskListData = {
     path?: never;
     query?: {
         /**
-         * Only those of this person or agent.
+         * Only those owned by this person or agent.
          */
         owner?: ActorId | null;
         /**
-         * Only those that stand so.
+         * Only with this status.
          */
         status?: TaskStatus | null;
         /**
-         * Those too that are archived: they closed longer ago than the company keeps tasks in lists.
+         * Include archived tasks: those closed longer ago than the company's retention.
          */
         archived?: boolean;
         /**
@@ -17236,7 +17232,7 @@ export type TaskListErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -17270,15 +17266,15 @@ export type TaskCreateData = {
      */
     body: {
         /**
-         * What it is, in a line: 1 to 200 characters. The log keeps it for good.
+         * The title, in one line: 1 to 200 characters. It stays in the log permanently.
          */
         title: string;
         /**
-         * What is to come of it; at most 64 KiB. It can be erased.
+         * The expected result; at most 64 KiB. It can be erased.
          */
         goal?: string;
         /**
-         * Who is to do it: a person or an agent. Nobody yet, unless given.
+         * The assignee: a person or an agent; none by default.
          */
         owner?: ActorId | null;
         /**
@@ -17290,7 +17286,7 @@ export type TaskCreateData = {
          */
         due_at?: string | null;
         /**
-         * The task that it is a part of.
+         * The parent task.
          */
         parent?: string | null;
         /**
@@ -17308,7 +17304,7 @@ export type TaskCreateData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -17355,7 +17351,7 @@ export type TaskCreateErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -17391,7 +17387,7 @@ export type TaskReadData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -17431,7 +17427,7 @@ export type TaskReadErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -17462,11 +17458,11 @@ export type TaskReadResponse = TaskReadResponses[keyof TaskReadResponses];
 export type TaskAssignData = {
     body: {
         /**
-         * The person or agent who is to do it.
+         * The assignee: a person or an agent.
          */
         to: ActorId;
         /**
-         * What they should know; at most 64 KiB. It can be erased.
+         * Information for the assignee; at most 64 KiB. It can be erased.
          */
         note?: string;
         /**
@@ -17480,7 +17476,7 @@ export type TaskAssignData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -17536,7 +17532,7 @@ export type TaskAssignErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -17586,7 +17582,7 @@ export type TaskCompleteData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -17642,7 +17638,7 @@ export type TaskCompleteErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -17684,8 +17680,7 @@ export type TaskUpdateData = {
          */
         collection: string;
         /**
-         * The record, which the caller may see, or the address; 1 to 2048 characters. Whether a record that is kept in another
-         * system is there is not asked.
+         * The record, which the caller may see, or the address; 1 to 2048 characters. A record kept in another system is not checked.
          */
         thing: string;
         /**
@@ -17703,7 +17698,7 @@ export type TaskUpdateData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -17759,7 +17754,7 @@ export type TaskUpdateErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -17794,7 +17789,7 @@ export type TaskUpdateResponse = TaskUpdateResponses[keyof TaskUpdateResponses];
 export type TaskRunData = {
     body?: {
         /**
-         * What the agent does, step by step, in place of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
+         * The agent's steps, used instead of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
          * itself.
          */
         plan?: unknown;
@@ -17809,7 +17804,7 @@ export type TaskRunData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -17861,7 +17856,7 @@ export type TaskRunErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -17902,7 +17897,7 @@ export type TickData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -17949,7 +17944,7 @@ export type TickErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -17985,7 +17980,7 @@ export type TokenListData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -18033,7 +18028,7 @@ export type TokenListErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -18083,7 +18078,7 @@ export type TokenIssueData = {
          */
         scopes?: Array<string> | null;
         /**
-         * Who will hold it; the caller unless given.
+         * The holder; the caller unless given.
          */
         for?: ActorId | null;
     };
@@ -18093,7 +18088,7 @@ export type TokenIssueData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -18140,7 +18135,7 @@ export type TokenIssueErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -18180,7 +18175,7 @@ export type TokenRevokeData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -18217,7 +18212,7 @@ export type TokenRevokeErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request
      */
     422: Error;
     /**
@@ -18252,7 +18247,7 @@ export type TokenRevokeResponse = TokenRevokeResponses[keyof TokenRevokeResponse
 export type TokenNarrowData = {
     body: {
         /**
-         * The scopes that remain: some of those that it has, or any if it has none yet.
+         * The scopes that remain: a subset of its scopes, or any if it has none yet.
          */
         scopes: Array<string>;
     };
@@ -18262,7 +18257,7 @@ export type TokenNarrowData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -18314,7 +18309,7 @@ export type TokenNarrowErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -18354,7 +18349,7 @@ export type TokenRevokeAllData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -18367,7 +18362,7 @@ export type TokenRevokeAllData = {
     };
     query?: {
         /**
-         * Revoke those that the actor issued for others, instead of the actor's own: at most 1000 at once.
+         * Revoke the tokens that the actor issued for others, instead of the actor's own: at most 1000 at once.
          */
         issued?: boolean;
     };
@@ -18396,7 +18391,7 @@ export type TokenRevokeAllErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request
      */
     422: Error;
     /**
@@ -18432,7 +18427,7 @@ export type ToolListData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -18467,7 +18462,7 @@ export type ToolListErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -18499,7 +18494,7 @@ export type TraceReadData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -18514,7 +18509,7 @@ export type TraceReadData = {
          */
         since?: string | null;
         /**
-         * How many at most: 1 to 200, 50 unless given.
+         * The maximum number of results: 1 to 200, 50 unless given.
          */
         limit?: number | null;
         /**
@@ -18547,7 +18542,7 @@ export type TraceReadErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -18579,7 +18574,7 @@ export type ViewListData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -18627,7 +18622,7 @@ export type ViewListErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -18673,7 +18668,7 @@ export type ViewPreviewData = {
     };
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -18720,7 +18715,7 @@ export type ViewPreviewErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -18752,7 +18747,7 @@ export type ViewReadData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -18801,7 +18796,7 @@ export type ViewReadErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -18833,7 +18828,7 @@ export type WebhookListData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -18877,7 +18872,7 @@ export type WebhookListErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -18915,7 +18910,7 @@ export type WebhookCreateData = {
          */
         url: string;
         /**
-         * What it is told of.
+         * The event types to send.
          */
         events: Array<Topic>;
         /**
@@ -18927,7 +18922,7 @@ export type WebhookCreateData = {
          */
         agents?: Array<ActorId>;
         /**
-         * Messages about completed runs hold their output too, the first 16 kB of it.
+         * Messages about completed runs include their output, the first 16 kB of it.
          */
         include_output?: boolean;
         /**
@@ -18942,7 +18937,7 @@ export type WebhookCreateData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -18989,7 +18984,7 @@ export type WebhookCreateErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -19029,7 +19024,7 @@ export type WebhookDeleteData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -19069,7 +19064,7 @@ export type WebhookDeleteErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request
      */
     422: Error;
     /**
@@ -19105,7 +19100,7 @@ export type WebhookReadData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -19145,7 +19140,7 @@ export type WebhookReadErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -19183,7 +19178,7 @@ export type WebhookUpdateData = {
          */
         url?: string | null;
         /**
-         * What it is told of.
+         * The event types to send.
          */
         events?: Array<Topic> | null;
         /**
@@ -19209,7 +19204,7 @@ export type WebhookUpdateData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -19258,7 +19253,7 @@ export type WebhookUpdateErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -19294,7 +19289,7 @@ export type WebhookDeliveriesData = {
     body?: never;
     headers?: {
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -19343,7 +19338,7 @@ export type WebhookDeliveriesErrors = {
      */
     409: Error;
     /**
-     * `invalid`: well formed but not acceptable
+     * `invalid`: well-formed but not acceptable
      */
     422: Error;
     /**
@@ -19379,7 +19374,7 @@ export type WebhookRedeliverData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -19432,7 +19427,7 @@ export type WebhookRedeliverErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -19472,7 +19467,7 @@ export type WebhookRotateData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -19524,7 +19519,7 @@ export type WebhookRotateErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**
@@ -19564,7 +19559,7 @@ export type WebhookTestData = {
          */
         'Idempotency-Key'?: string;
         /**
-         * The id of a delegation to act under, on behalf of whoever gave it.
+         * The id of a delegation to act under, on behalf of its grantor.
          */
         'ok-delegation'?: string;
         /**
@@ -19616,7 +19611,7 @@ export type WebhookTestErrors = {
      */
     415: string;
     /**
-     * `invalid`: well formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
+     * `invalid`: well-formed but not acceptable; `idempotency_mismatch`: the key was used for another request; or, as text, the body does not fit its schema
      */
     422: Error;
     /**

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { useEffect, useRef, useState, type ReactNode } from 'react';
 import css from './parts.module.css';
 
 /** A column: its name; one that only holds buttons is named for those who do not see it, and one that sorts says how. */
@@ -6,8 +6,9 @@ export type Column = string | { hidden: string } | { name: string; head: ReactNo
 
 /** A table with the names of its columns. With `cards`, a row is a card on a phone: a cell says what it is by its `data-label`. */
 export function Table({ columns, cards = false, children }: { columns: Column[]; cards?: boolean; children: ReactNode }) {
+  const { scroll, isWide } = useWide();
   return (
-    <div className={css.scroll} data-cards={cards || undefined}>
+    <div ref={scroll} className={css.scroll} data-cards={cards || undefined} {...(isWide ? { tabIndex: 0, role: 'group', 'aria-label': 'table, scrolls sideways' } : {})}>
       <table className={css.table}>
         <thead>
           <tr>
@@ -20,6 +21,20 @@ export function Table({ columns, cards = false, children }: { columns: Column[];
       </table>
     </div>
   );
+}
+
+/** Whether a table is wider than its place: then it is scrolled, by keys too. */
+function useWide() {
+  const scroll = useRef<HTMLDivElement>(null);
+  const [isWide, setWide] = useState(false);
+  useEffect(() => {
+    const element = scroll.current;
+    if (!element) return undefined;
+    const sizes = new ResizeObserver(() => setWide(element.scrollWidth > element.clientWidth));
+    sizes.observe(element);
+    return () => sizes.disconnect();
+  }, []);
+  return { scroll, isWide };
 }
 
 function Head({ column }: { column: Column }) {

@@ -4,6 +4,9 @@
 /** A whole number with its thousands apart, such as «12,345». */
 export const grouped = (whole: number) => String(whole).replace(/\B(?=(\d{3})+$)/g, ',');
 
+/** A count of things, such as «1 file» and «1,250 files». */
+export const many = (count: number, one: string, more = `${one}s`) => `${grouped(count)} ${count === 1 ? one : more}`;
+
 /** An amount of money, such as «1,250 ct». */
 export const cents = (amount: number) => `${grouped(amount)} ct`;
 

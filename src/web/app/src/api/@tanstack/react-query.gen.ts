@@ -737,7 +737,7 @@ export const collectionReadOptions = (options: Options<CollectionReadData>) => q
 });
 
 /**
- * Count records, add up their numbers and the like, in groups: of the records alone that the caller may read. Groups of fewer records than the collection allows are left out; more than 1000 groups are refused.
+ * Count records and aggregate their values, in groups: of the records alone that the caller may read. Groups of fewer records than the collection allows are left out; more than 1000 groups are refused.
  */
 export const recordAggregateMutation = (options?: Partial<Options<RecordAggregateData>>): UseMutationOptions<RecordAggregateResponse, RecordAggregateError, Options<RecordAggregateData>> => {
     const mutationOptions: UseMutationOptions<RecordAggregateResponse, RecordAggregateError, Options<RecordAggregateData>> = {
@@ -1860,7 +1860,7 @@ export const knowledgeRejectMutation = (options?: Partial<Options<KnowledgeRejec
 };
 
 /**
- * Retract an accepted knowledge entry that does not hold. It is no longer recalled.
+ * Retract an accepted knowledge entry that is not true. It is no longer recalled.
  */
 export const knowledgeRetractMutation = (options?: Partial<Options<KnowledgeRetractData>>): UseMutationOptions<KnowledgeRetractResponse, KnowledgeRetractError, Options<KnowledgeRetractData>> => {
     const mutationOptions: UseMutationOptions<KnowledgeRetractResponse, KnowledgeRetractError, Options<KnowledgeRetractData>> = {
@@ -2434,7 +2434,7 @@ export const budgetRaiseMutation = (options?: Partial<Options<BudgetRaiseData>>)
 };
 
 /**
- * Cancel a run and its parts. What it has done is not undone.
+ * Cancel a run and its parts. Completed steps are not undone.
  */
 export const runCancelMutation = (options?: Partial<Options<RunCancelData>>): UseMutationOptions<RunCancelResponse, RunCancelError, Options<RunCancelData>> => {
     const mutationOptions: UseMutationOptions<RunCancelResponse, RunCancelError, Options<RunCancelData>> = {
@@ -2698,7 +2698,7 @@ export const taskReadOptions = (options: Options<TaskReadData>) => queryOptions<
 });
 
 /**
- * Assign a task to a person or an agent. For whoever has not had it, nor created it, the policies also decide `task.create`.
+ * Assign a task to a person or an agent. For somebody who neither had it nor created it, the policies also decide `task.create`.
  */
 export const taskAssignMutation = (options?: Partial<Options<TaskAssignData>>): UseMutationOptions<TaskAssignResponse, TaskAssignError, Options<TaskAssignData>> => {
     const mutationOptions: UseMutationOptions<TaskAssignResponse, TaskAssignError, Options<TaskAssignData>> = {
@@ -2916,7 +2916,7 @@ export const toolListOptions = (options?: Options<ToolListData>) => queryOptions
 export const traceReadQueryKey = (options?: Options<TraceReadData>) => createQueryKey('traceRead', options);
 
 /**
- * List the runs that the caller may see, with their steps, newest first; archived runs too. `x-ok-partial: true` tells that the page leaves out archived ones.
+ * List the runs that the caller may see, with their steps, newest first; archived runs too. `x-ok-partial: true` says that the page omits archived ones.
  */
 export const traceReadOptions = (options?: Options<TraceReadData>) => queryOptions<TraceReadResponse, TraceReadError, TraceReadResponse, ReturnType<typeof traceReadQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -2934,7 +2934,7 @@ export const traceReadOptions = (options?: Options<TraceReadData>) => queryOptio
 export const traceReadInfiniteQueryKey = (options?: Options<TraceReadData>): QueryKey<Options<TraceReadData>> => createQueryKey('traceRead', options, true);
 
 /**
- * List the runs that the caller may see, with their steps, newest first; archived runs too. `x-ok-partial: true` tells that the page leaves out archived ones.
+ * List the runs that the caller may see, with their steps, newest first; archived runs too. `x-ok-partial: true` says that the page omits archived ones.
  */
 export const traceReadInfiniteOptions = (options?: Options<TraceReadData>) => infiniteQueryOptions<TraceReadResponse, TraceReadError, InfiniteData<TraceReadResponse>, QueryKey<Options<TraceReadData>>, string | null | Pick<QueryKey<Options<TraceReadData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
 // @ts-ignore
@@ -3023,7 +3023,7 @@ export const viewPreviewMutation = (options?: Partial<Options<ViewPreviewData>>)
 export const viewReadQueryKey = (options: Options<ViewReadData>) => createQueryKey('viewRead', options);
 
 /**
- * Show a view with what it finds: of each record and field what the caller may read (`record.read`, `field.read`), and nothing where they could not ask for it themselves.
+ * Show a view with its results: of each record and field only what the caller may read (`record.read`, `field.read`).
  */
 export const viewReadOptions = (options: Options<ViewReadData>) => queryOptions<ViewReadResponse, ViewReadError, ViewReadResponse, ReturnType<typeof viewReadQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -3041,7 +3041,7 @@ export const viewReadOptions = (options: Options<ViewReadData>) => queryOptions<
 export const viewReadInfiniteQueryKey = (options: Options<ViewReadData>): QueryKey<Options<ViewReadData>> => createQueryKey('viewRead', options, true);
 
 /**
- * Show a view with what it finds: of each record and field what the caller may read (`record.read`, `field.read`), and nothing where they could not ask for it themselves.
+ * Show a view with its results: of each record and field only what the caller may read (`record.read`, `field.read`).
  */
 export const viewReadInfiniteOptions = (options: Options<ViewReadData>) => infiniteQueryOptions<ViewReadResponse, ViewReadError, InfiniteData<ViewReadResponse>, QueryKey<Options<ViewReadData>>, string | null | Pick<QueryKey<Options<ViewReadData>>[0], 'body' | 'headers' | 'path' | 'query'>>(
 // @ts-ignore

@@ -62,8 +62,8 @@ function Withdraw({ approval }: { approval: ShownApproval }) {
   const { act, busy } = useAct();
   return (
     <div>
-      <Button variant="default" loading={busy} onClick={() => void act((headers) => approvalWithdraw({ path: { id: approval.id }, headers, throwOnError: true }), 'Taken back')}>
-        Take it back
+      <Button variant="default" loading={busy} onClick={() => void act((headers) => approvalWithdraw({ path: { id: approval.id }, headers, throwOnError: true }), 'Withdrawn')}>
+        Withdraw
       </Button>
     </div>
   );

@@ -9,9 +9,8 @@ import { Icon } from '../../parts/icons';
 import { Select } from '../../parts/later';
 import { useDialog } from '../../parts/asked';
 import { useDelegations } from './Delegations';
+import { many } from '../../parts/plain';
 import css from './people.module.css';
-
-const many = (count: number, one: string, more = `${one}s`) => `${count} ${count === 1 ? one : more}`;
 
 /** Whose tokens ended because of who issued them. */
 export const revoked = (holders: readonly string[] | undefined) => (holders?.length ? `; tokens that they issued for ${holders.join(', ')} are revoked` : '');

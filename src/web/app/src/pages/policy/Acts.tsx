@@ -1,4 +1,5 @@
 import { Button, NumberInput, Textarea } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { changeCanary, changeEvals, changeListOptions, changePromote, changeReject, changeReview, type ShownChange } from '../../api';
 import { Do, useAct } from '../../parts/act';
@@ -11,8 +12,7 @@ import { useMe } from '../../shell/useMe';
 import parts from '../../parts/parts.module.css';
 import { grouped } from '../../parts/plain';
 import { missingFor } from './canary';
-
-const ENDED = new Set<ShownChange['state']>(['promoted', 'rolled_back', 'rejected', 'superseded', 'withdrawn']);
+import { ENDED } from './ended';
 
 /** What can be done with a change, in the order in which it is usually done. */
 export function Acts({ change }: { change: ShownChange }) {
@@ -52,11 +52,36 @@ export function Acts({ change }: { change: ShownChange }) {
           </p>
         )}
         <Promote change={change} isNext={change.state === 'approved' || (change.state === 'canary' && missing === 0)} />
-        <Do op="change.reject" target={id} loading={busy} variant="default" onClick={() => void act((headers) => changeReject({ ...path, headers, body: note.trim() ? { reason: note.trim() } : {} }), isAuthor ? 'Taken back' : 'Rejected')}>
-          {isAuthor ? 'Take back' : 'Reject'}
-        </Do>
+        <Reject change={change} isAuthor={isAuthor} />
       </div>
     </Card>
+  );
+}
+
+/** It is over then, and its canary with it: that takes a second press. */
+function Reject({ change, isAuthor }: { change: ShownChange; isAuthor: boolean }) {
+  const [isOpen, setOpen] = useState(false);
+  const [reason, setReason] = useState('');
+  const { act, busy } = useAct();
+  const verb = isAuthor ? 'Withdraw' : 'Reject';
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    const body = reason.trim() ? { reason: reason.trim() } : {};
+    await act((headers) => changeReject({ path: { id: change.id }, headers, body, throwOnError: true }), isAuthor ? 'Withdrawn' : 'Rejected');
+    setOpen(false);
+  };
+  return (
+    <>
+      <Do op="change.reject" target={change.id} variant="default" onClick={() => setOpen(true)}>
+        {verb}
+      </Do>
+      <FormDialog title={`${verb} this change?`} isOpen={isOpen} close={() => setOpen(false)} submit={submit} action={verb} busy={busy} color="red">
+        <p>
+          «<Said>{change.reason || change.id}</Said>» ends{change.state === 'canary' ? ', and its canary with it' : ''}. It would have to be proposed again.
+        </p>
+        <Textarea label="Reason" value={reason} onChange={(event) => setReason(event.currentTarget.value)} data-autofocus />
+      </FormDialog>
+    </>
   );
 }
 
@@ -84,10 +109,15 @@ function Promote({ change, isNext }: { change: ShownChange; isNext: boolean }) {
   );
 }
 
+/** The other changes that have not ended. */
+function useOpen(but: ShownChange): ShownChange[] {
+  const all = useGuarded('change.list', changeListOptions({ query: { limit: 1000 } })).data ?? [];
+  return all.filter(({ id, state }) => id !== but.id && !ENDED.has(state));
+}
+
 /** The other changes that are made from what is in force now: they could not come into force after this one. */
 function Ended({ by }: { by: ShownChange }) {
-  const all = useGuarded('change.list', changeListOptions({ query: { limit: 1000 } })).data ?? [];
-  const others = all.filter(({ id, state }) => id !== by.id && !ENDED.has(state));
+  const others = useOpen(by);
   if (others.length === 0) return null;
   return (
     <>
@@ -108,6 +138,18 @@ function Try({ change }: { change: ShownChange }) {
   const [percent, setPercent] = useState<number | string>(25);
   const [least, setLeast] = useState<number | string>(100);
   const { act, busy } = useAct();
+  const other = useOpen(change).find(({ state }) => state === 'canary');
+  if (other) {
+    return (
+      <p className={parts.dim}>
+        One canary runs at a time, now that of{' '}
+        <Link to="/policy/changes/$id" params={{ id: other.id }}>
+          <Said>{other.reason || other.id}</Said>
+        </Link>
+        .
+      </p>
+    );
+  }
   if (!isOpen) {
     return (
       <Do op="change.canary" target={change.id} input={{ percent: 25 }} variant="default" onClick={() => setOpen(true)}>

@@ -1,7 +1,9 @@
+import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { useEffect } from 'react';
-import { changeReadOptions, type ShownChange } from '../../api';
+import { useEffect, useState } from 'react';
+import { changeReadOptions, policyDiff, type ShownChange } from '../../api';
+import { useMay } from '../../parts/act';
 import { Actor } from '../../parts/Actor';
 import { Icon, type IconName } from '../../parts/icons';
 import { Meter, Card, Facts } from '../../parts/Page';
@@ -10,11 +12,12 @@ import { State, Tag, Verdict } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import parts from '../../parts/parts.module.css';
 import { Acts } from './Acts';
-import { Comparison, MatrixTable } from './Comparison';
+import { ENDED } from './ended';
+import { Comparison, ImpactCard, MatrixTable, NoImpact, type Cell } from './Comparison';
 import { seenIn } from './canary';
 import css from './policy.module.css';
 import { Said } from '../../parts/Said';
-import { grouped } from '../../parts/plain';
+import { grouped, many } from '../../parts/plain';
 import { entitle } from '../../parts/visible';
 
 export function ChangePage() {
@@ -36,6 +39,7 @@ export function ChangePage() {
               <div className={parts.stack}>
                 {data.change.canary && <Canary change={data.change} />}
                 <Evals change={data.change} />
+                <Replay change={data.change} />
                 <Comparison of={data} />
               </div>
               <div className={parts.stack}>
@@ -73,7 +77,7 @@ function Head({ change }: { change: ShownChange }) {
           <Said>{change.reason || change.id}</Said>
         </h1>
         <p>
-          <State state={change.state} /> by <Actor id={change.author} />, <When at={change.created_at} />
+          <State state={change.state} /> {ENDED.has(change.state) && <When at={change.updated_at} />} proposed by <Actor id={change.author} />, <When at={change.created_at} />
         </p>
       </div>
     </header>
@@ -123,7 +127,7 @@ function Evals({ change }: { change: ShownChange }) {
   if (!run) return null;
   const failed = last.filter(({ status }) => status === 'failed');
   return (
-    <Card flush={failed.length > 0} title="Tests" aside={<Tag tone={passed ? 'allow' : 'deny'} icon={passed ? 'check' : 'x'}>{passed ? `${last.length} passed` : `${failed.length} of ${last.length} failed`}</Tag>}>
+    <Card flush={failed.length > 0} title="Tests" aside={<Tag tone={passed ? 'allow' : 'deny'} icon={passed ? 'check' : 'x'}>{passed ? `${many(last.length, 'file')} passed` : `${failed.length} of ${many(last.length, 'file')} failed`}</Tag>}>
       {failed.length === 0 ? (
         <p className={parts.dim}>All tests of the proposal pass on exactly this content.</p>
       ) : (
@@ -162,19 +166,47 @@ function Reviews({ change }: { change: ShownChange }) {
   );
 }
 
+/** What it would have answered to the decisions of the log: replayed when somebody asks, as it takes long. */
+function Replay({ change }: { change: ShownChange }) {
+  const may = useMay('audit.head');
+  const [isAsked, setAsked] = useState(false);
+  const compared = useQuery({
+    queryKey: [{ _id: 'changeImpact', id: change.id, hash: change.hash }],
+    queryFn: async () => (await policyDiff({ body: { change: change.id, impact: true, semantic: false }, throwOnError: true })).data,
+    enabled: isAsked,
+    staleTime: 60_000,
+    retry: false,
+  });
+  if (ENDED.has(change.state) || !may) return null;
+  if (may.decision !== 'allow') return <NoImpact needs="audit.head" />;
+  if (!isAsked) {
+    return (
+      <Card title="Impact" aside={<Button size="xs" variant="default" onClick={() => setAsked(true)}>Replay the log</Button>}>
+        <p className={parts.dim}>Shows what each decision of the log would have been under this change.</p>
+      </Card>
+    );
+  }
+  return <Shown read={compared}>{({ impact }) => impact && <ImpactCard impact={impact} />}</Shown>;
+}
+
 function Canary({ change }: { change: ShownChange }) {
+  const [cell, setCell] = useState<Cell>();
   const { canary } = change;
   if (!canary) return null;
+  const isLive = change.state === 'canary';
+  const samples = (canary.samples ?? []).filter(({ before, after }) => !cell || (before === cell.before && after === cell.after));
   return (
-    <Card flush title="Canary" aside={<span className={parts.dim}>{canary.percent} % of decisions, live</span>}>
+    <Card flush title="Canary" aside={<span className={parts.dim}>{`${canary.percent} % of decisions, ${isLive ? 'live' : 'ended'}`}</span>}>
       <div style={{ padding: 'var(--s-3) var(--s-4)' }}>
         {canary.matrix ? (
-          <Seen matrix={canary.matrix} least={canary.min_decisions} />
+          <Seen matrix={canary.matrix} least={canary.min_decisions} isLive={isLive} cell={cell} pick={setCell} />
         ) : (
-          <p>It has to see {grouped(canary.min_decisions)} decisions. How many it has seen is for those who may read the audit. Until it is in force, answers are given without it.</p>
+          <p>
+            {isLive && `It must evaluate ${grouped(canary.min_decisions)} decisions. `}How many it has evaluated is shown to those who may read the audit.{isLive && UNAFFECTED}
+          </p>
         )}
       </div>
-      {(canary.samples ?? []).map((sample) => (
+      {samples.map((sample) => (
         <div key={sample.at + sample.operation + sample.actor} className={css.shift}>
           <div>
             <Actor id={sample.actor} /> <code>{sample.operation}</code> <span className={parts.dim}>{sample.target}</span>
@@ -186,15 +218,19 @@ function Canary({ change }: { change: ShownChange }) {
   );
 }
 
-function Seen({ matrix, least }: { matrix: NonNullable<NonNullable<ShownChange['canary']>['matrix']>; least: number }) {
+const UNAFFECTED = ' Until it is promoted, it affects no answer.';
+
+type Watched = { matrix: NonNullable<NonNullable<ShownChange['canary']>['matrix']>; least: number; isLive: boolean; cell: Cell | undefined; pick: (cell: Cell | undefined) => void };
+
+function Seen({ matrix, least, isLive, cell, pick }: Watched) {
   const seen = seenIn(matrix);
   return (
     <>
       <p style={{ marginBottom: 8 }}>
-        {grouped(seen)} of at least {grouped(least)} decisions seen. Until it is in force, answers are given without it.
+        {isLive ? `${grouped(seen)} of at least ${grouped(least)} decisions evaluated.${UNAFFECTED}` : `${many(seen, 'decision')} evaluated.`}
       </p>
-      <Meter value={seen} of={least} label="decisions seen" />
-      <MatrixTable matrix={matrix} />
+      {isLive && <Meter value={seen} of={least} label="decisions evaluated" />}
+      <MatrixTable matrix={matrix} cell={cell} pick={pick} />
     </>
   );
 }

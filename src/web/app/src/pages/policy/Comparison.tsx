@@ -25,16 +25,20 @@ export function Comparison({ of, impact, needs }: { of: { text: TextDiff; terms:
   return (
     <>
       {impact && <ImpactCard impact={impact} />}
-      {needs && (
-        <Card title="Impact">
-          <p>No decision was replayed: that counts the decisions of everybody, and takes <code>{needs}</code>, which you may not do. All else is compared.</p>
-        </Card>
-      )}
+      {needs && <NoImpact needs={needs} />}
       <Answers semantic={of.semantic} terms={of.terms} strangers={of.strangers ?? []} />
       <Texts text={of.text} kept={of.kept ?? []} />
     </>
   );
 }
+
+export const NoImpact = ({ needs }: { needs: string }) => (
+  <Card title="Impact">
+    <p>
+      No decision was replayed: the impact counts the decisions of everybody, which requires <code>{needs}</code>, and you may not perform it. Everything else is compared.
+    </p>
+  </Card>
+);
 
 function Texts({ text, kept }: { text: TextDiff; kept: string[] }) {
   if (text.policies.length + text.files.length + kept.length === 0) return null;
@@ -146,7 +150,7 @@ function Answers({ semantic, terms, strangers }: { semantic: Semantic; terms: Te
 const KINDS = ['allow', 'needs_approval', 'deny'] as const;
 const WORDS = { allow: 'allowed', needs_approval: 'approval', deny: 'denied' };
 
-type Cell = { before: string; after: string };
+export type Cell = { before: string; after: string };
 
 /** From an answer to another: how many decisions moved that way. */
 export function MatrixTable({ matrix, cell, pick }: { matrix: Matrix; cell?: Cell; pick?: (cell: Cell | undefined) => void }) {
@@ -173,7 +177,7 @@ export function MatrixTable({ matrix, cell, pick }: { matrix: Matrix; cell?: Cel
                 const move = count === 0 || before === after ? undefined : KINDS.indexOf(after) < KINDS.indexOf(before) ? 'looser' : 'tighter';
                 return (
                   <td key={after}>
-                    <button type="button" data-move={move} aria-pressed={isPicked} disabled={!pick || count === 0} aria-label={`${WORDS[before]}, would be ${WORDS[after]}: ${count}`} onClick={() => pick?.(isPicked ? undefined : { before, after })}>
+                    <button type="button" data-move={move} aria-pressed={isPicked} disabled={!pick || !move} aria-label={`${WORDS[before]}, would be ${WORDS[after]}: ${grouped(count)}`} onClick={() => pick?.(isPicked ? undefined : { before, after })}>
                       {grouped(count)}
                     </button>
                   </td>
@@ -189,7 +193,7 @@ export function MatrixTable({ matrix, cell, pick }: { matrix: Matrix; cell?: Cel
 
 const decisionOf = (answer: Answer) => answer.decision as string;
 
-function ImpactCard({ impact }: { impact: Impact }) {
+export function ImpactCard({ impact }: { impact: Impact }) {
   const [cell, setCell] = useState<Cell>();
   const { denominator } = impact;
   const samples = (impact.samples ?? []).filter(({ before, after }) => !cell || (decisionOf(before) === cell.before && decisionOf(after) === cell.after));
