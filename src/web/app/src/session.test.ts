@@ -31,7 +31,7 @@ describe('the session', () => {
   });
   it('takes out of the address what is no token too', () => {
     expect(open('#token=<script>')).toEqual(['/log?type=denied']);
-    expect(currentToken()).toBeUndefined();
+    expect(currentSession()).toEqual({ token: null, ended: 'bad-link' });
   });
   it('becomes that of a link which is opened in the same tab', () => {
     signIn(TOKEN);

@@ -6,7 +6,7 @@ const KEY = 'ok.token';
 const SHAPE = /^ok_[0-9A-Za-z_]{20,}$/;
 
 /** Why nobody is signed in. */
-export type Ended = 'never' | 'signed-out' | 'refused';
+export type Ended = 'never' | 'signed-out' | 'refused' | 'bad-link';
 export type Session = { token: string } | { token: null; ended: Ended };
 
 let session: Session = { token: null, ended: 'never' };
@@ -31,18 +31,18 @@ export function readToken(pasted: string): { token: string } | { problem: string
 }
 
 /** Takes a token out of the fragment, where a printed link has it, and the fragment out of the address and its history. */
-function taken(location: Location, history: History): string | undefined {
+function taken(location: Location, history: History): ReturnType<typeof readToken> | undefined {
   if (!location.hash.includes('token=')) return undefined;
   const read = readToken(location.hash);
   history.replaceState(null, '', location.pathname + location.search);
-  return 'token' in read ? read.token : undefined;
+  return read;
 }
 
 export function begin(location: Location, history: History, storage: Storage) {
   const given = taken(location, history);
-  if (given) storage.setItem(KEY, given);
+  if (given && 'token' in given) storage.setItem(KEY, given.token);
   const kept = storage.getItem(KEY);
-  session = kept ? { token: kept } : { token: null, ended: 'never' };
+  session = kept ? { token: kept } : { token: null, ended: given ? 'bad-link' : 'never' };
 }
 
 export function signIn(token: string) {
@@ -64,9 +64,9 @@ function leave(ended: Ended) {
 export function followLinks(forget: () => void) {
   window.addEventListener('hashchange', () => {
     const given = taken(window.location, window.history);
-    if (!given || given === currentToken()) return;
+    if (!given || !('token' in given) || given.token === currentToken()) return;
     forget();
-    signIn(given);
+    signIn(given.token);
   });
 }
 

@@ -65,8 +65,31 @@ describe('the schema', () => {
     expect(labels('action == Ok::Action::"token.i')).toContain('token.issue');
     expect(labels('principal is Ok::')).toEqual(['Action', 'Actor', 'Company']);
     expect(labels('principal.k')).toContain('kind');
+    expect(labels('principal is ')).toContain('Ok::Actor');
     expect(labels('perm')).toContain('permit');
     expect(complete(schema, '  ')).toBeNull();
+  });
+  it('completes the attributes of what the scope of the policy leaves', () => {
+    const known = readSchema(`namespace Ok {
+  entity Actor { kind: String, owner?: Actor };
+  entity Team { lead?: Actor }; // a note: with a colon
+  type Facts = { channel: String, token: { scoped: Bool } };
+  action "change.*";
+  action "actor.add" in ["change.*"] appliesTo {
+    principal: [Actor],
+    resource: [Team],
+    context: { channel: String, input: { id: String, name?: String } },
+  };
+}`);
+    const labels = (policy: string) => complete(known, policy.split('\n').at(-1) ?? '', policy)?.options.filter(({ type }) => type === 'property').map(({ label }) => label);
+    expect(labels('permit (principal is Ok::Actor, action, resource)\nwhen { principal.')).toEqual(['kind', 'owner']);
+    expect(labels('permit (principal is Ok::Actor, action, resource)\nwhen { principal.owner.k')).toEqual(['kind', 'owner']);
+    const adds = 'permit (principal, action == Ok::Action::"actor.add", resource)\nwhen { ';
+    expect(labels(`${adds}resource.`)).toEqual(['lead']);
+    expect(labels(`${adds}context.input.`)).toEqual(['id', 'name']);
+    expect(labels('permit (principal, action, resource)\nwhen { context.token.')).toEqual(['scoped']);
+    // Of what is not known, all.
+    expect(labels('permit (principal, action, resource)\nwhen { resource.')).toContain('lead');
   });
   it('has a sentence for what the mouse is on', () => {
     const line = 'action == Ok::Action::"token.issue" && principal.kind == "agent" && x is Ok::Actor';

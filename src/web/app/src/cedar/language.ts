@@ -7,6 +7,7 @@ import { hoverTooltip } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { OPERATIONS } from '../api/operations.gen';
 import type { Schema } from './schema';
+import { fieldsAt, type Field } from './shape';
 import { token } from './tokens';
 
 const cedar = StreamLanguage.define({
@@ -47,15 +48,22 @@ const colours = HighlightStyle.define([
 const WORDS = ['permit', 'forbid', 'when', 'unless', 'principal', 'action', 'resource', 'context', 'has', 'like', 'is', 'in', 'if', 'then', 'else', 'true', 'false'];
 
 /** What may stand at a place: an operation within `Action::"`, a type behind `Ok::`, an attribute behind a dot. */
-export function complete(schema: Schema, before: string): { from: number; options: { label: string; detail?: string; info?: string; type: string }[] } | null {
+export function complete(schema: Schema, before: string, policy = before): { from: number; options: { label: string; detail?: string; info?: string; type: string }[] } | null {
   const action = /Action::"([\w.]*)$/.exec(before);
   if (action) return { from: before.length - (action[1] ?? '').length, options: Object.entries(OPERATIONS).map(([label, info]) => ({ label, info, type: 'function' })) };
+  const type = /\b(?:is|in)\s+(\w*)$/.exec(before);
+  if (type) return { from: before.length - (type[1] ?? '').length, options: [...[...schema.types].map(([label, info]) => ({ label: `Ok::${label}`, info, type: 'type' })), ...['principal', 'resource'].map((label) => ({ label, type: 'keyword' }))] };
   const kind = /\bOk::(\w*)$/.exec(before);
   if (kind) return { from: before.length - (kind[1] ?? '').length, options: [['Action', 'an operation'] as const, ...schema.types].map(([label, info]) => ({ label, info, type: 'type' })) };
-  const member = /[\w)]\.(\w*)$/.exec(before);
+  const member = /((?:\w+\.)*(?:\w+|\)))\.(\w*)$/.exec(before);
   if (member) {
-    const own = schema.attributes.map(({ name, type, of, doc }) => ({ label: name, detail: `${of}: ${type}`, info: doc, type: 'property' }));
-    return { from: before.length - (member[1] ?? '').length, options: [...own, ...['contains', 'containsAll', 'containsAny', 'isEmpty'].map((label) => ({ label, type: 'method' }))] };
+    const fields = fieldsAt(schema.shapes, policy, member[1] ?? '');
+    const doc = (field: Field) => {
+      const docs = new Set(schema.attributes.filter(({ name, type }) => name === field.name && type === field.type).map((one) => one.doc));
+      return docs.size === 1 ? [...docs][0] : undefined;
+    };
+    const own = fields?.map((field) => ({ label: field.name, detail: field.type, info: doc(field), type: 'property' })) ?? schema.attributes.map(({ name, type, of, doc }) => ({ label: name, detail: `${of}: ${type}`, info: doc, type: 'property' }));
+    return { from: before.length - (member[2] ?? '').length, options: [...own, ...['contains', 'containsAll', 'containsAny', 'isEmpty'].map((label) => ({ label, type: 'method' }))] };
   }
   const word = /\w+$/.exec(before);
   return word ? { from: before.length - word[0].length, options: WORDS.map((label) => ({ label, type: 'keyword' })) } : null;
@@ -78,7 +86,8 @@ export function languageOf(file: string, schema: Schema): Extension[] {
   if (!/\.cedar$/.test(file)) return [file.endsWith('.cedarschema') ? cedar : yaml, syntaxHighlighting(colours)];
   const source = (context: CompletionContext): CompletionResult | null => {
     const line = context.state.doc.lineAt(context.pos);
-    const found = complete(schema, line.text.slice(0, context.pos - line.from));
+    const policy = context.state.sliceDoc(0, context.pos).split(/;\s*$/m).at(-1);
+    const found = complete(schema, line.text.slice(0, context.pos - line.from), policy);
     if (!found || (!context.explicit && found.from === context.pos - line.from && !/[.":]$/.test(line.text.slice(0, found.from)))) return null;
     return { from: line.from + found.from, options: found.options, validFor: /^[\w.]*$/ };
   };

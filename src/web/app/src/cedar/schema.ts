@@ -1,7 +1,9 @@
 // What the company's Cedar schema says, for completion and for the sentence on hover.
 
+import { readShapes, type Shapes } from './shape';
+
 export type Attribute = { name: string; type: string; of: string; doc: string };
-export type Schema = { types: Map<string, string>; attributes: Attribute[] };
+export type Schema = { types: Map<string, string>; attributes: Attribute[]; shapes: Shapes };
 
 const ENTITY = /^\s*entity\s+([A-Za-z_]\w*)/;
 const ATTRIBUTE = /^\s*"?([A-Za-z_]\w*)"?\??\s*:\s*([^,/]+?)\s*,?\s*(?:\/\/\s*(.*))?$/;
@@ -31,5 +33,5 @@ export function readSchema(text: string): Schema {
     }
     notes = [];
   }
-  return { types, attributes };
+  return { types, attributes, shapes: readShapes(text) };
 }

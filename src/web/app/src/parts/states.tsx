@@ -91,7 +91,7 @@ export function Failed({ error, retry }: { error: unknown; retry?: () => void })
 
 export function sentence(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  const plain = text.replace(/^policy denied [a-z_.]+: /, '');
+  const plain = text.replace(/^(policy denied [a-z_.]+|Failed to deserialize the JSON body into the target type): /, '');
   // A sentence may begin with a name: those keep their letters.
   const isName = /^\S*[._:`/]/.test(plain);
   return `${isName ? plain.charAt(0) : plain.charAt(0).toUpperCase()}${plain.slice(1)}${/[.!?]$/.test(plain) ? '' : '.'}`;

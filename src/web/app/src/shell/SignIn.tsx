@@ -9,6 +9,7 @@ import { entitle } from '../parts/visible';
 const WHY: Record<Ended, string> = {
   never: 'Everything here happens in your name, by your token.',
   'signed-out': 'You are signed out. The token is no longer in this browser.',
+  'bad-link': 'The link that you followed has no valid token: it may have been cut off. Copy all of it, or paste the token.',
   refused: 'The server no longer accepts your token: it has expired, was revoked, or is of another company. Sign in with another one.',
 };
 
@@ -35,7 +36,7 @@ export default function SignIn({ ended }: { ended: Ended }) {
       <div>
         <Mark size={40} />
         <h1>Sign in to ok</h1>
-        <p role={ended === 'refused' ? 'alert' : undefined}>{WHY[ended]}</p>
+        <p role={ended === 'refused' || ended === 'bad-link' ? 'alert' : undefined}>{WHY[ended]}</p>
         <form onSubmit={submit}>
           <PasswordInput
             label="Token"

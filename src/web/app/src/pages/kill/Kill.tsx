@@ -1,7 +1,7 @@
 import { Button, Textarea, TextInput } from '@mantine/core';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useMemo, useState, type FormEvent } from 'react';
-import { kill, type Engaged } from '../../api';
+import { kill, runListOptions, type Engaged } from '../../api';
 import { Actor, offered, useActors } from '../../parts/Actor';
 import { Do, useAct, useMay } from '../../parts/act';
 import { FormDialog } from '../../parts/FormDialog';
@@ -10,6 +10,8 @@ import { Select } from '../../parts/later';
 import { Card, Page } from '../../parts/Page';
 import { Empty, sentence, Shown } from '../../parts/states';
 import { When } from '../../parts/When';
+import { useGuarded } from '../../parts/guard';
+import { many } from '../../parts/plain';
 import { useKills, useMe } from '../../shell/useMe';
 import css from './kill.module.css';
 import parts from '../../parts/parts.module.css';
@@ -60,8 +62,18 @@ function Scope({ scope }: { scope: string }) {
   return <strong>{scope === 'global' ? 'Everything' : scope}</strong>;
 }
 
+/** How many runs a kill switch holds, of those that the reader may see. */
+function useHeld(scope: string): number {
+  const { all } = useActors();
+  const runs = useGuarded('run.list', runListOptions({ query: { status: 'held', limit: 1000 } })).data ?? [];
+  const [kind, id = ''] = scope.split(/:(.*)/s);
+  const isIn = (agent: string) => kind === 'global' || (kind === 'actor' && agent === id) || (kind === 'team' && teamsOf(agent, all).includes(`team:${id.replace(/^team:/, '')}`));
+  return runs.filter(({ agent }) => isIn(agent)).length;
+}
+
 function Switch({ engaged }: { engaged: Engaged }) {
   const [isOpen, setOpen] = useState(false);
+  const held = useHeld(engaged.scope);
   return (
     <div className={css.switch}>
       <span className={css.off}>
@@ -74,12 +86,15 @@ function Switch({ engaged }: { engaged: Engaged }) {
         <div>{engaged.reason ? <Said>«{engaged.reason}»</Said> : 'without a reason'}</div>
         <p>
           by <Actor id={engaged.by} avatar={false} />, <When at={engaged.at} />; stops {engaged.holds} {engaged.holds === 1 ? 'person or agent' : 'people and agents'}
+          {held > 0 && `, holds ${many(held, 'run')}`}
         </p>
       </div>
-      <Do op="kill" target={engaged.scope} input={{ off: true }} variant="default" onClick={() => setOpen(true)}>
-        Release
-      </Do>
-      <Release scope={engaged.scope} isOpen={isOpen} close={() => setOpen(false)} />
+      <div>
+        <Do op="kill" target={engaged.scope} input={{ off: true }} variant="default" onClick={() => setOpen(true)}>
+          Release
+        </Do>
+        <Release scope={engaged.scope} isOpen={isOpen} close={() => setOpen(false)} />
+      </div>
     </div>
   );
 }

@@ -1,6 +1,6 @@
 import { Checkbox, TextInput } from '@mantine/core';
 import { useState, type FormEvent } from 'react';
-import { actorOffboard, approvalListOptions, tokenListOptions, webhookListOptions, type ShownActor } from '../../api';
+import { actorOffboard, approvalListOptions, taskListOptions, tokenListOptions, webhookListOptions, type ShownActor, type TaskStatus } from '../../api';
 import { offered, useActors } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
 import { FormDialog } from '../../parts/FormDialog';
@@ -15,12 +15,27 @@ import css from './people.module.css';
 /** Whose tokens ended because of who issued them. */
 export const revoked = (holders: readonly string[] | undefined) => (holders?.length ? `; tokens that they issued for ${holders.join(', ')} are revoked` : '');
 
+const CLOSED = new Set<TaskStatus>(['completed', 'cancelled', 'failed']);
+
+/** Who takes over unless somebody is named: the lead of their team, or of the nearest team above it with another lead. */
+function leadAbove(actor: ShownActor, byId: ReturnType<typeof useActors>['byId']): string | undefined {
+  const seen = new Set<string>();
+  for (let team = actor.team ?? undefined; team && !seen.has(team); team = byId.get(team)?.team ?? undefined) {
+    seen.add(team);
+    const lead = byId.get(team)?.lead;
+    if (lead && lead !== actor.id) return lead;
+  }
+  return undefined;
+}
+
 /** What leaving would end or hand on, as far as the reader can see it. */
 function useConsequences(actor: ShownActor, successor: string, keep: boolean, enabled: boolean): string[] {
   const tokens = useGuarded('token.list', { ...tokenListOptions({ query: { actor: actor.id, limit: 1000 } }), enabled });
   const approvals = useGuarded('approval.list', { ...approvalListOptions({ query: { status: 'pending', limit: 1000 } }), enabled });
   const webhooks = useGuarded('webhook.list', { ...webhookListOptions({ query: { limit: 100 } }), enabled });
   const delegations = useDelegations();
+  const tasks = useGuarded('task.list', { ...taskListOptions({ query: { owner: actor.id, limit: 1000 } }), enabled });
+  const { byId } = useActors();
   if (actor.kind === 'team') return ['The team is removed. It must be empty.'];
   const live = (tokens.data ?? []).filter(({ status }) => status === 'active').length;
   const asked = (approvals.data ?? []).filter((approval) => approval.actor === actor.id).length;
@@ -28,15 +43,19 @@ function useConsequences(actor: ShownActor, successor: string, keep: boolean, en
   const owned = (webhooks.data?.data ?? []).filter(({ owner }) => owner === actor.id).length;
   const agents = actor.agents?.length ?? 0;
   const leads = actor.leads?.length ?? 0;
-  const heir = successor || 'whoever leads their team, or nobody';
+  const open = (tasks.data ?? []).filter(({ status }) => !CLOSED.has(status)).length;
+  const heir = successor || leadAbove(actor, byId);
+  // Without somebody to take them over, what belongs to them is stopped.
+  const handedOn = (count: number, one: string, otherwise: string) => (count > 0 ? `${many(count, one)} ${heir ? `handed on to ${heir}` : otherwise}` : '');
   return [
     `${many(live, 'token')} revoked at once`,
     actor.kind === 'person' ? (keep ? 'tokens that they issued for others stay' : 'tokens that they issued for others revoked, too') : '',
     asked > 0 ? `${many(asked, 'request')} that wait for approval cancelled` : '',
     given > 0 ? `${many(given, 'delegation')} ended, with all that was handed on of them` : '',
-    agents > 0 ? `${many(agents, 'agent')} handed on to ${heir}, or stopped` : '',
-    leads > 0 ? `${many(leads, 'team')} handed on to ${heir}` : '',
-    owned > 0 ? `${many(owned, 'webhook')} handed on to ${heir}, or disabled` : '',
+    handedOn(agents, 'agent', 'stopped by a kill switch'),
+    handedOn(leads, 'team', 'left without a lead'),
+    handedOn(open, 'open task', 'stay assigned to them'),
+    handedOn(owned, 'webhook', 'disabled'),
   ].filter(Boolean);
 }
 

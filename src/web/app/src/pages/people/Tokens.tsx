@@ -57,7 +57,7 @@ function Row({ token }: { token: ListedToken }) {
   return (
     <tr>
       <td>
-        <Said>{token.label || 'no label'}</Said>
+        <Said className={parts.anywhere}>{token.label || 'no label'}</Said>
         <div className={parts.dim} style={{ fontSize: 'var(--t-xs)' }}>
           issued <When at={token.created_at} />
           {token.issuer && token.issuer !== token.actor && (
