@@ -72,7 +72,9 @@ describe('the schema', () => {
   it('completes the attributes of what the scope of the policy leaves', () => {
     const known = readSchema(`namespace Ok {
   entity Actor { kind: String, owner?: Actor };
-  entity Team { lead?: Actor }; // a note: with a colon
+  entity Team {
+    lead?: Actor, // a note: with a colon
+  };
   type Facts = { channel: String, token: { scoped: Bool } };
   action "change.*";
   action "actor.add" in ["change.*"] appliesTo {
