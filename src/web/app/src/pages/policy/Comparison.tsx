@@ -78,6 +78,10 @@ function Texts({ text, kept }: { text: TextDiff; kept: string[] }) {
   );
 }
 
+const MOST_LISTED = 20;
+
+const listed = (names: string[]) => `${names.slice(0, MOST_LISTED).join(', ')}${names.length > MOST_LISTED ? ` and ${grouped(names.length - MOST_LISTED)} more` : ''}`;
+
 function Answers({ semantic, terms, strangers }: { semantic: Semantic; terms: Term[]; strangers: Stranger[] }) {
   const moved = semantic.pairs.filter(({ change }) => change !== 'same');
   const isPartial = semantic.cut.length + semantic.unmet.length > 0;
@@ -103,7 +107,7 @@ function Answers({ semantic, terms, strangers }: { semantic: Semantic; terms: Te
         <div className={css.shift}>
           <div>
             <Tag tone="wait">not seen</Tag>
-            What these change: {semantic.unmet.map(({ policy, part }) => (part ? `${policy} (${part})` : policy)).join(', ')}
+            What these change: {listed(semantic.unmet.map(({ policy, part }) => (part ? `${policy} (${part})` : policy)))}
           </div>
           <p>They decided no question that was compared. A test case that shows what they do is compared, too.</p>
         </div>

@@ -50,13 +50,21 @@ export function Files({ names, file, draft, problems, go, base }: { names: strin
   );
 }
 
+/** Why a file of the bundle cannot have this path. */
+export function pathProblem(path: string): string | undefined {
+  if (path.startsWith('/')) return 'must be relative: leave out the first /';
+  if (path.split('/').some((part) => part === '' || part.startsWith('.'))) return 'must not have empty or hidden parts, nor ..';
+  if (!/[.](cedar|yaml)$/.test(path)) return 'must end with .cedar or .yaml';
+  return undefined;
+}
+
 function NewFile({ base, names, go }: { base: number; names: string[]; go: (path: string) => void }) {
   const [isOpen, setOpen] = useState(false);
   const [name, setName] = useState('');
-  const isTaken = names.includes(name);
+  const problem = names.includes(name) ? 'a file with this path exists' : pathProblem(name);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (isTaken) return;
+    if (problem) return;
     write(base, name, name.endsWith('.cedar') ? '// What this is for.\n\n' : '', undefined);
     setOpen(false);
     setName('');
@@ -69,8 +77,10 @@ function NewFile({ base, names, go }: { base: number; names: string[]; go: (path
       </Button>
       <Modal opened={isOpen} onClose={() => setOpen(false)} title="New file">
         <form onSubmit={submit} className={parts.form}>
-          <TextInput label="Path" placeholder="payments.cedar or tests/payments.yaml" value={name} onChange={(event) => setName(event.currentTarget.value)} error={isTaken ? 'there is such a file' : undefined} pattern="(tests/)?[\w.\/\-]+[.](cedar|yaml)" required data-autofocus />
-          <Button type="submit">Create</Button>
+          <TextInput label="Path" placeholder="payments.cedar or tests/payments.yaml" value={name} onChange={(event) => setName(event.currentTarget.value)} error={name && problem} required data-autofocus />
+          <Button type="submit" disabled={!name || problem !== undefined}>
+            Create
+          </Button>
         </form>
       </Modal>
     </>
