@@ -1,5 +1,5 @@
-//! A directory of many: what it takes of memory, how long a server takes to start with it, and what a decision, a list and
-//! a look at one actor take in it, beside the same in a directory of a hundred.
+//! A large directory, and as many tasks: its memory, how long a server takes to start with it, and what a decision, a list and
+//! a read of one actor take in it, beside the same in a directory of a hundred.
 //!
 //! `cargo bench -- directory [<actors>]`
 use std::path::Path;
@@ -19,11 +19,11 @@ const ROUNDS: u32 = 200;
 pub fn main() {
     let actors = support::argument(1_000_000.0) as u64;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    println!("{:<34}{:>14}{:>14}", "", 100, actors);
+    println!("{:<44}{:>14}{:>14}", "", 100, actors);
     let columns = [100, actors].map(|actors| measured(&runtime, actors));
     let [few, many] = columns;
     for ((what, few), (_, many)) in few.into_iter().zip(many) {
-        println!("{what:<34}{few:>14.0}{many:>14.0}");
+        println!("{what:<44}{few:>14.0}{many:>14.0}");
     }
     support::conditions();
 }
@@ -46,6 +46,7 @@ fn measured(runtime: &Runtime, actors: u64) -> Vec<(&'static str, f64)> {
         ("decision (me.read), us", timed("p7", "me.read", json!({}))),
         ("one team (actor.read), us", timed("ana", "actor.read", json!({ "id": "team:t0" }))),
         ("kill.list, us", timed("ana", "kill.list", json!({}))),
+        ("task.list, the 20 of all that one sees, us", timed("p7", "task.list", json!({ "limit": 20 }))),
         ("actor.list, 20 rows, us", timed("p7", "actor.list", json!({ "limit": 20 }))),
         ("directory.find by name, us", timed("ana", "directory.find", json!({ "text": "p7", "limit": 20 }))),
     ];
@@ -81,6 +82,12 @@ fn fill(dir: &Path, actors: u64) {
                         '[]', 'standard', 'active', n FROM number";
     conn.execute(&format!("{row} {people}"), [actors as i64]).unwrap();
     conn.execute(&format!("{row} {teams}"), [actors.div_ceil(100) as i64]).unwrap();
+    // As many tasks, of which the oldest twenty are those that `p7` may see.
+    let tasks = "INSERT INTO task (id, title, creator, owner, status, priority, version, created_at, updated_at)
+                 WITH RECURSIVE number (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n + 1 < ?1)
+                 SELECT printf('tsk_%026d', n), 'Task ' || n, CASE WHEN n < 20 THEN 'p7' ELSE 'ana' END,
+                        CASE WHEN n < 20 THEN 'p7' ELSE 'ana' END, 'open', 'normal', 1, n, n FROM number";
+    conn.execute(tasks, [actors as i64]).unwrap();
 }
 
 /// The memory that this process has, in bytes.

@@ -66,7 +66,13 @@ const FOLDER: &str = "demo";
 
 /// How a command names a folder.
 fn named(dir: &Path) -> String {
-    if dir == Path::new(FOLDER) { String::new() } else { format!(" --dir {}", dir.display()) }
+    if dir == Path::new(FOLDER) { String::new() } else { format!(" --dir {}", word(&dir.display().to_string())) }
+}
+
+/// A text as one word of a shell: POSIX.1-2024, Shell Command Language, 2.2.2.
+fn word(text: &str) -> String {
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "_-./".contains(sign);
+    if text.chars().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 impl Run for Demo {
@@ -143,7 +149,8 @@ impl Made {
         let kept = if *git { "a git repository" } else { "no repository, because git is not installed" };
         let at = named(Path::new(dir));
         show::note(&format!(
-            "Its policies are in {dir}/policies ({kept}).\nNext: `ok demo serve{at}`, or `ok --state {dir}/state.db audit verify`."
+            "Its policies are in {dir}/policies ({kept}).\nNext: `ok demo serve{at}`, or `ok --state {} audit verify`.",
+            word(&format!("{dir}/state.db"))
         ));
         Ok(())
     }

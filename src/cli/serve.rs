@@ -117,7 +117,7 @@ async fn serve(
     if let Some(embedder) = models::embedder(context.models())? {
         beside.spawn(background::embeddings::run(company.gate.clone(), embedder, stop.clone()));
     }
-    remarks(address, &proxies)?;
+    remarks(address, &proxies, context.dev_auth)?;
     if !http::is_built() {
         tracing::warn!("built without the workspace: `make web`, then build again");
     }
@@ -135,15 +135,16 @@ async fn serve(
 }
 
 /// What an operator should know of how this is served.
-fn remarks(address: SocketAddr, proxies: &http::Proxies) -> Result<(), Failure> {
+fn remarks(address: SocketAddr, proxies: &http::Proxies, dev_auth: bool) -> Result<(), Failure> {
     if !address.ip().is_loopback() {
         show::remark("others reach this address, and what travels is not encrypted: put a proxy with TLS before it");
-        if settings::is_on(&config::DEV_AUTH, false)? {
-            show::remark(&format!(
-                "{} is on and others reach this address: webhooks and `web.read` may go to this machine, without TLS; it is for development",
-                config::DEV_AUTH.variable
-            ));
-        }
+    }
+    if dev_auth {
+        let others = if address.ip().is_loopback() { "" } else { " and others reach this address" };
+        show::remark(&format!(
+            "{} is on{others}: webhooks and `web.read` may go to this machine, without TLS; it is for development",
+            config::DEV_AUTH.variable
+        ));
     }
     if proxies.trust_all() {
         show::remark(&format!(

@@ -112,6 +112,8 @@ fn made(id: &str, company: &dyn Directory) -> Option<Thing> {
 
 /// How many of those that a switch stops are looked at, to count them.
 const MOST_COUNTED: usize = 1_000;
+/// So many of those in its scope are looked at, whether they are active or left.
+const MOST_LOOKED_AT: usize = 10_000;
 
 /// Engage or release a kill switch.
 pub enum Kill {}
@@ -234,7 +236,8 @@ fn engaged(kill: &kills::Kill, read: &Reader<'_>) -> Result<Engaged, Stop> {
 
 /// How many of these may act otherwise, and are for the caller to know of.
 fn held<'a>(stopped: impl Iterator<Item = &'a Arc<Card>>, read: &Reader<'_>) -> u64 {
-    let active = stopped.filter(|card| card.actor.status == Status::Active && !card.actor.id.is_team());
+    let active =
+        stopped.take(MOST_LOOKED_AT).filter(|card| card.actor.status == Status::Active && !card.actor.id.is_team());
     active.take(MOST_COUNTED).filter(|card| read.knows(&card.actor.id)).count() as u64
 }
 

@@ -51,7 +51,10 @@ async fn a_trial_counts_what_would_come_out_otherwise_and_changes_no_answer() {
     let terms = json!({ "percent": 100, "min_decisions": 5, "abort_if": { "newly_allowed": 0 } });
     assert_eq!(step(&test, &id, "canary", terms.clone()).await.json()["state"], "canary");
     let other = tested(&test, &opened()).await;
-    assert_eq!(step(&test, &other, "canary", terms).await.error(), format!("409 conflict {id} has a canary already; one runs at a time"));
+    assert_eq!(
+        step(&test, &other, "canary", terms).await.error(),
+        format!("409 conflict {id} has a canary already; one runs at a time")
+    );
     let early = step(&test, &id, "promote", json!({})).await;
     assert_eq!(
         early.error(),

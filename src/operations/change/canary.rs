@@ -67,7 +67,9 @@ impl Change for Canary {
         }
         is_tested(&change)?;
         if let Some(tried) = draft.read().trial() {
-            return Err(Refusal::conflict(format!("{} has a canary already; one runs at a time", tried.change.id)).into());
+            return Err(
+                Refusal::conflict(format!("{} has a canary already; one runs at a time", tried.change.id)).into()
+            );
         }
         let none = Budgets { newly_allowed: Some(0), ..Budgets::default() };
         let terms =

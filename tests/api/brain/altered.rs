@@ -115,8 +115,7 @@ async fn what_a_label_keeps_from_a_steward_is_neither_guessed_nor_uncovered() {
     let path = format!("{INVOICES}/records/{}", record["id"].as_str().unwrap());
     let total = async |who: &str| test.get(&path, who).await.json()["fields"]["total"].clone();
     assert_eq!((total(&cast.sam).await, total(&test.admin).await), (Value::Null, json!("50.00")));
-    let told =
-        "409 conflict whether the records fit is shown only to somebody who may read `total` of all of them: have them apply it";
+    let told = "409 conflict whether the records fit is shown only to somebody who may read `total` of all of them: have them apply it";
     for most in ["49", "51"] {
         assert_eq!(by_steward(&test, &cast, json!({ "max": most })).await.error(), told);
     }

@@ -119,7 +119,8 @@ async fn a_proposal_and_a_dry_run_tell_nothing_of_records_that_the_caller_may_no
         assert_eq!(test.post(&format!("{path}/apply"), &cast.sam, json!({})).await.status, 422, "{op}");
     }
     // What hangs on values is not for whoever may not read them, whether they fit or not.
-    let told = "whether the records fit is shown only to somebody who may read `place` of all of them: have them apply it";
+    let told =
+        "whether the records fit is shown only to somebody who may read `place` of all of them: have them apply it";
     for options in [json!(["nowhere"]), json!(["here", "there"])] {
         let op = json!({ "retype_field": { "name": "place", "type": "choice", "options": options } });
         let path = format!("/schema/proposals/{}", propose(&cast.sam, op).await.json()["id"].as_str().unwrap());

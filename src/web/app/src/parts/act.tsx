@@ -16,7 +16,7 @@ export function useMay(op: string, target?: string, input?: unknown, enabled = t
   return useQuery({ ...mayOptions(op, target, input), enabled }).data;
 }
 
-const mayOptions = (op: string, target?: string, input?: unknown) =>
+export const mayOptions = (op: string, target?: string, input?: unknown) =>
   queryOptions({
     queryKey: [{ _id: 'policyExplain', op, target, input }],
     queryFn: async () => (await policyExplain({ body: { op, ...(target ? { target } : {}), ...(input === undefined ? {} : { input }) }, throwOnError: true })).data as Explained,

@@ -3,7 +3,8 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState, type FormEvent } from 'react';
 import { OPERATIONS } from '../../api/operations.gen';
-import { policyExplain, type AllExplained, type Explained } from '../../api';
+import { policyExplain, Refused, type AllExplained, type Explained } from '../../api';
+import { mayOptions } from '../../parts/act';
 import { offered, useActors } from '../../parts/Actor';
 import { Autocomplete, Select } from '../../parts/later';
 import { Page } from '../../parts/Page';
@@ -130,6 +131,11 @@ function Operation({ name }: { name: string }) {
 function Why({ search }: { search: ExplainSearch }) {
   const { actor, op, target, run, at, input } = search;
   const isAsked = !!(actor || op || target);
+  const me = useMe()?.id;
+  const isOther = !!actor && actor !== me;
+  // Of oneself everybody may ask. Of others, asking for what one may not ask would be recorded as a refusal.
+  const may = useQuery({ ...mayOptions('policy.explain', actor), enabled: isAsked && isOther && !!me });
+  const isDenied = isOther && may.data?.decision === 'deny';
   const answer = useQuery({
     queryKey: [{ _id: 'policyExplain', ...search }],
     queryFn: async () => {
@@ -137,7 +143,7 @@ function Why({ search }: { search: ExplainSearch }) {
       const body = { ...(actor ? { actor } : {}), ...(op ? { op } : {}), ...(target ? { target } : {}), ...(run ? { run } : {}), ...(input ? { input: JSON.parse(input) as unknown } : {}), ...when };
       return (await policyExplain({ body, throwOnError: true })).data;
     },
-    enabled: isAsked,
+    enabled: isAsked && !!me && (!isOther || (!may.isPending && !isDenied)),
     retry: false,
   });
   if (!isAsked) {
@@ -147,6 +153,7 @@ function Why({ search }: { search: ExplainSearch }) {
       </Empty>
     );
   }
+  if (isDenied) return <Failed error={new Refused(403, 'denied', `policy denied policy.explain: ${may.data?.reason}`)} />;
   if (answer.error) return <Failed error={answer.error} retry={() => void answer.refetch()} />;
   if (!answer.data) return <Loading rows={6} />;
   return 'operations' in answer.data ? <All all={answer.data as AllExplained} /> : <Answer answer={answer.data as Explained} />;

@@ -1,8 +1,9 @@
 import { Button } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { isRefused, policyWhoCan } from '../../api';
+import { isRefused, policyWhoCan, Refused } from '../../api';
 import { Actor } from '../../parts/Actor';
+import { useCan } from '../../parts/guard';
 import { Card } from '../../parts/Page';
 import { Empty, Failed, Loading, sentence } from '../../parts/states';
 import { Table } from '../../parts/Table';
@@ -11,6 +12,8 @@ import parts from '../../parts/parts.module.css';
 
 /** Everybody who may do something, of those whose decisions the reader may have explained. */
 export function WhoCan({ op, target }: { op?: string; target?: string }) {
+  // Asking for what one may not ask would be recorded as a refusal.
+  const can = useCan('policy.who_can');
   const read = useInfiniteQuery({
     queryKey: [{ _id: 'policyWhoCan', op, target }],
     queryFn: async ({ pageParam }) => {
@@ -19,12 +22,13 @@ export function WhoCan({ op, target }: { op?: string; target?: string }) {
     },
     initialPageParam: '',
     getNextPageParam: ({ next }) => next,
-    enabled: !!op,
+    enabled: !!op && can?.decision === 'allow',
     retry: false,
   });
   if (!op) return <Empty icon="people" title="Who can?">Choose an operation, and what it would be about.</Empty>;
   // It depends on what it would be about, and that is not said yet.
   if (!target && (isRefused(read.error, 422) || isRefused(read.error, 400))) return <Empty icon="people" title="About what?">{sentence(read.error)}</Empty>;
+  if (can?.decision === 'deny') return <Failed error={new Refused(403, 'denied', `policy denied policy.who_can: ${can.reason}`)} />;
   if (read.error) return <Failed error={read.error} retry={() => void read.refetch()} />;
   if (!read.data) return <Loading rows={5} />;
   const all = read.data.pages.flatMap(({ data }) => data);
@@ -45,8 +49,8 @@ export function WhoCan({ op, target }: { op?: string; target?: string }) {
       aside={<span className={parts.dim}>{all.length}</span>}
     >
       {all.length === 0 ? (
-        <Empty icon="x" title="Nobody">
-          Of those whose decisions you may have explained.
+        <Empty icon="x" title="Nobody whose decisions you may have explained">
+          Others may still be able to.
         </Empty>
       ) : (
         <Table columns={['Who', 'Answer', 'Takes approval of', { hidden: 'why' }]}>

@@ -48,7 +48,8 @@ function useConsequences(actor: ShownActor, successor: string, keep: boolean, en
   // Without somebody to take them over, what belongs to them is stopped.
   const handedOn = (count: number, one: string, otherwise: string) => (count > 0 ? `${many(count, one)} ${heir ? `handed on to ${heir}` : otherwise}` : '');
   return [
-    `${many(live, 'token')} revoked at once`,
+    // Those who may not list their tokens see none.
+    live > 0 ? `${many(live, 'token')} revoked at once` : 'their tokens revoked at once',
     actor.kind === 'person' ? (keep ? 'tokens that they issued for others stay' : 'tokens that they issued for others revoked, too') : '',
     asked > 0 ? `${many(asked, 'request')} that wait for approval cancelled` : '',
     given > 0 ? `${many(given, 'delegation')} ended, with all that was handed on of them` : '',

@@ -87,7 +87,7 @@ function VersionRows({ all, inForce }: { all: AppliedVersion[]; inForce: number 
           <td className={parts.dim}>
             <When at={one.at} />
           </td>
-          <td>
+          <td className={parts.sentence}>
             {one.change ? (
               <Link to="/policy/changes/$id" params={{ id: one.change }}>
                 a change
