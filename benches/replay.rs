@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use crate::support;
 use ok::gate::state::open::{Company, open};
-use ok::gate::write::record::{By, Entry, GateNote, RecordedQuestion};
+use ok::gate::write::record::{By, Entry, GateRecord, RecordedQuestion};
 use ok::log::record::Decision;
 use ok::policy::Bundle;
 use ok::store::actors::events::TrustChanged;
@@ -143,7 +143,7 @@ fn decision(seq: u64, entry: &mut Entry, new: bool) {
     });
     entry.actor = id(&actor);
     entry.decision = decision;
-    entry.gate = GateNote {
+    entry.gate = GateRecord {
         operation: operation.into(),
         channel: "http".into(),
         policies: vec!["p".into()],

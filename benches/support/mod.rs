@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ok::gate::state::open::{Company, Options, open};
-use ok::gate::write::record::{By, Entry as LogEntry, GateNote, RecordedQuestion};
+use ok::gate::write::record::{By, Entry as LogEntry, GateRecord, RecordedQuestion};
 use ok::gate::{Entry, Gate, Request};
 use ok::log::append::Tail;
 use ok::log::checkpoint::Signer;
@@ -160,7 +160,7 @@ impl Log {
             decision: Decision::Deny,
             policy: PolicyStamp { hash: hex::encode([7; 32]), seq: 1 },
             idem: None,
-            gate: GateNote {
+            gate: GateRecord {
                 operation: "tick".into(),
                 channel: "http".into(),
                 on_behalf_of: Vec::new(),

@@ -1,10 +1,10 @@
 //! What the product does: a file per noun, a small type per operation. `ALL` is the only list; the router, the OpenAPI
 //! document, the Cedar schema, the scope table, the references and the tests walk it.
 
-pub mod access;
 pub mod actor;
 pub mod approval;
 pub mod audit;
+pub mod authzen;
 pub mod blueprint;
 pub mod brain;
 pub mod break_glass;
@@ -35,10 +35,10 @@ pub mod webhook;
 use gate::Entry;
 
 const NOUNS: &[&[Entry]] = &[
-    access::ALL,
     actor::ALL,
     approval::ALL,
     audit::ALL,
+    authzen::ALL,
     blueprint::ALL,
     brain::ALL,
     break_glass::ALL,

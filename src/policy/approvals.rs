@@ -34,7 +34,7 @@ pub struct ApprovalRules {
 #[serde(deny_unknown_fields)]
 pub struct ApprovalRule {
     /// People who fit any of these may give it.
-    pub eligible: Vec<Pool>,
+    pub eligible: Vec<Eligible>,
     /// How many of them must agree: 1 to 20.
     #[serde(default = "one")]
     pub threshold: u32,
@@ -57,13 +57,13 @@ pub struct ApprovalRule {
 #[serde(deny_unknown_fields)]
 pub struct Escalation {
     pub after_hours: u32,
-    pub to: Vec<Pool>,
+    pub to: Vec<Eligible>,
 }
 
 /// Some of the company's people: those who fit everything that is given.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Pool {
+pub struct Eligible {
     pub role: Option<Role>,
     /// Members of this team or of a team below it, and its lead.
     pub team: Option<ActorId>,
@@ -71,7 +71,7 @@ pub struct Pool {
     pub lead: Option<Whose>,
 }
 
-impl fmt::Display for Pool {
+impl fmt::Display for Eligible {
     /// `role admin in team:board`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let role = self.role.map(|role| format!("role {role}"));
@@ -102,7 +102,7 @@ impl Default for ApprovalRule {
     /// One admin, not the requester.
     fn default() -> ApprovalRule {
         ApprovalRule {
-            eligible: vec![Pool { role: Some(Role::Admin), team: None, lead: None }],
+            eligible: vec![Eligible { role: Some(Role::Admin), team: None, lead: None }],
             threshold: one(),
             distinct: yes(),
             self_approval: false,
@@ -149,11 +149,11 @@ impl ApprovalRule {
     fn problem(&self) -> Option<&'static str> {
         let hours = |hours: u32| (1..=720).contains(&hours);
         match self {
-            _ if self.eligible.is_empty() || self.eligible.iter().any(Pool::is_everybody) => {
+            _ if self.eligible.is_empty() || self.eligible.iter().any(Eligible::is_everybody) => {
                 Some("eligible: name a role, a team or a lead")
             }
-            _ if self.eligible.iter().any(Pool::is_no_team) => Some(NO_TEAM),
-            _ if self.escalate.iter().flat_map(|more| &more.to).any(Pool::is_no_team) => Some(NO_TEAM),
+            _ if self.eligible.iter().any(Eligible::is_no_team) => Some(NO_TEAM),
+            _ if self.escalate.iter().flat_map(|more| &more.to).any(Eligible::is_no_team) => Some(NO_TEAM),
             _ if !(1..=20).contains(&self.threshold) => Some("threshold: must be 1 to 20"),
             _ if !self.ttl_hours.is_none_or(hours) => Some("ttl_hours: must be 1 to 720"),
             _ if !self.remind_hours.is_none_or(hours) => Some("remind_hours: must be 1 to 720"),
@@ -167,7 +167,7 @@ impl ApprovalRule {
 
 const NO_TEAM: &str = "eligible: `team` is a team's id, such as team:finance";
 
-impl Pool {
+impl Eligible {
     fn is_no_team(&self) -> bool {
         self.team.as_ref().is_some_and(|team| !team.is_team())
     }

@@ -47,7 +47,7 @@ pub const VIEW: &str = "view_invalid";
 pub const APPROVALS_UNUSED: &str = "approvals_unused";
 pub const LIMITS_FILE: &str = "limits_invalid";
 pub const APPROVALS_BLIND: &str = "approvals_blind";
-pub const APPROVALS_POOL: &str = "approvals_unreachable";
+pub const APPROVALS_UNREACHABLE: &str = "approvals_unreachable";
 pub const FORMAT: &str = "policy_format";
 pub const SHADOWED: &str = "policy_shadowed";
 pub const ALLOWS_ALL: &str = "policy_allows_everything";
@@ -230,7 +230,7 @@ pub const ALL: &[Code] = &[
         "Permit that read to `resource.approvers`, as the default policies do.",
     ),
     warning(
-        APPROVALS_POOL,
+        APPROVALS_UNREACHABLE,
         "An approval can never be given",
         "The directory has fewer eligible people than the threshold of the kind asks for.",
         "Lower the threshold, or make more people eligible.",

@@ -26,12 +26,12 @@ pub struct BreakGlass {
     pub expires_at: Time,
     /// How many calls went on because of it.
     pub uses: u32,
-    pub review: Option<GlassReview>,
+    pub review: Option<GrantReview>,
 }
 
 /// What somebody else said of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GlassReview {
+pub struct GrantReview {
     pub by: ActorId,
     pub verdict: BreakGlassVerdict,
     pub note: String,
@@ -52,7 +52,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<BreakGlass> {
     let review = match row.get::<_, Option<i64>>(10)? {
         None => None,
         Some(at) => {
-            Some(GlassReview { by: parsed(row, 7)?, verdict: parsed(row, 8)?, note: row.get(9)?, at: Time(at) })
+            Some(GrantReview { by: parsed(row, 7)?, verdict: parsed(row, 8)?, note: row.get(9)?, at: Time(at) })
         }
     };
     Ok(BreakGlass {

@@ -64,12 +64,12 @@ impl Row {
 }
 
 impl Matrix {
-    pub fn note(&mut self, before: Decision, after: Decision) {
-        self.note_times(before, after, 1);
+    pub fn count(&mut self, before: Decision, after: Decision) {
+        self.count_times(before, after, 1);
     }
 
     /// So many decisions that came out alike.
-    pub fn note_times(&mut self, before: Decision, after: Decision, times: u64) {
+    pub fn count_times(&mut self, before: Decision, after: Decision, times: u64) {
         let row = match before {
             Decision::Allow => &mut self.allow,
             Decision::NeedsApproval => &mut self.needs_approval,

@@ -1,10 +1,10 @@
 //! The HTTP API, a file per noun.
-mod access;
 mod actors;
 mod approvals;
 mod asking;
 mod at_work;
 mod audit;
+mod authzen;
 mod bad_input;
 mod blueprints;
 pub mod brain;

@@ -211,7 +211,7 @@ proptest! {
             for (number, (one, other)) in outcomes.iter().enumerate() {
                 let (before, after) = if swap { (other, one) } else { (one, other) };
                 let outcome = Outcome::of(before.clone(), after.clone(), &BTreeSet::new());
-                halves[number % 2].note("tick", "ana", &outcome, before.decision);
+                halves[number % 2].count("tick", "ana", &outcome, before.decision);
             }
             let [mut first, second] = halves;
             first.merge(second);

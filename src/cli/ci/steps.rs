@@ -75,7 +75,7 @@ fn step_of(finding: &Finding) -> &'static str {
         | codes::APPROVALS_FILE
         | codes::APPROVALS_UNUSED
         | codes::APPROVALS_BLIND
-        | codes::APPROVALS_POOL => "approvals",
+        | codes::APPROVALS_UNREACHABLE => "approvals",
         _ => "validation",
     }
 }

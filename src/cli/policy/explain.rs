@@ -13,7 +13,7 @@ use super::super::exit::{Exit, Failure};
 use super::super::operation::{Operation, query};
 use super::super::{Context, show};
 use super::{explained, tree};
-use crate::operations::access::Evaluation;
+use crate::operations::authzen::Evaluation;
 use crate::operations::policy::explain::{self, Question};
 use crate::operations::policy::moment::Moment;
 use crate::operations::policy::who_can::{self, Able, Wanted};

@@ -7,7 +7,7 @@ use crate::decide::card::Card;
 use crate::decide::index::Group;
 use crate::decide::world::World;
 use crate::declare::noun::Directory as _;
-use policy::approvals::{ApprovalRule, Pool};
+use policy::approvals::{ApprovalRule, Eligible};
 use store::actors::Status;
 use types::actor::ActorKind;
 use types::effort;
@@ -23,24 +23,24 @@ pub fn approvers(
     now: Time,
 ) -> BTreeSet<ActorId> {
     let escalated = rule.escalate.iter().filter(|more| now.0 - since.0 >= i64::from(more.after_hours) * HOUR);
-    let pools: Vec<&Pool> = rule.eligible.iter().chain(escalated.flat_map(|more| &more.to)).collect();
+    let eligible: Vec<&Eligible> = rule.eligible.iter().chain(escalated.flat_map(|more| &more.to)).collect();
     let requesters_teams = world.card(requester).map(|card| &*card.teams).unwrap_or_default();
     // An agent asks on behalf of who answers for it.
     let owner = |id| world.card(id).and_then(|card| card.actor.owner.as_ref());
     let owners: Vec<&ActorId> = std::iter::once(requester).chain(behalf).filter_map(owner).collect();
     let own = |id: &ActorId| id == requester || behalf.contains(id) || owners.contains(&id);
-    let fits = |pool: &Pool, card: &Card| {
+    let fits = |who: &Eligible, card: &Card| {
         let actor = &card.actor;
         effort::spend(1);
         actor.kind == ActorKind::Person
             && actor.status == Status::Active
             && !world.is_stopped(&actor.id)
             && (rule.self_approval || !own(&actor.id))
-            && pool.role.is_none_or(|role| role == actor.role)
+            && who.role.is_none_or(|role| role == actor.role)
     };
-    let people = pools.iter().flat_map(|pool| {
-        let cards = among(world, pool, requesters_teams).into_iter().filter_map(|id| world.card(id));
-        cards.filter(|card| fits(pool, card))
+    let people = eligible.iter().flat_map(|who| {
+        let cards = among(world, who, requesters_teams).into_iter().filter_map(|id| world.card(id));
+        cards.filter(|card| fits(who, card))
     });
     people.map(|card| card.actor.id.clone()).collect()
 }
@@ -59,7 +59,7 @@ pub(crate) fn lacking<'a>(world: &World, kinds: &'a [String], requester: &ActorI
         kinds.iter().map(|kind| (kind.as_str(), world.policy.approvals().rule(kind))).collect();
     let all: usize = rules.iter().map(|(_, rule)| rule.threshold as usize).sum();
     let mut taken = BTreeMap::new();
-    let pools: Vec<Vec<ActorId>> = rules
+    let eligible: Vec<Vec<ActorId>> = rules
         .iter()
         // Whoever could give it to so many kinds is never missed.
         .map(|(_, rule)| approvers(world, rule, (requester, &[]), Time(0), now).into_iter().take(all).collect())
@@ -67,8 +67,8 @@ pub(crate) fn lacking<'a>(world: &World, kinds: &'a [String], requester: &ActorI
     rules.iter().enumerate().find_map(|(at, (kind, rule))| {
         let wanted = rule.threshold as usize;
         let enough = match rule.distinct {
-            true => (0..wanted).all(|_| is_assigned(at, &pools, &mut taken, &mut BTreeSet::new())),
-            false => pools.get(at).is_some_and(|pool| pool.len() >= wanted),
+            true => (0..wanted).all(|_| is_assigned(at, &eligible, &mut taken, &mut BTreeSet::new())),
+            false => eligible.get(at).is_some_and(|who| who.len() >= wanted),
         };
         (!enough).then_some(*kind)
     })
@@ -78,18 +78,18 @@ pub(crate) fn lacking<'a>(world: &World, kinds: &'a [String], requester: &ActorI
 /// matchings in bipartite graphs.
 fn is_assigned<'p>(
     kind: usize,
-    pools: &'p [Vec<ActorId>],
+    eligible: &'p [Vec<ActorId>],
     taken: &mut BTreeMap<&'p ActorId, usize>,
     seen: &mut BTreeSet<&'p ActorId>,
 ) -> bool {
-    for person in pools.get(kind).into_iter().flatten() {
+    for person in eligible.get(kind).into_iter().flatten() {
         if !seen.insert(person) {
             continue;
         }
         let is_free = match taken.get(person).copied() {
             None => true,
             Some(other) if other == kind => false,
-            Some(other) => is_assigned(other, pools, taken, seen),
+            Some(other) => is_assigned(other, eligible, taken, seen),
         };
         if is_free {
             taken.insert(person, kind);
@@ -99,13 +99,13 @@ fn is_assigned<'p>(
     false
 }
 
-/// Who may be in a pool, but for their role: as few people as the directory can tell at once.
-fn among<'a>(world: &'a World, pool: &'a Pool, requesters_teams: &'a [ActorId]) -> Vec<&'a ActorId> {
+/// Who may fit an entry of `eligible`, but for their role: as few people as the directory can tell at once.
+fn among<'a>(world: &'a World, who: &'a Eligible, requesters_teams: &'a [ActorId]) -> Vec<&'a ActorId> {
     let lead = |team: &ActorId| world.card(team).and_then(|team| team.actor.lead.as_ref());
     let is_in = |id: &ActorId, team: &ActorId| {
         lead(team) == Some(id) || world.card(id).is_some_and(|card| card.teams.contains(team))
     };
-    match (pool.lead, &pool.team, pool.role) {
+    match (who.lead, &who.team, who.role) {
         (Some(_), team, _) => {
             let leads = requesters_teams.iter().filter_map(lead);
             leads.filter(|id| team.as_ref().is_none_or(|team| is_in(id, team))).collect()

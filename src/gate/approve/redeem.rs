@@ -12,7 +12,7 @@ use crate::approve::hold::ParkedCall;
 use crate::decide::question;
 use crate::declare::operation::{Call, Entry, Prepared};
 use crate::declare::target::Target;
-use crate::write::decision::note;
+use crate::write::decision::gate_record;
 use crate::write::draft::{Behalf, Draft, Drafted, Part};
 use crate::write::idempotency;
 use crate::write::permit::Grant;
@@ -79,7 +79,7 @@ impl Draft<'_> {
         let Call::Change(act) = call.call else {
             return Ok(Redeemed::Stale(format!("{operation} changes nothing")));
         };
-        let gate = note(read.world(), entry, &caller, (&target, input), granted, &ruling);
+        let gate = gate_record(read.world(), entry, &caller, (&target, input), granted, &ruling);
         let grant = Grant { caller: caller.clone(), now: read.now(), because: because.clone() };
         let mut nested = self.nested(&read, &entry.spec, granted);
         let done = match act.run(grant, &mut nested) {

@@ -36,7 +36,7 @@ pub fn count(conn: &Connection, logged: &Logged) -> Result<(), Fault> {
 }
 
 /// The same, of an entry that is about to be recorded.
-pub(crate) fn note(conn: &Connection, entry: &record::Entry, at: Time) -> Result<(), Fault> {
+pub(crate) fn count_entry(conn: &Connection, entry: &record::Entry, at: Time) -> Result<(), Fault> {
     match &entry.gate.asked {
         Some(_) => add(conn, (&entry.actor, entry.decision, entry.event.kind()), &entry.gate.operation, at),
         None => Ok(()),

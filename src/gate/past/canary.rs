@@ -74,7 +74,7 @@ impl Trial {
         let Some(asked) = ask(&self.candidate) else { return };
         let (before, after) = (ruling.decision(), asked.decision());
         let mut seen = self.seen();
-        seen.matrix.note(before, after);
+        seen.matrix.count(before, after);
         if before != after && seen.samples.len() < SAMPLES {
             let (actor, (operation, target)) = (caller.actor(), about());
             seen.samples.push(Shifted { at: now, operation, actor, target, before, after });

@@ -177,7 +177,7 @@ impl<'a> Worker<'a> {
         let caller = Caller { issuer, under, break_glass, run, ..Caller::new(who(asked, actor), channel) };
         let outcome = self.outcome(batch, entry, &caller, (operation, plan, asked), key);
         let recorded = recorded(entry, &outcome, plan);
-        self.tally.note_times(operation, &entry.actor, &outcome, (recorded, times));
+        self.tally.count_times(operation, &entry.actor, &outcome, (recorded, times));
         if self.tally.wants(operation, &outcome) {
             self.tally.keep(sample(entry, operation, (entry.actor.clone(), asked.target.id()), &outcome));
         }
@@ -189,7 +189,7 @@ impl<'a> Worker<'a> {
         let Evaluated { said, recorded, outcome } =
             evaluated::again(self.book.sides, &self.book.changed, entry, &mut self.remembered)?;
         let (subject, resource) = (said.subject.name(), said.resource.name());
-        self.tally.note(&said.action, &subject, &outcome, recorded);
+        self.tally.count(&said.action, &subject, &outcome, recorded);
         if self.tally.wants(&said.action, &outcome) {
             self.tally.keep(sample(entry, &said.action, (subject, resource), &outcome));
         }

@@ -72,10 +72,10 @@ impl Reader<'_> {
             self.world.policy.policies().flat_map(|policy| policy.kinds.iter().map(String::as_str)).collect();
         let lacks = |kind: &&str| {
             let rule = rules.rule(kind);
-            // Asked for nobody in particular: pools that hang on the requester hold nobody here.
-            let pool = |world| approvers::approvers(world, &rule, (&ActorId::system(), &[]), self.now, self.now).len();
-            let left = pool(then.world);
-            left < rule.threshold as usize && left < pool(self.world)
+            // Asked for nobody in particular: rules that depend on the requester name nobody here.
+            let able = |world| approvers::approvers(world, &rule, (&ActorId::system(), &[]), self.now, self.now).len();
+            let left = able(then.world);
+            left < rule.threshold as usize && left < able(self.world)
         };
         named.into_iter().find(lacks).map(str::to_owned)
     }

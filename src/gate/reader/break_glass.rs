@@ -21,7 +21,7 @@ impl Reader<'_> {
     }
 
     /// The oldest grant of a person that nobody has reviewed yet.
-    pub fn unreviewed_glass_of(&self, holder: &ActorId) -> Option<&BreakGlass> {
+    pub fn unreviewed_grant_of(&self, holder: &ActorId) -> Option<&BreakGlass> {
         self.world.break_glass.iter().find(|break_glass| break_glass.holder == *holder)
     }
 }

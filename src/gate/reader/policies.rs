@@ -240,15 +240,15 @@ fn could(world: &World, call: question::Call<'_>, channel: Channel, now: Time) -
 /// machine.
 fn could_be_filled(world: &World, kind: &str, channel: Channel, now: Time) -> bool {
     let rule = world.policy.approvals().rule(kind);
-    let pools = rule.eligible.iter().chain(rule.escalate.iter().flat_map(|more| &more.to));
-    let mut pools = pools.filter(|pool| pool.lead.is_none());
+    let eligible = rule.eligible.iter().chain(rule.escalate.iter().flat_map(|more| &more.to));
+    let mut eligible = eligible.filter(|who| who.lead.is_none());
     let adds = |target: &Target, input: &Value| {
         let call = question::Call { operation: "actor.add", target, input: Some(input) };
         [channel, Channel::Cli].into_iter().any(|channel| could(world, call, channel, now) == Could::Somebody)
     };
-    pools.any(|pool| {
-        let role = pool.role.unwrap_or(Role::Member);
-        let Some(team) = &pool.team else {
+    eligible.any(|who| {
+        let role = who.role.unwrap_or(Role::Member);
+        let Some(team) = &who.team else {
             return adds(&Target::Company, &json!({ "id": "somebody", "kind": "person", "role": role }));
         };
         let person = json!({ "id": "somebody", "kind": "person", "role": role, "team": team });

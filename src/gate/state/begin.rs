@@ -9,7 +9,7 @@ use crate::state::keys::{make_key, signer};
 use crate::state::options::{CannotOpen, Options};
 use crate::write::build_cache::BuildCache;
 use crate::write::follow;
-use crate::write::record::{Entry, GateNote};
+use crate::write::record::{Entry, GateRecord};
 use log::append::Tail;
 use log::journal::NotCommitted;
 use log::record::{Decision, PolicyStamp};
@@ -117,7 +117,7 @@ pub(crate) fn log_by_system(
 ) -> Result<(), CannotOpen> {
     let actor = ActorId::system();
     event.fold(&Moment { conn, seq: tail.next(), at: now, by: &actor })?;
-    let gate = GateNote { operation: operation.into(), channel: "cli".into(), ..GateNote::default() };
+    let gate = GateRecord { operation: operation.into(), channel: "cli".into(), ..GateRecord::default() };
     let entry = Entry { actor, event, decision: Decision::System, policy, idem: None, gate };
     tail.append(conn, &entry.for_log()?, now, options.entropy.bytes32())?;
     Ok(())

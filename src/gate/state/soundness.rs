@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::state::difference::Difference;
 use crate::state::open::SCHEMAS;
-use crate::write::record::GateNote;
+use crate::write::record::GateRecord;
 use log::checkpoint::owner;
 use log::verify::note::VerifierKey;
 use log::{idem, read};
@@ -130,5 +130,5 @@ fn answers(conn: &Connection) -> Result<Vec<Difference>, Fault> {
 /// What of a payload tells the answer.
 #[derive(Deserialize)]
 struct Payload {
-    gate: GateNote,
+    gate: GateRecord,
 }

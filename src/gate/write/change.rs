@@ -11,12 +11,12 @@ use crate::declare::spec::Spec;
 use crate::declare::target::Target;
 use crate::perform::{self, reply};
 use crate::reader::Reader;
-use crate::write::decision::{ask_once, note};
+use crate::write::decision::{ask_once, gate_record};
 use crate::write::draft::{Draft, Drafted};
 use crate::write::halt::Halt;
 use crate::write::idempotency::{self, Keyed};
 use crate::write::permit::Grant;
-use crate::write::record::{self, GateNote};
+use crate::write::record::{self, GateRecord};
 use crate::write::rehearse::rehearse;
 use crate::write::reply::Reply;
 use crate::write::steps::{self, Step};
@@ -55,7 +55,7 @@ struct Wait<'a> {
 struct Broken {
     caller: Caller,
     ruling: Ruling,
-    gate: GateNote,
+    gate: GateRecord,
     used: BreakGlassUsed,
 }
 
@@ -63,13 +63,13 @@ struct Broken {
 pub(crate) struct Record<'a> {
     pub caller: &'a Caller,
     pub decision: Decision,
-    pub gate: GateNote,
+    pub gate: GateRecord,
     pub idem: Option<Keyed>,
     pub now: Time,
 }
 
 impl<'a> Record<'a> {
-    fn allowed(caller: &'a Caller, gate: GateNote, idem: Option<Keyed>, now: Time) -> Record<'a> {
+    fn allowed(caller: &'a Caller, gate: GateRecord, idem: Option<Keyed>, now: Time) -> Record<'a> {
         let decision = if matches!(caller.who, Who::Server) { Decision::System } else { Decision::Allow };
         Record { caller, decision, gate, idem, now }
     }
@@ -105,7 +105,7 @@ impl Writer {
         }
         let step = Step { caller: &caller, spec: &entry.spec, target };
         let taken = step.completed(events.iter(), &reply.body, labels.clone(), (&self.world, now));
-        let gate = note(&self.world, entry, &caller, (target, input), &[], ruling);
+        let gate = gate_record(&self.world, entry, &caller, (target, input), &[], ruling);
         let drafted = events.iter().cloned().chain(taken).map(|event| Drafted { event, behalf: None }).collect();
         let decision = self.record(drafted, &Record::allowed(&caller, gate, None, now), None)?;
         Ok(Reply { decision, ..reply.clone() })
@@ -168,7 +168,7 @@ impl Writer {
         let ruling = question::decide_watched(&self.world, caller, call, now)?;
         match &ruling {
             Ruling::Allow { .. } => {
-                let gate = note(&self.world, entry, caller, (&target, input), &[], &ruling);
+                let gate = gate_record(&self.world, entry, caller, (&target, input), &[], &ruling);
                 let record = Record::allowed(caller, gate, idem, now);
                 match self.effect(&record, (&entry.spec, &target), act, (&ruling, &[]), Vec::new()) {
                     Err(Halt::Lacks(more, _)) => {
@@ -216,7 +216,7 @@ impl Writer {
             let granted = question::Asker::of(&self.world, caller, call, now).ask(spec.name, &open.kinds);
             if granted.is_allowed() {
                 let used = ApprovalUsed { id: Id::stored(&open.id), requester: caller.actor() };
-                let gate = note(&self.world, entry, caller, (target, input), &open.kinds, &granted);
+                let gate = gate_record(&self.world, entry, caller, (target, input), &open.kinds, &granted);
                 let record = Record::allowed(caller, gate, idem, now);
                 let act = act(entry, input)?;
                 return self.effect(&record, (spec, target), act, (&granted, &open.kinds), vec![used.into()]);
@@ -246,7 +246,7 @@ impl Writer {
             Event::from(ApprovalStale { id: Id::stored(&open.id), requester: caller.actor(), reason })
         }));
         events.extend(Step { caller, spec, target }.waits(&id));
-        let mut gate = note(&self.world, entry, caller, (target, input), &[], ruling);
+        let mut gate = gate_record(&self.world, entry, caller, (target, input), &[], ruling);
         // Asked again, the call itself takes less than its parts do.
         gate.asked = gate.asked.filter(|_| !within);
         let record = Record { caller, decision: Decision::NeedsApproval, gate, idem, now };
@@ -282,7 +282,7 @@ impl Writer {
             kinds: kinds.to_vec(),
             skipped: approvers::of_kinds(&self.world, kinds, (&caller.actor(), &[]), now),
         };
-        let gate = note(&self.world, entry, &caller, (target, input.unwrap_or(&Value::Null)), kinds, &ruling);
+        let gate = gate_record(&self.world, entry, &caller, (target, input.unwrap_or(&Value::Null)), kinds, &ruling);
         Some(Broken { caller, ruling, gate, used })
     }
 
@@ -376,7 +376,7 @@ impl Writer {
         for (entry, seq) in entries.iter().zip(self.tail.next()..) {
             let touched = entry.event.fold(&Moment { conn: &self.conn, seq, at, by: &entry.actor })?;
             self.world.touch(&self.conn, &touched)?;
-            usage::note(&self.conn, entry, at)?;
+            usage::count_entry(&self.conn, entry, at)?;
             self.world.recount(&self.conn, &entry.actor, &entry.event)?;
         }
         Ok(())

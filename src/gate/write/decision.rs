@@ -6,19 +6,19 @@ use crate::admit::chain;
 use crate::decide::world::World;
 use crate::declare::operation::Entry;
 use crate::declare::target::Target;
-use crate::write::record::{self, By, GateNote, RecordedQuestion};
+use crate::write::record::{self, By, GateRecord, RecordedQuestion};
 use policy::Ruling;
 use types::caller::{Caller, Who};
 
 /// How the gate decided one call. `granted` are the kinds of approval that were given.
-pub(crate) fn note(
+pub(crate) fn gate_record(
     world: &World,
     entry: &Entry,
     caller: &Caller,
     (target, input): (&Target, &Value),
     granted: &[String],
     ruling: &Ruling,
-) -> GateNote {
+) -> GateRecord {
     let by = match &caller.who {
         Who::Visitor => By::Visitor,
         Who::Server => By::Server,
@@ -28,7 +28,7 @@ pub(crate) fn note(
         Who::Token { scopes, .. } => scopes.clone(),
         Who::Visitor | Who::Server | Who::Holder(_) => Default::default(),
     };
-    GateNote {
+    GateRecord {
         operation: entry.spec.name.to_owned(),
         channel: caller.channel.name().to_owned(),
         policies: ruling.because().iter().map(|policy| policy.id.clone()).collect(),
@@ -50,7 +50,7 @@ pub(crate) fn note(
 
 /// Leaves each question on the first of its events alone: one decision is counted once.
 pub(crate) fn ask_once(entries: &mut [record::Entry]) {
-    let mut asked: Vec<GateNote> = Vec::new();
+    let mut asked: Vec<GateRecord> = Vec::new();
     for entry in entries {
         if asked.contains(&entry.gate) {
             entry.gate.asked = None;

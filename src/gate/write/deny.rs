@@ -6,7 +6,7 @@ use crate::admit::rate;
 use crate::declare::operation::Entry;
 use crate::declare::target::Target;
 use crate::write::change::Record;
-use crate::write::decision::note;
+use crate::write::decision::gate_record;
 use crate::write::draft::Drafted;
 use crate::write::halt::Halt;
 use crate::write::idempotency::{self, Keyed};
@@ -50,7 +50,7 @@ impl Writer {
         let (operation, reason) = (spec.name.to_owned(), ruling.reason().to_owned());
         let (count, first_at, last_at) = (None, None, None);
         let event = Denied { operation, target: target.id(), reason, fault, count, first_at, last_at };
-        let mut gate = note(&self.world, entry, caller, (target, input.unwrap_or(&Value::Null)), &[], ruling);
+        let mut gate = gate_record(&self.world, entry, caller, (target, input.unwrap_or(&Value::Null)), &[], ruling);
         if input.is_none() {
             // A question that cannot be asked again.
             gate.asked = None;

@@ -10,7 +10,7 @@ use crate::declare::spec::Spec;
 use crate::declare::target::Target;
 use crate::reader::Reader;
 use crate::write::halt::Halt;
-use crate::write::record::GateNote;
+use crate::write::record::GateRecord;
 use crate::write::reply;
 use policy::Ruling;
 use store::event::Event;
@@ -55,7 +55,7 @@ pub(crate) struct Drafted {
 /// Whose call is carried out, and how the gate decided it.
 pub(crate) struct Behalf {
     pub caller: Caller,
-    pub gate: GateNote,
+    pub gate: GateRecord,
 }
 
 impl<'a> Draft<'a> {

@@ -22,12 +22,12 @@ pub struct Entry {
     /// HMAC of the request's idempotency key.
     pub idem: Option<[u8; 32]>,
     /// The operation and the policies that determined the decision.
-    pub gate: GateNote,
+    pub gate: GateRecord,
 }
 
 /// How the gate came to its decision, kept in the payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GateNote {
+pub struct GateRecord {
     pub operation: String,
     pub channel: String,
     pub policies: Vec<String>,
@@ -83,7 +83,7 @@ pub enum By {
 #[derive(Serialize)]
 struct Payload<'a> {
     event: &'a Event,
-    gate: &'a GateNote,
+    gate: &'a GateRecord,
 }
 
 impl Entry {

@@ -65,7 +65,7 @@ impl Change for Open {
         if let Some(problem) = scope::problem(&operations, read) {
             return Err(Refusal::invalid(vec![problem]).into());
         }
-        if let Some(before) = read.unreviewed_glass_of(&me) {
+        if let Some(before) = read.unreviewed_grant_of(&me) {
             let message = format!("{} has not been reviewed yet; until then there is no other", before.id);
             return Err(Refusal::conflict(message).into());
         }

@@ -7,7 +7,7 @@ use super::BREAK_GLASS;
 use super::{ShownGrant, find, shown};
 use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use store::break_glass::events::BreakGlassReviewed;
-use store::break_glass::{BreakGlass, GlassReview};
+use store::break_glass::{BreakGlass, GrantReview};
 use types::break_glass::BreakGlassVerdict;
 use types::refusal::{Code, Refusal, Stop};
 use types::scope::Reach;
@@ -57,7 +57,7 @@ impl Change for Review {
         }
         let (id, holder) = (break_glass.id.clone(), break_glass.holder.clone());
         draft.record(BreakGlassReviewed { id, holder, verdict, note: note.clone() })?;
-        let review = Some(GlassReview { by: permit.actor(), verdict, note, at: now });
+        let review = Some(GrantReview { by: permit.actor(), verdict, note, at: now });
         Ok(shown(BreakGlass { review, ..break_glass }, now))
     }
 }

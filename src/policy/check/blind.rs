@@ -1,9 +1,9 @@
-//! Whether those who approve something may read what they approve: each pool of `approvals.yaml` is asked about, as somebody
+//! Whether those who approve something may read what they approve: each entry of `approvals.yaml` is asked about, as somebody
 //! who is in it and in nothing else.
 
 use std::sync::Arc;
 
-use crate::approvals::{FILE, Pool, Whose};
+use crate::approvals::{Eligible, FILE, Whose};
 use crate::engine::Effect;
 use crate::finding::code;
 use crate::testing::{Around, Case, Fixture, Member, Row, Stage, Team, parse};
@@ -20,10 +20,10 @@ pub(super) fn findings(snapshot: &Arc<Snapshot>, stage: &dyn Stage, text: &str) 
         let about_changes = operations.iter().any(|operation| snapshot.resources_of(operation).contains("Ok::Change"));
         let rule = snapshot.approvals().rule(kind);
         let later = rule.escalate.iter().flat_map(|more| &more.to);
-        for pool in rule.eligible.iter().chain(later).filter(|_| !operations.is_empty()) {
+        for who in rule.eligible.iter().chain(later).filter(|_| !operations.is_empty()) {
             // Who may not decide either approves nothing.
             let decides = |fixture: &Fixture| !refuses(snapshot, stage, fixture, "approval.decide", "apr_1");
-            let Some(fixture) = scene(pool).filter(decides) else { continue };
+            let Some(fixture) = scene(who).filter(decides) else { continue };
             let reads = [("approval.read", "apr_1"), ("approval.explain", "apr_1"), ("change.read", "chg_1")];
             let reads = reads.iter().filter(|(read, _)| about_changes || !read.starts_with("change."));
             for (read, target) in reads {
@@ -31,7 +31,7 @@ pub(super) fn findings(snapshot: &Arc<Snapshot>, stage: &dyn Stage, text: &str) 
                     let what = if *target == "chg_1" { "the change" } else { "the request" };
                     let message = format!(
                         "who approves `{kind}` because of {} may not read {what}: `{read}` is refused to them",
-                        described(pool)
+                        described(who)
                     );
                     let line = yaml::line_of(text, &["kinds", kind]);
                     findings.push(Finding::new(code::APPROVALS_BLIND, FILE, line, (0, 0), message));
@@ -50,14 +50,14 @@ fn asking<'a>(snapshot: &'a Snapshot, kind: &str) -> Vec<&'a str> {
     snapshot.action_names().into_iter().filter(asks).collect()
 }
 
-/// Somebody in a pool, a request that they may decide, and a change that it is about.
-fn scene(pool: &Pool) -> Option<Fixture> {
+/// Somebody who fits an entry, a request that they may decide, and a change that it is about.
+fn scene(who: &Eligible) -> Option<Fixture> {
     let id = |text: &str| text.parse::<ActorId>().ok();
     let (approver, author) = (id("approver")?, id("author")?);
     let mut fixture = parse("scene.yaml", "now: 2026-01-05T12:00:00Z\n", &|_| Ok(())).ok()?.fixture;
-    let leads = pool.lead == Some(Whose::Requester);
+    let leads = who.lead == Some(Whose::Requester);
     let home = id("team:home")?;
-    let team = pool.team.clone();
+    let team = who.team.clone();
     fixture.teams.push(Team { id: home.clone(), lead: leads.then(|| approver.clone()), team: None });
     fixture.teams.extend(team.iter().filter(|team| **team != home).map(|team| Team {
         id: team.clone(),
@@ -69,7 +69,7 @@ fn scene(pool: &Pool) -> Option<Fixture> {
         Member { id, kind, role: Some(role), team, owner, trust, offboarded }
     };
     let usual = if leads { Role::Lead } else { Role::Member };
-    fixture.actors.push(member(approver.clone(), pool.role.unwrap_or(usual), team));
+    fixture.actors.push(member(approver.clone(), who.role.unwrap_or(usual), team));
     fixture.actors.push(member(author.clone(), Role::Steward, Some(home)));
     let (request, change) = (Row::new("approvals", "apr_1"), Row::new("changes", "chg_1"));
     let request = request.with("requester", &author).with("operation", "change.promote");
@@ -96,9 +96,9 @@ fn refuses(snapshot: &Arc<Snapshot>, stage: &dyn Stage, fixture: &Fixture, read:
 }
 
 /// `the team team:security`
-fn described(pool: &Pool) -> String {
-    let role = pool.role.map(|role| format!("the role {role}"));
-    let team = pool.team.as_ref().map(|team| format!("the team {team}"));
-    let lead = pool.lead.map(|_| "leading the requester's team".to_owned());
+fn described(who: &Eligible) -> String {
+    let role = who.role.map(|role| format!("the role {role}"));
+    let team = who.team.as_ref().map(|team| format!("the team {team}"));
+    let lead = who.lead.map(|_| "leading the requester's team".to_owned());
     [role, team, lead].into_iter().flatten().collect::<Vec<_>>().join(" and ")
 }

@@ -4,15 +4,15 @@
 //! report calls fine loads.
 
 mod blind;
+mod eligible;
 pub mod format;
 mod hidden;
-mod pools;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+pub use eligible::{Directory, Person};
 pub use format::formatted;
-pub use pools::{Directory, Person};
 
 use super::bundle::{is_policy, is_test};
 use super::codes::{Code, End, Severity};
@@ -139,7 +139,7 @@ fn all(schema: &str, bundle: &Bundle, stage: &dyn Stage, options: &Options<'_>) 
             findings.extend(snapshot.impossible(stage));
             findings.extend(emptiness(bundle, &snapshot, options));
             let text = bundle.files.get(approvals::FILE).map(String::as_str).unwrap_or_default();
-            findings.extend(pools::unused(&of_schema(schema), &snapshot, text));
+            findings.extend(eligible::unused(&of_schema(schema), &snapshot, text));
             findings.extend(options.directory.iter().flat_map(|directory| directory.findings(&snapshot, text)));
             findings.extend(options.known.iter().flat_map(|known| snapshot.strangers(known)));
             let snapshot = Arc::new(snapshot);

@@ -107,7 +107,7 @@ impl Move {
     fn counted(self, times: u64) -> Counted {
         let mut counted = Counted::default();
         match self {
-            Move::Decision(before, after) => counted.matrix.note_times(before, after, times),
+            Move::Decision(before, after) => counted.matrix.count_times(before, after, times),
             Move::Easier => counted.easier = times,
             Move::Harder => counted.harder = times,
         }
@@ -116,7 +116,7 @@ impl Move {
 }
 
 impl Names {
-    fn note(&mut self, name: &str, moved: &Counted) {
+    fn count(&mut self, name: &str, moved: &Counted) {
         if let Some(known) = self.by_name.get_mut(name) {
             known.add(moved);
         } else if self.by_name.len() < TRACKED {
@@ -153,14 +153,14 @@ impl Tally {
     }
 
     /// One decision that was asked again. `recorded` is what the log says that it came to.
-    pub fn note(&mut self, operation: &str, actor: &str, outcome: &Outcome, recorded: Decision) {
-        self.note_times(operation, actor, outcome, (recorded, 1));
+    pub fn count(&mut self, operation: &str, actor: &str, outcome: &Outcome, recorded: Decision) {
+        self.count_times(operation, actor, outcome, (recorded, 1));
     }
 
     /// So many equal decisions, of which one was asked again.
-    pub fn note_times(&mut self, operation: &str, actor: &str, outcome: &Outcome, (recorded, times): (Decision, u64)) {
+    pub fn count_times(&mut self, operation: &str, actor: &str, outcome: &Outcome, (recorded, times): (Decision, u64)) {
         let (before, after) = (outcome.before.decision, outcome.after.decision);
-        self.matrix.note_times(before, after, times);
+        self.matrix.count_times(before, after, times);
         self.recorded_otherwise += if recorded == before { 0 } else { times };
         let moved = if before == after {
             let others = outcome.before.approvals != outcome.after.approvals;
@@ -178,9 +178,9 @@ impl Tally {
         let moved = moved.counted(times);
         self.easier_approvals += moved.easier;
         self.harder_approvals += moved.harder;
-        self.operations.note(operation, &moved);
-        self.actors.note(actor, &moved);
-        policies.iter().for_each(|policy| self.policies.note(policy, &moved));
+        self.operations.count(operation, &moved);
+        self.actors.count(actor, &moved);
+        policies.iter().for_each(|policy| self.policies.count(policy, &moved));
     }
 
     /// So many equal decisions that cannot be asked again, and why.

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{Shift, Sides};
 use crate::Snapshot;
-use crate::approvals::{self, ApprovalRule, Escalation, Pool};
+use crate::approvals::{self, ApprovalRule, Eligible, Escalation};
 use crate::check::Directory;
 use crate::limits::{self, Limits, Rate};
 use crate::views::{self, Views};
@@ -111,16 +111,16 @@ fn rule(before: &ApprovalRule, after: &ApprovalRule, directory: Option<&Director
 }
 
 /// `4 people → 9 (role admin → role admin or role lead)`
-fn people(before: &[Pool], after: &[Pool], directory: Option<&Directory>) -> Part {
-    let pools = format!("{} → {}", listed(before), listed(after));
+fn people(before: &[Eligible], after: &[Eligible], directory: Option<&Directory>) -> Part {
+    let eligible = format!("{} → {}", listed(before), listed(after));
     let Some(directory) = directory else {
-        let set = |pools: &[Pool]| pools.iter().map(ToString::to_string).collect::<BTreeSet<String>>();
-        return (wider(&set(before), &set(after)), pools);
+        let set = |eligible: &[Eligible]| eligible.iter().map(ToString::to_string).collect::<BTreeSet<String>>();
+        return (wider(&set(before), &set(after)), eligible);
     };
     let (old, new) = (directory.who(before), directory.who(after));
     let shift = if old == new { Shift::Same } else { wider(&old, &new) };
     let people = if old.len() == 1 { "person" } else { "people" };
-    (shift, format!("{} {people} → {} ({pools})", old.len(), new.len()))
+    (shift, format!("{} {people} → {} ({eligible})", old.len(), new.len()))
 }
 
 fn escalation(before: Option<&Escalation>, after: Option<&Escalation>, directory: Option<&Directory>) -> Vec<Part> {
@@ -162,8 +162,8 @@ fn wider<T: Ord>(before: &BTreeSet<T>, after: &BTreeSet<T>) -> Shift {
     }
 }
 
-fn listed(pools: &[Pool]) -> String {
-    pools.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ")
+fn listed(eligible: &[Eligible]) -> String {
+    eligible.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ")
 }
 
 fn limits_of(before: &Limits, after: &Limits) -> Vec<(String, Vec<Part>)> {

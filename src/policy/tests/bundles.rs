@@ -54,7 +54,7 @@ fn a_folder_without_policies_is_no_folder_of_policies() {
     for files in [&[][..], &["tests/a.yaml", "approvals.yaml", "a.Cedar"][..]] {
         let folder = folder(files);
         let error = Folder::of_policies(folder.path()).expect_err("no policies");
-        assert!(error.to_string().ends_with("holds no policies: no file in it ends with .cedar"), "{error}");
+        assert!(error.to_string().ends_with("contains no policies: no file in it ends with .cedar"), "{error}");
     }
 }
 

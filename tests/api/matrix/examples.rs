@@ -104,7 +104,7 @@ impl Examples {
         let known = self.0.into_iter().map(|(name, example)| (name, shown(example.sent, example.answered)));
         let mut all: BTreeMap<&str, Value> = known.collect();
         // What needs types of a company's own, and a run that waits, is sent elsewhere (`access.rs`, `runs.rs`).
-        let outside = crate::api::access::examples().await;
+        let outside = crate::api::authzen::examples().await;
         all.extend(outside.into_iter().map(|(name, sent, answered)| (name, shown(sent, answered))));
         let answer = json!({ "id": "run_01KAG5V5G00000000000000000", "text": "the second one" });
         all.insert("run.answer", shown(answer, Value::Null));

@@ -34,7 +34,7 @@ export const reads = (actor: string) =>
     runs: ['run.list', `/api/runs?limit=${MOST}`],
     company: ['company.read', '/api/company'],
     kills: ['kill.list', '/api/kill'],
-    glass: ['break_glass.list', '/api/policy/break-glass?limit=50'],
+    breakGlass: ['break_glass.list', '/api/policy/break-glass?limit=50'],
     policy: ['policy.read', '/api/policy'],
     inbox: ['inbox.list', `/api/inbox?limit=${NEWS}`],
     head: ['audit.head', '/api/audit/head'],
@@ -47,7 +47,7 @@ export const reads = (actor: string) =>
 export type ReadName = keyof ReturnType<typeof reads>;
 
 /** What the frame around every page shows. */
-const FRAME: ReadName[] = ['actors', 'happened', 'pending', 'owned', 'runs', 'company', 'kills', 'glass'];
+const FRAME: ReadName[] = ['actors', 'happened', 'pending', 'owned', 'runs', 'company', 'kills', 'breakGlass'];
 
 type Where = Pick<Location, 'pathname' | 'search'>;
 

@@ -9,7 +9,7 @@ import { ownedOptions, runsOptions, tasksOptions } from './pages/work/useWork';
 import { actorsOptions } from './parts/Actor';
 import { cansOptions } from './parts/guard';
 import { headOptions } from './proof/useHead';
-import { approvalsOptions, companyOptions, glassOptions, meOptions, waitsFor } from './shell/useMe';
+import { approvalsOptions, companyOptions, breakGlassOptions, meOptions, waitsFor } from './shell/useMe';
 
 /** How the program reads each of what was asked ahead, for `me`. */
 const READINGS: Record<ReadName, (me: string) => Promise<unknown>> = {
@@ -20,7 +20,7 @@ const READINGS: Record<ReadName, (me: string) => Promise<unknown>> = {
   runs: () => queries.prefetchQuery(runsOptions()),
   company: () => queries.prefetchQuery(companyOptions()),
   kills: () => queries.prefetchQuery(killListOptions()),
-  glass: () => queries.prefetchQuery(glassOptions()),
+  breakGlass: () => queries.prefetchQuery(breakGlassOptions()),
   policy: () => queries.prefetchQuery(policyReadOptions()),
   inbox: () => queries.prefetchQuery(inboxListOptions({ query: { limit: NEWS } })),
   head: () => queries.prefetchQuery(headOptions()),

@@ -18,7 +18,7 @@ import { openPalette, paletteAsked } from './paletteStore';
 import css from './shell.module.css';
 import { useFocusKept } from './useFocusKept';
 import { usePageKeys } from './usePageKeys';
-import { glassOptions, meOptions, useCompany, useKills, useMe } from './useMe';
+import { breakGlassOptions, meOptions, useCompany, useKills, useMe } from './useMe';
 import { Said } from '../parts/Said';
 
 const SignIn = lazy(() => import('./SignIn'));
@@ -112,7 +112,7 @@ function Banners() {
   useEffect(() => {
     if (me) writes(me.id);
   }, [me]);
-  const open = (useGuarded('break_glass.list', glassOptions()).data ?? []).find(({ active, holder }) => active && holder === me?.id);
+  const open = (useGuarded('break_glass.list', breakGlassOptions()).data ?? []).find(({ active, holder }) => active && holder === me?.id);
   const health = useQuery({ ...healthReadOptions(), staleTime: 30_000, refetchInterval: 30_000 }).data;
   return (
     <>

@@ -6,7 +6,7 @@ import { pagesOptions, useGuarded, useGuardedPages } from '../parts/guard';
 
 export const meOptions = () => ({ ...meReadOptions(), staleTime: 60_000 });
 export const companyOptions = () => ({ ...companyReadOptions(), staleTime: 60_000 });
-export const glassOptions = () => ({ ...breakGlassListOptions({ query: { limit: 50 } }), staleTime: 30_000 });
+export const breakGlassOptions = () => ({ ...breakGlassListOptions({ query: { limit: 50 } }), staleTime: 30_000 });
 export const useMe = () => useQuery(meOptions()).data;
 export const useCompany = () => useGuarded('company.read', companyOptions());
 export const useKills = () => useGuarded('kill.list', { ...killListOptions(), refetchInterval: 15_000 });

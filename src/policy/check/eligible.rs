@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::approvals::{ApprovalRule, FILE, Pool};
+use crate::approvals::{ApprovalRule, Eligible, FILE};
 use crate::finding::code;
 use crate::{Finding, Snapshot, yaml};
 use types::actor::Role;
@@ -46,14 +46,14 @@ impl Directory {
     pub(super) fn findings(&self, snapshot: &Snapshot, text: &str) -> Vec<Finding> {
         let finding = |kind: &str| {
             let rule = snapshot.approvals().rule(kind);
-            let pool = self.eligible(&rule);
-            let enough = pool >= rule.threshold as usize;
+            let able = self.eligible(&rule);
+            let enough = able >= rule.threshold as usize;
             let message = format!(
-                "an approval of `{kind}` takes {}, and the directory has {pool} who may give it",
+                "an approval of `{kind}` takes {}, and the directory has {able} who may give it",
                 rule.threshold
             );
             let line = yaml::line_of(text, &["kinds", kind, "threshold"]);
-            (!enough).then(|| Finding::new(code::APPROVALS_POOL, FILE, line, (0, 0), message))
+            (!enough).then(|| Finding::new(code::APPROVALS_UNREACHABLE, FILE, line, (0, 0), message))
         };
         named(snapshot).into_iter().filter_map(finding).collect()
     }
@@ -64,15 +64,15 @@ impl Directory {
     }
 
     /// The people who fit any of these.
-    pub fn who<'a>(&self, pools: impl IntoIterator<Item = &'a Pool>) -> BTreeSet<&ActorId> {
-        let pools: Vec<&Pool> = pools.into_iter().collect();
-        let fits = |person: &&Person| pools.iter().any(|pool| self.fits(person, pool));
+    pub fn who<'a>(&self, eligible: impl IntoIterator<Item = &'a Eligible>) -> BTreeSet<&ActorId> {
+        let eligible: Vec<&Eligible> = eligible.into_iter().collect();
+        let fits = |person: &&Person| eligible.iter().any(|who| self.fits(person, who));
         self.people.iter().filter(fits).map(|person| &person.id).collect()
     }
 
-    fn fits(&self, person: &Person, pool: &Pool) -> bool {
-        pool.role.is_none_or(|role| role == person.role)
-            && pool.team.as_ref().is_none_or(|team| person.teams.contains(team))
-            && pool.lead.is_none_or(|_| self.leads.contains(&person.id))
+    fn fits(&self, person: &Person, who: &Eligible) -> bool {
+        who.role.is_none_or(|role| role == person.role)
+            && who.team.as_ref().is_none_or(|team| person.teams.contains(team))
+            && who.lead.is_none_or(|_| self.leads.contains(&person.id))
     }
 }
