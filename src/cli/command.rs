@@ -26,7 +26,7 @@ pub trait Command: Sync {
     fn run<'a>(&'a self, given: &'a ArgMatches, context: &'a Context) -> Running<'a>;
     /// Each operation that it declares, for tests.
     #[cfg(test)]
-    fn operation(&self) -> Option<&dyn super::operation::Declared> {
+    fn operation(&self) -> Option<&dyn super::declared::Declared> {
         None
     }
 }

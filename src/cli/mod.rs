@@ -16,6 +16,7 @@ mod command;
 mod company;
 mod completions;
 mod context;
+mod declared;
 mod definition;
 mod delegation;
 mod demo;

@@ -15,6 +15,7 @@ use super::call::Refused;
 use super::client::Session;
 use super::column::{Column, Columns};
 use super::command::{Command, Needs, Running, helped};
+use super::declared::Declared;
 use super::exit::{Exit, Failure};
 use super::{Context, client, show};
 use crate::gate::{Change, Query};
@@ -183,17 +184,6 @@ fn without(answer: &Value, spared: Option<Spared>) -> Value {
     let spared = spared.map(|spared| spared(answer)).unwrap_or_default();
     shown.as_object_mut().into_iter().for_each(|fields| fields.retain(|name, _| !spared.contains(&name.as_str())));
     shown
-}
-
-/// What of a declaration differs from operation to operation.
-pub trait Declared: Sync {
-    fn op(&self) -> &'static str;
-    fn input(&self, given: &ArgMatches) -> Result<Value, Failure>;
-    fn is_paged(&self) -> bool;
-    fn human(&self, answer: &Value) -> Result<(), Failure>;
-    fn exit(&self, answer: Value) -> Result<Exit, Failure>;
-    #[cfg(test)]
-    fn columns(&self) -> &'static [Column];
 }
 
 impl<I, O, A> Declared for Operation<I, O, A>

@@ -88,7 +88,7 @@ fn every_command_takes_every_global_flag_in_every_position() {
 }
 
 /// The declared operations among some commands.
-fn operations(commands: &[&'static dyn Command]) -> Vec<&'static dyn operation::Declared> {
+fn operations(commands: &[&'static dyn Command]) -> Vec<&'static dyn declared::Declared> {
     let own = commands.iter().filter_map(|command| command.operation());
     own.chain(commands.iter().flat_map(|command| operations(command.below()))).collect()
 }

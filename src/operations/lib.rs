@@ -35,10 +35,10 @@ pub mod webhook;
 use gate::Entry;
 
 const NOUNS: &[&[Entry]] = &[
+    authzen::ALL,
     actor::ALL,
     approval::ALL,
     audit::ALL,
-    authzen::ALL,
     blueprint::ALL,
     brain::ALL,
     break_glass::ALL,

@@ -16,6 +16,8 @@ use types::visible::steers;
 
 /// The most policy files that one bundle may hold.
 pub const MAX_FILES: usize = 20_000;
+/// So many folders deep a file may be.
+pub const MAX_DEPTH: usize = 32;
 /// The most bytes that one policy file may hold.
 pub const MAX_BYTES: u64 = 1 << 20;
 
@@ -99,7 +101,7 @@ pub fn path_problem(path: &str) -> Option<&'static str> {
     let odd = |part: &str| matches!(part, "" | "." | "..") || part.starts_with('.');
     match path {
         _ if path.len() > 512 => Some("is longer than 512 bytes"),
-        _ if path.matches('/').count() > super::folder::MAX_DEPTH => Some("is nested too many folders deep"),
+        _ if path.matches('/').count() > MAX_DEPTH => Some("is nested too many folders deep"),
         _ if path.split('/').any(|part| part.len() > MAX_NAME) => Some("has a part that is longer than 255 bytes"),
         _ if path.starts_with('/') => Some("must be relative to the bundle"),
         _ if path.contains('\\') || path.contains(|c: char| c.is_control() || steers(c)) => {

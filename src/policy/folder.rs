@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::bundle::{Bundle, MAX_BYTES, MAX_FILES, belongs, is_policy};
+use super::bundle::{Bundle, MAX_BYTES, MAX_DEPTH, MAX_FILES, belongs, is_policy};
 
 /// The product's own schema, which an export writes for editors. It is never read back.
 pub const PRODUCT_SCHEMA: &str = "ok.cedarschema";
@@ -15,8 +15,6 @@ pub const PRODUCT_SCHEMA: &str = "ok.cedarschema";
 pub const LOCK: &str = "policy.lock";
 /// Where `ok policy propose` writes what it proposed.
 pub const PROPOSALS: &str = "proposals";
-/// How deep folders may nest.
-pub const MAX_DEPTH: usize = 32;
 /// More files than this that nothing reads are not counted any further.
 const MAX_UNREAD: usize = 1_000;
 

@@ -9,36 +9,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::{Arc, LazyLock};
 
-use rusqlite::Connection;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
+pub use super::moment::{Moment, Table};
+
 use super::memory::{Memory, Touched};
 use super::outbox::News;
 use types::actor::KillScope;
 use types::id::{ActorId, Id};
-use types::time::Time;
-
-/// A table that is a fold of the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Table {
-    pub name: &'static str,
-    /// The columns that order its rows.
-    pub key: &'static str,
-}
-
-/// When and by whom something happened, and the tables as they were before it.
-#[derive(Clone, Copy)]
-pub struct Moment<'a> {
-    pub conn: &'a Connection,
-    /// The number of its entry.
-    pub seq: i64,
-    pub at: Time,
-    pub by: &'a ActorId,
-}
 
 /// How the content of an event is treated.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::actors::{self, Status};
-use super::event::{Moment, Table};
+use super::moment::{Moment, Table};
 use super::{Position, parsed, to_json};
 use types::id::{ActorId, Id};
 use types::inbox::ItemKind;

@@ -22,6 +22,7 @@ pub mod kills;
 pub mod knowledge;
 pub mod list;
 pub mod memory;
+pub mod moment;
 pub mod open;
 pub mod outbox;
 pub mod policies;

@@ -197,7 +197,7 @@ mod tests {
             ("/public/..;a=b/private", "dots with something behind them"),
             ("/public%00", "an encoded control character"),
         ] {
-            assert_eq!(path(many), Err(format!("`{many}` holds {what}, which servers read in more than one way")));
+            assert_eq!(path(many), Err(format!("`{many}` contains {what}, which servers read in more than one way")));
         }
     }
 }

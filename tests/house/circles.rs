@@ -27,7 +27,25 @@ fn paths(tree: &str) -> Vec<String> {
     parts.flat_map(paths).map(|path| format!("{before}{path}")).collect()
 }
 
-/// The modules of the crate that a file names in its `use` lines, the longest of each path. What it hands on with `pub use`
+/// The module that a path names in the module `own`: as much of it as there is a file for.
+fn named(own: &str, path: &str, room: Option<&str>, all: &BTreeSet<String>) -> String {
+    let mut base: Vec<&str> = own.split("::").collect();
+    let mut parts = path.split("::").peekable();
+    while let Some(first) = parts.next_if(|part| ["crate", "super", "self"].contains(part)) {
+        match first {
+            "crate" => base = room.into_iter().collect(),
+            "super" => drop(base.pop()),
+            _ => {}
+        }
+    }
+    base.extend(parts);
+    while !base.is_empty() && !all.contains(&base.join("::")) {
+        base.pop();
+    }
+    base.join("::")
+}
+
+/// The modules of the crate that a file names, the longest of each path. What it hands on with `pub use`
 /// does not count: a parent that does so for a child uses nothing of it.
 fn uses(own: &str, text: &str, all: &BTreeSet<String>, crates: &BTreeMap<String, String>) -> BTreeSet<String> {
     let room = own.split("::").next().filter(|room| crates.contains_key(*room));
@@ -43,21 +61,14 @@ fn uses(own: &str, text: &str, all: &BTreeSet<String>, crates: &BTreeMap<String,
         };
         let (tree, after) = tree.split_once(';').unwrap();
         rest = after;
-        for path in paths(tree.trim_start_matches("use ")) {
-            let mut base: Vec<&str> = own.split("::").collect();
-            let mut named = path.split("::").peekable();
-            while let Some(first) = named.next_if(|part| ["crate", "super", "self"].contains(part)) {
-                match first {
-                    "crate" => base = room.into_iter().collect(),
-                    "super" => drop(base.pop()),
-                    _ => {}
-                }
-            }
-            base.extend(named);
-            while !base.is_empty() && !all.contains(&base.join("::")) {
-                base.pop();
-            }
-            found.insert(base.join("::"));
+        found.extend(paths(tree.trim_start_matches("use ")).iter().map(|path| named(own, path, room, all)));
+    }
+    // What is named where it is used; there, a part may name what it is a part of.
+    for (at, _) in text.match_indices("super::").chain(text.match_indices("crate::")) {
+        let path = text[at..].split(|c: char| !(c.is_alphanumeric() || "_:".contains(c))).next().unwrap();
+        let module = named(own, path, room, all);
+        if !own.starts_with(&format!("{module}::")) {
+            found.insert(module);
         }
     }
     found.retain(|one| !one.is_empty() && one != own);
