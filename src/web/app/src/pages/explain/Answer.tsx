@@ -77,7 +77,7 @@ export function Answer({ answer }: { answer: Explained }) {
         </Node>
       )}
       {answer.because.length > 0 && (
-        <Node title={answer.decision === 'allow' ? 'Because of' : 'These stand in the way'} icon="policy">
+        <Node title={answer.decision === 'allow' ? 'Because of' : 'These stand in the way'} icon="policy" aside="what applied is marked green">
           {answer.because.map((policy) => (
             <Decisive key={policy.id} policy={policy} />
           ))}
@@ -171,7 +171,7 @@ function Node({ title, icon, aside, children }: { title: string; icon: IconName;
   );
 }
 
-const Decisive = ({ policy }: { policy: ShownPolicy }) => <Policy policy={policy} />;
+const Decisive = ({ policy }: { policy: ShownPolicy }) => <Policy policy={policy} marks={marked(policy)} />;
 
 const marked = (policy: ShownPolicy): Marks => {
   const marks: Marks = new Map();

@@ -22,13 +22,13 @@ export function Filters({ search, events }: { search: LogSearch; events: EventRe
       <Select placeholder="Any decision" aria-label="decision" clearable value={search.decision ?? null} onChange={(decision) => set({ decision: decision ?? undefined })} data={DECISIONS} />
       <Select placeholder="Anybody" aria-label="actor" clearable searchable limit={50} value={search.actor ?? null} onChange={(actor) => set({ actor: actor ?? undefined })} data={people} />
       <Select placeholder="Any type" aria-label="type of event" clearable searchable value={search.type ?? null} onChange={(type) => set({ type: type ?? undefined })} data={TYPES} />
-      <Export events={events} />
+      <Export search={search} events={events} />
     </>
   );
 }
 
-/** What is listed, as a file; which kinds there are is loaded once the page stands. */
-function Export({ events }: { events: EventRecord[] }) {
+/** The events as a file; which ones is loaded once the page stands. */
+function Export({ search, events }: { search: LogSearch; events: EventRecord[] }) {
   const [isOpen, setOpen] = useState(false);
   const button = (
     <ActionIcon variant="default" size={36} aria-label="Export" onClick={() => setOpen(true)}>
@@ -38,7 +38,7 @@ function Export({ events }: { events: EventRecord[] }) {
   return (
     <div style={{ width: 'auto', flex: 'none' }}>
       <Suspense fallback={button}>
-        <ExportMenu events={events} isOpen={isOpen} setOpen={setOpen}>
+        <ExportMenu search={search} events={events} isOpen={isOpen} setOpen={setOpen}>
           {button}
         </ExportMenu>
       </Suspense>

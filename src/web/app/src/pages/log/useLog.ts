@@ -35,6 +35,19 @@ const PAGES = 10;
 /** So many more that match fill a view. */
 const ENOUGH = 40;
 
+/** Every event that matches, oldest first, read page after page; `told` gets how many there are so far. */
+export async function everything(search: LogSearch, told: (count: number) => void): Promise<EventRecord[]> {
+  const all: EventRecord[] = [];
+  for (let since = 0; ; ) {
+    const { events } = (await eventList({ query: { since, limit: PAGE, ...asked(search) }, throwOnError: true })).data;
+    all.push(...events.filter((record) => matches(record, search)));
+    told(all.length);
+    const last = events.at(-1)?.seq;
+    if (last === undefined || events.length < PAGE) return all;
+    since = last;
+  }
+}
+
 /** The newest page, what came after it, and what was read of before it. */
 export function useLog(search: LogSearch) {
   const live = useLive();

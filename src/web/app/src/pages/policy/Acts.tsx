@@ -142,11 +142,10 @@ function Try({ change }: { change: ShownChange }) {
   if (other) {
     return (
       <p className={parts.dim}>
-        One canary runs at a time, now that of{' '}
+        One canary runs at a time, and this change has one:{' '}
         <Link to="/policy/changes/$id" params={{ id: other.id }}>
           <Said>{other.reason || other.id}</Said>
         </Link>
-        .
       </p>
     );
   }

@@ -207,13 +207,16 @@ export function ImpactCard({ impact }: { impact: Impact }) {
         <MatrixTable matrix={impact.matrix} cell={cell} pick={setCell} />
       </div>
       {samples.length > 0 && (
-        <Table columns={['Event', 'Who', 'What', 'Was → would be', 'When']}>
+        <Table columns={['Event', 'Who', 'What', 'Was → would be']}>
           {samples.map((sample) => (
             <tr key={sample.seq}>
               <td>
                 <Link to="/log/$seq" params={{ seq: String(sample.seq) }}>
                   {sample.seq}
                 </Link>
+                <div className={parts.dim} style={{ whiteSpace: 'nowrap' }}>
+                  <When at={sample.at} />
+                </div>
               </td>
               <td>
                 <Actor id={sample.actor} />
@@ -223,9 +226,6 @@ export function ImpactCard({ impact }: { impact: Impact }) {
               </td>
               <td style={{ whiteSpace: 'nowrap' }}>
                 <Verdict decision={decisionOf(sample.before)} /> → <Verdict decision={decisionOf(sample.after)} />
-              </td>
-              <td className={parts.dim}>
-                <When at={sample.at} />
               </td>
             </tr>
           ))}
