@@ -79,7 +79,7 @@ describe('the schema', () => {
   action "change.*";
   action "actor.add" in ["change.*"] appliesTo {
     principal: [Actor],
-    resource: [Team],
+    resource: [Actor, Team],
     context: { channel: String, input: { id: String, name?: String } },
   };
 }`);
@@ -87,9 +87,10 @@ describe('the schema', () => {
     expect(labels('permit (principal is Ok::Actor, action, resource)\nwhen { principal.')).toEqual(['kind', 'owner']);
     expect(labels('permit (principal is Ok::Actor, action, resource)\nwhen { principal.owner.k')).toEqual(['kind', 'owner']);
     const adds = 'permit (principal, action == Ok::Action::"actor.add", resource)\nwhen { ';
-    expect(labels(`${adds}resource.`)).toEqual(['lead']);
+    expect(labels(`${adds}resource.`)).toEqual(['kind', 'owner', 'lead']);
     expect(labels(`${adds}context.input.`)).toEqual(['id', 'name']);
     expect(labels('permit (principal, action, resource)\nwhen { context.token.')).toEqual(['scoped']);
+    expect(sentenceAt(known, 'context.channel', 9)).toBe('Facts.channel: String');
     // Of what is not known, all.
     expect(labels('permit (principal, action, resource)\nwhen { resource.')).toContain('lead');
   });

@@ -6,8 +6,8 @@ import type { Extension } from '@codemirror/state';
 import { hoverTooltip } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { OPERATIONS } from '../api/operations.gen';
+import { fieldsAt } from './fields';
 import type { Schema } from './schema';
-import { fieldsAt, type Field } from './shape';
 import { token } from './tokens';
 
 const cedar = StreamLanguage.define({
@@ -47,7 +47,7 @@ const colours = HighlightStyle.define([
 
 const WORDS = ['permit', 'forbid', 'when', 'unless', 'principal', 'action', 'resource', 'context', 'has', 'like', 'is', 'in', 'if', 'then', 'else', 'true', 'false'];
 
-/** What may stand at a place: an operation within `Action::"`, a type behind `Ok::`, an attribute behind a dot. */
+/** What may stand at a place, of a policy whose text before it is `policy`: an operation within `Action::"`, a type behind `Ok::`, an attribute behind a dot. */
 export function complete(schema: Schema, before: string, policy = before): { from: number; options: { label: string; detail?: string; info?: string; type: string }[] } | null {
   const action = /Action::"([\w.]*)$/.exec(before);
   if (action) return { from: before.length - (action[1] ?? '').length, options: Object.entries(OPERATIONS).map(([label, info]) => ({ label, info, type: 'function' })) };
@@ -57,13 +57,9 @@ export function complete(schema: Schema, before: string, policy = before): { fro
   if (kind) return { from: before.length - (kind[1] ?? '').length, options: [['Action', 'an operation'] as const, ...schema.types].map(([label, info]) => ({ label, info, type: 'type' })) };
   const member = /((?:\w+\.)*(?:\w+|\)))\.(\w*)$/.exec(before);
   if (member) {
-    const fields = fieldsAt(schema.shapes, policy, member[1] ?? '');
-    const doc = (field: Field) => {
-      const docs = new Set(schema.attributes.filter(({ name, type }) => name === field.name && type === field.type).map((one) => one.doc));
-      return docs.size === 1 ? [...docs][0] : undefined;
-    };
-    const own = fields?.map((field) => ({ label: field.name, detail: field.type, info: doc(field), type: 'property' })) ?? schema.attributes.map(({ name, type, of, doc }) => ({ label: name, detail: `${of}: ${type}`, info: doc, type: 'property' }));
-    return { from: before.length - (member[2] ?? '').length, options: [...own, ...['contains', 'containsAll', 'containsAny', 'isEmpty'].map((label) => ({ label, type: 'method' }))] };
+    const own = fieldsAt(schema, policy, member[1] ?? '')?.map(({ name, type, doc }) => ({ label: name, detail: type, info: doc, type: 'property' }));
+    const all = () => schema.attributes.map(({ name, type, of, doc }) => ({ label: name, detail: `${of}: ${type}`, info: doc, type: 'property' }));
+    return { from: before.length - (member[2] ?? '').length, options: [...(own ?? all()), ...['contains', 'containsAll', 'containsAny', 'isEmpty'].map((label) => ({ label, type: 'method' }))] };
   }
   const word = /\w+$/.exec(before);
   return word ? { from: before.length - word[0].length, options: WORDS.map((label) => ({ label, type: 'keyword' })) } : null;

@@ -16,6 +16,9 @@ export const cansOptions = () =>
     retry: false,
   });
 
+/** A refusal that nobody has to ask for: the gate has said that it would come. */
+export const refusal = (op: string, reason: string) => new Refused(403, 'denied', `policy denied ${op}: ${reason}`);
+
 export function useCan(op: string) {
   return useQuery(cansOptions()).data?.get(op);
 }
@@ -26,7 +29,7 @@ export function useGuarded<T, E, D, K extends QueryKey>(op: string, options: Use
   const isDenied = can?.decision === 'deny';
   const read = useQuery<T, E, D, K>({ ...options, enabled: !!can && !isDenied && options.enabled !== false });
   if (!isDenied || read.data !== undefined) return read;
-  return { ...read, data: undefined, isPending: false, error: new Refused(403, 'denied', `policy denied ${op}: ${can.reason}`) };
+  return { ...read, data: undefined, isPending: false, error: refusal(op, can.reason) };
 }
 
 /** A page of a long list, and the cursor of the one after it. */
@@ -57,6 +60,6 @@ export function useGuardedPages<T>(op: string, options: PagesOptions<T>, again: 
     if (read.hasNextPage && !read.isFetchingNextPage) void read.fetchNextPage();
   };
   const data = useMemo(() => read.data?.pages.flatMap(({ rows }) => rows), [read.data]);
-  const error = isDenied && !data ? new Refused(403, 'denied', `policy denied ${op}: ${can.reason}`) : read.error;
+  const error = isDenied && !data ? refusal(op, can.reason) : read.error;
   return { data, error, isPending: read.isPending && !isDenied, refetch: read.refetch, more, hasMore: read.hasNextPage };
 }

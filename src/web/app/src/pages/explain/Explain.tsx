@@ -3,10 +3,11 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState, type FormEvent } from 'react';
 import { OPERATIONS } from '../../api/operations.gen';
-import { policyExplain, Refused, type AllExplained, type Explained } from '../../api';
+import { policyExplain, type AllExplained, type Explained } from '../../api';
 import { mayOptions } from '../../parts/act';
 import { offered, useActors } from '../../parts/Actor';
 import { Autocomplete, Select } from '../../parts/later';
+import { refusal } from '../../parts/guard';
 import { Page } from '../../parts/Page';
 import { Empty, Failed, Loading } from '../../parts/states';
 import type { ExplainSearch } from '../../router';
@@ -153,7 +154,7 @@ function Why({ search }: { search: ExplainSearch }) {
       </Empty>
     );
   }
-  if (isDenied) return <Failed error={new Refused(403, 'denied', `policy denied policy.explain: ${may.data?.reason}`)} />;
+  if (isDenied) return <Failed error={refusal('policy.explain', may.data?.reason ?? '')} />;
   if (answer.error) return <Failed error={answer.error} retry={() => void answer.refetch()} />;
   if (!answer.data) return <Loading rows={6} />;
   return 'operations' in answer.data ? <All all={answer.data as AllExplained} /> : <Answer answer={answer.data as Explained} />;

@@ -1,9 +1,9 @@
 import { Button } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { isRefused, policyWhoCan, Refused } from '../../api';
+import { isRefused, policyWhoCan } from '../../api';
 import { Actor } from '../../parts/Actor';
-import { useCan } from '../../parts/guard';
+import { refusal, useCan } from '../../parts/guard';
 import { Card } from '../../parts/Page';
 import { Empty, Failed, Loading, sentence } from '../../parts/states';
 import { Table } from '../../parts/Table';
@@ -22,13 +22,13 @@ export function WhoCan({ op, target }: { op?: string; target?: string }) {
     },
     initialPageParam: '',
     getNextPageParam: ({ next }) => next,
-    enabled: !!op && can?.decision === 'allow',
+    enabled: !!op && !!can && can.decision !== 'deny',
     retry: false,
   });
   if (!op) return <Empty icon="people" title="Who can?">Choose an operation, and what it would be about.</Empty>;
   // It depends on what it would be about, and that is not said yet.
   if (!target && (isRefused(read.error, 422) || isRefused(read.error, 400))) return <Empty icon="people" title="About what?">{sentence(read.error)}</Empty>;
-  if (can?.decision === 'deny') return <Failed error={new Refused(403, 'denied', `policy denied policy.who_can: ${can.reason}`)} />;
+  if (can?.decision === 'deny') return <Failed error={refusal('policy.who_can', can.reason)} />;
   if (read.error) return <Failed error={read.error} retry={() => void read.refetch()} />;
   if (!read.data) return <Loading rows={5} />;
   const all = read.data.pages.flatMap(({ data }) => data);

@@ -12,6 +12,7 @@ import { Empty, sentence, Shown } from '../../parts/states';
 import { When } from '../../parts/When';
 import { useGuarded } from '../../parts/guard';
 import { many } from '../../parts/plain';
+import { teamsOf } from '../../parts/teams';
 import { useKills, useMe } from '../../shell/useMe';
 import css from './kill.module.css';
 import parts from '../../parts/parts.module.css';
@@ -64,10 +65,10 @@ function Scope({ scope }: { scope: string }) {
 
 /** How many runs a kill switch holds, of those that the reader may see. */
 function useHeld(scope: string): number {
-  const { all } = useActors();
+  const { byId } = useActors();
   const runs = useGuarded('run.list', runListOptions({ query: { status: 'held', limit: 1000 } })).data ?? [];
   const [kind, id = ''] = scope.split(/:(.*)/s);
-  const isIn = (agent: string) => kind === 'global' || (kind === 'actor' && agent === id) || (kind === 'team' && teamsOf(agent, all).includes(`team:${id.replace(/^team:/, '')}`));
+  const isIn = (agent: string) => kind === 'global' || (kind === 'actor' && agent === id) || (kind === 'team' && teamsOf(agent, byId).includes(`team:${id.replace(/^team:/, '')}`));
   return runs.filter(({ agent }) => isIn(agent)).length;
 }
 
@@ -114,16 +115,8 @@ function Release({ scope, isOpen, close }: { scope: string; isOpen: boolean; clo
   );
 }
 
-/** The teams that somebody is in, from the nearest to the widest. */
-function teamsOf(id: string, all: { id: string; team?: string | null }[]): string[] {
-  const teams: string[] = [];
-  const above = (of: string) => all.find((actor) => actor.id === of)?.team;
-  for (let team = above(id); team && !teams.includes(team); team = above(team)) teams.push(team);
-  return teams;
-}
-
 function Engage() {
-  const { all } = useActors();
+  const { all, byId } = useActors();
   const me = useMe();
   // An address may name whom to stop.
   const [asked, of = ''] = useSearch({ from: '/kill' }).scope?.split(/:(.*)/s) ?? [];
@@ -143,7 +136,7 @@ function Engage() {
     }
   };
   const isDenied = may?.decision === 'deny';
-  const stopsMe = me !== undefined && scope !== 'global' && [me.id, ...teamsOf(me.id, all)].includes(id);
+  const stopsMe = me !== undefined && scope !== 'global' && [me.id, ...teamsOf(me.id, byId)].includes(id);
   return (
     <form onSubmit={(event) => void submit(event)} className={parts.form}>
       <Choices

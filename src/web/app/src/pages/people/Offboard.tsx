@@ -1,6 +1,6 @@
 import { Checkbox, TextInput } from '@mantine/core';
 import { useState, type FormEvent } from 'react';
-import { actorOffboard, approvalListOptions, taskListOptions, tokenListOptions, webhookListOptions, type ShownActor, type TaskStatus } from '../../api';
+import { actorOffboard, approvalListOptions, taskListOptions, tokenListOptions, webhookListOptions, type ShownActor } from '../../api';
 import { offered, useActors } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
 import { FormDialog } from '../../parts/FormDialog';
@@ -10,23 +10,12 @@ import { Select } from '../../parts/later';
 import { useDialog } from '../../parts/asked';
 import { useDelegations } from './Delegations';
 import { many } from '../../parts/plain';
+import { teamsOf } from '../../parts/teams';
+import { isOver } from '../work/words';
 import css from './people.module.css';
 
 /** Whose tokens ended because of who issued them. */
 export const revoked = (holders: readonly string[] | undefined) => (holders?.length ? `; tokens that they issued for ${holders.join(', ')} are revoked` : '');
-
-const CLOSED = new Set<TaskStatus>(['completed', 'cancelled', 'failed']);
-
-/** Who takes over unless somebody is named: the lead of their team, or of the nearest team above it with another lead. */
-function leadAbove(actor: ShownActor, byId: ReturnType<typeof useActors>['byId']): string | undefined {
-  const seen = new Set<string>();
-  for (let team = actor.team ?? undefined; team && !seen.has(team); team = byId.get(team)?.team ?? undefined) {
-    seen.add(team);
-    const lead = byId.get(team)?.lead;
-    if (lead && lead !== actor.id) return lead;
-  }
-  return undefined;
-}
 
 /** What leaving would end or hand on, as far as the reader can see it. */
 function useConsequences(actor: ShownActor, successor: string, keep: boolean, enabled: boolean): string[] {
@@ -43,8 +32,8 @@ function useConsequences(actor: ShownActor, successor: string, keep: boolean, en
   const owned = (webhooks.data?.data ?? []).filter(({ owner }) => owner === actor.id).length;
   const agents = actor.agents?.length ?? 0;
   const leads = actor.leads?.length ?? 0;
-  const open = (tasks.data ?? []).filter(({ status }) => !CLOSED.has(status)).length;
-  const heir = successor || leadAbove(actor, byId);
+  const open = (tasks.data ?? []).filter(({ status }) => !isOver(status)).length;
+  const heir = successor || teamsOf(actor.id, byId).map((team) => byId.get(team)?.lead).find((lead) => lead && lead !== actor.id);
   // Without somebody to take them over, what belongs to them is stopped.
   const handedOn = (count: number, one: string, otherwise: string) => (count > 0 ? `${many(count, one)} ${heir ? `handed on to ${heir}` : otherwise}` : '');
   return [
