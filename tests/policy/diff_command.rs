@@ -59,6 +59,8 @@ fn the_exit_code_tells_same_different_and_over_budget() {
         ("policy diff --max newly_allowed=0,newly_denied=1", 3),
         ("policy diff --since 9999", 1),
         ("policy diff nowhere", 1),
+        ("policy diff --change chg_00000000000000000000000000", 1),
+        ("policy diff policies --change chg_00000000000000000000000000", 64),
         ("policy diff --max newly_refused=1", 64),
         ("policy diff --max newly_denied=-1", 64),
         ("policy diff --max newly_denied=1,newly_denied=2", 64),
@@ -92,6 +94,18 @@ fn a_saved_plan_holds_what_was_compared_and_is_the_same_again() {
     assert_eq!(again.code, 2);
     assert_eq!(std::fs::read_to_string(place.path().join("again.json")).unwrap(), text);
     assert_eq!(place.ana("policy diff --save plan.json/plan.json").code, 1);
+}
+
+/// Whoever reviews has the change, not its folder.
+#[test]
+fn a_change_is_compared_by_its_id() {
+    let place = tightened();
+    let folder = place.ana("--format json policy diff --no-answers --no-impact");
+    let proposed = place.ana("--format json policy propose --reason tighter");
+    let id = serde_json::from_str::<Value>(&proposed.stdout).unwrap()["id"].as_str().unwrap().to_owned();
+    std::fs::remove_dir_all(place.path().join("policies")).unwrap();
+    let change = place.ana(&format!("--format json policy diff --change {id} --no-answers --no-impact"));
+    assert_eq!((change.code, change.stdout), (2, folder.stdout), "{}", change.stderr);
 }
 
 #[test]

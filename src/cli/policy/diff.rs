@@ -25,12 +25,17 @@ use crate::types::refusal::{Code, TOO_LONG};
 /// Compares with the policies in force: the texts by their @id, the answers to made-up questions, and the answers to every
 /// decision of the log. Ends with 0 if every file is the same, 2 if something differs, 3 if more decisions would change than --max allows.
 ///
+/// With --change, it compares what somebody has proposed.
+///
 /// Example: `ok policy diff policies --since 2026-11-01 --max newly_allowed=0,newly_denied=5`
 #[derive(clap::Args)]
 pub struct Diff {
     /// The folder, or a file that an export or `--save` wrote; `-` reads it from stdin
     #[arg(default_value = "policies")]
     dir: PathBuf,
+    /// A change, instead of a folder: its id
+    #[arg(long, value_name = "CHANGE", conflicts_with_all = ["dir", "save"])]
+    change: Option<String>,
     /// Replay the decisions from here on: a time, a date, or the number of an event [default: all]
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
@@ -52,18 +57,22 @@ impl Run for Diff {
     const NEEDS: Needs = Needs::FileOrServer;
 
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let bundle = Given::read_aloud(&self.dir)?.bundle;
+        let bundle = match self.change {
+            Some(_) => None,
+            None => Some(Given::read_aloud(&self.dir)?.bundle),
+        };
         let impact = self.no_impact.then_some(false);
         let semantic = self.no_answers.then_some(false);
-        let (files, since, max) = (Some(bundle.files.clone()), self.since, self.max);
-        let candidate = Candidate { files, since, max, impact, semantic, ..Candidate::default() };
+        let files = bundle.as_ref().map(|bundle| bundle.files.clone());
+        let (change, since, max) = (self.change, self.since, self.max);
+        let candidate = Candidate { files, change, since, max, impact, semantic, ..Candidate::default() };
         let answer = query::<operation::Diff>().attempt(context, &candidate).await?.map_err(hinted)?;
         context.show(&answer.value, || compared::show(&answer.value))?;
         let over: Vec<Value> = answer.part(columns!(Compared; over_budget))?;
-        match &self.save {
-            Some(path) if over.is_empty() => save(path, &bundle, &answer)?,
-            Some(path) => show::note(&format!("{} is not written: the report exceeds the budget.", path.display())),
-            None => {}
+        match (&self.save, &bundle) {
+            (Some(path), Some(bundle)) if over.is_empty() => save(path, bundle, &answer)?,
+            (Some(path), _) => show::note(&format!("{} is not written: the report exceeds the budget.", path.display())),
+            (None, _) => {}
         }
         let same = answer.part(columns!(Compared; same))?;
         Ok(match (over.is_empty(), same) {
