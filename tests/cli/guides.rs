@@ -29,7 +29,7 @@ const PAGES: &[Page] = &[
             ("changes list", &["@more policies/more.cedar", "policy propose policies --reason more"]),
             ("changes review", &["actor add-human lou --role admin"]),
         ],
-        ends: &[("actor offboard", 4), ("changes promote", 1), ("policy rollback", 4)],
+        ends: &[("actor offboard", 4), ("changes promote", 1), ("policy diff --change", 2), ("policy rollback", 4)],
         acts: &[("changes review", "ben")],
     },
     Page {

@@ -102,6 +102,13 @@ test('a printed link signs in, and its token leaves the address', async () => {
   await page.goto(`/#token=${company.tokens.max}`);
   await page.getByRole('navigation', { name: 'Pages' }).waitFor();
   assert.equal(page.url(), `${company.address}/`);
+  // One that was cut off says so, to whoever is not signed in.
+  const other = await browser.newContext({ baseURL: company.address });
+  const door = await other.newPage();
+  await door.goto('/policy#token=ok_nonsense');
+  await door.getByText('The link that you followed has no valid token').waitFor();
+  assert.equal(door.url(), `${company.address}/policy`);
+  await other.close();
   await context.close();
 });
 

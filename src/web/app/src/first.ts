@@ -3,7 +3,7 @@
 // begins once that is asked: a slow machine does one thing after the other, and the answers come meanwhile.
 
 import { askAhead } from './ahead';
-import { begin, currentToken } from './session';
+import { begin, currentToken, isCut } from './session';
 import { serverIsThere } from './there';
 
 /** The program does not wait longer than this for a server that takes its time. */
@@ -14,7 +14,8 @@ const STYLES_MS = 2_000;
 /** By address: what the page needs beside the program. The build puts it here. */
 declare const FILES_OF_PAGES: Record<string, string[]>;
 
-begin(window.location, window.history, window.sessionStorage);
+// A link that was cut is for the program to take: it says so.
+if (!isCut(window.location)) begin(window.location, window.history, window.sessionStorage);
 
 /** Without this a page is asked for when the program runs, and not before. */
 function askForPage() {

@@ -30,6 +30,9 @@ export function readToken(pasted: string): { token: string } | { problem: string
   return { token: text };
 }
 
+/** Whether a link has something else in the place of its token, such as a part of it. */
+export const isCut = ({ hash }: Location) => hash.includes('token=') && !('token' in readToken(hash));
+
 /** Takes a token out of the fragment, where a printed link has it, and the fragment out of the address and its history. */
 function taken(location: Location, history: History): ReturnType<typeof readToken> | undefined {
   if (!location.hash.includes('token=')) return undefined;
