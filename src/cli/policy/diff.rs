@@ -71,7 +71,9 @@ impl Run for Diff {
         let over: Vec<Value> = answer.part(columns!(Compared; over_budget))?;
         match (&self.save, &bundle) {
             (Some(path), Some(bundle)) if over.is_empty() => save(path, bundle, &answer)?,
-            (Some(path), _) => show::note(&format!("{} is not written: the report exceeds the budget.", path.display())),
+            (Some(path), _) => {
+                show::note(&format!("{} is not written: the report exceeds the budget.", path.display()))
+            }
             (None, _) => {}
         }
         let same = answer.part(columns!(Compared; same))?;
