@@ -108,16 +108,44 @@ async fn policies_that_nobody_could_change_any_more_do_not_come_into_force() {
     assert_eq!(promoted.json()["state"], "promoted", "{}", promoted.text());
 }
 
+/// A policy that forbids an operation.
+fn forbid(action: &str, condition: &str) -> String {
+    format!(
+        "@id(\"{action}\")\n@reason(\"x\")\nforbid (principal is Ok::Actor, action == Ok::Action::\"{action}\", resource) {condition};\n"
+    )
+}
+
+/// What promoting the default policies with these ends with, in a company of one.
+async fn alone(policies: &str) -> String {
+    let test = Test::new().await;
+    let mut files = Bundle::built_in().files;
+    files.retain(|path, _| !path.starts_with("tests/"));
+    files.insert("more.cedar".into(), policies.into());
+    let test_of_it = "actors:\n  - {id: zoe}\ncases:\n  - {actor: zoe, op: tick, expect: deny}\n";
+    files.insert("tests/more.yaml".into(), test_of_it.into());
+    let change = propose(&test, &test.admin, &files).await;
+    step(&test, &test.admin, &change, "evals", json!({})).await;
+    let promoted = step(&test, &test.admin, &change, "promote", json!({})).await;
+    promoted.json()["state"].as_str().map_or_else(|| promoted.error(), str::to_owned)
+}
+
+/// Somebody who is the only one may ask for reviews, as long as somebody can join who gives them; and for canaries.
+#[tokio::test]
+async fn whoever_is_alone_may_ask_for_what_somebody_who_joins_can_give() {
+    let reviewed = forbid("change.promote", "unless { resource.reviewed }");
+    let tried = forbid("change.promote", "unless { resource.state == \"canary\" }");
+    let nobody_joins = forbid("actor.add", "");
+    assert_eq!(alone(&reviewed).await, "promoted");
+    assert_eq!(alone(&tried).await, "promoted");
+    let told = alone(&(reviewed + &nobody_joins)).await;
+    assert!(told.starts_with("409 conflict under these policies nobody could perform change.review"), "{told}");
+}
+
 /// As bad: approvals that nobody can give, nor add anybody who could.
 #[tokio::test]
 async fn policies_whose_change_waits_for_nobody_do_not_come_into_force() {
     let test = Test::new().await;
     let abe = test.add("abe", "person", json!({ "role": "admin" })).await;
-    let forbid = |action: &str, condition: &str| {
-        format!(
-            "@id(\"{action}\")\n@reason(\"x\")\nforbid (principal is Ok::Actor, action == Ok::Action::\"{action}\", resource) {condition};\n"
-        )
-    };
     let kinds = |names: &[&str]| {
         let each = names.iter().map(|name| format!("context.approvals.contains(Ok::ApprovalKind::\"{name}\")"));
         forbid("change.promote", &format!("unless {{ {} }}", each.collect::<Vec<_>>().join(" && ")))
@@ -130,6 +158,12 @@ async fn policies_whose_change_waits_for_nobody_do_not_come_into_force() {
         (forbid("change.evals", ""), "", "nobody could perform change.evals"),
         (forbid("change.review", "") + &only_reviewed, "", "nobody could perform change.review"),
         (only_reviewed.clone(), "", ""),
+        (forbid("change.read", ""), "", "nobody could perform change.read"),
+        (
+            forbid("change.promote", "unless { resource.state == \"canary\" }") + &forbid("change.canary", ""),
+            "",
+            "nobody could perform change.promote",
+        ),
         (kinds(&["ghost"]) + &nobody_joins, ghost, "change.promote takes the approval `ghost`"),
         // One other admin is not two people.
         (kinds(&["k1", "k2"]) + &nobody_joins, twice, "change.promote takes the approval `k2`"),

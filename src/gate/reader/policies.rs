@@ -45,12 +45,18 @@ pub enum Could {
     TooFew(String),
 }
 
+impl Could {
+    /// Somebody, if either is so.
+    pub fn or(self, other: Could) -> Could {
+        if self == Could::Somebody { self } else { other }
+    }
+}
+
 impl Reader<'_> {
     /// Who could do something, at once or with approvals, if these policies were in force and no kill switch engaged. What
     /// cannot be told without an input counts as what somebody could.
     pub fn who_could(&self, policies: &Arc<Snapshot>, operation: &str, about: &Target) -> Could {
-        let mut world = World { kills: Arc::default(), ..self.world.clone() };
-        world.govern(Arc::clone(policies), self.world.stamp.seq);
+        let world = self.under(policies);
         let channel = self.caller().channel;
         let call = question::Call { operation, target: about, input: None };
         match could(&world, call, channel, self.now) {
@@ -58,6 +64,19 @@ impl Reader<'_> {
             Could::TooFew(kind) if could_be_filled(&world, &kind, channel, self.now) => Could::Somebody,
             could => could,
         }
+    }
+
+    /// Whether somebody could add an admin, if these policies were in force.
+    pub fn could_add_an_admin(&self, policies: &Arc<Snapshot>) -> bool {
+        let person = json!({ "id": "somebody", "kind": "person", "role": Role::Admin });
+        could_add(&self.under(policies), &Target::Company, &person, self.caller().channel, self.now)
+    }
+
+    /// The company, if these policies were in force and no kill switch engaged.
+    fn under(&self, policies: &Arc<Snapshot>) -> World {
+        let mut world = World { kills: Arc::default(), ..self.world.clone() };
+        world.govern(Arc::clone(policies), self.world.stamp.seq);
+        world
     }
 
     /// Which decisions for other programs are recorded.
@@ -236,16 +255,18 @@ fn could(world: &World, call: question::Call<'_>, channel: Channel, now: Time) -
     lacking.map_or(Could::Nobody, Could::TooFew)
 }
 
-/// Whether somebody could add people who may give a kind of approval. A company that is being set up adds them on its own
-/// machine.
+/// Whether somebody could add an actor. A company that is being set up adds them on its own machine.
+fn could_add(world: &World, target: &Target, input: &Value, channel: Channel, now: Time) -> bool {
+    let call = question::Call { operation: "actor.add", target, input: Some(input) };
+    [channel, Channel::Cli].into_iter().any(|channel| could(world, call, channel, now) == Could::Somebody)
+}
+
+/// Whether somebody could add people who may give a kind of approval.
 fn could_be_filled(world: &World, kind: &str, channel: Channel, now: Time) -> bool {
     let rule = world.policy.approvals().rule(kind);
     let eligible = rule.eligible.iter().chain(rule.escalate.iter().flat_map(|more| &more.to));
     let mut eligible = eligible.filter(|who| who.lead.is_none());
-    let adds = |target: &Target, input: &Value| {
-        let call = question::Call { operation: "actor.add", target, input: Some(input) };
-        [channel, Channel::Cli].into_iter().any(|channel| could(world, call, channel, now) == Could::Somebody)
-    };
+    let adds = |target: &Target, input: &Value| could_add(world, target, input, channel, now);
     eligible.any(|who| {
         let role = who.role.unwrap_or(Role::Member);
         let Some(team) = &who.team else {

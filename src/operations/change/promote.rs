@@ -11,7 +11,7 @@ use store::changes;
 use store::changes::events::ChangePromoted;
 use store::policies::events::PolicyApplied;
 use types::change::{ChangeState, ChangeTarget, EvalStatus};
-use types::id::Id;
+use types::id::{ActorId, Id};
 use types::refusal::{Code, Refusal, Stop};
 use types::scope::Reach;
 
@@ -77,12 +77,19 @@ pub fn promote(mut change: changes::Change, bundle: Bundle, draft: &mut Draft<'_
 
 /// Policies under which nobody could change policies would stand for good.
 fn keeps_a_way_back(change: &changes::Change, policies: &Arc<Snapshot>, read: &Reader<'_>) -> Result<(), Refusal> {
-    let as_if = |reviewed| read.change_target_as(change, reviewed);
-    let needs_review = read.who_could(policies, "change.promote", &as_if(false)) != Could::Somebody;
-    let way = [("policy.propose", Target::Company), ("change.evals", as_if(false))];
-    let reviewed = [("change.review", as_if(false)), ("change.promote", as_if(true))];
-    for (operation, about) in way.into_iter().chain(reviewed.into_iter().filter(|_| needs_review)) {
-        let why = match read.who_could(policies, operation, &about) {
+    let way = Way { change, policies, read };
+    let mut steps = vec![
+        ("policy.propose", read.who_could(policies, "policy.propose", &Target::Company)),
+        // What nobody sees, nobody tests or promotes.
+        ("change.read", way.could("change.read", ChangeState::Proposed, false)),
+        ("change.evals", way.could("change.evals", ChangeState::Proposed, false)),
+    ];
+    if way.promotion(ChangeState::Proposed, false) != Could::Somebody {
+        steps.push(("change.review", way.review()));
+        steps.push(("change.promote", way.promotion(ChangeState::Approved, true)));
+    }
+    for (operation, could) in steps {
+        let why = match could {
             Could::Somebody => continue,
             Could::Nobody => {
                 format!(
@@ -90,12 +97,53 @@ fn keeps_a_way_back(change: &changes::Change, policies: &Arc<Snapshot>, read: &R
                 )
             }
             Could::TooFew(kind) => format!(
-                "{operation} takes the approval `{kind}`, which too few people can give, and nobody could add people, so they could never be changed again: first make sure that enough people can give `{kind}`"
+                "{operation} takes the approval `{kind}`, which too few people can give, and nobody could add people, so they \
+                 could never be changed again: first make sure that enough people can give `{kind}`"
             ),
         };
         return Err(Refusal::conflict(format!("under these policies {why}")));
     }
     Ok(())
+}
+
+/// How the next change would come into force: one like `change`, under `policies`.
+struct Way<'a> {
+    change: &'a changes::Change,
+    policies: &'a Arc<Snapshot>,
+    read: &'a Reader<'a>,
+}
+
+impl Way<'_> {
+    fn could(&self, operation: &str, state: ChangeState, reviewed: bool) -> Could {
+        let change = changes::Change { state, ..self.change.clone() };
+        self.read.who_could(self.policies, operation, &self.read.change_target_as(&change, reviewed))
+    }
+
+    /// Who could promote it, at once or after a canary.
+    fn promotion(&self, state: ChangeState, reviewed: bool) -> Could {
+        match self.could("change.promote", state, reviewed) {
+            Could::Somebody => Could::Somebody,
+            at_once => match self.could("change.canary", state, reviewed) {
+                Could::Somebody => self.could("change.promote", ChangeState::Canary, reviewed).or(at_once),
+                _ => at_once,
+            },
+        }
+    }
+
+    /// Who could review it. Where there is only its author, somebody who is added could, if they may review that of others.
+    fn review(&self) -> Could {
+        let own = self.could("change.review", ChangeState::Proposed, false);
+        let others =
+            changes::Change { author: ActorId::system(), behalf: Vec::new(), issuer: None, ..self.change.clone() };
+        let way = Way { change: &others, ..*self };
+        let joins = || self.read.could_add_an_admin(self.policies);
+        match own {
+            Could::Nobody if way.could("change.review", ChangeState::Proposed, false) == Could::Somebody && joins() => {
+                Could::Somebody
+            }
+            own => own,
+        }
+    }
 }
 
 /// A change comes into force, or is tried, only after all its evals passed.
