@@ -146,6 +146,7 @@ async fn whoever_is_alone_may_ask_for_what_somebody_who_joins_can_give() {
 async fn policies_whose_change_waits_for_nobody_do_not_come_into_force() {
     let test = Test::new().await;
     let abe = test.add("abe", "person", json!({ "role": "admin" })).await;
+    let only = |action: &str, who: &str| forbid(action, &format!("unless {{ principal == Ok::Actor::\"{who}\" }}"));
     let kinds = |names: &[&str]| {
         let each = names.iter().map(|name| format!("context.approvals.contains(Ok::ApprovalKind::\"{name}\")"));
         forbid("change.promote", &format!("unless {{ {} }}", each.collect::<Vec<_>>().join(" && ")))
@@ -159,6 +160,27 @@ async fn policies_whose_change_waits_for_nobody_do_not_come_into_force() {
         (forbid("change.review", "") + &only_reviewed, "", "nobody could perform change.review"),
         (only_reviewed.clone(), "", ""),
         (forbid("change.read", ""), "", "nobody could perform change.read"),
+        // Each step could be taken by somebody, and nobody's change gets through all of them.
+        (
+            only_reviewed.clone() + &only("policy.propose", "ana") + &only("change.review", "ana"),
+            "",
+            "nobody could perform change.review",
+        ),
+        (
+            only("policy.propose", "abe")
+                + &forbid("change.promote", "unless { resource.author == Ok::Actor::\"ana\" }"),
+            "",
+            "nobody could perform change.promote",
+        ),
+        // A change that is reviewed is in another state.
+        (
+            forbid(
+                "change.promote",
+                "when { !resource.reviewed || [\"approved\", \"canary\"].contains(resource.state) }",
+            ),
+            "",
+            "nobody could perform change.promote",
+        ),
         (
             forbid("change.promote", "unless { resource.state == \"canary\" }") + &forbid("change.canary", ""),
             "",

@@ -16,11 +16,12 @@ use crate::past::canary::Trial;
 use log::read::{self, Filter, Order};
 use policy::{Bundle, Ruling, Snapshot};
 use serde_json::{Value, json};
+use store::actors::{Actor, Status};
 use store::changes::{self, Change};
 use store::history;
 use store::policies::events::PolicyApplied;
 use store::policies::{self, Applied, PolicySource};
-use types::actor::Role;
+use types::actor::{ActorKind, Role, Trust};
 use types::caller::{Caller, Channel, Who};
 use types::change::ChangeState;
 use types::decision::Recording;
@@ -45,13 +46,6 @@ pub enum Could {
     TooFew(String),
 }
 
-impl Could {
-    /// Somebody, if either is so.
-    pub fn or(self, other: Could) -> Could {
-        if self == Could::Somebody { self } else { other }
-    }
-}
-
 impl Reader<'_> {
     /// Who could do something, at once or with approvals, if these policies were in force and no kill switch engaged. What
     /// cannot be told without an input counts as what somebody could.
@@ -59,17 +53,23 @@ impl Reader<'_> {
         let world = self.under(policies);
         let channel = self.caller().channel;
         let call = question::Call { operation, target: about, input: None };
-        match could(&world, call, channel, self.now) {
+        match could(&world, everybody(&world), call, channel, self.now) {
             // Whoever adds people makes them enough.
             Could::TooFew(kind) if could_be_filled(&world, &kind, channel, self.now) => Could::Somebody,
+            Could::Nobody if could_once_joined(&world, call, channel, self.now) => Could::Somebody,
             could => could,
         }
     }
 
-    /// Whether somebody could add an admin, if these policies were in force.
-    pub fn could_add_an_admin(&self, policies: &Arc<Snapshot>) -> bool {
-        let person = json!({ "id": "somebody", "kind": "person", "role": Role::Admin });
-        could_add(&self.under(policies), &Target::Company, &person, self.caller().channel, self.now)
+    /// Those whom these policies would not deny an operation, admins first, and no more than are looked at.
+    pub fn not_denied(&self, policies: &Arc<Snapshot>, operation: &str, about: &Target) -> Vec<ActorId> {
+        let world = self.under(policies);
+        let call = question::Call { operation, target: about, input: None };
+        let is_denied = |id: &&ActorId| {
+            let them = Caller::new(Who::Holder((*id).clone()), self.caller().channel);
+            matches!(question::decide(&world, &them, call, self.now), Ruling::Deny { fault: None, .. })
+        };
+        everybody(&world).filter(|id| !is_denied(id)).take(MOST_WAITING).cloned().collect()
     }
 
     /// The company, if these policies were in force and no kill switch engaged.
@@ -233,11 +233,22 @@ fn stands(change: &Change, is_reviewed: bool) -> ChangeState {
     }
 }
 
-fn could(world: &World, call: question::Call<'_>, channel: Channel, now: Time) -> Could {
-    let mut waiting = Vec::new();
+/// Those who are asked about: the admins first.
+fn everybody(world: &World) -> impl Iterator<Item = &ActorId> {
     let admins: BTreeSet<&ActorId> = world.people.of(&Group::Role(Role::Admin)).collect();
-    let others = world.people.all().filter(|id| !admins.contains(id)).take(MOST_ASKED);
-    for id in admins.iter().copied().chain(others) {
+    let others: Vec<&ActorId> = world.people.all().filter(|id| !admins.contains(id)).take(MOST_ASKED).collect();
+    admins.into_iter().chain(others)
+}
+
+fn could<'a>(
+    world: &World,
+    people: impl Iterator<Item = &'a ActorId>,
+    call: question::Call<'_>,
+    channel: Channel,
+    now: Time,
+) -> Could {
+    let mut waiting = Vec::new();
+    for id in people {
         let them = Caller::new(Who::Holder(id.clone()), channel);
         match question::decide(world, &them, call, now) {
             Ruling::Deny { fault: None, .. } => {}
@@ -258,7 +269,32 @@ fn could(world: &World, call: question::Call<'_>, channel: Channel, now: Time) -
 /// Whether somebody could add an actor. A company that is being set up adds them on its own machine.
 fn could_add(world: &World, target: &Target, input: &Value, channel: Channel, now: Time) -> bool {
     let call = question::Call { operation: "actor.add", target, input: Some(input) };
-    [channel, Channel::Cli].into_iter().any(|channel| could(world, call, channel, now) == Could::Somebody)
+    [channel, Channel::Cli]
+        .into_iter()
+        .any(|channel| could(world, everybody(world), call, channel, now) == Could::Somebody)
+}
+
+/// Whether somebody could add an admin who could do it.
+fn could_once_joined(world: &World, call: question::Call<'_>, channel: Channel, now: Time) -> bool {
+    let Ok(id) = "somebody".parse::<ActorId>() else { return false };
+    let person = json!({ "id": id, "kind": "person", "role": Role::Admin });
+    let mut joined = world.clone();
+    joined.put(Actor {
+        id: id.clone(),
+        kind: ActorKind::Person,
+        name: id.to_string(),
+        role: Role::Admin,
+        team: None,
+        lead: None,
+        owner: None,
+        admin: true,
+        skills: Vec::new(),
+        trust: Trust::Autonomous,
+        status: Status::Active,
+        created_at: now,
+    });
+    could_add(world, &Target::Company, &person, channel, now)
+        && could(&joined, std::iter::once(&id), call, channel, now) == Could::Somebody
 }
 
 /// Whether somebody could add people who may give a kind of approval.

@@ -75,74 +75,77 @@ pub fn promote(mut change: changes::Change, bundle: Bundle, draft: &mut Draft<'_
     Ok(change)
 }
 
-/// Policies under which nobody could change policies would stand for good.
+/// Policies under which nobody could change policies would stand for good. Somebody has to be able to propose, and what they
+/// propose has to have a whole way into force.
 fn keeps_a_way_back(change: &changes::Change, policies: &Arc<Snapshot>, read: &Reader<'_>) -> Result<(), Refusal> {
-    let way = Way { change, policies, read };
-    let mut steps = vec![
-        ("policy.propose", read.who_could(policies, "policy.propose", &Target::Company)),
-        // What nobody sees, nobody tests or promotes.
-        ("change.read", way.could("change.read", ChangeState::Proposed, false)),
-        ("change.evals", way.could("change.evals", ChangeState::Proposed, false)),
-    ];
-    if way.promotion(ChangeState::Proposed, false) != Could::Somebody {
-        steps.push(("change.review", way.review()));
-        steps.push(("change.promote", way.promotion(ChangeState::Approved, true)));
+    open_to("policy.propose", read.who_could(policies, "policy.propose", &Target::Company))?;
+    let mut proposers = read.not_denied(policies, "policy.propose", &Target::Company);
+    if proposers.is_empty() {
+        // Somebody who joins could.
+        proposers.push(change.author.clone());
     }
-    for (operation, could) in steps {
-        let why = match could {
-            Could::Somebody => continue,
-            Could::Nobody => {
-                format!(
-                    "nobody could perform {operation}, even with approvals, so they could never be changed again: permit it to somebody"
-                )
-            }
-            Could::TooFew(kind) => format!(
-                "{operation} takes the approval `{kind}`, which too few people can give, and nobody could add people, so they \
-                 could never be changed again: first make sure that enough people can give `{kind}`"
-            ),
-        };
-        return Err(Refusal::conflict(format!("under these policies {why}")));
-    }
-    Ok(())
+    let mut ways = proposers.into_iter().map(|author| Way::of(author, change, policies, read).leads_into_force());
+    let first = ways.next().unwrap_or(Ok(()));
+    if first.is_err() && ways.any(|way| way.is_ok()) { Ok(()) } else { first }
 }
 
-/// How the next change would come into force: one like `change`, under `policies`.
+fn open_to(operation: &str, could: Could) -> Result<(), Refusal> {
+    let why = match could {
+        Could::Somebody => return Ok(()),
+        Could::Nobody => {
+            format!(
+                "nobody could perform {operation}, even with approvals, so they could never be changed again: permit it to somebody"
+            )
+        }
+        Could::TooFew(kind) => format!(
+            "{operation} takes the approval `{kind}`, which too few people can give, and nobody could add people, so they \
+             could never be changed again: first make sure that enough people can give `{kind}`"
+        ),
+    };
+    Err(Refusal::conflict(format!("under these policies {why}")))
+}
+
+/// The way into force of a change that somebody proposes under `policies`.
 struct Way<'a> {
-    change: &'a changes::Change,
+    change: changes::Change,
     policies: &'a Arc<Snapshot>,
     read: &'a Reader<'a>,
 }
 
-impl Way<'_> {
-    fn could(&self, operation: &str, state: ChangeState, reviewed: bool) -> Could {
-        let change = changes::Change { state, ..self.change.clone() };
-        self.read.who_could(self.policies, operation, &self.read.change_target_as(&change, reviewed))
+impl<'a> Way<'a> {
+    fn of(author: ActorId, like: &changes::Change, policies: &'a Arc<Snapshot>, read: &'a Reader<'a>) -> Way<'a> {
+        Way { change: changes::Change { author, behalf: Vec::new(), issuer: None, ..like.clone() }, policies, read }
+    }
+
+    fn leads_into_force(&self) -> Result<(), Refusal> {
+        // What nobody sees, nobody tests or promotes.
+        for operation in ["change.read", "change.evals"] {
+            open_to(operation, self.could(operation, ChangeState::Proposed, false))?;
+        }
+        if self.promotion(ChangeState::Proposed, false) == Could::Somebody {
+            return Ok(());
+        }
+        open_to("change.review", self.could("change.review", ChangeState::Proposed, false))?;
+        open_to("change.promote", self.promotion(ChangeState::Approved, true))
     }
 
     /// Who could promote it, at once or after a canary.
     fn promotion(&self, state: ChangeState, reviewed: bool) -> Could {
         match self.could("change.promote", state, reviewed) {
             Could::Somebody => Could::Somebody,
-            at_once => match self.could("change.canary", state, reviewed) {
-                Could::Somebody => self.could("change.promote", ChangeState::Canary, reviewed).or(at_once),
-                _ => at_once,
-            },
+            at_once if self.could("change.canary", state, reviewed) == Could::Somebody => {
+                match self.could("change.promote", ChangeState::Canary, reviewed) {
+                    Could::Somebody => Could::Somebody,
+                    _ => at_once,
+                }
+            }
+            at_once => at_once,
         }
     }
 
-    /// Who could review it. Where there is only its author, somebody who is added could, if they may review that of others.
-    fn review(&self) -> Could {
-        let own = self.could("change.review", ChangeState::Proposed, false);
-        let others =
-            changes::Change { author: ActorId::system(), behalf: Vec::new(), issuer: None, ..self.change.clone() };
-        let way = Way { change: &others, ..*self };
-        let joins = || self.read.could_add_an_admin(self.policies);
-        match own {
-            Could::Nobody if way.could("change.review", ChangeState::Proposed, false) == Could::Somebody && joins() => {
-                Could::Somebody
-            }
-            own => own,
-        }
+    fn could(&self, operation: &str, state: ChangeState, reviewed: bool) -> Could {
+        let change = changes::Change { state, ..self.change.clone() };
+        self.read.who_could(self.policies, operation, &self.read.change_target_as(&change, reviewed))
     }
 }
 
