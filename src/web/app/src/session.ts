@@ -3,7 +3,8 @@
 // It is kept in the sessionStorage of each tab and sent in a header, never in an address.
 
 const KEY = 'ok.token';
-const SHAPE = /^ok_[0-9A-Za-z_]{20,}$/;
+/** `ok_`, a secret of 43 characters and a checksum of 6. */
+const SHAPE = /^ok_[0-9A-Za-z]{49}$/;
 
 /** Why nobody is signed in. */
 export type Ended = 'never' | 'signed-out' | 'refused' | 'bad-link';
@@ -26,7 +27,7 @@ export function readToken(pasted: string): { token: string } | { problem: string
   if (text === '') return { problem: 'paste a token' };
   if (/^ok_ag_/.test(text)) return { problem: 'this is an outside agent’s token; the workspace is for people' };
   if (/^ok_op_/.test(text)) return { problem: 'this is an operator’s token; the workspace is for people' };
-  if (!SHAPE.test(text)) return { problem: 'a token begins with ok_, followed by letters and digits' };
+  if (!SHAPE.test(text)) return { problem: 'a token is ok_ followed by 49 letters and digits; was all of it copied?' };
   return { token: text };
 }
 

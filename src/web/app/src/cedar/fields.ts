@@ -18,6 +18,8 @@ export function fieldsAt(schema: Schema, policy: string, chain: string): Field[]
 function rootFields({ records, actions }: Schema, policy: string, root: string): Field[] | undefined {
   const asked = [...policy.matchAll(/Action::"([\w.]+)"/g)].flatMap(([, name]) => actions.get(name ?? '') ?? []);
   if (root === 'context') {
+    // Of the company's own actions only the company's schema knows the context.
+    if (asked.length === 0 && /::Action::"/.test(policy) && !/\bOk::Action::"/.test(policy)) return [];
     const contexts = asked.length > 0 ? asked.map(({ context }) => context) : ['Facts'];
     return unique(contexts.flatMap((context) => (typeof context === 'string' ? (records.get(named(context)) ?? []) : context)));
   }

@@ -17,7 +17,7 @@ export const cansOptions = () =>
   });
 
 /** A refusal that nobody has to ask for: the gate has said that it would come. */
-export const refusal = (op: string, reason: string) => new Refused(403, 'denied', `policy denied ${op}: ${reason}`);
+const refusal = (op: string, reason: string) => new Refused(403, 'denied', `policy denied ${op}: ${reason}`);
 
 export function useCan(op: string) {
   return useQuery(cansOptions()).data?.get(op);

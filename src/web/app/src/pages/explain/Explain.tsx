@@ -7,9 +7,8 @@ import { policyExplain, type AllExplained, type Explained } from '../../api';
 import { mayOptions } from '../../parts/act';
 import { offered, useActors } from '../../parts/Actor';
 import { Autocomplete, Select } from '../../parts/later';
-import { refusal } from '../../parts/guard';
 import { Page } from '../../parts/Page';
-import { Empty, Failed, Loading } from '../../parts/states';
+import { Empty, Failed, Loading, sentence } from '../../parts/states';
 import type { ExplainSearch } from '../../router';
 import { useMe } from '../../shell/useMe';
 import { All } from './All';
@@ -154,7 +153,13 @@ function Why({ search }: { search: ExplainSearch }) {
       </Empty>
     );
   }
-  if (isDenied) return <Failed error={refusal('policy.explain', may.data?.reason ?? '')} />;
+  if (isDenied) {
+    return (
+      <Empty icon="shield" title={`You may not ask what ${actor} may do`}>
+        {sentence(new Error(may.data?.reason))} What you may do yourself, you may always ask.
+      </Empty>
+    );
+  }
   if (answer.error) return <Failed error={answer.error} retry={() => void answer.refetch()} />;
   if (!answer.data) return <Loading rows={6} />;
   return 'operations' in answer.data ? <All all={answer.data as AllExplained} /> : <Answer answer={answer.data as Explained} />;

@@ -3,7 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { isRefused, policyWhoCan } from '../../api';
 import { Actor } from '../../parts/Actor';
-import { refusal, useCan } from '../../parts/guard';
+import { useCan } from '../../parts/guard';
 import { Card } from '../../parts/Page';
 import { Empty, Failed, Loading, sentence } from '../../parts/states';
 import { Table } from '../../parts/Table';
@@ -28,7 +28,7 @@ export function WhoCan({ op, target }: { op?: string; target?: string }) {
   if (!op) return <Empty icon="people" title="Who can?">Choose an operation, and what it would be about.</Empty>;
   // It depends on what it would be about, and that is not said yet.
   if (!target && (isRefused(read.error, 422) || isRefused(read.error, 400))) return <Empty icon="people" title="About what?">{sentence(read.error)}</Empty>;
-  if (can?.decision === 'deny') return <Failed error={refusal('policy.who_can', can.reason)} />;
+  if (can?.decision === 'deny') return <Empty icon="shield" title="You may not ask who can do something">{sentence(new Error(can.reason))}</Empty>;
   if (read.error) return <Failed error={read.error} retry={() => void read.refetch()} />;
   if (!read.data) return <Loading rows={5} />;
   const all = read.data.pages.flatMap(({ data }) => data);

@@ -40,11 +40,11 @@ function useConsequences(actor: ShownActor, successor: string, keep: boolean, en
     // Those who may not list their tokens see none.
     live > 0 ? `${many(live, 'token')} revoked at once` : 'their tokens revoked at once',
     actor.kind === 'person' ? (keep ? 'tokens that they issued for others stay' : 'tokens that they issued for others revoked, too') : '',
-    asked > 0 ? `${many(asked, 'request')} that wait for approval cancelled` : '',
+    asked > 0 ? `${many(asked, 'pending request')} cancelled` : '',
     given > 0 ? `${many(given, 'delegation')} ended, with all that was handed on of them` : '',
     handedOn(agents, 'agent', 'stopped by a kill switch'),
     handedOn(leads, 'team', 'left without a lead'),
-    handedOn(open, 'open task', 'stay assigned to them'),
+    handedOn(open, 'open task', 'left with them'),
     handedOn(owned, 'webhook', 'disabled'),
   ].filter(Boolean);
 }
