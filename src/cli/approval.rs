@@ -11,9 +11,8 @@ use super::exit::{Exit, Failure};
 use super::operation::{change, query};
 use super::show;
 use crate::operations::approval::decide::{Decide, Decision};
-use crate::operations::approval::explain::{
-    Changed, Detail, Explain, ExplainedApproval, InTheWay, Similar, WhatHappens,
-};
+use crate::operations::approval::effect::Changed;
+use crate::operations::approval::explain::{Detail, Explain, ExplainedApproval, InTheWay, Similar, WhatHappens};
 use crate::operations::approval::list::{List, Show};
 use crate::operations::approval::shown::{Needed, ShownApproval, ShownDecision};
 use crate::operations::approval::withdraw::Withdraw;
@@ -165,6 +164,8 @@ fn explained(approval: &ExplainedApproval) -> Result<(), Failure> {
     arguments(&approval.args, &approval.withheld)?;
     show::rows(columns!(Detail; what, said), &approval.about)?;
     show::rows(columns!(InTheWay; policy, reason, file, line), &approval.because)?;
+    let effect = approval.effect.iter().map(|(field, Changed { was: now, is: then })| Effect { field, now, then });
+    show::rows(columns!(Effect<'_>; field, now, then), &effect.collect::<Vec<_>>())?;
     differences(&approval.diff)?;
     if let Some(anew) = &approval.anew {
         show::text(&format!("\nAsked anew: {} became stale ({})", anew.approval, show::said(&anew.why)))?;
@@ -179,6 +180,14 @@ fn differences(changed: &BTreeMap<String, Changed>) -> Result<(), Failure> {
     let differences: Vec<Difference<'_>> =
         changed.iter().map(|(changed, one)| Difference { changed, was: &one.was, is: &one.is }).collect();
     show::rows(columns!(Difference<'_>; changed, was, is), &differences)
+}
+
+/// What would be changed.
+#[derive(Serialize)]
+struct Effect<'a> {
+    field: &'a str,
+    now: &'a Value,
+    then: &'a Value,
 }
 
 /// What is otherwise than when it was asked for.

@@ -218,6 +218,7 @@ pub struct NewTrust {
     /// The agent's id.
     pub id: ActorId,
     /// The tier, from proposing only to acting alone.
+    #[schemars(extend("x-sets" = "trust"))]
     pub tier: Trust,
     /// Why; at most 1000 characters.
     #[schemars(length(max = 1000))]

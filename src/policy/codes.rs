@@ -52,6 +52,7 @@ pub const FORMAT: &str = "policy_format";
 pub const SHADOWED: &str = "policy_shadowed";
 pub const ALLOWS_ALL: &str = "policy_allows_everything";
 pub const TEST_INVALID: &str = "test_invalid";
+pub const TESTS_LEFT_OUT: &str = "tests_left_out";
 pub const TEST_FAILED: &str = "test_failed";
 pub const NO_TESTS: &str = "no_tests_run";
 pub const UNTESTED: &str = "policies_untested";
@@ -100,7 +101,7 @@ impl Code {
         match (self.code, self.severity) {
             (_, Severity::Note) => End::Fine,
             (NO_POLICIES, _) => End::Broken,
-            (TEST_INVALID | TEST_FAILED | NO_TESTS | COVERAGE | MUTATION, _) => End::Tests,
+            (TEST_INVALID | TESTS_LEFT_OUT | TEST_FAILED | NO_TESTS | COVERAGE | MUTATION, _) => End::Tests,
             _ => End::Findings,
         }
     }
@@ -265,6 +266,12 @@ pub const ALL: &[Code] = &[
         "The file is not YAML, is too large or too deep, has an unknown field, or names an actor, an operation or a target \
          that does not exist.",
         "Fix the reported line.",
+    ),
+    error(
+        TESTS_LEFT_OUT,
+        "Tests were not run",
+        "A server runs so many cases for one request, and the tests of this file would go beyond that.",
+        "Run `ok policy test` on the command line, which runs them all.",
     ),
     error(
         TEST_FAILED,

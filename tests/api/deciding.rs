@@ -242,3 +242,47 @@ async fn a_request_is_explained_as_it_was_asked() {
         "{explained}"
     );
 }
+
+#[tokio::test]
+async fn what_an_update_would_change_is_shown_beside_what_is_so_to_those_who_may_read_it() {
+    let mut policies = Bundle::built_in();
+    policies.files.insert(
+        "all.cedar".into(),
+        "@id(\"all-wait\") @reason(\"a second admin\") forbid (principal is Ok::Actor, action in [Ok::Action::\"actor.trust\", Ok::Action::\"company.update\", Ok::Action::\"task.assign\"], resource) unless { context.approvals.contains(Ok::ApprovalKind::\"admin\") };\n".into(),
+    );
+    let test = Test::with_policies(policies).await;
+    let cast = test.cast().await;
+    let ben = test.add("ben", "person", json!({ "role": "admin" })).await;
+    let task = test.post("/tasks", &cast.mia, json!({ "title": "t", "owner": "mia" })).await.json()["id"].clone();
+    let task = task.as_str().unwrap();
+    let company = test.get("/company", &test.admin).await.json();
+    let waits = async |answer: crate::harness::Answer| {
+        let approval = answer.json()["approval"].as_str().unwrap_or_else(|| panic!("{}", answer.text())).to_owned();
+        let effect = test.get(&format!("/approvals/{approval}/explain"), &test.admin).await.json()["effect"].clone();
+        (approval, effect)
+    };
+    // Only the values that it gives, and of these only what is otherwise.
+    let team = test.call("PATCH", "/actors/mia", &cast.lea, Some(json!({ "team": "team:dev", "name": "mia" }))).await;
+    let (_, effect) = waits(team).await;
+    assert_eq!(effect, json!({ "team": { "was": "team:ops", "is": "team:dev" } }));
+    // A field that is called otherwise there.
+    let trust = test.post("/actors/bot/trust", &test.admin, json!({ "tier": "trusted", "reason": "r" })).await;
+    let (trust, effect) = waits(trust).await;
+    assert_eq!(effect, json!({ "trust": { "was": "observe", "is": "trusted" } }));
+    let assigned = test.post(&format!("/tasks/{task}/assign"), &cast.mia, json!({ "to": "lea" })).await;
+    assert_eq!(waits(assigned).await.1, json!({ "owner": { "was": "mia", "is": "lea" } }));
+    // Where no read shows one thing alone, the one at the same address does.
+    let named = test
+        .call("PATCH", "/company", &test.admin, Some(json!({ "name": "Other", "version": company["version"] })))
+        .await;
+    assert_eq!(waits(named).await.1, json!({ "name": { "was": company["name"], "is": "Other" } }));
+    // What makes something new changes nothing that there is.
+    assert_eq!(waits(test.post("/actors", &cast.lea, person("new2")).await).await.1, json!({}));
+
+    let decided = test.post(&format!("/approvals/{trust}"), &test.admin, json!({ "decision": "approve" })).await;
+    assert_eq!(decided.status, 403, "their own: {}", decided.text());
+    let decided = test.post(&format!("/approvals/{trust}"), &ben, json!({ "decision": "approve" })).await;
+    assert_eq!(decided.json()["status"], "used", "{}", decided.text());
+    let explained = test.get(&format!("/approvals/{trust}/explain"), &test.admin).await.json();
+    assert_eq!(explained["effect"], json!({}), "it has ended");
+}

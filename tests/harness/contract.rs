@@ -66,7 +66,7 @@ pub fn check_request(method: &str, path: &str, body: Option<&Value>, answer: &An
 
 const UNNAMED: &str = "the document does not name it";
 /// The words of schemas that are looked at here, or that say nothing of a value.
-const WORDS: [&str; 26] = [
+const WORDS: [&str; 27] = [
     "$ref",
     "anyOf",
     "oneOf",
@@ -93,6 +93,7 @@ const WORDS: [&str; 26] = [
     "x-erasable",
     "x-names",
     "x-new",
+    "x-sets",
 ];
 
 /// What of a value does not fit a schema.

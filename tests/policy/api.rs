@@ -153,6 +153,7 @@ async fn a_request_runs_only_so_many_tests() {
     let begun = std::time::Instant::now();
     let checked = test.post("/policy/check", &test.admin, json!({ "files": files })).await.json();
     assert!(checked["tests"]["run"].as_u64().unwrap() <= 500_000 / 40);
+    assert_eq!(checked["tests"]["failed"][0]["code"], "tests_left_out", "{checked}");
     assert!(checked["tests"]["failed"][0]["message"].as_str().unwrap().contains("too many to run here"));
     assert!(begun.elapsed().as_secs() < 60);
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::declare::json::{choices, is_marked, is_null, is_only_null, names, properties, types};
 use crate::declare::operation::Entry;
+use crate::declare::route::Method;
 use crate::declare::spec::Effect;
 use types::known::Known;
 
@@ -16,6 +17,9 @@ use types::known::Known;
 const ERASABLE: &str = "x-erasable";
 /// A field that names what the operation makes: `#[schemars(extend("x-new" = true))]`. The next call has another.
 const NEW: &str = "x-new";
+/// A field that becomes another field of what the call is about: `#[schemars(extend("x-sets" = "owner"))]`. Of PATCH and PUT
+/// every field becomes the one of its name.
+const SETS: &str = "x-sets";
 /// Texts that may be longer are given by their length.
 const LONG: u64 = 1_024;
 /// The most bytes of an input that are kept with the question: a larger one cannot be asked again.
@@ -29,6 +33,8 @@ pub struct Arguments {
     pub left_out: Vec<(String, &'static str)>,
     /// What of that can be erased all the same.
     apart: Vec<String>,
+    /// Which fields become which of what the call is about.
+    pub sets: Vec<(String, String)>,
 }
 
 #[derive(Debug)]
@@ -64,10 +70,11 @@ impl Entry {
 
 impl Arguments {
     fn of(entry: &Entry) -> Arguments {
-        let mut arguments = Arguments { fields: Vec::new(), left_out: Vec::new(), apart: Vec::new() };
+        let mut arguments = Arguments { fields: Vec::new(), left_out: Vec::new(), apart: Vec::new(), sets: Vec::new() };
         let schema = entry.input_schema().to_value();
         let required = names(&schema, "required");
         for (name, field) in properties(&schema) {
+            arguments.sets.extend(set_by(entry, name, field).map(|set| (name.clone(), set)));
             if is_marked(field, ERASABLE) && shape(field).is_err() {
                 arguments.apart.push(name.clone());
             }
@@ -164,6 +171,14 @@ impl Arguments {
         }
         (open, erasable)
     }
+}
+
+/// The field of what the call is about that this field of its input becomes.
+fn set_by(entry: &Entry, name: &str, field: &Value) -> Option<String> {
+    let route = &entry.spec.route;
+    let is_address = route.has_in_path(name) || route.made_from == Some(name);
+    let of_same_name = matches!(route.method, Method::Patch | Method::Put) && !is_address;
+    field.get(SETS).and_then(Value::as_str).or(of_same_name.then_some(name)).map(str::to_owned)
 }
 
 /// A long text as it is kept: so many blanks ask the same question.

@@ -1,12 +1,13 @@
 //! Why an approval is needed, who may decide, and what happens then.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::APPROVAL;
+use super::effect::{Changed, difference, effect};
 use super::shown::{Needed, arguments, entry, frozen, frozen_by, needed, now_is, requester, summary};
 use super::{OneApproval, find};
 use gate::{Entry, Permit, Query, Reader, Spec, Target, get};
@@ -55,6 +56,10 @@ pub struct ExplainedApproval {
     /// Requests for the same operation that people have decided, newest first; at most five.
     #[schemars(length(max = 5))]
     pub similar: Vec<Similar>,
+    /// What an update would change, by field: as it is, and as it would be. Empty where the caller may not read the target, and
+    /// once it has ended.
+    #[schemars(extend("x-names" = "json"))]
+    pub effect: BTreeMap<String, Changed>,
     /// What has changed since it was asked for, by field: as it was, and as it is. A change makes it stale. Empty once it has
     /// ended.
     #[schemars(extend("x-names" = "json"))]
@@ -114,12 +119,6 @@ pub struct WhatHappens {
     pub on_expiry: String,
 }
 
-#[derive(Serialize, Deserialize, JsonSchema)]
-pub struct Changed {
-    pub was: Value,
-    pub is: Value,
-}
-
 /// Explain an approval.
 pub enum Explain {}
 
@@ -155,6 +154,7 @@ impl Query for Explain {
         let (args, withheld) = arguments(&approval, read);
         let summary = summary(&approval, &args, read);
         let what_happens = WhatHappens::of((&approval, &summary), status, (ruling.as_ref(), has_changed), read);
+        let effect = call.effect(&approval, &args, is_open, read)?;
         let with_text = decides || read.may("policy.read", &Target::Company);
         Ok(ExplainedApproval {
             status,
@@ -169,6 +169,7 @@ impl Query for Explain {
             who_may_decide: needed(&approval, read),
             what_happens,
             similar: similar(&approval, read)?,
+            effect,
             anew: anew(&approval, read)?.map(|anew| Anew { changed: seen(anew.changed), ..anew }),
             diff: seen(diff),
             id: approval.id,
@@ -274,6 +275,20 @@ impl Call {
         Ok(brief.into_iter().map(|(what, said)| Detail { what: what.to_owned(), said }).collect())
     }
 
+    /// What it would change, while it waits.
+    fn effect(
+        &self,
+        approval: &Approval,
+        args: &Value,
+        is_open: bool,
+        read: &Reader<'_>,
+    ) -> Result<BTreeMap<String, Changed>, Stop> {
+        let (Some(entry), Some(target), true) = (self.entry, &self.target, is_open) else {
+            return Ok(BTreeMap::new());
+        };
+        effect((approval, args), (entry, target), read)
+    }
+
     /// How the thing stands that it is about.
     fn state(&self, read: &Reader<'_>) -> Result<Value, Stop> {
         Ok(self.target.as_ref().map_or(Ok(Value::Null), |target| read.state_of(target))?)
@@ -310,13 +325,4 @@ fn anew(approval: &Approval, read: &Reader<'_>) -> Result<Option<Anew>, Stop> {
         approval: other.id,
         why: other.stale.unwrap_or_default(),
     }))
-}
-
-fn difference(was: &Value, is: &Value) -> BTreeMap<String, Changed> {
-    let none = Map::new();
-    let (old, new) = (was.as_object().unwrap_or(&none), is.as_object().unwrap_or(&none));
-    let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-    let field = |object: &Map<String, Value>, name: &String| object.get(name).cloned().unwrap_or_default();
-    let changed = names.into_iter().map(|name| (name.clone(), Changed { was: field(old, name), is: field(new, name) }));
-    changed.filter(|(_, changed)| changed.was != changed.is).collect()
 }

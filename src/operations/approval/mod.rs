@@ -2,6 +2,7 @@
 //! the transaction of the decision that completes it.
 
 pub mod decide;
+pub mod effect;
 pub mod explain;
 pub mod list;
 mod notices;

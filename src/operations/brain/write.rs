@@ -65,7 +65,7 @@ pub struct NewRecord {
     /// The record to change; by default the one with the same key, or a new one.
     pub id: Option<String>,
     /// The values, by field. Of a record that is there, these are changed and the others stay.
-    #[schemars(extend("x-erasable" = true))]
+    #[schemars(extend("x-erasable" = true, "x-sets" = "fields"))]
     pub fields: Map<String, Value>,
     /// The version of the record that the change was made from; another one by now is a conflict.
     pub version: Option<i64>,

@@ -22,6 +22,7 @@ pub struct Assignment {
     #[arg(value_name = "TASK")]
     pub id: String,
     /// The assignee: a person or an agent.
+    #[schemars(extend("x-sets" = "owner"))]
     #[arg(long, value_name = "ID")]
     pub to: ActorId,
     /// Information for the assignee; at most 64 KiB. It can be erased.

@@ -77,7 +77,7 @@ pub fn run(bundle: &Bundle, snapshot: &Arc<Snapshot>, stage: &dyn Stage, most: u
                     let message = format!(
                         "the tests come to more than {most} cases, too many to run here; the command line runs them all"
                     );
-                    run.invalid.push(Finding::new(code::TEST_INVALID, file, 1, (0, 0), message));
+                    run.invalid.push(Finding::new(code::TESTS_LEFT_OUT, file, 1, (0, 0), message));
                 }
             },
         }

@@ -1544,6 +1544,13 @@ export type ExplainedApproval = {
      */
     similar: Array<Similar>;
     /**
+     * What an update would change, by field: as it is, and as it would be. Empty where the caller may not read the target, and
+     * once it has ended.
+     */
+    effect: {
+        [key: string]: Changed;
+    };
+    /**
      * What has changed since it was asked for, by field: as it was, and as it is. A change makes it stale. Empty once it has
      * ended.
      */

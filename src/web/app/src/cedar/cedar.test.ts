@@ -53,11 +53,11 @@ const schema = readSchema(`namespace Ok {
 
 describe('the schema', () => {
   it('says what types and attributes are', () => {
-    expect(schema.types.get('Actor')).toBe('A person or an agent.');
-    expect(schema.types.has('Company')).toBe(true);
+    expect(schema.types.get('Ok::Actor')).toBe('A person or an agent.');
+    expect(schema.types.has('Ok::Company')).toBe(true);
     expect(schema.attributes).toEqual([
-      { name: 'kind', type: 'String', of: 'Actor', doc: 'person, agent' },
-      { name: 'team', type: 'Team', of: 'Actor', doc: '' },
+      { name: 'kind', type: 'String', of: 'Ok::Actor', doc: 'person, agent' },
+      { name: 'team', type: 'Team', of: 'Ok::Actor', doc: '' },
     ]);
   });
   it('completes actions, types and attributes where they may stand', () => {
@@ -90,15 +90,43 @@ describe('the schema', () => {
     expect(labels(`${adds}resource.`)).toEqual(['kind', 'owner', 'lead']);
     expect(labels(`${adds}context.input.`)).toEqual(['id', 'name']);
     expect(labels('permit (principal, action, resource)\nwhen { context.token.')).toEqual(['scoped']);
-    expect(sentenceAt(known, 'context.channel', 9)).toBe('Facts.channel: String');
+    expect(sentenceAt(known, 'context.channel', 9)).toBe('Ok::Facts.channel: String');
     // Of what is not known, all.
     expect(labels('permit (principal, action, resource)\nwhen { resource.')).toContain('lead');
+  });
+  it('completes what the company declares itself, and leaves that to its own actions', () => {
+    const own = readSchema('namespace Ok { entity Actor { kind: String }; action tick; }', `
+// What the shop asks about.
+namespace Shop {
+  // Somebody at the till.
+  @doc("more")
+  entity Clerk, Guest = { senior: Bool, boss?: Clerk };
+  entity Order = { days: Long, by: Ok::Actor };
+  // Gives money back.
+  action refund, "write off" appliesTo { principal: [Clerk], resource: [Order], context: { amount: Long } };
+}
+entity User;
+action view appliesTo { principal: [User], resource: [User] };`);
+    const labels = (policy: string) => complete(own, policy.split('\n').at(-1) ?? '', policy)?.options.filter(({ type }) => type !== 'method' && type !== 'keyword').map(({ label }) => label);
+    expect(labels('permit (principal is ')).toEqual(['Ok::Actor', 'Shop::Clerk', 'Shop::Guest', 'Shop::Order', 'User']);
+    expect(labels('permit (principal is Shop::')).toEqual(['Action', 'Clerk', 'Guest', 'Order']);
+    expect(labels('permit (principal, action == Shop::Action::"')).toEqual(['refund', 'write off']);
+    expect(labels('permit (principal, action == Action::"')).toEqual(['view']);
+    const refunds = 'permit (principal, action == Shop::Action::"refund", resource)\nwhen { ';
+    expect(labels(`${refunds}context.`)).toEqual(['amount']);
+    expect(labels(`${refunds}principal.`)).toEqual(['senior', 'boss']);
+    expect(labels(`${refunds}principal.boss.`)).toEqual(['senior', 'boss']);
+    expect(labels(`${refunds}resource.by.`)).toEqual(['kind']);
+    expect(labels('permit (principal == Shop::Clerk::"a", action, resource)\nwhen { principal.')).toEqual(['senior', 'boss']);
+    const line = 'principal is Shop::Clerk && action == Shop::Action::"refund"';
+    expect(sentenceAt(own, line, line.indexOf('Clerk'))).toBe('Shop::Clerk: Somebody at the till.');
+    expect(sentenceAt(own, line, line.indexOf('refund'))).toBe('refund: Gives money back.');
   });
   it('has a sentence for what the mouse is on', () => {
     const line = 'action == Ok::Action::"token.issue" && principal.kind == "agent" && x is Ok::Actor';
     expect(sentenceAt(schema, line, line.indexOf('token'))).toContain('Issue an API token');
-    expect(sentenceAt(schema, line, line.indexOf('kind'))).toBe('Actor.kind: String, person, agent');
-    expect(sentenceAt(schema, line, line.length - 1)).toBe('Actor: A person or an agent.');
+    expect(sentenceAt(schema, line, line.indexOf('kind'))).toBe('Ok::Actor.kind: String, person, agent');
+    expect(sentenceAt(schema, line, line.length - 1)).toBe('Ok::Actor: A person or an agent.');
     expect(sentenceAt(schema, line, 0)).toBeUndefined();
   });
 });

@@ -47,49 +47,73 @@ const colours = HighlightStyle.define([
 
 const WORDS = ['permit', 'forbid', 'when', 'unless', 'principal', 'action', 'resource', 'context', 'has', 'like', 'is', 'in', 'if', 'then', 'else', 'true', 'false'];
 
+type Option = { label: string; detail?: string; info?: string; type: string };
+
+/** The company's own actions of a namespace. */
+const ownActions = (schema: Schema, namespace: string): [string, string][] =>
+  [...schema.actions].filter(([name]) => name.startsWith(`${namespace}Action::"`)).map(([name, { doc }]) => [name.slice(namespace.length + 'Action::"'.length, -1), doc]);
+
+/** What may stand behind `is`, `in` or a namespace: types, without what is written of them already. */
+const typesIn = (schema: Schema, namespace: string): Option[] =>
+  [...schema.types].filter(([name]) => name.startsWith(namespace)).map(([name, info]) => ({ label: name.slice(namespace.length), info, type: 'type' }));
+
+const members = ['contains', 'containsAll', 'containsAny', 'isEmpty'].map((label) => ({ label, type: 'method' }));
+
 /** What may stand at a place, of a policy whose text before it is `policy`: an operation within `Action::"`, a type behind `Ok::`, an attribute behind a dot. */
-export function complete(schema: Schema, before: string, policy = before): { from: number; options: { label: string; detail?: string; info?: string; type: string }[] } | null {
-  const action = /Action::"([\w.]*)$/.exec(before);
-  if (action) return { from: before.length - (action[1] ?? '').length, options: Object.entries(OPERATIONS).map(([label, info]) => ({ label, info, type: 'function' })) };
+export function complete(schema: Schema, before: string, policy = before): { from: number; options: Option[] } | null {
+  const found = (typed: string | undefined, options: Option[]) => ({ from: before.length - (typed ?? '').length, options });
+  const action = /((?:\w+::)*)Action::"([^"]*)$/.exec(before);
+  if (action) {
+    const known = action[1] === 'Ok::' ? Object.entries(OPERATIONS) : ownActions(schema, action[1] ?? '');
+    return found(action[2], known.map(([label, info]) => ({ label, info, type: 'function' })));
+  }
   const type = /\b(?:is|in)\s+(\w*)$/.exec(before);
-  if (type) return { from: before.length - (type[1] ?? '').length, options: [...[...schema.types].map(([label, info]) => ({ label: `Ok::${label}`, info, type: 'type' })), ...['principal', 'resource'].map((label) => ({ label, type: 'keyword' }))] };
-  const kind = /\bOk::(\w*)$/.exec(before);
-  if (kind) return { from: before.length - (kind[1] ?? '').length, options: [['Action', 'an operation'] as const, ...schema.types].map(([label, info]) => ({ label, info, type: 'type' })) };
+  if (type) return found(type[1], [...typesIn(schema, ''), ...['principal', 'resource'].map((label) => ({ label, type: 'keyword' }))]);
+  const inside = /\b((?:\w+::)+)(\w*)$/.exec(before);
+  if (inside) {
+    const hasActions = inside[1] === 'Ok::' || ownActions(schema, inside[1] ?? '').length > 0;
+    return found(inside[2], [...(hasActions ? [{ label: 'Action', info: 'an operation', type: 'type' }] : []), ...typesIn(schema, inside[1] ?? '')]);
+  }
   const member = /((?:\w+\.)*(?:\w+|\)))\.(\w*)$/.exec(before);
   if (member) {
     const own = fieldsAt(schema, policy, member[1] ?? '')?.map(({ name, type, doc }) => ({ label: name, detail: type, info: doc, type: 'property' }));
     const all = () => schema.attributes.map(({ name, type, of, doc }) => ({ label: name, detail: `${of}: ${type}`, info: doc, type: 'property' }));
-    return { from: before.length - (member[2] ?? '').length, options: [...(own ?? all()), ...['contains', 'containsAll', 'containsAny', 'isEmpty'].map((label) => ({ label, type: 'method' }))] };
+    return found(member[2], [...(own ?? all()), ...members]);
   }
   const word = /\w+$/.exec(before);
-  return word ? { from: before.length - word[0].length, options: WORDS.map((label) => ({ label, type: 'keyword' })) } : null;
+  return word ? found(word[0], WORDS.map((label) => ({ label, type: 'keyword' }))) : null;
 }
 
 /** The schema's sentence about the word at a place of a line. */
 export function sentenceAt(schema: Schema, line: string, at: number): string | undefined {
-  for (const found of line.matchAll(/"[\w.]+"|[A-Za-z_]\w*/g)) {
+  for (const found of line.matchAll(/"[^"]+"|(?:\w+::)*[A-Za-z_]\w*/g)) {
     if (found.index > at || found.index + found[0].length < at) continue;
-    const word = found[0].replaceAll('"', '');
-    if (OPERATIONS[word]) return `${word}: ${OPERATIONS[word]}`;
-    if (line.slice(0, found.index).endsWith('::') && schema.types.has(word)) return `${word}: ${schema.types.get(word) || 'an entity type of the company'}`;
+    const [before, word] = [line.slice(0, found.index), found[0].replaceAll('"', '')];
+    const namespace = /((?:\w+::)*)Action::$/.exec(before)?.[1];
+    const action = namespace === undefined ? undefined : schema.actions.get(`${namespace}Action::"${word}"`);
+    const said = (namespace ?? 'Ok::') === 'Ok::' ? OPERATIONS[word] : undefined;
+    if (said) return `${word}: ${said}`;
+    if (action) return `${word}: ${action.doc || 'an action of the company'}`;
+    if (schema.types.has(word)) return `${word}: ${schema.types.get(word) || 'an entity type of the company'}`;
     const owners = schema.attributes.filter(({ name }) => name === word);
-    if (owners.length > 0 && /[.]$|\bhas\s+$/.test(line.slice(0, found.index))) return owners.map(({ of, type, doc }) => `${of}.${word}: ${type}${doc ? `, ${doc}` : ''}`).join('\n');
+    if (owners.length > 0 && /[.]$|\bhas\s+$/.test(before)) return owners.map(({ of, type, doc }) => `${of}.${word}: ${type}${doc ? `, ${doc}` : ''}`).join('\n');
   }
   return undefined;
 }
 
-export function languageOf(file: string, schema: Schema): Extension[] {
+/** `schema` is read anew each time: it changes while its own file is edited. */
+export function languageOf(file: string, schema: () => Schema): Extension[] {
   if (!/\.cedar$/.test(file)) return [file.endsWith('.cedarschema') ? cedar : yaml, syntaxHighlighting(colours)];
   const source = (context: CompletionContext): CompletionResult | null => {
     const line = context.state.doc.lineAt(context.pos);
     const policy = context.state.sliceDoc(0, context.pos).split(/;\s*$/m).at(-1);
-    const found = complete(schema, line.text.slice(0, context.pos - line.from), policy);
+    const found = complete(schema(), line.text.slice(0, context.pos - line.from), policy);
     if (!found || (!context.explicit && found.from === context.pos - line.from && !/[.":]$/.test(line.text.slice(0, found.from)))) return null;
     return { from: line.from + found.from, options: found.options, validFor: /^[\w.]*$/ };
   };
   const hover = hoverTooltip((view, pos) => {
     const line = view.state.doc.lineAt(pos);
-    const text = sentenceAt(schema, line.text, pos - line.from);
+    const text = sentenceAt(schema(), line.text, pos - line.from);
     if (!text) return null;
     return {
       pos,

@@ -45,7 +45,7 @@ export function Detail() {
             <Head approval={data} />
             <Decide key={data.id} approval={data} next={next} />
             <div className={css.rest}>
-              {steps > 0 && <Arguments approval={data} diff={explained.data?.diff} />}
+              {steps > 0 && <Arguments approval={data} effect={explained.data?.effect} diff={explained.data?.diff} />}
               {steps > 1 && <About approval={data} of={explained.data?.about} />}
               {steps > 1 && <Who approval={data} />}
               {steps > 2 && <Shown read={explained}>{(answer) => <Explained explained={answer} />}</Shown>}
@@ -164,9 +164,13 @@ function Changes({ columns, of }: { columns: [string, string, string]; of: Expla
       {changed.map(([name, { was, is }]) => (
         <tr key={name}>
           <td>{name}</td>
-          <td>{text(was)}</td>
           <td>
-            <strong>{text(is)}</strong>
+            <Said>{text(was)}</Said>
+          </td>
+          <td>
+            <strong>
+              <Said>{text(is)}</Said>
+            </strong>
           </td>
         </tr>
       ))}
@@ -177,8 +181,10 @@ function Changes({ columns, of }: { columns: [string, string, string]; of: Expla
 /** Arguments that are YAML: their lines stand below each other as they were written. */
 const CODE = new Set(['definition', 'plan']);
 
+type Differences = { effect: ExplainedApproval['effect'] | undefined; diff: ExplainedApproval['diff'] | undefined };
+
 /** Exactly what was asked: each argument as it was given, and what it would change where that is known. */
-function Arguments({ approval, diff }: { approval: ShownApproval; diff: ExplainedApproval['diff'] | undefined }) {
+function Arguments({ approval, effect, diff }: { approval: ShownApproval } & Differences) {
   const args = (approval.args ?? {}) as Record<string, unknown>;
   return (
     <Card title="What exactly">
@@ -190,6 +196,7 @@ function Arguments({ approval, diff }: { approval: ShownApproval; diff: Explaine
           ...(approval.withheld ?? []).map((name): [string, React.ReactNode] => [name, <em key={name}>{name in args ? 'not all of it is shown to you' : 'not shown to you'}</em>]),
         ]}
       />
+      <Changes columns={['would change', 'now', 'then']} of={effect} />
       <Changes columns={['changed since then', 'was', 'is']} of={diff} />
     </Card>
   );

@@ -50,6 +50,10 @@ export default function Editor({ file, text, schema, problems, line, readOnly, f
   useEffect(() => {
     tell.current = change;
   }, [change]);
+  const known = useRef(schema);
+  useEffect(() => {
+    known.current = schema;
+  }, [schema]);
   const first = useRef(text);
   useEffect(() => {
     first.current = text;
@@ -78,7 +82,7 @@ export default function Editor({ file, text, schema, problems, line, readOnly, f
           keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...searchKeymap, ...historyKeymap, ...completionKeymap]),
           EditorView.contentAttributes.of({ 'aria-label': `text of ${file}`, tabindex: '0' }),
           EditorState.readOnly.of(readOnly),
-          languageOf(file, schema),
+          languageOf(file, () => known.current),
           EditorView.updateListener.of((update) => {
             const isTyped = update.docChanged && !update.transactions.some((one) => one.annotation(given));
             if (isTyped) tell.current(update.state.doc.toString());
@@ -91,7 +95,7 @@ export default function Editor({ file, text, schema, problems, line, readOnly, f
       editor.destroy();
       view.current = null;
     };
-  }, [file, schema, readOnly]);
+  }, [file, readOnly]);
 
   useEffect(() => {
     if (focus) view.current?.focus();

@@ -9,6 +9,7 @@ import { readSchema } from '../../cedar/schema';
 import { useCan, useGuarded } from '../../parts/guard';
 import { Icon } from '../../parts/icons';
 import { Page } from '../../parts/Page';
+import { many } from '../../parts/plain';
 import { Cedar } from '../../parts/PolicyText';
 import { Failed, Shown } from '../../parts/states';
 import { Tag } from '../../parts/Verdict';
@@ -96,7 +97,8 @@ function Work({ exported, draft }: { exported: Exported; draft: Draft }) {
   const search = useSearch({ from: '/policy' });
   const navigate = useNavigate();
   const files = useMemo(() => applied(exported.files, draft), [exported.files, draft]);
-  const schema = useMemo(() => readSchema(exported.schema), [exported.schema]);
+  const own = files['schema.cedarschema'] ?? '';
+  const schema = useMemo(() => readSchema(exported.schema, own), [exported.schema, own]);
   const can = useCan('policy.check');
   const checked = useChecked(files, can?.decision === 'allow');
   const problems = useMemo(() => [...(checked.data?.problems ?? []), ...(checked.data?.tests.failed ?? [])], [checked.data]);
@@ -174,20 +176,39 @@ function Problems({ problems, go }: { problems: Problem[]; go: (path: string, li
   );
 }
 
+/** A bundle whose tests are too many to run here is neither right nor wrong. */
+function Verdict({ ok, isUntested }: { ok: boolean; isUntested: boolean }) {
+  if (ok) {
+    return (
+      <Tag tone="allow" icon="check">
+        can come into force
+      </Tag>
+    );
+  }
+  return isUntested ? (
+    <Tag tone="wait" icon="alert">
+      not fully tested
+    </Tag>
+  ) : (
+    <Tag tone="deny" icon="x">
+      has errors
+    </Tag>
+  );
+}
+
 type Standing = { checked: Checked | undefined; isChecking: boolean; gaps: number; isListing: boolean; list: () => void };
 
 function Status({ checked, isChecking, gaps, isListing, list }: Standing) {
   if (!checked) return <p className={css.status}>checking…</p>;
-  const failed = checked.tests.failed.length;
+  const leftOut = checked.tests.failed.filter(({ code }) => code === 'tests_left_out').length;
+  const failed = checked.tests.failed.length - leftOut;
   const errors = checked.problems.filter((problem) => problem.severity === 'error').length;
   return (
     <div className={css.status} role="status">
       {isChecking ? (
         <Tag icon="clock">checking…</Tag>
       ) : (
-        <Tag tone={checked.ok ? 'allow' : 'deny'} icon={checked.ok ? 'check' : 'x'}>
-          {checked.ok ? 'can come into force' : 'has errors'}
-        </Tag>
+        <Verdict ok={checked.ok} isUntested={leftOut > 0 && failed === 0 && checked.problems.every(({ severity }) => severity === 'note')} />
       )}
       {errors > 0 ? (
         <span>{errors === 1 ? '1 error' : `${errors} errors`}; the tests were not run</span>
@@ -197,6 +218,7 @@ function Status({ checked, isChecking, gaps, isListing, list }: Standing) {
           <span>
             {checked.tests.run} tests, {failed === 0 ? 'all pass' : `${failed} fail`}
           </span>
+          {leftOut > 0 && <span>the tests of {many(leftOut, 'file')} are too many to run here</span>}
         </>
       )}
       {checked.coverage !== null && <span>{checked.coverage} % of the policies’ parts are covered</span>}

@@ -4,6 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { policyDiff, policyPropose, type Exported } from '../../api';
 import { Do, useAct } from '../../parts/act';
+import { useUnsent } from '../../parts/unsent';
 import { Modal } from '../../parts/later';
 import { Failed, Loading } from '../../parts/states';
 import { Waits } from '../../parts/Waits';
@@ -25,7 +26,7 @@ export function Propose({ exported, draft }: { exported: Exported; draft: Draft 
 }
 
 function Proposal({ exported, draft }: { exported: Exported; draft: Draft }) {
-  const [reason, setReason] = useState('');
+  const [reason, setReason] = useUnsent('reason of a proposal');
   const navigate = useNavigate();
   const { act, busy, asked } = useAct();
   const files = applied(exported.files, draft);
@@ -40,6 +41,7 @@ function Proposal({ exported, draft }: { exported: Exported; draft: Draft }) {
     const done = await act((headers) => policyPropose({ body: { files, reason: reason.trim(), base_version: draft.base || exported.version }, headers, throwOnError: true }), 'Proposed');
     if (!done) return;
     discard();
+    setReason('');
     void navigate({ to: '/policy/changes/$id', params: { id: done.id } });
   };
   return (

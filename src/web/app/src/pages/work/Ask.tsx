@@ -3,6 +3,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState, type FormEvent } from 'react';
 import { agentAsk, meAgentsOptions, type Askable } from '../../api';
 import { Avatar, nameOf, useActors } from '../../parts/Actor';
+import { useUnsent } from '../../parts/unsent';
 import { useAct } from '../../parts/act';
 import { useGuarded } from '../../parts/guard';
 import { Icon } from '../../parts/icons';
@@ -44,9 +45,9 @@ function Form({ agents }: { agents: Askable[] }) {
   const { agent: named } = useSearch({ from: '/ask' });
   const navigate = useNavigate();
   const [agent, setAgent] = useState(agents.some(({ id }) => id === named) ? named : agents[0]?.id);
-  const [text, setText] = useState('');
+  const [text, setText] = useUnsent('question to an agent');
   const [budget, setBudget] = useState<number | string>('');
-  const [plan, setPlan] = useState('');
+  const [plan, setPlan] = useUnsent('plan for an agent');
   const [isMore, setMore] = useState(false);
   const { act, busy } = useAct();
   const field = useRef<HTMLTextAreaElement>(null);
@@ -57,7 +58,10 @@ function Form({ agents }: { agents: Askable[] }) {
     if (!agent || !text.trim()) return;
     const body = { agent, text: text.trim(), plan: plan.trim() || null, ...(budget === '' ? {} : { budget_cents: Number(budget) }) };
     const begun = await act((headers) => agentAsk({ body, headers, throwOnError: true }));
-    if (begun && 'run' in begun) void navigate({ to: '/runs/$id', params: { id: begun.run } });
+    if (!begun) return;
+    setText('');
+    setPlan('');
+    if ('run' in begun) void navigate({ to: '/runs/$id', params: { id: begun.run } });
   };
   return (
     <form onSubmit={(event) => void submit(event)} className={parts.form}>

@@ -6,10 +6,11 @@ import { offered, useActors } from '../../parts/Actor';
 import { useAct } from '../../parts/act';
 import { FormDialog } from '../../parts/FormDialog';
 import { Select } from '../../parts/later';
+import { useUnsent } from '../../parts/unsent';
 import css from './work.module.css';
 
 const PRIORITIES: Priority[] = ['low', 'normal', 'high', 'urgent'];
-const NOTHING = { title: '', goal: '', owner: '', priority: 'normal' as Priority, due: '' };
+const NOTHING = { owner: '', priority: 'normal' as Priority, due: '' };
 
 /** Who can have a task: people and agents who are there. */
 export function useOwners() {
@@ -22,6 +23,8 @@ export function useOwners() {
 }
 
 export function NewTask({ isOpen, close }: { isOpen: boolean; close: () => void }) {
+  const [title, setTitle] = useUnsent('title of a new task');
+  const [goal, setGoal] = useUnsent('goal of a new task');
   const [fields, setFields] = useState(NOTHING);
   const owners = useOwners();
   const navigate = useNavigate();
@@ -30,23 +33,25 @@ export function NewTask({ isOpen, close }: { isOpen: boolean; close: () => void 
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     const body = {
-      title: fields.title.trim(),
+      title: title.trim(),
       priority: fields.priority,
-      ...(fields.goal.trim() ? { goal: fields.goal.trim() } : {}),
+      ...(goal.trim() ? { goal: goal.trim() } : {}),
       ...(fields.owner ? { owner: fields.owner } : {}),
       // A day ends in the evening of whoever names it.
       ...(fields.due ? { due_at: new Date(`${fields.due}T18:00`).toISOString() } : {}),
     };
     const made = await act((headers) => taskCreate({ body, headers, throwOnError: true }), 'The task is created');
     if (!made) return;
+    setTitle('');
+    setGoal('');
     setFields(NOTHING);
     close();
     void navigate({ to: '/tasks/$id', params: { id: made.id } });
   };
   return (
-    <FormDialog title="New task" isOpen={isOpen} close={close} submit={submit} action="Create" busy={busy} disabled={!fields.title.trim()}>
-      <TextInput label="Title" description="the log keeps it for good: what is personal belongs into the goal" maxLength={200} required value={fields.title} onChange={(event) => set({ title: event.currentTarget.value })} data-autofocus />
-      <Textarea label="Goal" value={fields.goal} onChange={(event) => set({ goal: event.currentTarget.value })} />
+    <FormDialog title="New task" isOpen={isOpen} close={close} submit={submit} action="Create" busy={busy} disabled={!title.trim()}>
+      <TextInput label="Title" description="the log keeps it for good: what is personal belongs into the goal" maxLength={200} required value={title} onChange={(event) => setTitle(event.currentTarget.value)} data-autofocus />
+      <Textarea label="Goal" value={goal} onChange={(event) => setGoal(event.currentTarget.value)} />
       <Select label="Owner" placeholder="Nobody yet" data={owners} searchable clearable limit={100} value={fields.owner || null} onChange={(owner) => set({ owner: owner ?? '' })} />
       <div className={css.pair}>
         <Select label="Priority" data={PRIORITIES} allowDeselect={false} value={fields.priority} onChange={(priority) => set({ priority: (priority as Priority) ?? 'normal' })} />

@@ -4,6 +4,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useEffect, useState, type FormEvent, type ReactNode } from 'react';
 import { taskAssign, taskComplete, taskReadOptions, taskRun, taskUpdate, type ShownRef, type WholeTask } from '../../api';
 import { Actor, useActors } from '../../parts/Actor';
+import { useUnsent } from '../../parts/unsent';
 import { Do, useAct } from '../../parts/act';
 import { Copy } from '../../parts/Copy';
 import { FormDialog } from '../../parts/FormDialog';
@@ -202,12 +203,13 @@ function AddRef({ task, isOpen, close }: Dialog) {
 function Assign({ task }: { task: WholeTask }) {
   const [isOpen, setOpen] = useState(false);
   const [to, setTo] = useState('');
-  const [note, setNote] = useState('');
+  const [note, setNote] = useUnsent(`note with ${task.id}`);
   const owners = useOwners();
   const { act, busy } = useAct();
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    await act((headers) => taskAssign({ path: { id: task.id }, body: { to, ...(note.trim() ? { note: note.trim() } : {}) }, headers, throwOnError: true }), 'Assigned');
+    const done = await act((headers) => taskAssign({ path: { id: task.id }, body: { to, ...(note.trim() ? { note: note.trim() } : {}) }, headers, throwOnError: true }), 'Assigned');
+    if (done) setNote('');
     setOpen(false);
   };
   return (
@@ -225,7 +227,7 @@ function Assign({ task }: { task: WholeTask }) {
 
 function Start({ task }: { task: WholeTask }) {
   const [isOpen, setOpen] = useState(false);
-  const [plan, setPlan] = useState('');
+  const [plan, setPlan] = useUnsent(`plan of ${task.id}`);
   const [budget, setBudget] = useState<number | string>('');
   const navigate = useNavigate();
   const { act, busy } = useAct();
@@ -235,6 +237,7 @@ function Start({ task }: { task: WholeTask }) {
     const body = { plan: plan.trim() || null, ...(budget === '' ? {} : { budget_cents: Number(budget) }) };
     const begun = await act((headers) => taskRun({ path: { id: task.id }, body, headers, throwOnError: true }));
     if (!begun) return;
+    setPlan('');
     setOpen(false);
     if ('run' in begun) void navigate({ to: '/runs/$id', params: { id: begun.run } });
   };
@@ -254,11 +257,12 @@ function Start({ task }: { task: WholeTask }) {
 function Complete({ task }: { task: WholeTask }) {
   const [isOpen, setOpen] = useState(false);
   const [outcome, setOutcome] = useState<'done' | 'cancelled'>('done');
-  const [result, setResult] = useState('');
+  const [result, setResult] = useUnsent(`result of ${task.id}`);
   const { act, busy } = useAct();
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    await act((headers) => taskComplete({ path: { id: task.id }, body: { outcome, ...(result.trim() ? { result: result.trim() } : {}) }, headers, throwOnError: true }), 'The task is closed');
+    const done = await act((headers) => taskComplete({ path: { id: task.id }, body: { outcome, ...(result.trim() ? { result: result.trim() } : {}) }, headers, throwOnError: true }), 'The task is closed');
+    if (done) setResult('');
     setOpen(false);
   };
   return (

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { useEffect, useRef, useState, type FormEvent, type ReactNode } from 'react';
 import { approvalReadOptions, budgetRaise, runAnswer, type ShownStep, type WholeRun } from '../../api';
 import { Actor } from '../../parts/Actor';
+import { useUnsent } from '../../parts/unsent';
 import { Do, useAct, useMay } from '../../parts/act';
 import { Icon } from '../../parts/icons';
 import { Kbd } from '../../parts/Page';
@@ -189,14 +190,14 @@ function Outcome({ run, step, to }: { run: WholeRun; step: ShownStep; to: string
 }
 
 function Answer({ run, step }: { run: WholeRun; step: number }) {
-  const [text, setText] = useState('');
+  const [text, setText] = useUnsent(`answer to ${run.id} ${step}`);
   const { act, busy } = useAct();
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => field.current?.focus({ preventScroll: true }), []);
   const submit = async (event?: FormEvent) => {
     event?.preventDefault();
     if (!text.trim()) return;
-    await act((headers) => runAnswer({ path: { id: run.id }, body: { text: text.trim(), question: step }, headers, throwOnError: true }), 'Answered');
+    if (await act((headers) => runAnswer({ path: { id: run.id }, body: { text: text.trim(), question: step }, headers, throwOnError: true }), 'Answered')) setText('');
   };
   return (
     <form onSubmit={(event) => void submit(event)} className={parts.form}>
