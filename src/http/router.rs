@@ -11,7 +11,10 @@ use axum::http::{HeaderMap, Method, Uri};
 use axum::response::Response;
 use axum::routing::{MethodFilter, MethodRouter, any};
 use tokio_util::sync::CancellationToken;
+use tower_http::CompressionLevel;
 use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
 use super::dispatch::dispatch;
 use super::face::Face;
@@ -21,6 +24,9 @@ use crate::gate::declare::operation::Method as Verb;
 use crate::gate::{Entry, Gate};
 use crate::types::entropy::{Entropy, SystemEntropy};
 use crate::types::refusal::{Code, Refusal};
+
+/// Answers of more bytes are compressed for whoever takes that.
+const COMPRESSED: u64 = 4_096;
 
 /// The whole service. Streams end when `stop` is cancelled.
 pub fn router(gate: Arc<Gate>, limits: Limits, stop: CancellationToken) -> Router {
@@ -50,8 +56,12 @@ pub fn router(gate: Arc<Gate>, limits: Limits, stop: CancellationToken) -> Route
         *part = std::mem::take(part).route(path, methods);
     }
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
-    root.nest("/api", api.fallback(no_such_route))
-        .nest("/v1", v1.fallback(no_such_route))
+    // Of a token that is sent in a header nobody else can make a browser ask, so what is compressed tells of no secret
+    // beside it (BREACH).
+    let is_worth_it = SizeAbove::new(COMPRESSED).and(NotForContentType::SSE);
+    let gzip = CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(is_worth_it);
+    root.nest("/api", api.fallback(no_such_route).layer(gzip.clone()))
+        .nest("/v1", v1.fallback(no_such_route).layer(gzip))
         // `nest` leaves these out.
         .route("/api/", any(no_such_route))
         .route("/v1/", any(no_such_route))

@@ -72,6 +72,19 @@ async fn a_file_is_packed_tagged_and_kept() {
 }
 
 #[tokio::test]
+async fn a_long_answer_is_packed_for_whoever_takes_it_so() {
+    let test = Test::new().await;
+    let long = test.raw("GET", "/policy/export", &[], "").await;
+    assert_eq!((long.header("content-encoding"), long.header("vary")), ("", "accept-encoding"));
+    let packed = test.raw("GET", "/policy/export", &[("accept-encoding", "br, gzip")], "").await;
+    assert_eq!((packed.status.as_u16(), packed.header("content-encoding")), (200, "gzip"));
+    assert!(packed.body.starts_with(&[0x1f, 0x8b]) && packed.body.len() < long.body.len() / 4);
+    let short = test.raw("GET", "/me", &[("accept-encoding", "gzip")], "").await;
+    assert_eq!(short.header("content-encoding"), "");
+    assert!(short.json()["id"].is_string());
+}
+
+#[tokio::test]
 async fn an_absent_file_is_not_found_and_nothing_outside_is_reached() {
     let test = Test::new().await;
     for path in [
