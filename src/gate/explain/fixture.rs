@@ -14,13 +14,14 @@ use crate::decide::ground::{Ground, Outside};
 use crate::decide::question::{Asker, Call, sight_for};
 use crate::decide::world::World;
 use crate::declare::fact::FactSpec;
-use crate::declare::noun::{Noun, Nouns};
+use crate::declare::noun::{Noun, Nouns, RECORD};
 use crate::declare::operation::{Entry, resources};
 use crate::declare::schema::schema;
 use crate::declare::target::{Target, uid};
 use crate::state::vault::Vault;
 use crate::write::build_cache::BuildCache;
 use log::head::Head;
+use policy::brain::collection_of;
 use policy::check::{self, Options, Report};
 use policy::diff::{self, Semantic, Sides};
 use policy::engine::Words;
@@ -86,6 +87,16 @@ impl Stage for Known<'_> {
 
     fn sight(&self, resource: &str) -> Option<&'static str> {
         self.nouns.named(resource.strip_prefix("Ok::").unwrap_or(resource))?.sight
+    }
+
+    fn list(&self, kind: &str) -> Option<&'static str> {
+        let name = if collection_of(kind).is_some() { RECORD } else { kind.strip_prefix("Ok::")? };
+        self.nouns.named(name)?.list()
+    }
+
+    fn kind(&self, list: &str) -> Option<String> {
+        let noun = self.nouns.iter().find(|noun| noun.list() == Some(list))?;
+        Some(format!("Ok::{}", noun.name))
     }
 
     fn row(&self, row: &Row) -> Result<(), String> {

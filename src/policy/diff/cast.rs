@@ -6,11 +6,11 @@ use std::str::FromStr as _;
 use serde_json::Value;
 
 use super::aim::in_part;
-use super::things::{AIMED, MOST, list_of};
+use super::things::{AIMED, MOST};
 use super::{people, records, things};
 use crate::brain::{Collections, collection_of};
-use crate::engine::{Goal, Looks, Named, Words};
-use crate::testing::{Around, Fixture, Member, Row, Step, Team, Way, parse};
+use crate::engine::{Goal, Looks, Named};
+use crate::testing::{Around, Fixture, Member, Row, Stage, Step, Team, Way, parse};
 use types::actor::{KillScope, Role};
 use types::field::Label;
 use types::history::{Done, History};
@@ -31,8 +31,14 @@ pub(super) struct Scene {
     pub switches: Vec<String>,
     /// Things that policies name: everybody is asked about them.
     pub named: BTreeSet<String>,
-    /// The ids of rows, by the Cedar type that they are asked about as.
-    rows: BTreeMap<String, Vec<String>>,
+    /// Rows, by the Cedar type that they are asked about as.
+    rows: BTreeMap<String, Rows>,
+}
+
+/// Rows of one list, by their ids.
+struct Rows {
+    list: &'static str,
+    ids: Vec<String>,
 }
 
 /// The companies to ask in, with what is asked about in them, which is of these Cedar types: one, and one more for each role that
@@ -42,7 +48,7 @@ pub(super) fn scenes(
     goals: &[Goal],
     collections: &Collections,
     resources: &BTreeSet<String>,
-    words: &dyn Words,
+    stage: &dyn Stage,
 ) -> Vec<Scene> {
     let Ok(base) = parse("company.yaml", COMPANY, &|_| Ok(())) else { return Vec::new() };
     let mut base = base.fixture;
@@ -66,11 +72,12 @@ pub(super) fn scenes(
     let all: Vec<(Fixture, bool)> = std::iter::once((base.clone(), false)).chain(others).collect();
     let furnish = |(mut fixture, is_apart): (Fixture, bool)| {
         things::furnish(&mut fixture, named);
-        records::furnish(&mut fixture, collections, named, goals, words);
-        fixture.rows.retain(|row| resources.iter().any(|kind| list_of(kind) == Some(row.list.as_str())));
-        let all_named = things::name(&mut fixture, named);
-        things::aim(&mut fixture, goals, &all_named, words);
-        let rows = resources.iter().map(|kind| (kind.clone(), rows(&fixture, kind))).collect();
+        records::furnish(&mut fixture, collections, named, goals, stage);
+        fixture.rows.retain(|row| resources.iter().any(|kind| stage.list(kind) == Some(row.list.as_str())));
+        let all_named = things::name(&mut fixture, named, stage);
+        things::aim(&mut fixture, goals, &all_named, stage);
+        let rows =
+            resources.iter().filter_map(|kind| Some((kind.clone(), rows(&fixture, kind, stage.list(kind)?)))).collect();
         Scene { switches: switches(&fixture, named), named: all_named, rows, fixture, actors: actors.clone(), is_apart }
     };
     all.into_iter().map(furnish).collect()
@@ -133,22 +140,22 @@ impl Scene {
             "Ok::Delegation" => self.fixture.delegations.iter().map(|row| row.id.clone()).collect(),
             "Ok::KillSwitch" => self.switches.iter().cloned().chain([format!("actor:{asker}")]).collect(),
             _ => {
-                let list = list_of(kind).unwrap_or_default();
+                let Some(Rows { list, ids }) = self.rows.get(kind) else { return Vec::new() };
                 let is_asked = |id: &&String| self.named.contains(*id) || is_asked_about(list, id, asker);
-                self.rows.get(kind).into_iter().flatten().filter(is_asked).cloned().collect()
+                ids.iter().filter(is_asked).cloned().collect()
             }
         }
     }
 }
 
-/// The ids of what is of a Cedar type. A record of no collection that is declared stands for what is only to be made.
-fn rows(fixture: &Fixture, kind: &str) -> Vec<String> {
+/// What is of a Cedar type. A record of no collection that is declared stands for what is only to be made.
+fn rows(fixture: &Fixture, kind: &str, list: &'static str) -> Rows {
     let collection = if kind == "Ok::Record" { Some("notes") } else { collection_of(kind) };
     let is_of = |row: &&Row| match collection {
         Some(collection) => row.list == "brain" && row.fields.get("collection").is_some_and(|name| name == collection),
-        None => list_of(kind).is_some_and(|list| row.list == list),
+        None => row.list == list,
     };
-    fixture.rows.iter().filter(is_of).map(|row| row.id.clone()).collect()
+    Rows { list, ids: fixture.rows.iter().filter(is_of).map(|row| row.id.clone()).collect() }
 }
 
 /// Of what everybody has: one's own, that of a few others, and what policies look for.

@@ -31,7 +31,7 @@ pub use tally::{Outcome, Tally};
 pub use terms::{Moved, Term, moved, terms};
 pub use text::{Change, FileChange, PolicyChange, TextDiff, compare};
 pub use unmet::Unmet;
-pub use witness::{Witness, test_file};
+pub use witness::{Witness, named_by, test_file};
 
 use super::bundle::{is_policy, is_test};
 use super::finding::SCHEMA_FILE;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::people::{self, Fill};
 use crate::brain::collection_of;
-use crate::engine::{Goal, Named, Words};
-use crate::testing::{Fixture, Row};
+use crate::engine::{Goal, Named};
+use crate::testing::{Fixture, Row, Stage};
 use types::change::ChangeState;
 use types::id::ActorId;
 use types::knowledge::KnowledgeStatus;
@@ -15,34 +15,6 @@ pub(super) const AIMED: &str = "_aim";
 
 /// As many of the actors, of the teams and of the texts that policies name are added.
 pub(super) const MOST: usize = 8;
-
-/// The lists that things of the Cedar types stand in.
-const LISTS: [(&str, &str); 13] = [
-    ("Ok::Token", "tokens"),
-    ("Ok::Event", "events"),
-    ("Ok::Approval", "approvals"),
-    ("Ok::Change", "changes"),
-    ("Ok::BreakGlass", "break_glass"),
-    ("Ok::Webhook", "webhooks"),
-    ("Ok::Task", "tasks"),
-    ("Ok::Knowledge", "knowledge"),
-    ("Ok::Run", "runs"),
-    ("Ok::Collection", "collections"),
-    ("Ok::SchemaProposal", "schema_proposals"),
-    ("Ok::View", "views"),
-    ("Ok::Record", "brain"),
-];
-
-/// The list that things of a Cedar type stand in.
-pub(super) fn list_of(kind: &str) -> Option<&'static str> {
-    let found = LISTS.iter().find(|(of, _)| *of == kind).map(|(_, list)| *list);
-    found.or_else(|| collection_of(kind).map(|_| "brain"))
-}
-
-/// The Cedar type of what stands in a list.
-pub(super) fn kind_of(list: &str) -> Option<&'static str> {
-    LISTS.iter().find(|(_, of)| *of == list).map(|(kind, _)| *kind)
-}
 
 /// Tokens, events and approvals: one's own, another's, and for each text that a policy could compare them with.
 pub(super) fn furnish(fixture: &mut Fixture, named: &Named) {
@@ -183,7 +155,7 @@ fn propose(fixture: &mut Fixture, everybody: &[ActorId]) {
 }
 
 /// Things of two actors, events, and what policies name, as policies look for them. Records were made so.
-pub(super) fn aim(fixture: &mut Fixture, goals: &[Goal], named: &BTreeSet<String>, words: &dyn Words) {
+pub(super) fn aim(fixture: &mut Fixture, goals: &[Goal], named: &BTreeSet<String>, stage: &dyn Stage) {
     let ends = [".max", ".bot", "tok_max", "whk_max0", "scp_max", "view-of-max"];
     let of_two = |row: &&Row| row.list != "brain" && ends.iter().any(|of| row.id.ends_with(of));
     let made: Vec<Row> = fixture.rows.iter().filter(of_two).cloned().collect();
@@ -201,27 +173,27 @@ pub(super) fn aim(fixture: &mut Fixture, goals: &[Goal], named: &BTreeSet<String
         };
         let event = |(count, row): (usize, &Row)| Row { id: format!("event:{}", number * 1000 + count), ..row.clone() };
         let rows = made.iter().map(copy).chain(events.iter().enumerate().map(event));
-        let rows: Vec<Row> = rows.map(|row| filled(row, &fills, words)).collect();
+        let rows: Vec<Row> = rows.map(|row| filled(row, &fills, stage)).collect();
         let named_rows = fixture.rows.iter_mut().filter(|row| row.list != "brain" && named.contains(&row.id));
-        named_rows.for_each(|row| *row = filled(row.clone(), &fills, words));
+        named_rows.for_each(|row| *row = filled(row.clone(), &fills, stage));
         fixture.rows.extend(rows);
     }
 }
 
 /// A thing as a goal wants it.
-fn filled(row: Row, fills: &[(String, Fill)], words: &dyn Words) -> Row {
-    let kind = kind_of(&row.list).unwrap_or_default();
-    fills.iter().fold(row, |row, (field, fill)| match fill.value(&row, (kind, field), field == "team", words) {
+fn filled(row: Row, fills: &[(String, Fill)], stage: &dyn Stage) -> Row {
+    let kind = stage.kind(&row.list).unwrap_or_default();
+    fills.iter().fold(row, |row, (field, fill)| match fill.value(&row, (&kind, field), field == "team", stage) {
         Some(value) => row.with(field, value),
         None => row,
     })
 }
 
 /// Adds the things that policies name by their ids, as one of max's is; all their ids.
-pub(super) fn name(fixture: &mut Fixture, named: &Named) -> BTreeSet<String> {
+pub(super) fn name(fixture: &mut Fixture, named: &Named, stage: &dyn Stage) -> BTreeSet<String> {
     let mut ids = BTreeSet::new();
     for (kind, id) in &named.entities {
-        let Some(list) = list_of(kind) else { continue };
+        let Some(list) = stage.list(kind) else { continue };
         let is_alike = |row: &&Row| {
             row.list == list
                 && collection_of(kind).is_none_or(|name| row.fields.get("collection").is_some_and(|of| of == name))

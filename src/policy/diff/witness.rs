@@ -281,8 +281,8 @@ fn delegation(row: &Delegation) -> String {
     fields
 }
 
-/// Everybody whom the question could touch: actor and target, and those whom they hang on, near and far.
-fn concerned(fixture: &Fixture, case: &Case) -> BTreeSet<ActorId> {
+/// Whom a case names: who asks and what about, and whoever stands in the rows that it is about.
+pub fn named_by(fixture: &Fixture, case: &Case) -> Vec<ActorId> {
     let mut next: Vec<ActorId> = Vec::new();
     let mut name = |text: &str| {
         let text = text.strip_prefix("actor:").unwrap_or(text);
@@ -300,6 +300,12 @@ fn concerned(fixture: &Fixture, case: &Case) -> BTreeSet<ActorId> {
     let is_target = |id: &str| case.target.as_deref() == Some(id);
     next.extend(fixture.rows.iter().filter(|row| is_target(&row.id)).flat_map(Row::names));
     next.extend(chain(fixture, case).into_iter().flat_map(|row| [row.from.clone(), row.to.clone()]));
+    next
+}
+
+/// Everybody whom the question could touch: those whom it names, and those whom they hang on, near and far.
+fn concerned(fixture: &Fixture, case: &Case) -> BTreeSet<ActorId> {
+    let mut next = named_by(fixture, case);
     let mut found = BTreeSet::new();
     while let Some(id) = next.pop() {
         if found.insert(id.clone()) {

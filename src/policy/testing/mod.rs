@@ -39,6 +39,16 @@ pub trait Stage: Words + Sync {
         None
     }
 
+    /// The list of a test file that holds what is of a Cedar type.
+    fn list(&self, _kind: &str) -> Option<&'static str> {
+        None
+    }
+
+    /// The Cedar type of what stands in a list.
+    fn kind(&self, _list: &str) -> Option<String> {
+        None
+    }
+
     /// Whether a row is one of its list, or what is wrong with it.
     fn row(&self, _row: &Row) -> Result<(), String> {
         Ok(())

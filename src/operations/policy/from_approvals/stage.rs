@@ -1,12 +1,12 @@
 //! The test of a drafted rule: the calls that it was made from are allowed, and somebody else's are not.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::call::Call;
 use gate::{Reader, Target, Thing};
-use policy::diff::{Answer, test_file};
+use policy::diff::{Answer, named_by, test_file};
 use policy::testing::{Around, Case, Delegation, Fixture, Member, Step, Team, Way};
 use policy::{Answered, Ruling, Snapshot};
 use store::actors::{Actor, Status};
@@ -31,7 +31,7 @@ pub fn test(calls: &[Call], candidate: &Snapshot, read: &Reader<'_>) -> (String,
     }
     let cases: Vec<(&Case, &Answer)> = asked.iter().map(|(case, answer)| (case, answer)).collect();
     let first = calls.first().map(|call| call.approval.to_ascii_lowercase()).unwrap_or_default();
-    (format!("tests/from-{}.yaml", first.replace('_', "-")), test_file(&fixture(calls, read), &cases))
+    (format!("tests/from-{}.yaml", first.replace('_', "-")), test_file(&fixture(calls, &cases, read), &cases))
 }
 
 /// Somebody for whom nothing changes, if there is anybody: as like the requester as can be found.
@@ -40,7 +40,7 @@ fn others(call: &Call, candidate: &Snapshot, read: &Reader<'_>) -> Option<(Calle
     let alike = |actor: &Actor| {
         (actor.kind == requester.kind, actor.role == requester.role, actor.team == requester.team, actor.id.clone())
     };
-    let mut people: Vec<&Actor> = known(read).collect();
+    let mut people = near(requester, read);
     people.retain(|actor| actor.kind != ActorKind::Team && actor.status == Status::Active && actor.id != requester.id);
     people.sort_by_key(|actor| std::cmp::Reverse(alike(actor)));
     people.into_iter().take(100).find_map(|actor| {
@@ -48,6 +48,22 @@ fn others(call: &Call, candidate: &Snapshot, read: &Reader<'_>) -> Option<(Calle
         let answer = answer(call, &caller, candidate, read);
         (answer.decision != Decision::Allow && !answer.not_found).then_some((caller, answer))
     })
+}
+
+/// So many of a team, of a role and of everybody are looked at.
+const LOOKED_AT: usize = 200;
+
+/// Whom the proposer may know of, of those like somebody first.
+fn near<'a>(requester: &Actor, read: &'a Reader<'_>) -> Vec<&'a Actor> {
+    let team = requester.team.iter().flat_map(|team| read.within(team).take(LOOKED_AT));
+    let role = read.people(requester.role).take(LOOKED_AT).filter_map(|id| read.card(id));
+    let all = team.chain(role).chain(read.cards().take(LOOKED_AT));
+    let all: BTreeMap<&ActorId, &Actor> = all.map(|card| (&card.actor.id, &card.actor)).collect();
+    all.into_values().filter(|actor| is_known(actor, read)).collect()
+}
+
+fn is_known(actor: &Actor, read: &Reader<'_>) -> bool {
+    read.sees(&Target::Actor(actor.id.clone()))
 }
 
 fn answer(call: &Call, caller: &Caller, candidate: &Snapshot, read: &Reader<'_>) -> Answer {
@@ -91,24 +107,30 @@ fn releases(target: &Target) -> bool {
 }
 
 /// The company as a test sees it. Only whoever is concerned is written down.
-fn fixture(calls: &[Call], read: &Reader<'_>) -> Fixture {
+fn fixture(calls: &[Call], cases: &[(&Case, &Answer)], read: &Reader<'_>) -> Fixture {
     let mut fixture =
         Fixture { now: read.now(), teams: Vec::new(), actors: Vec::new(), delegations: Vec::new(), rows: Vec::new() };
-    let mut rows: Vec<&Actor> = known(read).collect();
-    rows.sort_by(|one, other| one.id.cmp(&other.id));
-    for actor in rows {
+    calls.iter().for_each(|call| add(&call.target, &mut fixture, read));
+    for actor in concerned(&fixture, cases, read).into_values() {
         match actor.kind {
             ActorKind::Team => fixture.teams.push(team(actor)),
             _ => fixture.actors.push(member(actor)),
         }
     }
-    calls.iter().for_each(|call| add(&call.target, &mut fixture, read));
     fixture
 }
 
-/// Whom the proposer may know of.
-fn known<'a>(read: &'a Reader<'_>) -> impl Iterator<Item = &'a Actor> {
-    read.cards().map(|card| &card.actor).filter(|actor| read.sees(&Target::Actor(actor.id.clone())))
+/// Those whom the cases name, and those whom they hang on, as far as the proposer may know of them; by id.
+fn concerned<'a>(fixture: &Fixture, cases: &[(&Case, &Answer)], read: &'a Reader<'_>) -> BTreeMap<ActorId, &'a Actor> {
+    let mut next: Vec<ActorId> = cases.iter().flat_map(|(case, _)| named_by(fixture, case)).collect();
+    let mut found = BTreeMap::new();
+    while let Some(id) = next.pop() {
+        let actor = read.card(&id).map(|card| &card.actor).filter(|actor| is_known(actor, read));
+        let Some(actor) = actor.filter(|_| !found.contains_key(&id)) else { continue };
+        next.extend([&actor.team, &actor.owner, &actor.lead].into_iter().flatten().cloned());
+        found.insert(id, actor);
+    }
+    found
 }
 
 fn team(actor: &Actor) -> Team {
