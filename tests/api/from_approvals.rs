@@ -1,4 +1,4 @@
-//! From what people approved to a rule that does not ask again.
+//! From what people approved to a policy that does not ask again.
 
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ async fn diff(test: &Test, change: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_rule_lets_such_calls_go_on_and_nobody_elses() {
+async fn a_drafted_policy_lets_such_calls_go_on_and_nobody_elses() {
     let test = Test::new().await;
     let cast = test.cast().await;
     let id = hired(&test, &cast, "dev1").await;
@@ -99,7 +99,7 @@ async fn calls_about_several_people_become_one_about_their_team() {
 }
 
 #[tokio::test]
-async fn a_rule_comes_from_what_people_approved_and_the_proposer_may_see() {
+async fn a_policy_comes_from_what_people_approved_and_the_proposer_may_see() {
     let test = Test::new().await;
     let cast = test.cast().await;
     let id = hired(&test, &cast, "dev1").await;
@@ -110,7 +110,7 @@ async fn a_rule_comes_from_what_people_approved_and_the_proposer_may_see() {
         (
             &test.admin,
             json!([pending]),
-            format!("422 invalid from_approvals: {pending} is pending; a rule is made from what people approved"),
+            format!("422 invalid from_approvals: {pending} is pending; policies are drafted from what people approved"),
         ),
         (&test.admin, json!([]), "422 invalid from_approvals: name 1 to 20 approvals".into()),
         (&test.admin, json!(many), "422 invalid from_approvals: name 1 to 20 approvals".into()),

@@ -87,7 +87,7 @@ impl Links {
     }
 
     /// A signed root has said whether the last entry is as signed.
-    pub fn rule(&mut self, standing: Standing) {
+    pub fn judge(&mut self, standing: Standing) {
         if let Some(before) = &mut self.before {
             before.standing = standing;
         }
@@ -115,7 +115,7 @@ impl Links {
             findings.add_leaf(dispute.seq - 1, "it was changed: the next entry contains another hash of it");
         } else {
             findings.add_leaf(dispute.seq, "its link to the entry before is wrong");
-            self.rule(Standing::Blamed);
+            self.judge(Standing::Blamed);
         }
     }
 }

@@ -185,7 +185,7 @@ impl<P: Iterator<Item = Signed>> Walk<'_, P> {
         }
         let root = self.whole.then(|| self.tree.root());
         for signed in published.into_iter().chain(head) {
-            self.rule(size, root == Some(signed));
+            self.judge(size, root == Some(signed));
         }
         if since.is_some() && since != root {
             let message = format!("fork: the log does not contain the checkpoint of size {size} that you hold");
@@ -195,7 +195,7 @@ impl<P: Iterator<Item = Signed>> Walk<'_, P> {
 
     /// A signed root says whether the entries up to here are as signed. If they are not, and their links hold, then
     /// the last of them at least is not, for every true entry vouches for all before it.
-    fn rule(&mut self, size: u64, is_right: bool) {
+    fn judge(&mut self, size: u64, is_right: bool) {
         if is_right && !self.findings.has_bad_leaf() {
             self.clear();
         } else {
@@ -203,12 +203,12 @@ impl<P: Iterator<Item = Signed>> Walk<'_, P> {
         }
         if is_right && !self.findings.has_bad_leaf() {
             self.vouched = size;
-            self.links.rule(Standing::Vouched);
+            self.links.judge(Standing::Vouched);
         } else if !is_right && !self.findings.has_bad_leaf() && !self.links.in_dispute() {
             let from = self.vouched + 1;
             self.findings
                 .add_leaf(size, format!("the signed root covers other entries: some of {from} to {size} were changed"));
-            self.links.rule(Standing::Blamed);
+            self.links.judge(Standing::Blamed);
         }
     }
 

@@ -44,7 +44,7 @@ pub struct ShownChange {
     pub rejection: Option<RejectedBy>,
     pub created_at: Time,
     pub updated_at: Time,
-    /// Of a rule from approvals, as it is proposed: calls like those that were approved which it lets through too.
+    /// Of a policy drafted from approvals, as it is proposed: calls like those that were approved which it lets through too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_allows: Vec<String>,
 }

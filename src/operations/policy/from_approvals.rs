@@ -1,4 +1,4 @@
-//! From approvals to a rule: the policies in force, with the narrowest exceptions that would have let the approved calls
+//! From approvals to a policy: the policies in force, with the narrowest exceptions that would have let the approved calls
 //! go on, and a test of them. It is a proposal like any other; nothing comes into force by it.
 //!
 //! Always true: what is drafted was tried. Every call that it was made from is allowed by it, and needed approval before; what
@@ -22,7 +22,7 @@ use policy::{Because, Bundle, Ruling};
 use types::id::ActorId;
 use types::refusal::{Refusal, Stop};
 
-/// The most approvals that one rule is made from.
+/// The most approvals that one policy is drafted from.
 const MOST: usize = 20;
 
 /// Policies in force with an exception more, and what else that lets through.

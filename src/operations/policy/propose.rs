@@ -46,15 +46,14 @@ pub enum Propose {}
 impl Change for Propose {
     const SPEC: Spec = Spec {
         name: "policy.propose",
-        doc: "Propose policies, a rollback to an earlier version, or the rule behind approvals. The proposal comes \
+        doc: "Propose policies, a rollback to an earlier version, or a policy drafted from approvals. The proposal comes \
               into force at once only if the source says `auto` and the policy permits it.",
         scope: Reach::Scopes(&[Scope::Policy]),
         route: post("/policy/proposals").created().slow().large().made_from("base_version"),
         about: &[&COMPANY],
         events: &[ChangeProposed::KIND, EvalsRun::KIND, ChangePromoted::KIND, PolicyApplied::KIND],
     };
-    const SAYS: &'static str =
-        "proposes policies[ of the commit {commit}][, those of version {version}][, a rule from {from_approvals}]";
+    const SAYS: &'static str = "proposes policies[ of the commit {commit}][, those of version {version}][, a policy drafted from {from_approvals}]";
     type Input = NewPolicies;
     type Output = ShownChange;
 
@@ -95,7 +94,7 @@ fn by_itself(input: &NewPolicies, read: &Reader<'_>) -> Result<bool, Stop> {
     Ok(source.is_some() && input.commit.is_some() && input.from_approvals.is_none())
 }
 
-/// The files that are proposed, and what a rule from approvals lets through that nobody approved.
+/// The files that are proposed, and what a policy drafted from approvals lets through that nobody approved.
 fn bundle(input: &NewPolicies, read: &Reader<'_>) -> Result<(Bundle, Vec<String>), Stop> {
     match (&input.files, input.version, &input.from_approvals) {
         (Some(files), None, None) => Ok((whole(files, read)?, Vec::new())),

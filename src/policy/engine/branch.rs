@@ -5,8 +5,8 @@
 
 use cedar_policy_core::ast::{Expr, ExprKind, UnaryOp};
 
+use super::compiled::CompiledPolicy;
 use super::parts::{line, place, text};
-use super::rule::Rule;
 
 /// So many alternatives of one condition are told apart; what is before the last of them is one together.
 const MOST: usize = 64;
@@ -24,33 +24,33 @@ pub(super) struct Branch {
 }
 
 /// The alternatives of the conditions of a policy; none where there are no two.
-pub(super) fn branches(rule: &Rule) -> Vec<Branch> {
-    ways(rule, true)
+pub(super) fn branches(compiled: &CompiledPolicy) -> Vec<Branch> {
+    ways(compiled, true)
 }
 
 /// What else keeps a policy from holding, each alone: of `unless { a || b }`, `b` where `a` is false. The conditions of each are
 /// false where it does.
-pub(super) fn exceptions(rule: &Rule) -> Vec<Branch> {
-    ways(rule, false)
+pub(super) fn exceptions(compiled: &CompiledPolicy) -> Vec<Branch> {
+    ways(compiled, false)
 }
 
-fn ways(rule: &Rule, wanted: bool) -> Vec<Branch> {
-    let conditions = rule.policy.non_scope_constraints();
+fn ways(compiled: &CompiledPolicy, wanted: bool) -> Vec<Branch> {
+    let conditions = compiled.policy.non_scope_constraints();
     let mut left = MOST;
     conditions.map(|all| within(all, wanted, &mut left)).unwrap_or_default()
 }
 
 impl Branch {
     /// The text of the alternative, as one line, and its line in the file.
-    pub fn describe(&self, rule: &Rule) -> (String, usize) {
-        let span = place(&self.own, rule);
-        let text = text(rule, span);
-        (if self.wanted { text } else { format!("{text} is false") }, line(rule, span))
+    pub fn describe(&self, compiled: &CompiledPolicy) -> (String, usize) {
+        let span = place(&self.own, compiled);
+        let text = text(compiled, span);
+        (if self.wanted { text } else { format!("{text} is false") }, line(compiled, span))
     }
 
     /// Whether it stands within another of the same policy.
-    pub fn is_within(&self, other: &Branch, rule: &Rule) -> bool {
-        let [(begin, length), (from, whole)] = [self, other].map(|branch| place(&branch.own, rule));
+    pub fn is_within(&self, other: &Branch, compiled: &CompiledPolicy) -> bool {
+        let [(begin, length), (from, whole)] = [self, other].map(|branch| place(&branch.own, compiled));
         whole > length && from <= begin && begin + length <= from + whole
     }
 

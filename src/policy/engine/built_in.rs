@@ -152,9 +152,9 @@ mod tests {
         let bundle = Bundle::built_in();
         let parts = deep(|| load(SCHEMA, &bundle, Validation::UnlessBuiltIn)).unwrap();
         let passed = Passed::under(&parts.vocabulary.schema).unwrap();
-        assert!(parts.rules.iter().all(|rule| {
-            let file = rule.meta.file.as_str();
-            passed.has(file, bundle.files.get(file), &rule.policy)
+        assert!(parts.policies.iter().all(|compiled| {
+            let file = compiled.meta.file.as_str();
+            passed.has(file, bundle.files.get(file), &compiled.policy)
         }));
     }
 }

@@ -10,11 +10,11 @@ use cedar_policy_core::ast::{
 };
 
 use super::branch::branches;
+use super::compiled::CompiledPolicy;
 use super::history::ATTRIBUTE as DONE;
 use super::input::ATTRIBUTE as INPUT;
 use super::looks::{Looks, Named, looks_back};
 use super::names::covers;
-use super::rule::Rule;
 use super::snapshot::{Action, Snapshot};
 
 /// The one type that a scope holds for, if there is one.
@@ -38,7 +38,11 @@ impl Snapshot {
         let unlike = |name: &&str| {
             let texts = |side: &Snapshot| -> Option<Vec<(String, String)>> {
                 let action = side.named_action(name)?;
-                Some(side.covering(action).map(|rule| (rule.meta.id.clone(), rule.meta.text.clone())).collect())
+                Some(
+                    side.covering(action)
+                        .map(|compiled| (compiled.meta.id.clone(), compiled.meta.text.clone()))
+                        .collect(),
+                )
             };
             texts(self) != texts(other)
         };
@@ -47,37 +51,37 @@ impl Snapshot {
 
     /// What the policies of an action name that `other` does not have just so: by policy, first each of its alternatives alone.
     pub fn named_unlike(&self, other: &Snapshot, action: &str) -> Vec<Named> {
-        let named = |rule: &Rule| {
-            let alternatives: Vec<Named> = branches(rule).iter().map(|branch| Named::of(branch.own())).collect();
-            [alternatives, vec![Named::of(&rule.condition)]].concat()
+        let named = |compiled: &CompiledPolicy| {
+            let alternatives: Vec<Named> = branches(compiled).iter().map(|branch| Named::of(branch.own())).collect();
+            [alternatives, vec![Named::of(&compiled.condition)]].concat()
         };
         self.unlike(other, action).flat_map(named).collect()
     }
 
-    pub(super) fn permits<'a>(&'a self, action: &str) -> impl Iterator<Item = &'a Rule> {
+    pub(super) fn permits<'a>(&'a self, action: &str) -> impl Iterator<Item = &'a CompiledPolicy> {
         let covering = self.named_action(action).into_iter().flat_map(|entity| self.covering(entity));
-        covering.filter(|rule| rule.policy.effect() == Effect::Permit)
+        covering.filter(|compiled| compiled.policy.effect() == Effect::Permit)
     }
 
     /// The policies of an action that `other` does not have just so.
-    pub(super) fn unlike<'a>(&'a self, other: &'a Snapshot, action: &str) -> impl Iterator<Item = &'a Rule> {
+    pub(super) fn unlike<'a>(&'a self, other: &'a Snapshot, action: &str) -> impl Iterator<Item = &'a CompiledPolicy> {
         let theirs: BTreeSet<(&str, &str)> =
-            other.rules.iter().map(|rule| (rule.meta.id.as_str(), rule.meta.text.as_str())).collect();
+            other.policies.iter().map(|compiled| (compiled.meta.id.as_str(), compiled.meta.text.as_str())).collect();
         let ours = self.named_action(action).into_iter().flat_map(|entity| self.covering(entity));
-        ours.filter(move |rule| !theirs.contains(&(&rule.meta.id, &rule.meta.text)))
+        ours.filter(move |compiled| !theirs.contains(&(&compiled.meta.id, &compiled.meta.text)))
     }
 
     /// What all the policies of an action name.
     pub fn named(&self, action: &str) -> Named {
         let mut named = Named::default();
-        let rules = self.named_action(action).into_iter().flat_map(|entity| self.covering(entity));
-        rules.flat_map(|rule| rule.condition.subexpressions()).for_each(|part| named.note(part));
+        let policies = self.named_action(action).into_iter().flat_map(|entity| self.covering(entity));
+        policies.flat_map(|compiled| compiled.condition.subexpressions()).for_each(|part| named.note(part));
         named
     }
 
     /// Every entity that any policy names: type, as `Ok::Actor`, and id.
     pub fn literals(&self) -> impl Iterator<Item = (String, String)> {
-        let parts = self.rules.iter().flat_map(|rule| rule.condition.subexpressions());
+        let parts = self.policies.iter().flat_map(|compiled| compiled.condition.subexpressions());
         parts.filter_map(|part| match part.expr_kind() {
             ExprKind::Lit(Literal::EntityUID(uid)) => {
                 Some((uid.entity_type().to_string(), AsRef::<str>::as_ref(uid.eid()).to_owned()))
@@ -105,7 +109,7 @@ impl Snapshot {
 
     /// Whether any policy looks at what actors have done.
     pub fn looks_back(&self) -> bool {
-        self.rules.iter().any(|rule| looks_back(&rule.condition))
+        self.policies.iter().any(|compiled| looks_back(&compiled.condition))
     }
 
     /// What the policies of an action look at.
@@ -115,9 +119,9 @@ impl Snapshot {
 
     fn look(&self, action: &Entity) -> Looks {
         let mut looks = Looks::default();
-        for rule in self.covering(action) {
-            looks.kinds.extend(rule.meta.kinds.iter().cloned());
-            looks.note(&rule.condition);
+        for compiled in self.covering(action) {
+            looks.kinds.extend(compiled.meta.kinds.iter().cloned());
+            looks.note(&compiled.condition);
         }
         looks
     }
@@ -142,7 +146,7 @@ impl Snapshot {
     }
 
     /// The policies that could hold for some question about an action.
-    fn covering<'a>(&'a self, action: &'a Entity) -> impl Iterator<Item = &'a Rule> {
+    fn covering<'a>(&'a self, action: &'a Entity) -> impl Iterator<Item = &'a CompiledPolicy> {
         let applies = self.schema().as_ref().get_action_id(action.uid());
         let fits = move |policy: &Policy| {
             let (who, what) = (policy.principal_constraint(), policy.resource_constraint());
@@ -151,6 +155,8 @@ impl Snapshot {
                     && scope_type(what.as_inner()).is_none_or(|kind| applies.is_applicable_resource_type(kind))
             })
         };
-        self.rules.iter().filter(move |rule| covers(rule.policy.action_constraint(), action) && fits(&rule.policy))
+        self.policies
+            .iter()
+            .filter(move |compiled| covers(compiled.policy.action_constraint(), action) && fits(&compiled.policy))
     }
 }

@@ -9,9 +9,9 @@ use cedar_policy_core::ast::{Expr, ExprKind, SlotEnv, UnaryOp, Value, Var};
 use cedar_policy_core::evaluator::Evaluator;
 use cedar_policy_core::extensions::Extensions;
 
+use super::compiled::CompiledPolicy;
 use super::decide::{Question, is_true};
 use super::parts::{PartKind, clauses};
-use super::rule::Rule;
 use super::ruling::{Because, Effect};
 use super::snapshot::Snapshot;
 
@@ -27,11 +27,11 @@ impl Snapshot {
         };
         let evaluator = Evaluator::new(self.request(question), entities, Extensions::all_available());
         let mut permitted = false;
-        for rule in action.index.every().into_iter().filter_map(|position| self.rule(position)) {
-            let place = Place { evaluator: &evaluator, env: rule.policy.env() };
-            match rule.meta.effect {
-                Effect::Permit => permitted = permitted || can_hold(rule, place),
-                Effect::Forbid if must_hold(rule, place) => return Err(vec![Arc::clone(&rule.meta)]),
+        for compiled in action.index.every().into_iter().filter_map(|position| self.compiled(position)) {
+            let place = Place { evaluator: &evaluator, env: compiled.policy.env() };
+            match compiled.meta.effect {
+                Effect::Permit => permitted = permitted || can_hold(compiled, place),
+                Effect::Forbid if must_hold(compiled, place) => return Err(vec![Arc::clone(&compiled.meta)]),
                 Effect::Forbid => {}
             }
         }
@@ -52,19 +52,19 @@ impl Place<'_> {
     }
 }
 
-fn can_hold(rule: &Rule, place: Place<'_>) -> bool {
-    let scope = clauses(&rule.policy);
+fn can_hold(compiled: &CompiledPolicy, place: Place<'_>) -> bool {
+    let scope = clauses(&compiled.policy);
     let known = scope.iter().filter(|(kind, _)| *kind != PartKind::Resource);
     known.into_iter().all(|(_, clause)| can_be(clause, true, place))
-        && rule.policy.non_scope_constraints().is_none_or(|condition| can_be(condition, true, place))
+        && compiled.policy.non_scope_constraints().is_none_or(|condition| can_be(condition, true, place))
 }
 
 /// A forbid that no approval lifts, and that does not look at what is not known.
-fn must_hold(rule: &Rule, place: Place<'_>) -> bool {
+fn must_hold(compiled: &CompiledPolicy, place: Place<'_>) -> bool {
     let is_true = |expr: &Expr| !is_open(expr) && place.value(expr).is_some_and(|value| is_true(&value));
-    rule.meta.kinds.is_empty()
-        && clauses(&rule.policy).iter().all(|(_, clause)| is_true(clause))
-        && rule.policy.non_scope_constraints().is_none_or(is_true)
+    compiled.meta.kinds.is_empty()
+        && clauses(&compiled.policy).iter().all(|(_, clause)| is_true(clause))
+        && compiled.policy.non_scope_constraints().is_none_or(is_true)
 }
 
 /// Whether an expression can come to what is wanted. What cannot be evaluated yet, can.

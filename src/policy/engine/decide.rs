@@ -17,10 +17,10 @@ use cedar_policy_core::validator::RequestValidationError;
 
 use super::alike::Known;
 use super::approvals::ATTRIBUTE;
+use super::compiled::CompiledPolicy;
 use super::history;
 use super::index::{Met, Position, Positions};
 use super::input::{self, Input};
-use super::rule::Rule;
 use super::ruling::{Because, NO_PERMIT, Ruling};
 use super::shape;
 use super::snapshot::{Action, Snapshot};
@@ -80,10 +80,13 @@ enum Weighed {
 }
 
 impl Snapshot {
-    /// The rules whose action is the question's, whatever else they say.
-    pub(super) fn rules_of<'a>(&'a self, question: &Question<'_>) -> impl Iterator<Item = &'a Rule> + use<'a> {
+    /// The policies whose action is the question's, whatever else they say.
+    pub(super) fn policies_of<'a>(
+        &'a self,
+        question: &Question<'_>,
+    ) -> impl Iterator<Item = &'a CompiledPolicy> + use<'a> {
         let positions = self.action(question).map(|action| action.index.every()).unwrap_or_default();
-        positions.into_iter().filter_map(|position| self.rule(position))
+        positions.into_iter().filter_map(|position| self.compiled(position))
     }
 
     /// The answer. Wants at least 2 MiB of stack.
@@ -297,22 +300,22 @@ impl Snapshot {
         let evaluator = Evaluator::new(request, entities, Extensions::all_available());
         let (mut found, mut seen) = (Evaluation::default(), Known::default());
         for position in candidates {
-            let Some(rule) = self.rule(*position) else { continue };
+            let Some(compiled) = self.compiled(*position) else { continue };
             // The index stands for the scope where it can.
-            let asked = match rule.policy.non_scope_constraints() {
-                _ if !rule.scope_is_indexed => Some(&rule.condition),
+            let asked = match compiled.policy.non_scope_constraints() {
+                _ if !compiled.scope_is_indexed => Some(&compiled.condition),
                 conditions => conditions,
             };
-            let holds = match (seen.of(rule), asked) {
+            let holds = match (seen.of(compiled), asked) {
                 (Some(holds), _) => Ok(holds),
                 (None, Some(asked)) => {
-                    let holds = evaluator.interpret(asked, rule.policy.env()).map(|value| is_true(&value));
-                    holds.inspect(|holds| seen.keep(rule, *holds))
+                    let holds = evaluator.interpret(asked, compiled.policy.env()).map(|value| is_true(&value));
+                    holds.inspect(|holds| seen.keep(compiled, *holds))
                 }
                 (None, None) => Ok(true),
             };
             match holds {
-                Ok(true) => match rule.policy.effect() {
+                Ok(true) => match compiled.policy.effect() {
                     Effect::Permit => found.permits.push(*position),
                     Effect::Forbid => found.forbids.push(*position),
                 },
@@ -328,18 +331,18 @@ impl Snapshot {
         let mut unsafe_rules = Vec::new();
         let mut fault = None;
         for (position, error) in found.errors {
-            let Some(rule) = self.rule(position) else { continue };
-            if rule.policy.effect() == Effect::Permit {
+            let Some(compiled) = self.compiled(position) else { continue };
+            if compiled.policy.effect() == Effect::Permit {
                 if is_real {
                     self.count_skipped();
                 }
                 if is_real && !self.quiet {
-                    tracing::warn!(policy = rule.meta.id, %error, "a permit could not be evaluated and is passed over");
+                    tracing::warn!(policy = compiled.meta.id, %error, "a permit could not be evaluated and is passed over");
                 }
                 continue;
             }
             unsafe_rules.push(position);
-            fault.get_or_insert_with(|| format!("policy_error: `{}`: {error}", rule.meta.id));
+            fault.get_or_insert_with(|| format!("policy_error: `{}`: {error}", compiled.meta.id));
         }
         if fault.is_some() {
             if is_real {
@@ -358,7 +361,7 @@ impl Snapshot {
     fn kinds_missing(&self, forbids: &[Position], granted: &[String]) -> Option<Vec<String>> {
         let mut missing = BTreeSet::new();
         for forbid in forbids {
-            let kinds = &self.rule(*forbid)?.meta.kinds;
+            let kinds = &self.compiled(*forbid)?.meta.kinds;
             if kinds.is_empty() {
                 return None;
             }

@@ -12,9 +12,9 @@ use cedar_policy_core::extensions::Extensions;
 
 use super::behalf::Giver;
 use super::branch::{Branch, branches, exceptions};
+use super::compiled::CompiledPolicy;
 use super::decide::{Question, Reached, is_true};
 use super::parts::clauses;
-use super::rule::Rule;
 use super::ruling::PolicyMeta;
 use super::snapshot::Snapshot;
 use types::effort;
@@ -22,7 +22,7 @@ use types::effort;
 /// The policies that only one of two snapshots has, and which of them, and of their alternatives, a question has met.
 #[derive(Debug)]
 pub struct Difference {
-    rules: Snapshot,
+    snapshot: Snapshot,
     /// By the place of the policy.
     met: Vec<Met>,
 }
@@ -74,52 +74,64 @@ impl Snapshot {
 }
 
 /// The policies of one that the other has not.
-fn missing(from: &Snapshot, other: &Snapshot) -> Vec<Rule> {
+fn missing(from: &Snapshot, other: &Snapshot) -> Vec<CompiledPolicy> {
     let theirs: BTreeSet<(&str, &str)> =
-        other.rules.iter().map(|rule| (rule.meta.id.as_str(), rule.meta.text.as_str())).collect();
-    from.rules.iter().filter(|rule| !theirs.contains(&(&rule.meta.id, &rule.meta.text))).cloned().collect()
+        other.policies.iter().map(|compiled| (compiled.meta.id.as_str(), compiled.meta.text.as_str())).collect();
+    from.policies
+        .iter()
+        .filter(|compiled| !theirs.contains(&(&compiled.meta.id, &compiled.meta.text)))
+        .cloned()
+        .collect()
 }
 
 /// The other versions of a policy that differ in nothing but their conditions.
-fn alike<'a>(rule: &Rule, versions: &[&'a Rule]) -> Vec<&'a Rule> {
-    let scope = |rule: &Rule| {
+fn alike<'a>(compiled: &CompiledPolicy, versions: &[&'a CompiledPolicy]) -> Vec<&'a CompiledPolicy> {
+    let scope = |compiled: &CompiledPolicy| {
         (
-            rule.policy.effect(),
-            rule.policy.principal_constraint().clone(),
-            rule.policy.action_constraint().clone(),
-            rule.policy.resource_constraint().clone(),
+            compiled.policy.effect(),
+            compiled.policy.principal_constraint().clone(),
+            compiled.policy.action_constraint().clone(),
+            compiled.policy.resource_constraint().clone(),
         )
     };
-    versions.iter().copied().filter(|other| other.meta.text != rule.meta.text && scope(other) == scope(rule)).collect()
+    versions
+        .iter()
+        .copied()
+        .filter(|other| other.meta.text != compiled.meta.text && scope(other) == scope(compiled))
+        .collect()
 }
 
 /// The parts of a policy that none of these has just so.
-fn fresh(parts: fn(&Rule) -> Vec<Branch>, rule: &Rule, versions: &[&Rule]) -> Vec<Noted> {
+fn fresh(
+    parts: fn(&CompiledPolicy) -> Vec<Branch>,
+    compiled: &CompiledPolicy,
+    versions: &[&CompiledPolicy],
+) -> Vec<Noted> {
     let theirs: Vec<Branch> = versions.iter().flat_map(|other| parts(other)).collect();
     let is_known = |branch: &Branch| theirs.iter().any(|other| branch.is_same(other));
-    Noted::none(parts(rule).into_iter().filter(|branch| !is_known(branch)).collect())
+    Noted::none(parts(compiled).into_iter().filter(|branch| !is_known(branch)).collect())
 }
 
 impl Difference {
-    fn of(snapshot: &Snapshot, other: &Snapshot, mut rules: Vec<Rule>) -> Difference {
-        rules.sort_by(|one, next| one.meta.id.cmp(&next.meta.id));
-        let mut versions: BTreeMap<&str, Vec<&Rule>> = BTreeMap::new();
-        for rule in [snapshot, other].into_iter().flat_map(|side| &side.rules) {
-            versions.entry(&rule.meta.id).or_default().push(rule);
+    fn of(snapshot: &Snapshot, other: &Snapshot, mut policies: Vec<CompiledPolicy>) -> Difference {
+        policies.sort_by(|one, next| one.meta.id.cmp(&next.meta.id));
+        let mut versions: BTreeMap<&str, Vec<&CompiledPolicy>> = BTreeMap::new();
+        for compiled in [snapshot, other].into_iter().flat_map(|side| &side.policies) {
+            versions.entry(&compiled.meta.id).or_default().push(compiled);
         }
-        let met = rules.iter().map(|rule| {
-            let versions = versions.get(rule.meta.id.as_str()).map(Vec::as_slice).unwrap_or_default();
-            let versions = alike(rule, versions);
+        let met = policies.iter().map(|compiled| {
+            let versions = versions.get(compiled.meta.id.as_str()).map(Vec::as_slice).unwrap_or_default();
+            let versions = alike(compiled, versions);
             // That a new policy does not hold somewhere is nothing new.
             let has_other = !versions.is_empty();
             Met {
                 whole: AtomicBool::new(false),
-                branches: fresh(branches, rule, &versions),
-                exceptions: if has_other { fresh(exceptions, rule, &versions) } else { Vec::new() },
+                branches: fresh(branches, compiled, &versions),
+                exceptions: if has_other { fresh(exceptions, compiled, &versions) } else { Vec::new() },
             }
         });
         let met = met.collect();
-        Difference { rules: snapshot.with_rules(rules), met }
+        Difference { snapshot: snapshot.with_policies(policies), met }
     }
 
     /// Whether any of them holds for the caller, or for somebody on whose behalf it is asked; also where that cannot be told.
@@ -130,10 +142,11 @@ impl Difference {
     }
 
     fn meets(&self, question: &Question<'_>) -> bool {
-        let Ok(Reached { met, candidates }) = self.rules.reached(question) else { return true };
+        let Ok(Reached { met, candidates }) = self.snapshot.reached(question) else { return true };
         let mut open = Vec::new();
         for at in candidates {
-            let (Some(rule), Some(seen)) = (self.rules.rules.get(at as usize), self.met.get(at as usize)) else {
+            let (Some(compiled), Some(seen)) = (self.snapshot.policies.get(at as usize), self.met.get(at as usize))
+            else {
                 continue;
             };
             let holds = met.contains(&at);
@@ -141,7 +154,7 @@ impl Difference {
                 seen.whole.store(true, Ordering::Relaxed);
             }
             let parts = if holds { &seen.branches } else { &seen.exceptions };
-            open.extend(parts.iter().filter(|part| part.is_open()).map(|part| (rule, part, holds)));
+            open.extend(parts.iter().filter(|part| part.is_open()).map(|part| (compiled, part, holds)));
         }
         if !open.is_empty() {
             self.note(question, &open);
@@ -150,17 +163,18 @@ impl Difference {
     }
 
     /// Notes which parts let their policies hold, or keep them from it.
-    fn note(&self, question: &Question<'_>, open: &[(&Rule, &Noted, bool)]) {
+    fn note(&self, question: &Question<'_>, open: &[(&CompiledPolicy, &Noted, bool)]) {
         let Ok(entities) = question.entities.entities() else { return };
         effort::spend(open.len());
-        let evaluator = Evaluator::new(self.rules.request(question), entities, Extensions::all_available());
-        for (rule, part, holds) in open {
+        let evaluator = Evaluator::new(self.snapshot.request(question), entities, Extensions::all_available());
+        for (compiled, part, holds) in open {
             let is_so = |expr: &Expr, wanted: bool| {
-                evaluator.interpret(expr, rule.policy.env()).is_ok_and(|value| is_true(&value) == wanted)
+                evaluator.interpret(expr, compiled.policy.env()).is_ok_and(|value| is_true(&value) == wanted)
             };
             // What does not hold may not be asked about here.
-            let is_asked =
-                *holds || rule.scope_is_indexed || clauses(&rule.policy).iter().all(|(_, one)| is_so(one, true));
+            let is_asked = *holds
+                || compiled.scope_is_indexed
+                || clauses(&compiled.policy).iter().all(|(_, one)| is_so(one, true));
             if is_asked && is_so(&part.branch.condition, *holds) {
                 part.is_met.store(true, Ordering::Relaxed);
             }
@@ -170,23 +184,25 @@ impl Difference {
     /// Those that no question has met yet; of a policy that one has met: the alternatives and exceptions.
     pub fn unmet(&self) -> Vec<Unmet<'_>> {
         let is_unmet = |met: &AtomicBool| !met.load(Ordering::Relaxed);
-        let of = |(rule, met): (&'_ Rule, &'_ Met)| -> Vec<Option<(String, usize)>> {
+        let of = |(compiled, met): (&'_ CompiledPolicy, &'_ Met)| -> Vec<Option<(String, usize)>> {
             if is_unmet(&met.whole) {
                 return vec![None];
             }
             let open = || met.branches.iter().chain(&met.exceptions).filter(|part| part.is_open());
             // Of what stands within another that is told nothing more is said.
-            let is_outer = |part: &&Noted| !open().any(|other| part.branch.is_within(&other.branch, rule));
-            open().filter(is_outer).map(|part| Some(part.branch.describe(rule))).collect()
+            let is_outer = |part: &&Noted| !open().any(|other| part.branch.is_within(&other.branch, compiled));
+            open().filter(is_outer).map(|part| Some(part.branch.describe(compiled))).collect()
         };
-        let rules = self.rules.rules.iter().zip(&self.met);
-        rules
-            .flat_map(|(rule, met)| of((rule, met)).into_iter().map(|branch| Unmet { policy: &rule.meta, branch }))
+        let policies = self.snapshot.policies.iter().zip(&self.met);
+        policies
+            .flat_map(|(compiled, met)| {
+                of((compiled, met)).into_iter().map(|branch| Unmet { policy: &compiled.meta, branch })
+            })
             .collect()
     }
 
     /// A snapshot with the schema in which they are asked.
     pub fn snapshot(&self) -> &Snapshot {
-        &self.rules
+        &self.snapshot
     }
 }

@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 use self::number::{Number, Wanted, places};
 pub use self::place::Path;
 use self::place::path;
-use super::rule::Rule;
+use super::compiled::CompiledPolicy;
 use super::snapshot::Snapshot;
 
 /// Ways to make one condition true, and goals of one action.
@@ -71,9 +71,10 @@ impl Snapshot {
     /// For each policy of an action that `other` does not have just so. A forbid shows only where something permits: it is
     /// taken with each permit, too. Of a policy that was changed also what keeps it from holding.
     pub fn goals_unlike(&self, other: &Snapshot, action: &str) -> Vec<Goal> {
-        let permits: Vec<Vec<Wish<'_>>> = self.permits(action).flat_map(|rule| ways(&rule.condition, true)).collect();
-        let theirs: BTreeSet<&str> = other.rules.iter().map(|rule| rule.meta.id.as_str()).collect();
-        let of = |rule| ways_of(rule, theirs.contains(rule.meta.id.as_str()), &permits);
+        let permits: Vec<Vec<Wish<'_>>> =
+            self.permits(action).flat_map(|compiled| ways(&compiled.condition, true)).collect();
+        let theirs: BTreeSet<&str> = other.policies.iter().map(|compiled| compiled.meta.id.as_str()).collect();
+        let of = |compiled| ways_of(compiled, theirs.contains(compiled.meta.id.as_str()), &permits);
         let all: Vec<Vec<Vec<Wish<'_>>>> = self.unlike(other, action).map(of).collect();
         // One of each policy after the other: none is kept out by another that can hold in many ways.
         let longest = all.iter().map(Vec::len).max().unwrap_or_default();
@@ -96,10 +97,10 @@ impl Snapshot {
 type Wish<'a> = (&'a Expr, bool);
 
 /// The ways to let a policy hold, and to let it show; of one that was changed, also those to keep it from holding.
-fn ways_of<'a>(rule: &'a Rule, is_changed: bool, permits: &[Vec<Wish<'a>>]) -> Vec<Vec<Wish<'a>>> {
-    let kept = rule.policy.non_scope_constraints().filter(|_| is_changed).map(|all| ways(all, false));
-    let ways = [ways(&rule.condition, true), kept.unwrap_or_default()].concat();
-    let permitted = match rule.policy.effect() {
+fn ways_of<'a>(compiled: &'a CompiledPolicy, is_changed: bool, permits: &[Vec<Wish<'a>>]) -> Vec<Vec<Wish<'a>>> {
+    let kept = compiled.policy.non_scope_constraints().filter(|_| is_changed).map(|all| ways(all, false));
+    let ways = [ways(&compiled.condition, true), kept.unwrap_or_default()].concat();
+    let permitted = match compiled.policy.effect() {
         Effect::Permit => Vec::new(),
         Effect::Forbid => together(permits, &ways),
     };

@@ -12,9 +12,9 @@ use cedar_policy_core::ast::{
 };
 use cedar_policy_core::validator::types::{EntityKind, Type};
 
+use super::compiled::CompiledPolicy;
 use super::names::{covers, name_of};
 use super::parts::{line, place};
-use super::rule::Rule;
 use super::shadow::split;
 use super::snapshot::Snapshot;
 use crate::Finding;
@@ -40,11 +40,11 @@ impl Snapshot {
     /// A finding for each text that a policy compares with something that can never be it.
     pub fn impossible(&self, words: &dyn Words) -> Vec<Finding> {
         let mut findings = Vec::new();
-        for rule in &self.rules {
-            let Some(condition) = rule.policy.non_scope_constraints() else { continue };
+        for compiled in &self.policies {
+            let Some(condition) = compiled.policy.non_scope_constraints() else { continue };
             let mut conjuncts = Vec::new();
             split(condition, &mut conjuncts);
-            let read = Read { snapshot: self, rule, conjuncts, covered: OnceCell::new(), words };
+            let read = Read { snapshot: self, compiled, conjuncts, covered: OnceCell::new(), words };
             findings.extend(condition.subexpressions().flat_map(|expr| read.compared(expr)));
         }
         findings
@@ -54,7 +54,7 @@ impl Snapshot {
 /// A policy, and what it can be asked about.
 struct Read<'a> {
     snapshot: &'a Snapshot,
-    rule: &'a Rule,
+    compiled: &'a CompiledPolicy,
     /// What must hold for it to match.
     conjuncts: Vec<&'a Expr>,
     /// Gathered where it makes a difference.
@@ -73,7 +73,7 @@ impl Read<'_> {
     fn covered(&self) -> &Covered {
         self.covered.get_or_init(|| {
             let actions = self.snapshot.schema().as_ref().action_entities().unwrap_or_default();
-            let covers = |action: &&Entity| covers(self.rule.policy.action_constraint(), action);
+            let covers = |action: &&Entity| covers(self.compiled.policy.action_constraint(), action);
             let is_ours = actions.iter().filter(covers).all(|action| action.uid().entity_type().to_string() == OURS);
             let names = actions.iter().filter(covers).map(|action| name_of(action.uid()));
             // A group of actions is not asked about itself.
@@ -131,7 +131,7 @@ impl Read<'_> {
 
     /// The types of what an expression names: a variable, or what an attribute of one points at; none where that is not known.
     fn types_of(&self, what: &Expr) -> BTreeSet<String> {
-        let policy = &self.rule.policy;
+        let policy = &self.compiled.policy;
         match what.expr_kind() {
             ExprKind::Var(Var::Principal) => {
                 let of = |operation: &str| self.snapshot.principals_of(operation);
@@ -188,8 +188,8 @@ impl Read<'_> {
     }
 
     fn finding(&self, at: &Expr, what: &Expr, text: &str, values: &BTreeSet<String>) -> Finding {
-        let span = place(at, self.rule);
-        let (meta, line) = (&self.rule.meta, line(self.rule, span));
+        let span = place(at, self.compiled);
+        let (meta, line) = (&self.compiled.meta, line(self.compiled, span));
         let message =
             format!("the policy `{}` compares `{what}` with `{}`, which it never is", meta.id, text.escape_debug());
         let mut listed: Vec<&str> = values.iter().map(String::as_str).take(SHOWN).collect();

@@ -16,8 +16,8 @@ use cedar_policy_core::parser::Loc;
 use super::alike;
 use super::approvals;
 use super::built_in::{self, Passed};
+use super::compiled::CompiledPolicy;
 use super::near::Names;
-use super::rule::Rule;
 use super::ruling::{Effect, PolicyMeta};
 use super::schema;
 use super::snapshot::{Parts, Snapshot};
@@ -98,9 +98,9 @@ pub(super) fn load(ours: &str, bundle: &Bundle, validation: Validation) -> Resul
         loading.findings.dedup();
         return Err(loading.findings);
     }
-    let mut rules: Vec<Rule> = loading.rules.into_values().collect();
-    alike::share(&mut rules);
-    Ok(Parts { vocabulary, rules, set: loading.set, approvals, limits, collections, views })
+    let mut policies: Vec<CompiledPolicy> = loading.policies.into_values().collect();
+    alike::share(&mut policies);
+    Ok(Parts { vocabulary, policies, set: loading.set, approvals, limits, collections, views })
 }
 
 /// What was read so far.
@@ -109,14 +109,14 @@ struct Loading {
     sources: Sources,
     findings: Vec<Finding>,
     /// By id.
-    rules: BTreeMap<String, Rule>,
+    policies: BTreeMap<String, CompiledPolicy>,
     set: PolicySet,
 }
 
 impl Loading {
     fn new(kind_type: EntityType) -> Self {
         let (sources, findings) = (Sources::new(), Vec::new());
-        Self { kind_type, sources, findings, rules: BTreeMap::new(), set: PolicySet::new() }
+        Self { kind_type, sources, findings, policies: BTreeMap::new(), set: PolicySet::new() }
     }
 
     /// The rules of `approvals.yaml`. Its kinds are in the schema already.
@@ -205,9 +205,9 @@ impl Loading {
         });
         self.findings.extend(findings);
         let meta = meta(source, &policy, id.clone(), lint.kinds);
-        let rule = Rule::new(policy.as_ref().clone(), meta);
+        let compiled = CompiledPolicy::new(policy.as_ref().clone(), meta);
         if self.set.add(policy).is_ok() {
-            self.rules.insert(id, rule);
+            self.policies.insert(id, compiled);
         }
     }
 
@@ -218,7 +218,7 @@ impl Loading {
             self.findings.push(source.finding(code::NO_ID, span, "the policy has no @id"));
             return place;
         };
-        match self.rules.get(&id) {
+        match self.policies.get(&id) {
             None => id,
             Some(first) => {
                 let message = format!("the @id `{id}` is taken by {}:{}", first.meta.file, first.meta.line);
@@ -249,7 +249,7 @@ impl Loading {
     /// The policies that have not passed yet, in sets of a few.
     fn parts(&self, schema: &Schema, bundle: &Bundle, passed: Option<&Passed>) -> Vec<PolicySet> {
         let has_passed = |policy: &&Policy| {
-            let file = self.rules.get(AsRef::<str>::as_ref(policy.id())).map(|rule| rule.meta.file.as_str());
+            let file = self.policies.get(AsRef::<str>::as_ref(policy.id())).map(|compiled| compiled.meta.file.as_str());
             let (Some(file), Some(passed)) = (file, passed) else { return false };
             passed.has(file, bundle.files.get(file), policy.as_ref())
         };
@@ -314,9 +314,9 @@ impl Loading {
 
     fn finding(&self, code: &'static str, id: &PolicyId, diagnostic: &dyn miette::Diagnostic) -> Option<Finding> {
         let id: &str = id.as_ref();
-        let rule = self.rules.get(id)?;
-        let source = self.sources.get(&rule.meta.file)?;
-        Some(source.diagnostic(code, diagnostic, span(rule.policy.loc())))
+        let compiled = self.policies.get(id)?;
+        let source = self.sources.get(&compiled.meta.file)?;
+        Some(source.diagnostic(code, diagnostic, span(compiled.policy.loc())))
     }
 }
 

@@ -13,10 +13,10 @@ use cedar_policy_core::validator::typecheck::{PolicyCheck, Typechecker};
 use cedar_policy_core::validator::{ValidationMode as CoreMode, ValidatorEntityTypeKind};
 
 use super::approvals::{self, KIND_TYPE};
+use super::compiled::CompiledPolicy;
 use super::load::{MAX_HOPS, span};
 use super::names::covers;
 use super::parts::{PartKind, leaves, line, place, scope_span, text};
-use super::rule::Rule;
 use super::ruling::{Because, Effect};
 use super::snapshot::Snapshot;
 
@@ -29,7 +29,7 @@ pub struct Mutant {
     pub span: (usize, usize),
     position: usize,
     /// None where the policy is left out.
-    rule: Option<Rule>,
+    compiled: Option<CompiledPolicy>,
 }
 
 impl Snapshot {
@@ -37,25 +37,28 @@ impl Snapshot {
     pub fn mutants(&self, files: Option<&BTreeSet<String>>) -> Vec<Mutant> {
         let Ok(kind_type) = EntityType::from_normalized_str(KIND_TYPE) else { return Vec::new() };
         let maker = Maker { snapshot: self, validator: Validator::new(self.schema().clone()), kind_type };
-        let concerned = |rule: &Rule| files.is_none_or(|files| files.contains(&rule.meta.file));
-        let rules = self.rules.iter().enumerate().filter(|(_, rule)| concerned(rule));
-        rules.flat_map(|(position, rule)| maker.of(position, rule)).collect()
+        let concerned = |compiled: &CompiledPolicy| files.is_none_or(|files| files.contains(&compiled.meta.file));
+        let policies = self.policies.iter().enumerate().filter(|(_, compiled)| concerned(compiled));
+        policies.flat_map(|(position, compiled)| maker.of(position, compiled)).collect()
     }
 
     /// Whether a changed policy was about this action.
     pub fn concerns(&self, mutant: &Mutant, action: &EntityUid) -> bool {
         let action = self.action_family(action.as_ref()).first();
-        let rule = self.rules.get(mutant.position);
-        action.zip(rule).is_some_and(|(action, rule)| covers(rule.policy.action_constraint(), action.entity()))
+        let compiled = self.policies.get(mutant.position);
+        action
+            .zip(compiled)
+            .is_some_and(|(action, compiled)| covers(compiled.policy.action_constraint(), action.entity()))
     }
 
     /// This snapshot with one policy changed.
     pub fn mutated(&self, mutant: &Mutant) -> Snapshot {
-        let changed = self.rules.iter().enumerate().filter_map(|(position, rule)| match position == mutant.position {
-            true => mutant.rule.clone(),
-            false => Some(rule.clone()),
-        });
-        self.with_rules(changed.collect())
+        let changed =
+            self.policies.iter().enumerate().filter_map(|(position, compiled)| match position == mutant.position {
+                true => mutant.compiled.clone(),
+                false => Some(compiled.clone()),
+            });
+        self.with_policies(changed.collect())
     }
 }
 
@@ -78,9 +81,9 @@ struct Draft {
 impl Draft {
     /// Whether it differs from a policy in nothing but actions and types of its scope; then the schema knows which requests
     /// that makes a difference to. Where it makes none, there is no mistake to notice.
-    fn only_types_differ(&self, rule: &Rule) -> bool {
+    fn only_types_differ(&self, compiled: &CompiledPolicy) -> bool {
         use PrincipalOrResourceConstraint::{Any, Is};
-        let policy = &rule.policy;
+        let policy = &compiled.policy;
         let typed = |mine: &PrincipalOrResourceConstraint, theirs: &PrincipalOrResourceConstraint| {
             mine == theirs || matches!((mine, theirs), (Any, Is(_)))
         };
@@ -94,21 +97,21 @@ impl Draft {
 type Span = (usize, usize);
 
 impl Maker<'_> {
-    fn of(&self, position: usize, rule: &Rule) -> Vec<Mutant> {
-        let mutant = |what: String, span: Span, changed: Option<Rule>| Mutant {
-            policy: Arc::clone(&rule.meta),
+    fn of(&self, position: usize, compiled: &CompiledPolicy) -> Vec<Mutant> {
+        let mutant = |what: String, span: Span, changed: Option<CompiledPolicy>| Mutant {
+            policy: Arc::clone(&compiled.meta),
             what,
-            line: line(rule, span),
+            line: line(compiled, span),
             span,
             position,
-            rule: changed,
+            compiled: changed,
         };
-        let mut found = vec![mutant("the policy was left out".into(), span(rule.policy.loc()), None)];
-        for (what, span, draft) in self.drafts(rule) {
-            let typed = draft.only_types_differ(rule);
-            let changed = self.viable(rule, draft);
+        let mut found = vec![mutant("the policy was left out".into(), span(compiled.policy.loc()), None)];
+        for (what, span, draft) in self.drafts(compiled) {
+            let typed = draft.only_types_differ(compiled);
+            let changed = self.viable(compiled, draft);
             let changed =
-                changed.filter(|changed| !typed || self.relevant(&changed.policy) != self.relevant(&rule.policy));
+                changed.filter(|changed| !typed || self.relevant(&changed.policy) != self.relevant(&compiled.policy));
             found.extend(changed.map(|changed| mutant(what, span, Some(changed))));
         }
         found
@@ -121,8 +124,8 @@ impl Maker<'_> {
         kinds.map(|(_, found)| !matches!(found, PolicyCheck::Irrelevant(..))).collect()
     }
 
-    fn drafts(&self, rule: &Rule) -> Vec<(String, Span, Draft)> {
-        let policy = &rule.policy;
+    fn drafts(&self, compiled: &CompiledPolicy) -> Vec<(String, Span, Draft)> {
+        let policy = &compiled.policy;
         let whole = Draft {
             effect: policy.effect(),
             principal: policy.principal_constraint(),
@@ -130,12 +133,12 @@ impl Maker<'_> {
             resource: policy.resource_constraint(),
             condition: policy.non_scope_constraints().cloned(),
         };
-        let mut drafts = vec![effect(rule, &whole)];
-        scope(rule, &whole, &mut drafts);
+        let mut drafts = vec![effect(compiled, &whole)];
+        scope(compiled, &whole, &mut drafts);
         if let Some(condition) = policy.non_scope_constraints() {
             let with = |condition| Draft { condition, ..whole.clone() };
             for (index, leaf) in leaves(condition).into_iter().enumerate() {
-                let (at, shown) = (place(leaf, rule), text(rule, place(leaf, rule)));
+                let (at, shown) = (place(leaf, compiled), text(compiled, place(leaf, compiled)));
                 let without = replaced(condition, index, None);
                 drafts.push((format!("`{shown}` was dropped"), at, with(without)));
                 for (what, changed) in self.changes(leaf) {
@@ -145,9 +148,9 @@ impl Maker<'_> {
             for (index, node) in nodes(condition).into_iter().enumerate() {
                 let what =
                     if matches!(node.expr_kind(), ExprKind::And { .. }) { "&& became ||" } else { "|| became &&" };
-                let at = node.source_loc().map_or_else(|| place(condition, rule), |loc| span(Some(loc)));
+                let at = node.source_loc().map_or_else(|| place(condition, compiled), |loc| span(Some(loc)));
                 drafts.push((
-                    format!("`{}`: {what}", text(rule, at)),
+                    format!("`{}`: {what}", text(compiled, at)),
                     at,
                     with(Some(swapped(condition, &mut index.clone()))),
                 ));
@@ -206,8 +209,8 @@ impl Maker<'_> {
     }
 
     /// The changed policy, unless loading would refuse it.
-    fn viable(&self, rule: &Rule, draft: Draft) -> Option<Rule> {
-        let policy = &rule.policy;
+    fn viable(&self, compiled: &CompiledPolicy, draft: Draft) -> Option<CompiledPolicy> {
+        let policy = &compiled.policy;
         let (id, annotations) = (policy.id().clone(), policy.annotations_arc().as_ref().clone());
         let Draft { effect, principal, action, resource, condition } = draft;
         let changed = StaticPolicy::new(id, None, annotations, effect, principal, action, resource, condition).ok()?;
@@ -218,29 +221,29 @@ impl Maker<'_> {
         if !lint.wrong.is_empty() || !checked.validation_passed_without_warnings() {
             return None;
         }
-        let mut meta = rule.meta.as_ref().clone();
+        let mut meta = compiled.meta.as_ref().clone();
         meta.kinds = lint.kinds;
         meta.effect = match changed.effect() {
             cedar_policy_core::ast::Effect::Permit => Effect::Permit,
             cedar_policy_core::ast::Effect::Forbid => Effect::Forbid,
         };
-        Some(Rule::new(changed, meta))
+        Some(CompiledPolicy::new(changed, meta))
     }
 }
 
-fn effect(rule: &Rule, whole: &Draft) -> (String, Span, Draft) {
+fn effect(compiled: &CompiledPolicy, whole: &Draft) -> (String, Span, Draft) {
     use cedar_policy_core::ast::Effect::{Forbid, Permit};
     let (what, effect) = match whole.effect {
         Permit => ("permit became forbid", Forbid),
         Forbid => ("forbid became permit", Permit),
     };
-    (what.into(), span(rule.policy.loc()), Draft { effect, ..whole.clone() })
+    (what.into(), span(compiled.policy.loc()), Draft { effect, ..whole.clone() })
 }
 
-fn scope(rule: &Rule, whole: &Draft, drafts: &mut Vec<(String, Span, Draft)>) {
+fn scope(compiled: &CompiledPolicy, whole: &Draft, drafts: &mut Vec<(String, Span, Draft)>) {
     let mut dropped = |kind, draft| {
-        let at = scope_span(rule, kind);
-        drafts.push((format!("`{}` was dropped", text(rule, at)), at, draft));
+        let at = scope_span(compiled, kind);
+        drafts.push((format!("`{}` was dropped", text(compiled, at)), at, draft));
     };
     if !matches!(whole.principal.as_inner(), PrincipalOrResourceConstraint::Any) {
         dropped(PartKind::Principal, Draft { principal: PrincipalConstraint::any(), ..whole.clone() });
@@ -255,7 +258,7 @@ fn scope(rule: &Rule, whole: &Draft, drafts: &mut Vec<(String, Span, Draft)>) {
         for left_out in actions.iter().filter(|_| actions.len() > 1) {
             let rest = actions.iter().filter(|action| *action != left_out).map(|action| action.as_ref().clone());
             let draft = Draft { action: ActionConstraint::is_in(rest), ..whole.clone() };
-            drafts.push((format!("`{left_out}` was dropped"), scope_span(rule, PartKind::Action), draft));
+            drafts.push((format!("`{left_out}` was dropped"), scope_span(compiled, PartKind::Action), draft));
         }
     }
 }

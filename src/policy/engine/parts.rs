@@ -12,8 +12,8 @@ use cedar_policy_core::ast::{
 use cedar_policy_core::evaluator::Evaluator;
 use cedar_policy_core::extensions::Extensions;
 
+use super::compiled::CompiledPolicy;
 use super::decide::{Question, is_true};
-use super::rule::Rule;
 use super::ruling::Because;
 use super::snapshot::Snapshot;
 use crate::lexer;
@@ -73,15 +73,15 @@ impl Snapshot {
     /// Every part, none of them seen yet.
     pub fn unseen(&self) -> Seen {
         let mut seen = Seen { parts: Vec::new(), watched: Vec::new() };
-        for rule in &self.rules {
+        for compiled in &self.policies {
             let first = seen.parts.len();
-            let clauses = clauses(&rule.policy);
-            seen.parts.extend(clauses.iter().map(|(kind, _)| part(rule, *kind, scope_span(rule, *kind))));
-            let leaves = rule.policy.non_scope_constraints().map(leaves).unwrap_or_default();
-            seen.parts.extend(leaves.iter().map(|leaf| part(rule, PartKind::Condition, place(leaf, rule))));
+            let clauses = clauses(&compiled.policy);
+            seen.parts.extend(clauses.iter().map(|(kind, _)| part(compiled, *kind, scope_span(compiled, *kind))));
+            let leaves = compiled.policy.non_scope_constraints().map(leaves).unwrap_or_default();
+            seen.parts.extend(leaves.iter().map(|leaf| part(compiled, PartKind::Condition, place(leaf, compiled))));
             let scope = clauses.into_iter().map(|(_, expr)| expr).collect();
-            let condition = rule.policy.non_scope_constraints_arc().cloned();
-            seen.watched.push(Watched { scope, condition, first, env: rule.policy.env().clone() });
+            let condition = compiled.policy.non_scope_constraints_arc().cloned();
+            seen.watched.push(Watched { scope, condition, first, env: compiled.policy.env().clone() });
         }
         seen
     }
@@ -180,37 +180,37 @@ pub(super) fn clauses(policy: &Policy) -> Vec<(PartKind, Expr)> {
     found
 }
 
-/// Where a clause of a rule's scope stands.
-pub(super) fn scope_span(rule: &Rule, kind: PartKind) -> (usize, usize) {
-    let begin = rule.policy.loc().map_or(0, |loc| loc.start());
-    lexer::scope(&rule.meta.text).get(kind as usize).map_or((begin, 1), |(at, length)| (begin + at, *length))
+/// Where a clause of a policy's scope stands.
+pub(super) fn scope_span(compiled: &CompiledPolicy, kind: PartKind) -> (usize, usize) {
+    let begin = compiled.policy.loc().map_or(0, |loc| loc.start());
+    lexer::scope(&compiled.meta.text).get(kind as usize).map_or((begin, 1), |(at, length)| (begin + at, *length))
 }
 
-/// Where an expression of a rule stands.
-pub(super) fn place(expr: &Expr, rule: &Rule) -> (usize, usize) {
-    super::load::span(expr.source_loc().or_else(|| rule.policy.loc()))
+/// Where an expression of a policy stands.
+pub(super) fn place(expr: &Expr, compiled: &CompiledPolicy) -> (usize, usize) {
+    super::load::span(expr.source_loc().or_else(|| compiled.policy.loc()))
 }
 
-/// The line of a place in a rule.
-pub(super) fn line(rule: &Rule, span: (usize, usize)) -> usize {
-    let begin = rule.policy.loc().map_or(0, |loc| loc.start());
-    let before = rule.meta.text.as_bytes().iter().take(span.0.saturating_sub(begin));
-    rule.meta.line + before.filter(|byte| **byte == b'\n').count()
+/// The line of a place in a policy.
+pub(super) fn line(compiled: &CompiledPolicy, span: (usize, usize)) -> usize {
+    let begin = compiled.policy.loc().map_or(0, |loc| loc.start());
+    let before = compiled.meta.text.as_bytes().iter().take(span.0.saturating_sub(begin));
+    compiled.meta.line + before.filter(|byte| **byte == b'\n').count()
 }
 
-/// The text of a place in a rule, as one line.
-pub(super) fn text(rule: &Rule, span: (usize, usize)) -> String {
-    let begin = span.0.saturating_sub(rule.policy.loc().map_or(0, |loc| loc.start()));
-    let text = rule.meta.text.get(begin..begin + span.1).unwrap_or_default();
+/// The text of a place in a policy, as one line.
+pub(super) fn text(compiled: &CompiledPolicy, span: (usize, usize)) -> String {
+    let begin = span.0.saturating_sub(compiled.policy.loc().map_or(0, |loc| loc.start()));
+    let text = compiled.meta.text.get(begin..begin + span.1).unwrap_or_default();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn part(rule: &Rule, kind: PartKind, span: (usize, usize)) -> Part {
+fn part(compiled: &CompiledPolicy, kind: PartKind, span: (usize, usize)) -> Part {
     Part {
-        policy: Arc::clone(&rule.meta),
+        policy: Arc::clone(&compiled.meta),
         kind,
-        text: text(rule, span),
-        line: line(rule, span),
+        text: text(compiled, span),
+        line: line(compiled, span),
         span,
         seen_true: false,
         seen_false: false,

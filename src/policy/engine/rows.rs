@@ -15,10 +15,10 @@ use cedar_policy_core::entities::{Dereference, Entities};
 use cedar_policy_core::evaluator::Evaluator;
 use cedar_policy_core::extensions::Extensions;
 
+use super::compiled::CompiledPolicy;
 use super::decide::Question;
 use super::index::Position;
 use super::input;
-use super::rule::Rule;
 use super::ruling::{Because, Effect};
 use super::snapshot::{Action, Snapshot};
 use crate::brain;
@@ -53,9 +53,9 @@ impl Snapshot {
         let compiler =
             Compiler { evaluator: Evaluator::new(request, entities, Extensions::all_available()), entities, of, kind };
         let rows = |position| {
-            let rule = self.rule(position)?;
+            let compiled = self.compiled(position)?;
             effort::spend(2);
-            Some((Because::clone(&rule.meta), compiler.condition(&rule.condition)?))
+            Some((Because::clone(&compiled.meta), compiler.condition(&compiled.condition)?))
         };
         action.index.every().into_iter().map(rows).collect()
     }
@@ -66,7 +66,7 @@ impl Snapshot {
     /// for with `has` may be missing.
     pub fn looking_at(&self, collection: &str, field: &str) -> Vec<Because> {
         let Ok(kind) = EntityType::from_normalized_str(&brain::kind_of(collection)) else { return Vec::new() };
-        let is_about = |rule: &&Rule| match rule.policy.resource_constraint().as_inner() {
+        let is_about = |compiled: &&CompiledPolicy| match compiled.policy.resource_constraint().as_inner() {
             Scope::Is(ty) | Scope::IsIn(ty, _) => **ty == kind,
             Scope::Any | Scope::Eq(_) | Scope::In(_) => true,
         };
@@ -77,9 +77,9 @@ impl Snapshot {
         };
         let positions: BTreeSet<Position> =
             self.actions.values().filter(takes).flat_map(|action| action.index.every()).collect();
-        let rules = positions.into_iter().filter_map(|position| self.rule(position)).filter(is_about);
-        let looks = |rule: &&Rule| rule.condition.subexpressions().any(|part| reads(part, field));
-        rules.filter(looks).map(|rule| Because::clone(&rule.meta)).collect()
+        let policies = positions.into_iter().filter_map(|position| self.compiled(position)).filter(is_about);
+        let looks = |compiled: &&CompiledPolicy| compiled.condition.subexpressions().any(|part| reads(part, field));
+        policies.filter(looks).map(|compiled| Because::clone(&compiled.meta)).collect()
     }
 }
 

@@ -10,10 +10,10 @@ use cedar_policy_core::ast::{
     PrincipalOrResourceConstraint as Scope, UnaryOp,
 };
 
+use super::compiled::CompiledPolicy;
 use super::load::span;
 use super::names::covers;
 use super::parts::{line, place};
-use super::rule::Rule;
 use super::snapshot::Snapshot;
 use crate::Finding;
 use crate::finding::code;
@@ -21,42 +21,44 @@ use crate::finding::code;
 impl Snapshot {
     /// What is valid, and yet cannot be meant.
     pub fn lint(&self) -> Vec<Finding> {
-        let mut rules: Vec<Read<'_>> = self.rules.iter().map(Read::of).collect();
-        rules.sort_by_key(|read| (read.rule.meta.file.clone(), read.rule.meta.line));
-        let mut findings: Vec<Finding> = rules.iter().filter_map(Read::never).collect();
-        findings.extend(rules.iter().filter_map(Read::allows_all));
-        findings.extend(self.shadowed(&rules));
+        let mut policies: Vec<Read<'_>> = self.policies.iter().map(Read::of).collect();
+        policies.sort_by_key(|read| (read.compiled.meta.file.clone(), read.compiled.meta.line));
+        let mut findings: Vec<Finding> = policies.iter().filter_map(Read::never).collect();
+        findings.extend(policies.iter().filter_map(Read::allows_all));
+        findings.extend(self.shadowed(&policies));
         findings
     }
 
-    fn shadowed(&self, rules: &[Read<'_>]) -> Vec<Finding> {
+    fn shadowed(&self, policies: &[Read<'_>]) -> Vec<Finding> {
         let mut by_key: BTreeMap<Key, Vec<usize>> = BTreeMap::new();
-        for (position, rule) in rules.iter().enumerate() {
-            let first = rule.conjuncts.first().map(|(_, text)| text.clone()).unwrap_or_default();
-            by_key.entry((rule.principal.clone(), rule.resource.clone(), first)).or_default().push(position);
+        for (position, read) in policies.iter().enumerate() {
+            let first = read.conjuncts.first().map(|(_, text)| text.clone()).unwrap_or_default();
+            by_key.entry((read.principal.clone(), read.resource.clone(), first)).or_default().push(position);
         }
         let entities = self.schema().as_ref().action_entities().unwrap_or_default();
         let actions = |scope: &ActionConstraint| -> BTreeSet<EntityUID> {
             entities.iter().filter(|action| covers(scope, action)).map(|action| action.uid().clone()).collect()
         };
-        let expanded: BTreeMap<String, BTreeSet<EntityUID>> =
-            rules.iter().map(|rule| (rule.action.clone(), actions(rule.rule.policy.action_constraint()))).collect();
+        let expanded: BTreeMap<String, BTreeSet<EntityUID>> = policies
+            .iter()
+            .map(|read| (read.action.clone(), actions(read.compiled.policy.action_constraint())))
+            .collect();
         let mut by_wide: BTreeMap<usize, Vec<&Read<'_>>> = BTreeMap::new();
-        for (position, rule) in rules.iter().enumerate() {
-            let candidates = rule.keys().into_iter().filter_map(|key| by_key.get(&key)).flatten().take(MOST);
+        for (position, read) in policies.iter().enumerate() {
+            let candidates = read.keys().into_iter().filter_map(|key| by_key.get(&key)).flatten().take(MOST);
             let others = candidates.filter(|other| **other != position);
-            let by = others.filter_map(|other| Some((*other, rules.get(*other)?))).find(|(other, wide)| {
-                let (theirs, ours) = (expanded.get(&wide.action), expanded.get(&rule.action));
+            let by = others.filter_map(|other| Some((*other, policies.get(*other)?))).find(|(other, wide)| {
+                let (theirs, ours) = (expanded.get(&wide.action), expanded.get(&read.action));
                 let (Some(theirs), Some(ours)) = (theirs, ours) else { return false };
                 // Of two that are alike, the first stays.
-                let alike = wide.is_like(rule) && theirs == ours;
-                wide.decides_for(rule) && theirs.is_superset(ours) && !(alike && position < *other)
+                let alike = wide.is_like(read) && theirs == ours;
+                wide.decides_for(read) && theirs.is_superset(ours) && !(alike && position < *other)
             });
             if let Some((wide, _)) = by {
-                by_wide.entry(wide).or_default().push(rule);
+                by_wide.entry(wide).or_default().push(read);
             }
         }
-        by_wide.iter().filter_map(|(wide, narrow)| Some((rules.get(*wide)?, narrow))).flat_map(shadowing).collect()
+        by_wide.iter().filter_map(|(wide, narrow)| Some((policies.get(*wide)?, narrow))).flat_map(shadowing).collect()
     }
 }
 
@@ -78,7 +80,7 @@ type Key = (String, String, String);
 
 /// A policy with its clauses as text; equal texts are equal expressions.
 struct Read<'a> {
-    rule: &'a Rule,
+    compiled: &'a CompiledPolicy,
     principal: String,
     action: String,
     resource: String,
@@ -86,23 +88,23 @@ struct Read<'a> {
 }
 
 impl<'a> Read<'a> {
-    fn of(rule: &'a Rule) -> Read<'a> {
+    fn of(compiled: &'a CompiledPolicy) -> Read<'a> {
         let mut conjuncts = Vec::new();
-        if let Some(condition) = rule.policy.non_scope_constraints() {
+        if let Some(condition) = compiled.policy.non_scope_constraints() {
             split(condition, &mut conjuncts);
         }
         conjuncts.retain(|conjunct| !matches!(conjunct.expr_kind(), ExprKind::Lit(Literal::Bool(true))));
         Read {
-            rule,
-            principal: rule.policy.principal_constraint().as_expr().to_string(),
-            action: rule.policy.action_constraint().as_expr().to_string(),
-            resource: rule.policy.resource_constraint().as_expr().to_string(),
+            compiled,
+            principal: compiled.policy.principal_constraint().as_expr().to_string(),
+            action: compiled.policy.action_constraint().as_expr().to_string(),
+            resource: compiled.policy.resource_constraint().as_expr().to_string(),
             conjuncts: conjuncts.into_iter().map(|conjunct| (conjunct, conjunct.to_string())).collect(),
         }
     }
 
     fn finding(&self, code: &'static str, at: (usize, usize), message: String) -> Finding {
-        Finding::new(code, self.rule.meta.file.as_str(), line(self.rule, at), at, message)
+        Finding::new(code, self.compiled.meta.file.as_str(), line(self.compiled, at), at, message)
     }
 
     /// Conditions that contradict each other.
@@ -125,28 +127,28 @@ impl<'a> Read<'a> {
                 _ => (false, text.clone()),
             };
             if contradicts {
-                let message = format!("the policy `{}` can never match: {why}", self.rule.meta.id);
-                return Some(self.finding(code::NEVER, place(conjunct, self.rule), message));
+                let message = format!("the policy `{}` can never match: {why}", self.compiled.meta.id);
+                return Some(self.finding(code::NEVER, place(conjunct, self.compiled), message));
             }
         }
         None
     }
 
     fn allows_all(&self) -> Option<Finding> {
-        let policy = &self.rule.policy;
+        let policy = &self.compiled.policy;
         let open = matches!(policy.principal_constraint().as_inner(), Scope::Any)
             && matches!(policy.action_constraint(), ActionConstraint::Any)
             && matches!(policy.resource_constraint().as_inner(), Scope::Any)
             && self.conjuncts.is_empty()
             && policy.effect() == Effect::Permit;
-        let message = format!("the policy `{}` permits everything to everybody", self.rule.meta.id);
+        let message = format!("the policy `{}` permits everything to everybody", self.compiled.meta.id);
         open.then(|| self.finding(code::ALLOWS_ALL, span(policy.loc()), message))
     }
 
     /// The keys of every policy that this one could imply.
     fn keys(&self) -> Vec<Key> {
-        let principals = wider(self.rule.policy.principal_constraint().as_inner(), "principal");
-        let resources = wider(self.rule.policy.resource_constraint().as_inner(), "resource");
+        let principals = wider(self.compiled.policy.principal_constraint().as_inner(), "principal");
+        let resources = wider(self.compiled.policy.resource_constraint().as_inner(), "resource");
         let firsts: Vec<&str> =
             std::iter::once("").chain(self.conjuncts.iter().map(|(_, text)| text.as_str())).collect();
         let mut keys = Vec::new();
@@ -161,40 +163,40 @@ impl<'a> Read<'a> {
     /// Whether this one, where it matches, leaves the narrower one nothing to decide. By its key it is as wide in principal
     /// and resource.
     fn decides_for(&self, narrow: &Read<'_>) -> bool {
-        let (mine, theirs) = (self.rule.policy.effect(), narrow.rule.policy.effect());
-        let same = mine == theirs || mine == Effect::Forbid && self.rule.meta.kinds.is_empty();
+        let (mine, theirs) = (self.compiled.policy.effect(), narrow.compiled.policy.effect());
+        let same = mine == theirs || mine == Effect::Forbid && self.compiled.meta.kinds.is_empty();
         let stands = |text: &String| narrow.conjuncts.iter().any(|(_, other)| other == text);
         same && self.conjuncts.iter().all(|(_, text)| stands(text))
     }
 
     /// The same effect, scope and conditions, actions apart.
     fn is_like(&self, other: &Read<'_>) -> bool {
-        self.rule.policy.effect() == other.rule.policy.effect()
+        self.compiled.policy.effect() == other.compiled.policy.effect()
             && (&self.principal, &self.resource) == (&other.principal, &other.resource)
             && self.decides_for(other)
             && other.decides_for(self)
     }
 
     fn shadowed_by(&self, by: &Read<'_>) -> Finding {
-        let (mine, by_meta) = (&self.rule.meta, &by.rule.meta);
+        let (mine, by_meta) = (&self.compiled.meta, &by.compiled.meta);
         let does = if mine.effect == by_meta.effect { "decides the same" } else { "forbids it" };
         let message = format!(
             "the policy `{}` changes nothing: where it matches, `{}` ({}:{}) {does}",
             mine.id, by_meta.id, by_meta.file, by_meta.line
         );
-        self.finding(code::SHADOWED, span(self.rule.policy.loc()), message)
+        self.finding(code::SHADOWED, span(self.compiled.policy.loc()), message)
     }
 
     fn shadows(&self, narrow: &[&Read<'_>]) -> Finding {
-        let names: Vec<String> = narrow.iter().take(EACH).map(|one| format!("`{}`", one.rule.meta.id)).collect();
+        let names: Vec<String> = narrow.iter().take(EACH).map(|one| format!("`{}`", one.compiled.meta.id)).collect();
         let message = format!(
             "because of the policy `{}`, {} others change nothing: {} and {} more",
-            self.rule.meta.id,
+            self.compiled.meta.id,
             narrow.len(),
             names.join(", "),
             narrow.len() - names.len()
         );
-        self.finding(code::SHADOWED, span(self.rule.policy.loc()), message)
+        self.finding(code::SHADOWED, span(self.compiled.policy.loc()), message)
     }
 }
 

@@ -16,10 +16,10 @@ use cedar_policy_core::validator::CoreSchema;
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
+use super::compiled::CompiledPolicy;
 use super::index::{Index, Position};
 use super::looks::Looks;
 use super::names::covers;
-use super::rule::Rule;
 use super::ruling::{Because, PolicyMeta};
 use super::vocabulary::{Declared, Vocabulary, rates};
 use crate::approvals::ApprovalRules;
@@ -34,7 +34,7 @@ use crate::{Closed, Hash};
 pub struct Snapshot {
     hash: Hash,
     pub(super) vocabulary: Arc<Vocabulary>,
-    pub(super) rules: Vec<Rule>,
+    pub(super) policies: Vec<CompiledPolicy>,
     /// The same policies as Cedar keeps them, for `plain`.
     pub(super) set: cedar_policy::PolicySet,
     /// In the order of their ids, and found by a hash.
@@ -78,8 +78,8 @@ impl Action {
     }
 
     /// The same action under other policies.
-    fn with_rules(&self, rules: &[Rule]) -> Action {
-        let index = self.family.first().map(|action| index(action.entity(), rules)).unwrap_or_default();
+    fn with_policies(&self, policies: &[CompiledPolicy]) -> Action {
+        let index = self.family.first().map(|action| index(action.entity(), policies)).unwrap_or_default();
         Action { declared: Arc::clone(&self.declared), index: Arc::new(index), looks: OnceLock::new() }
     }
 }
@@ -98,7 +98,7 @@ pub struct Counts {
 /// What `load` found fit to serve.
 pub(super) struct Parts {
     pub vocabulary: Arc<Vocabulary>,
-    pub rules: Vec<Rule>,
+    pub policies: Vec<CompiledPolicy>,
     pub set: cedar_policy::PolicySet,
     pub approvals: ApprovalRules,
     pub limits: Limits,
@@ -113,9 +113,9 @@ impl Snapshot {
             hash,
             rates: rates(&parts.vocabulary.schema, &parts.limits),
             limits: parts.limits,
-            actions: actions(&parts.vocabulary, &parts.rules),
+            actions: actions(&parts.vocabulary, &parts.policies),
             vocabulary: parts.vocabulary,
-            rules: parts.rules,
+            policies: parts.policies,
             set: parts.set,
             approvals: parts.approvals,
             collections: Arc::new(parts.collections),
@@ -130,21 +130,21 @@ impl Snapshot {
     /// The same policies for another company: what goes wrong in them is counted for each by itself.
     pub fn again(&self) -> Self {
         let actions = self.actions.iter().map(|(uid, action)| (uid.clone(), action.again())).collect();
-        Self { set: self.set.clone(), quiet: self.quiet, ..self.like(self.rules.clone(), actions) }
+        Self { set: self.set.clone(), quiet: self.quiet, ..self.like(self.policies.clone(), actions) }
     }
 
     /// The same bundle with other policies, as a test asks it. Rules stand in the order of their ids.
-    pub(super) fn with_rules(&self, rules: Vec<Rule>) -> Self {
-        let actions = self.actions.iter().map(|(uid, action)| (uid.clone(), action.with_rules(&rules))).collect();
-        self.like(rules, actions)
+    pub(super) fn with_policies(&self, policies: Vec<CompiledPolicy>) -> Self {
+        let actions = self.actions.iter().map(|(uid, action)| (uid.clone(), action.with_policies(&policies))).collect();
+        self.like(policies, actions)
     }
 
-    fn like(&self, rules: Vec<Rule>, actions: Actions) -> Self {
+    fn like(&self, policies: Vec<CompiledPolicy>, actions: Actions) -> Self {
         Self {
             hash: self.hash.clone(),
             actions,
             vocabulary: Arc::clone(&self.vocabulary),
-            rules,
+            policies,
             set: cedar_policy::PolicySet::new(),
             approvals: self.approvals.clone(),
             limits: self.limits.clone(),
@@ -160,7 +160,7 @@ impl Snapshot {
 
     /// The same policies, for questions that nobody has asked: faults in them are neither counted nor told.
     pub fn apart(&self) -> Snapshot {
-        Snapshot { quiet: true, ..self.with_rules(self.rules.clone()) }
+        Snapshot { quiet: true, ..self.with_policies(self.policies.clone()) }
     }
 
     /// The hash of the bundle.
@@ -174,7 +174,7 @@ impl Snapshot {
 
     /// All policies, in the order of their ids.
     pub fn policies(&self) -> impl Iterator<Item = &PolicyMeta> {
-        self.rules.iter().map(|rule| rule.meta.as_ref())
+        self.policies.iter().map(|compiled| compiled.meta.as_ref())
     }
 
     /// The approval kinds that the schema knows, sorted.
@@ -249,18 +249,22 @@ impl Snapshot {
         self.vocabulary.enums.contains(uid.entity_type())
     }
 
-    pub(super) fn rule(&self, position: Position) -> Option<&Rule> {
-        self.rules.get(position as usize)
+    pub(super) fn compiled(&self, position: Position) -> Option<&CompiledPolicy> {
+        self.policies.get(position as usize)
     }
 
-    /// The rule of a policy.
-    pub(super) fn rule_of(&self, id: &str) -> Option<&Rule> {
-        let position = self.rules.binary_search_by(|rule| rule.meta.id.as_str().cmp(id)).ok()?;
-        self.rules.get(position)
+    /// The policy of an id, compiled.
+    pub(super) fn policy_of(&self, id: &str) -> Option<&CompiledPolicy> {
+        let position = self.policies.binary_search_by(|compiled| compiled.meta.id.as_str().cmp(id)).ok()?;
+        self.policies.get(position)
     }
 
     pub(super) fn because(&self, positions: &[Position]) -> Vec<Because> {
-        positions.iter().filter_map(|position| self.rule(*position)).map(|rule| Arc::clone(&rule.meta)).collect()
+        positions
+            .iter()
+            .filter_map(|position| self.compiled(*position))
+            .map(|compiled| Arc::clone(&compiled.meta))
+            .collect()
     }
 
     pub(super) fn count_fault(&self) {
@@ -272,9 +276,9 @@ impl Snapshot {
     }
 }
 
-fn actions(vocabulary: &Vocabulary, rules: &[Rule]) -> Actions {
+fn actions(vocabulary: &Vocabulary, policies: &[CompiledPolicy]) -> Actions {
     let action = |(entity, declared): &(ast::Entity, Arc<Declared>)| {
-        let (declared, index) = (Arc::clone(declared), Arc::new(index(entity, rules)));
+        let (declared, index) = (Arc::clone(declared), Arc::new(index(entity, policies)));
         (entity.uid().clone(), Action { declared, index, looks: OnceLock::new() })
     };
     let mut actions: Actions = vocabulary.actions.iter().map(action).collect();
@@ -282,11 +286,11 @@ fn actions(vocabulary: &Vocabulary, rules: &[Rule]) -> Actions {
     actions
 }
 
-fn index(action: &ast::Entity, rules: &[Rule]) -> Index {
+fn index(action: &ast::Entity, policies: &[CompiledPolicy]) -> Index {
     let mut index = Index::default();
-    for (position, rule) in (0..).zip(rules) {
-        if covers(rule.policy.action_constraint(), action) {
-            index.insert(position, &rule.policy);
+    for (position, compiled) in (0..).zip(policies) {
+        if covers(compiled.policy.action_constraint(), action) {
+            index.insert(position, &compiled.policy);
         }
     }
     index

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use cedar_policy_core::ast::{EntityUID, ExprKind, Literal};
 
+use super::compiled::CompiledPolicy;
 use super::parts::{line, place};
-use super::rule::Rule;
 use super::snapshot::Snapshot;
 use crate::Finding;
 use crate::finding::code;
@@ -14,8 +14,8 @@ impl Snapshot {
     /// A finding for each actor or team that a policy names and that is not among those who are there.
     pub fn strangers(&self, known: &BTreeSet<String>) -> Vec<Finding> {
         let mut findings = Vec::new();
-        for rule in &self.rules {
-            for part in rule.condition.subexpressions() {
+        for compiled in &self.policies {
+            for part in compiled.condition.subexpressions() {
                 let ExprKind::Lit(Literal::EntityUID(uid)) = part.expr_kind() else { continue };
                 let what = match uid.entity_type().to_string().as_str() {
                     "Ok::Actor" => "actor",
@@ -24,8 +24,8 @@ impl Snapshot {
                 };
                 let id: &str = uid.eid().as_ref();
                 if !known.contains(id) {
-                    let span = stands(uid, rule).unwrap_or_else(|| place(part, rule));
-                    let (meta, line) = (&rule.meta, line(rule, span));
+                    let span = stands(uid, compiled).unwrap_or_else(|| place(part, compiled));
+                    let (meta, line) = (&compiled.meta, line(compiled, span));
                     let id = id.escape_debug();
                     let message = format!("the policy `{}` names the {what} `{id}`, and there is none", meta.id);
                     findings.push(Finding::new(code::STRANGER, meta.file.as_str(), line, span, message));
@@ -37,8 +37,8 @@ impl Snapshot {
 }
 
 /// Where an entity is first named: what stands in a scope has no place of its own.
-fn stands(uid: &EntityUID, rule: &Rule) -> Option<(usize, usize)> {
+fn stands(uid: &EntityUID, compiled: &CompiledPolicy) -> Option<(usize, usize)> {
     let named = uid.to_string();
-    let begin = rule.policy.loc().map_or(0, |loc| loc.start());
-    Some((begin + rule.meta.text.find(&named)?, named.len()))
+    let begin = compiled.policy.loc().map_or(0, |loc| loc.start());
+    Some((begin + compiled.meta.text.find(&named)?, named.len()))
 }

@@ -27,12 +27,13 @@ impl Call {
             return Err(Refusal::not_found().into());
         }
         if !matches!(approval.status, ApprovalStatus::Approved | ApprovalStatus::Used) {
-            let message = format!("{id} is {}; a rule is made from what people approved", approval.status);
+            let message = format!("{id} is {}; policies are drafted from what people approved", approval.status);
             return Err(invalid(message).into());
         }
         if approval.under.is_some() {
-            let message =
-                format!("{id} was asked for on behalf of others; a rule is made from what people ask for themselves");
+            let message = format!(
+                "{id} was asked for on behalf of others; policies are drafted from what people ask for themselves"
+            );
             return Err(invalid(message).into());
         }
         let entry = question::operation("op", &approval.operation)?;

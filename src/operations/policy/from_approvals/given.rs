@@ -1,4 +1,4 @@
-//! What approved calls were given, as conditions of a rule.
+//! What approved calls were given, as conditions of a policy.
 //!
 //! Always true: the conditions hold for the calls that they were made from. They leave open the name of what a call makes,
 //! what only says why, and what a call that is about the same thing says of that thing again.
@@ -10,7 +10,7 @@ use super::invalid;
 use gate::declare::arguments::{Field, Shape};
 use types::refusal::Refusal;
 
-/// Whether a rule leaves a field open.
+/// Whether a policy leaves a field open.
 pub fn is_open(field: &Field, call: &Call) -> bool {
     let says_the_target = call.input.get(&field.name).and_then(Value::as_str) == Some(&call.target.id());
     field.is_erasable || field.is_new || says_the_target
@@ -20,7 +20,7 @@ pub fn is_open(field: &Field, call: &Call) -> bool {
 pub fn conditions(calls: &[&Call]) -> Result<Vec<Vec<String>>, Refusal> {
     let Some(first) = calls.first() else { return Ok(Vec::new()) };
     let arguments = first.entry.arguments();
-    // Given or not: the rule could not tell a call that gives it from one that does not.
+    // Given or not: the policy could not tell a call that gives it from one that does not.
     if let Some((name, why)) = arguments.left_out.first() {
         let (approval, operation) = (&first.approval, first.operation());
         return Err(invalid(format!("{approval}: a policy cannot look at `{name}` of {operation}: {why}")));

@@ -1,5 +1,5 @@
 //! Calls beside those that were approved: with something else in a field, about something else, at another time, another way.
-//! Each is tried; what a drafted rule lets through, and the policies in force do not, is told.
+//! Each is tried; what a drafted policy lets through, and the policies in force do not, is told.
 
 use std::collections::BTreeSet;
 

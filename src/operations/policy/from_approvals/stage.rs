@@ -1,4 +1,4 @@
-//! The test of a drafted rule: the calls that it was made from are allowed, and somebody else's are not.
+//! The test of a drafted policy: the calls that it was made from are allowed, and somebody else's are not.
 
 use std::collections::{BTreeMap, BTreeSet};
 

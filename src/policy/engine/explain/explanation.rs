@@ -12,9 +12,9 @@ use serde_json::{Value as Json, json};
 
 use super::Eyes;
 use super::look::{Leaf, Look, Place, Seen, Stands, State};
+use crate::engine::compiled::CompiledPolicy;
 use crate::engine::decide::Question;
 use crate::engine::parts::{PartKind, line, place, scope_span, text};
-use crate::engine::rule::Rule;
 use crate::engine::ruling::{Because, Ruling};
 use crate::engine::snapshot::Snapshot;
 
@@ -72,8 +72,8 @@ impl Snapshot {
             eyes,
             hides: !eyes.withheld.is_empty() || entities.iter().any(|entity| !eyes.sees(entity.uid())),
         };
-        let because = ruling.because().iter().filter_map(|policy| self.rule_of(&policy.id));
-        let because = because.map(|rule| teller.explain(&teller.look(rule))).collect();
+        let because = ruling.because().iter().filter_map(|policy| self.policy_of(&policy.id));
+        let because = because.map(|compiled| teller.explain(&teller.look(compiled))).collect();
         let near_misses = if ruling.is_allowed() { Vec::new() } else { self.near_misses(question, &teller) };
         Explanation { because, near_misses }
     }
@@ -81,9 +81,9 @@ impl Snapshot {
     /// None where a permit holds: then forbids alone are in the way.
     fn near_misses(&self, question: &Question<'_>, teller: &Teller<'_>) -> Vec<ExplainedPolicy> {
         let mut near: Vec<(usize, Look<'_>)> = Vec::new();
-        let permits = self.rules_of(question).filter(|rule| rule.policy.effect() == Effect::Permit);
-        for rule in permits.filter(|rule| self.is_for_such(rule, question)) {
-            let look = teller.look(rule);
+        let permits = self.policies_of(question).filter(|compiled| compiled.policy.effect() == Effect::Permit);
+        for compiled in permits.filter(|compiled| self.is_for_such(compiled, question)) {
+            let look = teller.look(compiled);
             match look.stands {
                 Stands::Holds => return Vec::new(),
                 // What fails in hidden parts alone is not told: that would show what they hold.
@@ -97,7 +97,7 @@ impl Snapshot {
 
     /// Whether a policy is for principals and resources of these types: nothing turns one into the other, nor puts it into
     /// a group that such things cannot be in.
-    fn is_for_such(&self, rule: &Rule, question: &Question<'_>) -> bool {
+    fn is_for_such(&self, compiled: &CompiledPolicy, question: &Question<'_>) -> bool {
         let within = |group: &EntityReference, uid: &EntityUID| match group {
             EntityReference::EUID(group) => self.catalog().can_be_in(uid.entity_type(), group.entity_type()),
             EntityReference::Slot(_) => true,
@@ -109,8 +109,8 @@ impl Snapshot {
             Scope::In(group) => within(group, uid),
             Scope::Any | Scope::Eq(EntityReference::Slot(_)) => true,
         };
-        fits(rule.policy.principal_constraint().as_inner(), question.principal.as_ref())
-            && fits(rule.policy.resource_constraint().as_inner(), question.resource.as_ref())
+        fits(compiled.policy.principal_constraint().as_inner(), question.principal.as_ref())
+            && fits(compiled.policy.resource_constraint().as_inner(), question.resource.as_ref())
     }
 }
 
@@ -132,31 +132,35 @@ struct Teller<'a> {
 }
 
 impl Teller<'_> {
-    fn look<'r>(&self, rule: &'r Rule) -> Look<'r> {
-        let look = Look::new(rule, self.evaluator);
+    fn look<'r>(&self, compiled: &'r CompiledPolicy) -> Look<'r> {
+        let look = Look::new(compiled, self.evaluator);
         if self.hides { look.hide(self.evaluator, &self.eyes) } else { look }
     }
 
     fn explain(&self, look: &Look<'_>) -> ExplainedPolicy {
-        let parts = look.parts.iter().map(|part| self.part(look.rule, part)).collect();
-        ExplainedPolicy { policy: look.rule.meta.clone(), failing: failing(look), parts }
+        let parts = look.parts.iter().map(|part| self.part(look.compiled, part)).collect();
+        ExplainedPolicy { policy: look.compiled.meta.clone(), failing: failing(look), parts }
     }
 
-    fn part(&self, rule: &Rule, part: &Seen<'_>) -> ShownPart {
+    fn part(&self, compiled: &CompiledPolicy, part: &Seen<'_>) -> ShownPart {
         let span = match &part.expr {
-            Leaf::Clause(_) => scope_span(rule, part.kind),
-            Leaf::Condition(expr) => place(expr, rule),
+            Leaf::Clause(_) => scope_span(compiled, part.kind),
+            Leaf::Condition(expr) => place(expr, compiled),
         };
         let mut observed = Vec::new();
         // The action is in the question already.
         if part.kind != PartKind::Action && part.state != State::Hidden {
-            self.observe(&Place { evaluator: self.evaluator, env: rule.policy.env() }, part.expr.expr(), &mut observed);
+            self.observe(
+                &Place { evaluator: self.evaluator, env: compiled.policy.env() },
+                part.expr.expr(),
+                &mut observed,
+            );
         }
-        let wanted = part.wanted != is_written_otherwise(rule, part.expr.expr());
+        let wanted = part.wanted != is_written_otherwise(compiled, part.expr.expr());
         ShownPart {
             part: part.kind,
-            text: text(rule, span),
-            line: line(rule, span),
+            text: text(compiled, span),
+            line: line(compiled, span),
             wanted,
             state: part.state,
             observed,
@@ -245,11 +249,11 @@ fn named(uid: &EntityUID) -> Json {
 }
 
 /// Cedar reads `a > b`, `a >= b` and `a != b` as `!(a <= b)`, `!(a < b)` and `!(a == b)`; the author wrote no `!`.
-fn is_written_otherwise(rule: &Rule, expr: &Expr) -> bool {
+fn is_written_otherwise(compiled: &CompiledPolicy, expr: &Expr) -> bool {
     let ExprKind::BinaryApp { op, arg1, arg2 } = expr.expr_kind() else { return false };
     let (Some(left), Some(right)) = (arg1.source_loc(), arg2.source_loc()) else { return false };
     let length = right.start().saturating_sub(left.end());
-    let between = text(rule, (left.end(), length));
+    let between = text(compiled, (left.end(), length));
     let operator = between.trim_matches(|c: char| matches!(c, '(' | ')' | ' '));
     match op {
         BinaryOp::LessEq => operator == ">",

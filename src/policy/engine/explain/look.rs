@@ -8,9 +8,9 @@ use cedar_policy_core::evaluator::Evaluator;
 use serde::Serialize;
 
 use super::Eyes;
+use crate::engine::compiled::CompiledPolicy;
 use crate::engine::decide::is_true;
 use crate::engine::parts::{PartKind, clauses, leaves};
-use crate::engine::rule::Rule;
 
 /// How one part of a policy stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -62,7 +62,7 @@ pub enum Stands {
 
 /// A policy with its parts as a question finds them.
 pub(super) struct Look<'a> {
-    pub rule: &'a Rule,
+    pub compiled: &'a CompiledPolicy,
     pub stands: Stands,
     pub parts: Vec<Seen<'a>>,
 }
@@ -111,22 +111,22 @@ impl Place<'_> {
 
 impl<'a> Look<'a> {
     /// Holds a policy against a question.
-    pub fn new(rule: &'a Rule, evaluator: &Evaluator<'_>) -> Look<'a> {
-        let place = Place { evaluator, env: rule.policy.env() };
+    pub fn new(compiled: &'a CompiledPolicy, evaluator: &Evaluator<'_>) -> Look<'a> {
+        let place = Place { evaluator, env: compiled.policy.env() };
         let mut walk = Walk { place, parts: Vec::new() };
         let mut met = Met::YES;
-        for (kind, clause) in clauses(&rule.policy) {
+        for (kind, clause) in clauses(&compiled.policy) {
             met = met.and(walk.leaf(kind, Leaf::Clause(clause), true));
         }
-        if let Some(condition) = rule.policy.non_scope_constraints() {
+        if let Some(condition) = compiled.policy.non_scope_constraints() {
             met = met.and(walk.condition(condition, true));
         }
-        Look { rule, stands: met.stands(), parts: walk.parts }
+        Look { compiled, stands: met.stands(), parts: walk.parts }
     }
 
     /// The same, telling nothing about what may not be seen.
     pub fn hide(mut self, evaluator: &Evaluator<'_>, eyes: &Eyes<'_>) -> Look<'a> {
-        let place = Place { evaluator, env: self.rule.policy.env() };
+        let place = Place { evaluator, env: self.compiled.policy.env() };
         for part in &mut self.parts {
             if place.is_hidden(part.expr.expr(), eyes) {
                 part.state = State::Hidden;

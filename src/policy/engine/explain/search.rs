@@ -45,7 +45,7 @@ impl Snapshot {
 
     /// The smallest sets of changes that turn a refusal, or a wait, into yes; smaller sets first.
     pub fn what_would_change<C: Changing>(&self, company: &C, eyes: Eyes<'_>) -> Vec<Vec<C::Change>> {
-        let policies = company.after(&[], |question, givers| self.rules_of(question).count() * (givers.len() + 1));
+        let policies = company.after(&[], |question, givers| self.policies_of(question).count() * (givers.len() + 1));
         let policies = policies.unwrap_or_default();
         let tries = (POLICIES / policies.max(1)).clamp(LEAST, TRIES);
         let mut search =

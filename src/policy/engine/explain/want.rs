@@ -85,9 +85,9 @@ impl Snapshot {
         let evaluator = Evaluator::new(self.request(question), entities, Extensions::all_available());
         let mut wishes = Wishes { eyes, wants: BTreeSet::new() };
         let (mut in_the_way, mut permitted, mut near) = (0, false, Vec::new());
-        for rule in self.rules_of(question) {
-            let look = Look::new(rule, &evaluator);
-            match (rule.policy.effect(), look.stands) {
+        for compiled in self.policies_of(question) {
+            let look = Look::new(compiled, &evaluator);
+            match (compiled.policy.effect(), look.stands) {
                 (Effect::Forbid, Stands::Holds) => {
                     in_the_way += 1;
                     wishes.of(&look, &evaluator, State::Ok);
@@ -111,7 +111,7 @@ impl Snapshot {
         let Ok(entities) = question.entities.entities() else { return false };
         let evaluator = Evaluator::new(self.request(question), entities, Extensions::all_available());
         let open = |look: Look<'_>| !look.hide(&evaluator, &eyes).has(State::Hidden);
-        self.rule_of(id).is_some_and(|rule| open(Look::new(rule, &evaluator)))
+        self.policy_of(id).is_some_and(|compiled| open(Look::new(compiled, &evaluator)))
     }
 }
 
@@ -123,7 +123,7 @@ struct Wishes<'a> {
 impl Wishes<'_> {
     /// The parts of a policy that stand like this should stand otherwise.
     fn of(&mut self, look: &Look<'_>, evaluator: &Evaluator<'_>, state: State) {
-        let place = Place { evaluator, env: look.rule.policy.env() };
+        let place = Place { evaluator, env: look.compiled.policy.env() };
         for part in look.parts.iter().filter(|part| part.state == state) {
             let should_be = part.wanted == (state == State::Fail);
             self.part(&place, part.expr.expr(), should_be);

@@ -88,7 +88,7 @@ export const OPERATIONS: Record<string, string> = {
   "policy.drift": "Check for drift: whether the policies in force are those that the repository declared last.",
   "policy.explain": "Explain what the gate would decide, and why. Nothing is performed.",
   "policy.export": "Export the policy files in force, and the schema that they are checked against.",
-  "policy.propose": "Propose policies, a rollback to an earlier version, or the rule behind approvals. The proposal comes into force at once only if the source says `auto` and the policy permits it.",
+  "policy.propose": "Propose policies, a rollback to an earlier version, or a policy drafted from approvals. The proposal comes into force at once only if the source says `auto` and the policy permits it.",
   "policy.read": "Show the policies in force and their source.",
   "policy.source": "Set where the company keeps its policies. Nothing is fetched: the repository's CI proposes.",
   "policy.who_can": "List who may perform an operation on a target, with or without approval, among the actors whose decisions the caller may have explained.",

@@ -1086,7 +1086,7 @@ export const policyExport = <ThrowOnError extends boolean = false>(options?: Opt
 });
 
 /**
- * Propose policies, a rollback to an earlier version, or the rule behind approvals. The proposal comes into force at once only if the source says `auto` and the policy permits it.
+ * Propose policies, a rollback to an earlier version, or a policy drafted from approvals. The proposal comes into force at once only if the source says `auto` and the policy permits it.
  */
 export const policyPropose = <ThrowOnError extends boolean = false>(options: Options<PolicyProposeData, ThrowOnError>) => (options.client ?? client).post<PolicyProposeResponses, PolicyProposeErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

@@ -541,6 +541,9 @@ export type ChangeState = 'proposed' | 'in_review' | 'approved' | 'canary' | 'pr
  */
 export type ChangeTarget = 'policy' | 'view';
 
+/**
+ * A value, and the one in its place.
+ */
 export type Changed = {
     [key: string]: unknown;
 };
@@ -4868,7 +4871,7 @@ export type ShownChange = {
     created_at: string;
     updated_at: string;
     /**
-     * Of a rule from approvals, as it is proposed: calls like those that were approved which it lets through too.
+     * Of a policy drafted from approvals, as it is proposed: calls like those that were approved which it lets through too.
      */
     also_allows?: Array<string>;
 };

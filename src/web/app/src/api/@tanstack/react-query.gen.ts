@@ -2240,7 +2240,7 @@ export const policyExportOptions = (options?: Options<PolicyExportData>) => quer
 });
 
 /**
- * Propose policies, a rollback to an earlier version, or the rule behind approvals. The proposal comes into force at once only if the source says `auto` and the policy permits it.
+ * Propose policies, a rollback to an earlier version, or a policy drafted from approvals. The proposal comes into force at once only if the source says `auto` and the policy permits it.
  */
 export const policyProposeMutation = (options?: Partial<Options<PolicyProposeData>>): UseMutationOptions<PolicyProposeResponse, PolicyProposeError, Options<PolicyProposeData>> => {
     const mutationOptions: UseMutationOptions<PolicyProposeResponse, PolicyProposeError, Options<PolicyProposeData>> = {

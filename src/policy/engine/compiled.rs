@@ -8,7 +8,7 @@ use super::index;
 use super::ruling::{Because, PolicyMeta};
 
 #[derive(Clone, Debug)]
-pub(super) struct Rule {
+pub(super) struct CompiledPolicy {
     pub policy: ast::Policy,
     /// Scope and conditions as one expression; Cedar would build it anew for each evaluation.
     pub condition: Expr,
@@ -19,9 +19,9 @@ pub(super) struct Rule {
     pub meta: Because,
 }
 
-impl Rule {
-    pub fn new(policy: ast::Policy, meta: PolicyMeta) -> Rule {
+impl CompiledPolicy {
+    pub fn new(policy: ast::Policy, meta: PolicyMeta) -> CompiledPolicy {
         let (condition, scope_is_indexed) = (policy.condition(), index::decides(&policy));
-        Rule { condition, scope_is_indexed, shared: None, policy, meta: Arc::new(meta) }
+        CompiledPolicy { condition, scope_is_indexed, shared: None, policy, meta: Arc::new(meta) }
     }
 }
