@@ -74,6 +74,7 @@ describe('the schema', () => {
   entity Actor { kind: String, owner?: Actor };
   entity Team {
     lead?: Actor, // a note: with a colon
+    tags: Set<String>, since: datetime,
   };
   type Facts = { channel: String, token: { scoped: Bool } };
   action "change.*";
@@ -87,10 +88,15 @@ describe('the schema', () => {
     expect(labels('permit (principal is Ok::Actor, action, resource)\nwhen { principal.')).toEqual(['kind', 'owner']);
     expect(labels('permit (principal is Ok::Actor, action, resource)\nwhen { principal.owner.k')).toEqual(['kind', 'owner']);
     const adds = 'permit (principal, action == Ok::Action::"actor.add", resource)\nwhen { ';
-    expect(labels(`${adds}resource.`)).toEqual(['kind', 'owner', 'lead']);
+    expect(labels(`${adds}resource.`)).toEqual(['kind', 'owner', 'lead', 'tags', 'since']);
     expect(labels(`${adds}context.input.`)).toEqual(['id', 'name']);
     expect(labels('permit (principal, action, resource)\nwhen { context.token.')).toEqual(['scoped']);
     expect(sentenceAt(known, 'context.channel', 9)).toBe('Ok::Facts.channel: String');
+    const methods = (policy: string) => complete(known, policy.split('\n').at(-1) ?? '', policy)?.options.filter(({ type }) => type === 'method').map(({ label }) => label);
+    expect(methods(`${adds}principal.`)).toEqual([]);
+    expect(methods(`${adds}context.input.id.`)).toEqual([]);
+    expect(methods(`${adds}resource.tags.`)).toEqual(['contains', 'containsAll', 'containsAny', 'isEmpty']);
+    expect(methods(`${adds}resource.since.`)).toContain('durationSince');
     // Of what is not known, all.
     expect(labels('permit (principal, action, resource)\nwhen { resource.')).toContain('lead');
   });

@@ -13,6 +13,15 @@ export function fieldsAt(schema: Schema, policy: string, chain: string): Field[]
   return fields;
 }
 
+/** The types that `chain` may have there; none where that is not known. */
+export function typesAt(schema: Schema, policy: string, chain: string): string[] | undefined {
+  const at = chain.lastIndexOf('.');
+  if (at < 0) return undefined;
+  return fieldsAt(schema, policy, chain.slice(0, at))
+    ?.filter(({ name }) => name === chain.slice(at + 1))
+    .map(({ type }) => type);
+}
+
 function rootFields({ records, actions }: Schema, policy: string, root: string): Field[] | undefined {
   const names = [...policy.matchAll(/(?:\w+::)*Action::"[^"]+"/g)].map(([name]) => name);
   const asked = names.flatMap((name) => actions.get(name) ?? []);

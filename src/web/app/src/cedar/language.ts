@@ -6,7 +6,7 @@ import type { Extension } from '@codemirror/state';
 import { hoverTooltip } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { OPERATIONS } from '../api/operations.gen';
-import { fieldsAt } from './fields';
+import { fieldsAt, typesAt } from './fields';
 import type { Schema } from './schema';
 import { token } from './tokens';
 
@@ -57,7 +57,20 @@ const ownActions = (schema: Schema, namespace: string): [string, string][] =>
 const typesIn = (schema: Schema, namespace: string): Option[] =>
   [...schema.types].filter(([name]) => name.startsWith(namespace)).map(([name, info]) => ({ label: name.slice(namespace.length), info, type: 'type' }));
 
-const members = ['contains', 'containsAll', 'containsAny', 'isEmpty'].map((label) => ({ label, type: 'method' }));
+/** The methods of Cedar's types: <https://docs.cedarpolicy.com/policies/syntax-operators.html>. */
+const METHODS: [RegExp, string[]][] = [
+  [/^Set</, ['contains', 'containsAll', 'containsAny', 'isEmpty']],
+  [/^decimal$/, ['lessThan', 'lessThanOrEqual', 'greaterThan', 'greaterThanOrEqual']],
+  [/^datetime$/, ['offset', 'durationSince', 'toDate', 'toTime']],
+  [/^duration$/, ['toMilliseconds', 'toSeconds', 'toMinutes', 'toHours', 'toDays']],
+  [/^ipaddr$/, ['isIpv4', 'isIpv6', 'isLoopback', 'isMulticast', 'isInRange']],
+];
+
+/** The methods of what may have these types; where that is not known, those of sets. */
+function methods(types: string[] | undefined): Option[] {
+  const found = types ? METHODS.filter(([of]) => types.some((type) => of.test(type))) : METHODS.slice(0, 1);
+  return found.flatMap(([, names]) => names.map((label) => ({ label, type: 'method' })));
+}
 
 /** What may stand at a place, of a policy whose text before it is `policy`: an operation within `Action::"`, a type behind `Ok::`, an attribute behind a dot. */
 export function complete(schema: Schema, before: string, policy = before): { from: number; options: Option[] } | null {
@@ -76,9 +89,11 @@ export function complete(schema: Schema, before: string, policy = before): { fro
   }
   const member = /((?:\w+\.)*(?:\w+|\)))\.(\w*)$/.exec(before);
   if (member) {
-    const own = fieldsAt(schema, policy, member[1] ?? '')?.map(({ name, type, doc }) => ({ label: name, detail: type, info: doc, type: 'property' }));
+    const chain = member[1] ?? '';
+    const own = fieldsAt(schema, policy, chain)?.map(({ name, type, doc }) => ({ label: name, detail: type, info: doc, type: 'property' }));
     const all = () => schema.attributes.map(({ name, type, of, doc }) => ({ label: name, detail: `${of}: ${type}`, info: doc, type: 'property' }));
-    return found(member[2], [...(own ?? all()), ...members]);
+    const isEntity = chain === 'principal' || chain === 'resource' || chain === 'context';
+    return found(member[2], [...(own ?? all()), ...(isEntity ? [] : methods(typesAt(schema, policy, chain)))]);
   }
   const word = /\w+$/.exec(before);
   return word ? found(word[0], WORDS.map((label) => ({ label, type: 'keyword' }))) : null;
