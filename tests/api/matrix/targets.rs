@@ -1,5 +1,7 @@
 //! What each operation is tried on.
 
+use ok::gate::Entry;
+
 use super::Who;
 
 /// What an operation is about, as whoever tries it has it.
@@ -56,75 +58,9 @@ impl Of {
     }
 }
 
-/// What each operation can be tried on.
-pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
-    Some(match name {
-        "access.evaluate"
-        | "access.evaluate.batch"
-        | "access.evaluate.subjects"
-        | "access.evaluate.resources"
-        | "access.evaluate.actions"
-        | "access.metadata"
-        | "entity.keep"
-        | "entity.list"
-        | "actor.list"
-        | "approval.list"
-        | "audit.checkpoints"
-        | "audit.consistency"
-        | "audit.head"
-        | "audit.key"
-        | "audit.verify"
-        | "blueprint.install"
-        | "blueprint.list"
-        | "collection.list"
-        | "collection.catalog"
-        | "search"
-        | "flag.list"
-        | "schema.list"
-        | "schema.propose"
-        | "schema.steward"
-        | "definition.schemas"
-        | "company.read"
-        | "company.replace"
-        | "company.update"
-        | "delegation.list"
-        | "directory.cards"
-        | "directory.find"
-        | "event.list"
-        | "event.stream"
-        | "health.read"
-        | "inbox.list"
-        | "kill.list"
-        | "knowledge.list"
-        | "knowledge.propose"
-        | "knowledge.upload"
-        | "knowledge.quarantine"
-        | "knowledge.recall"
-        | "me.read"
-        | "me.agents"
-        | "run.list"
-        | "task.list"
-        | "task.create"
-        | "tool.list"
-        | "model.read"
-        | "trace.read"
-        | "policy.check"
-        | "policy.diff"
-        | "policy.read"
-        | "policy.export"
-        | "policy.applied"
-        | "policy.drift"
-        | "policy.source"
-        | "policy.propose"
-        | "change.list"
-        | "change.propose"
-        | "openapi.read"
-        | "policy.who_can"
-        | "tick"
-        | "token.list"
-        | "view.list"
-        | "webhook.create"
-        | "webhook.list" => &[Company],
+/// What each operation can be tried on. One whose address names nothing is about the company, unless it is said here.
+pub(super) fn targets(entry: &Entry) -> Option<&'static [Of]> {
+    Some(match entry.spec.name {
         "webhook.read" | "webhook.update" | "webhook.delete" | "webhook.rotate" | "webhook.test"
         | "webhook.deliveries" | "webhook.redeliver" => &[Own, Another, Absent],
         "agent.ask" => &[Own, Ops, Another, Absent],
@@ -140,7 +76,6 @@ pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
         "knowledge.read" | "knowledge.text" | "knowledge.accept" | "knowledge.reject" | "knowledge.retract" => {
             &[Own, Another, Absent]
         }
-        "break_glass.list" => &[Company],
         "break_glass.open" => &[Own],
         "break_glass.end" | "break_glass.review" => &[Own, Another, Absent],
         "audit.proof" => &[Company, Absent],
@@ -156,6 +91,7 @@ pub(super) fn targets(name: &str) -> Option<&'static [Of]> {
         "actor.offboard" => &[Own, Ops, Another, Absent],
         "actor.read" | "actor.trust" | "actor.update" | "policy.explain" | "token.issue" | "token.narrow"
         | "token.revoke" | "token.revoke_all" => &[Own, Ops, Another, Absent],
+        _ if !entry.spec.route.path.contains('{') => &[Company],
         _ => return None,
     })
 }
