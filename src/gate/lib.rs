@@ -22,7 +22,7 @@ pub use declare::resource::Resource;
 pub use declare::route::{Lane, Method, Route, delete, get, patch, post, put};
 pub use declare::spec::{Effect, Spec};
 pub use declare::target::{Target, Thing};
-pub use explain::counterfactual::Change as Alteration;
+pub use explain::counterfactual::Alteration;
 pub use explain::inquiry::Inquiry;
 pub use log::head::Head;
 pub use perform::{Gate, Request};

@@ -33,8 +33,8 @@ pub mod yaml;
 mod tests;
 
 pub use bundle::{Bundle, Hash};
+pub use engine::{Alterable, ExplainedPolicy, Explanation, Eyes, Observed, Scalar, ShownPart, State, Want};
 pub use engine::{Answered, Because, Counts, Effect, PlainAnswer, PolicyMeta, Question, Ruling, Snapshot, is_own};
-pub use engine::{Changing, ExplainedPolicy, Explanation, Eyes, Observed, Scalar, ShownPart, State, Want};
 pub use engine::{For, Giver};
 pub use entities::{Closed, Slice};
 pub use finding::{Finding, Severity};

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::decide::question::{self, Asker};
 use crate::decide::world::World;
 use crate::explain::inquiry::Inquiry;
-use policy::{Changing, Eyes, Giver, Question, Scalar, Want};
+use policy::{Alterable, Eyes, Giver, Question, Scalar, Want};
 use store::actors::Actor;
 use types::actor::{KillScope, Role, Trust};
 use types::caller::{Caller, Channel};
@@ -21,7 +21,7 @@ use types::time::Time;
 
 /// One change, easier ones first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Change {
+pub enum Alteration {
     /// An approval of this kind.
     Approval(String),
     Channel(Channel),
@@ -41,20 +41,20 @@ pub enum Change {
     Role(ActorId, Role),
 }
 
-impl Change {
+impl Alteration {
     /// Whose row it changes, and which part of it: two changes of one part contradict each other.
     fn part(&self) -> (u8, String) {
         match self {
-            Change::Approval(kind) => (0, kind.clone()),
-            Change::Channel(_) => (1, String::new()),
-            Change::Input(path, _) => (9, path.join(".")),
-            Change::Release(scope) => (2, scope.to_string()),
-            Change::At(_) => (8, String::new()),
-            Change::Trust(id, _) => (3, id.to_string()),
-            Change::Owner(id, _) => (4, id.to_string()),
-            Change::Lead(id, _) => (5, id.to_string()),
-            Change::Team(id, _) => (6, id.to_string()),
-            Change::Role(id, _) => (7, id.to_string()),
+            Alteration::Approval(kind) => (0, kind.clone()),
+            Alteration::Channel(_) => (1, String::new()),
+            Alteration::Input(path, _) => (9, path.join(".")),
+            Alteration::Release(scope) => (2, scope.to_string()),
+            Alteration::At(_) => (8, String::new()),
+            Alteration::Trust(id, _) => (3, id.to_string()),
+            Alteration::Owner(id, _) => (4, id.to_string()),
+            Alteration::Lead(id, _) => (5, id.to_string()),
+            Alteration::Team(id, _) => (6, id.to_string()),
+            Alteration::Role(id, _) => (7, id.to_string()),
         }
     }
 
@@ -67,16 +67,16 @@ impl Change {
             Some(())
         };
         match self {
-            Change::Approval(kind) => granted.push(kind.clone()),
-            Change::Channel(channel) => caller.channel = *channel,
-            Change::Release(scope) => drop(Arc::make_mut(&mut world.kills).remove(scope)),
-            Change::At(time) => *now = *time,
-            Change::Input(path, to) => given(input, path, to)?,
-            Change::Trust(id, to) => edit(id, &|actor| actor.trust = *to)?,
-            Change::Owner(id, to) => edit(id, &|actor| actor.owner = Some(to.clone()))?,
-            Change::Lead(id, to) => edit(id, &|actor| actor.lead = Some(to.clone()))?,
-            Change::Team(id, to) => edit(id, &|actor| actor.team.clone_from(to))?,
-            Change::Role(id, to) => edit(id, &|actor| {
+            Alteration::Approval(kind) => granted.push(kind.clone()),
+            Alteration::Channel(channel) => caller.channel = *channel,
+            Alteration::Release(scope) => drop(Arc::make_mut(&mut world.kills).remove(scope)),
+            Alteration::At(time) => *now = *time,
+            Alteration::Input(path, to) => given(input, path, to)?,
+            Alteration::Trust(id, to) => edit(id, &|actor| actor.trust = *to)?,
+            Alteration::Owner(id, to) => edit(id, &|actor| actor.owner = Some(to.clone()))?,
+            Alteration::Lead(id, to) => edit(id, &|actor| actor.lead = Some(to.clone()))?,
+            Alteration::Team(id, to) => edit(id, &|actor| actor.team.clone_from(to))?,
+            Alteration::Role(id, to) => edit(id, &|actor| {
                 actor.role = *to;
                 actor.admin = *to == Role::Admin;
             })?,
@@ -85,15 +85,15 @@ impl Change {
     }
 }
 
-impl Changing for Inquiry<'_> {
-    type Change = Change;
+impl Alterable for Inquiry<'_> {
+    type Alteration = Alteration;
 
-    fn ways(&self, want: &Want) -> Vec<Change> {
+    fn ways(&self, want: &Want) -> Vec<Alteration> {
         self.ways_to(want)
     }
 
-    fn after<T>(&self, changes: &[Change], ask: impl FnOnce(&Question<'_>, &[Giver]) -> T) -> Option<T> {
-        let parts: BTreeSet<(u8, String)> = changes.iter().map(Change::part).collect();
+    fn after<T>(&self, changes: &[Alteration], ask: impl FnOnce(&Question<'_>, &[Giver]) -> T) -> Option<T> {
+        let parts: BTreeSet<(u8, String)> = changes.iter().map(Alteration::part).collect();
         if parts.len() < changes.len() {
             return None;
         }
@@ -112,7 +112,7 @@ impl Changing for Inquiry<'_> {
 impl Inquiry<'_> {
     /// The smallest sets of changes that turn the answer to yes, for the caller and all on whose behalf it is; each of
     /// them tried. None that shows what these attributes of the target are.
-    pub fn what_would_change(&self, withheld: &BTreeSet<String>) -> Vec<Vec<Change>> {
+    pub fn what_would_change(&self, withheld: &BTreeSet<String>) -> Vec<Vec<Alteration>> {
         let sees = |uid: &EntityUid| self.sees_entity(uid);
         self.world.policy.what_would_change(self, Eyes { sees: &sees, withheld })
     }
@@ -139,9 +139,9 @@ fn given(input: &mut Option<Value>, path: &[String], to: &Scalar) -> Option<()> 
 
 impl Call {
     /// A team that is put elsewhere takes everybody in it along: of those, the few that the question can reach.
-    fn settle(&mut self, changes: &[Change], inquiry: &Inquiry<'_>) {
-        let moved = |change: &Change| match change {
-            Change::Team(id, _) if id.is_team() => Some(id.clone()),
+    fn settle(&mut self, changes: &[Alteration], inquiry: &Inquiry<'_>) {
+        let moved = |change: &Alteration| match change {
+            Alteration::Team(id, _) if id.is_team() => Some(id.clone()),
             _ => None,
         };
         let moved: Vec<ActorId> = changes.iter().filter_map(moved).collect();

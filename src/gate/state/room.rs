@@ -65,10 +65,10 @@ impl Room {
         if disk.free >= mark.saturating_add(self.reserve.missing()) {
             self.fill();
         }
-        self.note(disk.free, mark);
+        self.update(disk.free, mark);
     }
 
-    fn note(&mut self, free: u64, mark: u64) {
+    fn update(&mut self, free: u64, mark: u64) {
         let low = free < mark;
         if low != self.low {
             let (free_mib, mark_mib) = (free / MIB, mark / MIB);

@@ -19,7 +19,7 @@ const CHUNK: usize = 500;
 pub type Placed<C> = Result<Vec<(String, C)>, Stop>;
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-pub struct PageAsked {
+pub struct PageRequest {
     /// The `next_token` of the page before. All else must be as it was asked then; `limit` may be left out.
     #[schemars(length(max = 65_536))]
     pub token: Option<String>,
@@ -56,7 +56,7 @@ pub struct Pages<'a> {
 }
 
 impl<'a> Pages<'a> {
-    pub fn of(asked: Option<&PageAsked>, what: String, read: &'a Reader<'a>) -> Result<Pages<'a>, Stop> {
+    pub fn of(asked: Option<&PageRequest>, what: String, read: &'a Reader<'a>) -> Result<Pages<'a>, Stop> {
         let limit = asked.and_then(|page| page.limit);
         if limit == Some(0) {
             return Err(Refusal::bad_request("page.limit: must be at least 1").into());

@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::candidates::{End, FoundEntity, SearchQuestion};
 use super::kept::Keeper;
-use super::pages::{PageAsked, Pages, Placed, Results};
+use super::pages::{PageRequest, Pages, Placed, Results};
 use super::words::{Action, Entity, Evaluation, SHORT, bad, list, maybe, parts, required};
 use crate::company::COMPANY;
 use gate::{Permit, Query, Reader, Spec, Target, post};
@@ -44,7 +44,7 @@ pub struct Search {
     #[serde(default, deserialize_with = "maybe")]
     pub options: Option<SearchOptions>,
     #[serde(default, deserialize_with = "maybe")]
-    pub page: Option<PageAsked>,
+    pub page: Option<PageRequest>,
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]

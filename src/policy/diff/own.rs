@@ -168,7 +168,7 @@ impl Search<'_> {
         let [Some(old), Some(new)] = answers else { return };
         self.left -= 1;
         self.asked += 1;
-        self.note(said, granted, old, new);
+        self.count(said, granted, old, new);
     }
 
     /// An action that a side does not know is allowed to nobody there, nor one that it does not let these ask about those.
@@ -181,7 +181,7 @@ impl Search<'_> {
         Some(Answer::of(&asked.answer(side)))
     }
 
-    fn note(&mut self, said: &Said, granted: &[String], old: Answer, new: Answer) {
+    fn count(&mut self, said: &Said, granted: &[String], old: Answer, new: Answer) {
         let pair = self.pairs.entry(said.subject.kind.clone()).or_insert_with_key(|kind| Pair {
             operation: self.action.to_owned(),
             actor_kind: kind.clone(),

@@ -21,7 +21,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    pub(super) fn note(&mut self, fixture: &Fixture, case: &Case, old: Answer, new: Answer) {
+    pub(super) fn count(&mut self, fixture: &Fixture, case: &Case, old: Answer, new: Answer) {
         let shift = Shift::between(&old, &new);
         if shift == Shift::Same {
             return;

@@ -308,7 +308,7 @@ impl Search<'_> {
                 true => asked.answers(before, after),
                 false => (asked.answer(before), asked.answer(after)),
             };
-            pair.note(fixture, case, Answer::of(&old), Answer::of(&new));
+            pair.count(fixture, case, Answer::of(&old), Answer::of(&new));
         }
         whole
     }

@@ -27,7 +27,7 @@ pub struct TextDiff {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Change {
+pub enum ChangeKind {
     Added,
     Removed,
     Changed,
@@ -35,13 +35,13 @@ pub enum Change {
     Moved,
 }
 
-impl Change {
+impl ChangeKind {
     pub const fn name(self) -> &'static str {
         match self {
-            Change::Added => "added",
-            Change::Removed => "removed",
-            Change::Changed => "changed",
-            Change::Moved => "moved",
+            ChangeKind::Added => "added",
+            ChangeKind::Removed => "removed",
+            ChangeKind::Changed => "changed",
+            ChangeKind::Moved => "moved",
         }
     }
 }
@@ -50,7 +50,7 @@ impl Change {
 pub struct PolicyChange {
     pub id: String,
     /// `added`, `removed`, `changed` or `moved`.
-    pub change: Change,
+    pub change: ChangeKind,
     /// `permit` or `forbid`; of a removed policy, what it was.
     #[schemars(extend("enum" = ["permit", "forbid"]))]
     pub effect: &'static str,
@@ -65,7 +65,7 @@ pub struct PolicyChange {
 pub struct FileChange {
     pub path: String,
     /// `added`, `removed` or `changed`.
-    pub change: Change,
+    pub change: ChangeKind,
     /// The lines that differ, as `diff -u` writes them.
     pub diff: String,
 }
@@ -94,10 +94,10 @@ fn policies(before: &Snapshot, after: &Snapshot) -> Vec<PolicyChange> {
     let compare = |id: &str| {
         let (old, new) = (before.get(id), after.get(id));
         let change = match (old, new) {
-            (None, _) => Change::Added,
-            (_, None) => Change::Removed,
-            (Some(old), Some(new)) if old.text != new.text => Change::Changed,
-            (Some(old), Some(new)) if old.file != new.file => Change::Moved,
+            (None, _) => ChangeKind::Added,
+            (_, None) => ChangeKind::Removed,
+            (Some(old), Some(new)) if old.text != new.text => ChangeKind::Changed,
+            (Some(old), Some(new)) if old.file != new.file => ChangeKind::Moved,
             _ => return None,
         };
         let shown = new.or(old)?;
@@ -129,9 +129,9 @@ fn files(sides: &Sides<'_>) -> Vec<FileChange> {
         let (old, new) = (before.get(path), after.get(path));
         let change = match (old, new) {
             (old, new) if old == new => return None,
-            (None, _) => Change::Added,
-            (_, None) => Change::Removed,
-            (Some(_), Some(_)) => Change::Changed,
+            (None, _) => ChangeKind::Added,
+            (_, None) => ChangeKind::Removed,
+            (Some(_), Some(_)) => ChangeKind::Changed,
         };
         // What its policies say is told by their ids.
         if is_policy(path) && policies_in(sides.before.snapshot, path) != policies_in(sides.after.snapshot, path) {

@@ -75,7 +75,7 @@ impl Snapshot {
     pub fn named(&self, action: &str) -> Named {
         let mut named = Named::default();
         let policies = self.named_action(action).into_iter().flat_map(|entity| self.covering(entity));
-        policies.flat_map(|compiled| compiled.condition.subexpressions()).for_each(|part| named.note(part));
+        policies.flat_map(|compiled| compiled.condition.subexpressions()).for_each(|part| named.gather(part));
         named
     }
 
@@ -121,7 +121,7 @@ impl Snapshot {
         let mut looks = Looks::default();
         for compiled in self.covering(action) {
             looks.kinds.extend(compiled.meta.kinds.iter().cloned());
-            looks.note(&compiled.condition);
+            looks.gather(&compiled.condition);
         }
         looks
     }

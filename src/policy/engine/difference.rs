@@ -32,21 +32,21 @@ pub struct Difference {
 struct Met {
     whole: AtomicBool,
     /// The alternatives that the other version of the policy does not have just so.
-    branches: Vec<Noted>,
+    branches: Vec<Marked>,
     /// What keeps it from holding, and not the other version just so.
-    exceptions: Vec<Noted>,
+    exceptions: Vec<Marked>,
 }
 
 /// A part of a policy, and whether it has decided a question.
 #[derive(Debug)]
-struct Noted {
+struct Marked {
     branch: Branch,
     is_met: AtomicBool,
 }
 
-impl Noted {
-    fn none(branches: Vec<Branch>) -> Vec<Noted> {
-        branches.into_iter().map(|branch| Noted { branch, is_met: AtomicBool::new(false) }).collect()
+impl Marked {
+    fn none(branches: Vec<Branch>) -> Vec<Marked> {
+        branches.into_iter().map(|branch| Marked { branch, is_met: AtomicBool::new(false) }).collect()
     }
 
     fn is_open(&self) -> bool {
@@ -106,10 +106,10 @@ fn fresh(
     parts: fn(&CompiledPolicy) -> Vec<Branch>,
     compiled: &CompiledPolicy,
     versions: &[&CompiledPolicy],
-) -> Vec<Noted> {
+) -> Vec<Marked> {
     let theirs: Vec<Branch> = versions.iter().flat_map(|other| parts(other)).collect();
     let is_known = |branch: &Branch| theirs.iter().any(|other| branch.is_same(other));
-    Noted::none(parts(compiled).into_iter().filter(|branch| !is_known(branch)).collect())
+    Marked::none(parts(compiled).into_iter().filter(|branch| !is_known(branch)).collect())
 }
 
 impl Difference {
@@ -157,13 +157,13 @@ impl Difference {
             open.extend(parts.iter().filter(|part| part.is_open()).map(|part| (compiled, part, holds)));
         }
         if !open.is_empty() {
-            self.note(question, &open);
+            self.mark(question, &open);
         }
         !met.is_empty()
     }
 
     /// Notes which parts let their policies hold, or keep them from it.
-    fn note(&self, question: &Question<'_>, open: &[(&CompiledPolicy, &Noted, bool)]) {
+    fn mark(&self, question: &Question<'_>, open: &[(&CompiledPolicy, &Marked, bool)]) {
         let Ok(entities) = question.entities.entities() else { return };
         effort::spend(open.len());
         let evaluator = Evaluator::new(self.snapshot.request(question), entities, Extensions::all_available());
@@ -190,7 +190,7 @@ impl Difference {
             }
             let open = || met.branches.iter().chain(&met.exceptions).filter(|part| part.is_open());
             // Of what stands within another that is told nothing more is said.
-            let is_outer = |part: &&Noted| !open().any(|other| part.branch.is_within(&other.branch, compiled));
+            let is_outer = |part: &&Marked| !open().any(|other| part.branch.is_within(&other.branch, compiled));
             open().filter(is_outer).map(|part| Some(part.branch.describe(compiled))).collect()
         };
         let policies = self.snapshot.policies.iter().zip(&self.met);

@@ -78,7 +78,7 @@ fn chosen<T: Ord + Clone>(sets: &[BTreeSet<T>], fresh: &BTreeSet<T>, most: usize
 impl Named {
     pub(super) fn of(expr: &Expr) -> Named {
         let mut named = Named::default();
-        expr.subexpressions().for_each(|part| named.note(part));
+        expr.subexpressions().for_each(|part| named.gather(part));
         named
     }
 
@@ -105,7 +105,7 @@ impl Named {
         (named, left_out || is_less)
     }
 
-    pub(super) fn note(&mut self, part: &Expr) {
+    pub(super) fn gather(&mut self, part: &Expr) {
         match part.expr_kind() {
             ExprKind::Lit(Literal::EntityUID(uid)) if self.entities.len() < MOST => {
                 let id: &str = uid.eid().as_ref();
@@ -139,7 +139,7 @@ impl Named {
 }
 
 impl Looks {
-    pub(super) fn note(&mut self, condition: &Expr) {
+    pub(super) fn gather(&mut self, condition: &Expr) {
         let (mut whole, mut opened) = (0_usize, 0_usize);
         for part in condition.subexpressions() {
             whole += usize::from(is_attribute(part, INPUT));

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::property::{ACTORS, ROLES, TEAMS, Words, loaded, policies, questions};
 use super::{action, actor_uid, facts, killed, person, role, snapshot, team_uid};
 use crate::{
-    Changing, Closed, ExplainedPolicy, Explanation, Eyes, Facts, Giver, Question, Record, Scalar, Slice, Snapshot,
+    Alterable, Closed, ExplainedPolicy, Explanation, Eyes, Facts, Giver, Question, Record, Scalar, Slice, Snapshot,
     State, Want,
 };
 
@@ -58,8 +58,8 @@ impl Company<'_> {
 
 const EVERYTHING: Eyes<'static> = Eyes { sees: &|_| true, withheld: &std::collections::BTreeSet::new() };
 
-impl Changing for Company<'_> {
-    type Change = Want;
+impl Alterable for Company<'_> {
+    type Alteration = Want;
 
     fn ways(&self, want: &Want) -> Vec<Want> {
         let there = |uid: &EntityUid| self.people.iter().any(|person| actor_uid(person.name) == *uid);

@@ -4,7 +4,7 @@ use std::str::FromStr as _;
 
 use cedar_policy::EntityUid;
 
-use super::Change;
+use super::Alteration;
 use crate::admit::chain;
 use crate::decide::index::Group;
 use crate::declare::target::actor_uid;
@@ -24,10 +24,10 @@ const ABOVE: usize = 2;
 
 impl Inquiry<'_> {
     /// The changes that could fulfil a want; none where nobody could make such a change.
-    pub(super) fn ways_to(&self, want: &Want) -> Vec<Change> {
+    pub(super) fn ways_to(&self, want: &Want) -> Vec<Alteration> {
         match want {
-            Want::Approval(kind) => vec![Change::Approval(kind.clone())],
-            Want::Now(at) => vec![Change::At(Time(*at))],
+            Want::Approval(kind) => vec![Alteration::Approval(kind.clone())],
+            Want::Now(at) => vec![Alteration::At(Time(*at))],
             Want::Fact(path, to) => self.facts(path, to),
             Want::Attribute { of, name, to } => self.attribute(of, name, to),
             Want::Has { of, name } => self.missing(of, name),
@@ -36,18 +36,20 @@ impl Inquiry<'_> {
         }
     }
 
-    fn facts(&self, path: &[String], to: &Scalar) -> Vec<Change> {
+    fn facts(&self, path: &[String], to: &Scalar) -> Vec<Alteration> {
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         match (path.as_slice(), to) {
             (["channel"], Scalar::Text(name)) => {
                 let channel = Channel::from_str(name).ok().filter(|channel| *channel != Channel::Tick);
-                channel.map(Change::Channel).into_iter().collect()
+                channel.map(Alteration::Channel).into_iter().collect()
             }
             (["input", ..], to) => {
                 let path = path.iter().skip(1).map(|name| (*name).to_owned()).collect();
-                vec![Change::Input(path, to.clone())]
+                vec![Alteration::Input(path, to.clone())]
             }
-            (["kill", which], Scalar::Bool(false)) => self.engaged(which).into_iter().map(Change::Release).collect(),
+            (["kill", which], Scalar::Bool(false)) => {
+                self.engaged(which).into_iter().map(Alteration::Release).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -74,7 +76,7 @@ impl Inquiry<'_> {
         touching.filter(is_meant).collect()
     }
 
-    fn attribute(&self, of: &EntityUid, name: &str, to: &Scalar) -> Vec<Change> {
+    fn attribute(&self, of: &EntityUid, name: &str, to: &Scalar) -> Vec<Alteration> {
         let Some(row) = self.row(of) else { return Vec::new() };
         let id = row.id.clone();
         match (name, to) {
@@ -82,16 +84,16 @@ impl Inquiry<'_> {
             ("admin", Scalar::Bool(false)) => role(row, Role::Member).into_iter().collect(),
             ("trust", Scalar::Long(level)) if row.kind.is_agent() => {
                 let tier = Trust::ALL.iter().find(|tier| tier.level() == *level);
-                tier.map(|tier| Change::Trust(id, *tier)).into_iter().collect()
+                tier.map(|tier| Alteration::Trust(id, *tier)).into_iter().collect()
             }
             ("team", Scalar::Entity(team)) => self.team(row, team).into_iter().collect(),
             ("owner", Scalar::Entity(person)) if row.kind.is_agent() => {
-                self.person(person).map(|person| Change::Owner(id, person)).into_iter().collect()
+                self.person(person).map(|person| Alteration::Owner(id, person)).into_iter().collect()
             }
             ("lead", Scalar::Entity(person)) if row.kind == ActorKind::Team => {
                 let Some(person) = self.person(person) else { return Vec::new() };
                 let elsewhere = self.members(&id).into_iter().flat_map(|row| self.put_under(row, &person));
-                elsewhere.chain([Change::Lead(id.clone(), person.clone())]).collect()
+                elsewhere.chain([Alteration::Lead(id.clone(), person.clone())]).collect()
             }
             _ => Vec::new(),
         }
@@ -114,13 +116,13 @@ impl Inquiry<'_> {
         led.filter(|team| self.sees(team)).cloned().collect()
     }
 
-    fn put_under(&self, row: &Actor, lead: &ActorId) -> Vec<Change> {
+    fn put_under(&self, row: &Actor, lead: &ActorId) -> Vec<Alteration> {
         let teams = self.led_by(lead).into_iter().filter(|team| row.team.as_ref() != Some(team));
         teams.filter_map(|team| self.team(row, &actor_uid(&team))).take(TEAMS).collect()
     }
 
     /// Values for what is not there: what has to do with those who ask.
-    fn missing(&self, of: &EntityUid, name: &str) -> Vec<Change> {
+    fn missing(&self, of: &EntityUid, name: &str) -> Vec<Alteration> {
         let Some(row) = self.row(of) else { return Vec::new() };
         match (name, row.kind) {
             ("team", ActorKind::Person | ActorKind::Agent | ActorKind::OutsideAgent) => {
@@ -141,7 +143,7 @@ impl Inquiry<'_> {
     }
 
     /// Into a group: oneself, or one of the teams that one is in.
-    fn join(&self, who: &EntityUid, group: &EntityUid) -> Vec<Change> {
+    fn join(&self, who: &EntityUid, group: &EntityUid) -> Vec<Alteration> {
         let Some(row) = self.row(who) else { return Vec::new() };
         if let Some(to) = role_of(group) {
             return role(row, to).into_iter().collect();
@@ -154,7 +156,7 @@ impl Inquiry<'_> {
     }
 
     /// Out of a group: oneself, or the teams on the way to it.
-    fn leave(&self, who: &EntityUid, group: &EntityUid) -> Vec<Change> {
+    fn leave(&self, who: &EntityUid, group: &EntityUid) -> Vec<Alteration> {
         let Some(row) = self.row(who) else { return Vec::new() };
         if role_of(group).is_some() {
             return role(row, Role::Member).into_iter().collect();
@@ -166,16 +168,17 @@ impl Inquiry<'_> {
         let rows = self.members(&row.id).into_iter().chain([row]).chain(between);
         let ways = |row: &Actor| {
             let higher = beyond.as_ref().and_then(|team| self.team(row, &actor_uid(team)));
-            [Some(Change::Team(row.id.clone(), None)), higher].into_iter().flatten().collect::<Vec<_>>()
+            [Some(Alteration::Team(row.id.clone(), None)), higher].into_iter().flatten().collect::<Vec<_>>()
         };
         rows.flat_map(ways).collect()
     }
 
     /// Into another team, unless that one is within it.
-    fn team(&self, row: &Actor, team: &EntityUid) -> Option<Change> {
+    fn team(&self, row: &Actor, team: &EntityUid) -> Option<Alteration> {
         let team = self.row(team).filter(|team| team.kind == ActorKind::Team && team.id != row.id)?;
         let is_within = self.world.card(&team.id)?.teams.contains(&row.id);
-        (!is_within && row.team.as_ref() != Some(&team.id)).then(|| Change::Team(row.id.clone(), Some(team.id.clone())))
+        (!is_within && row.team.as_ref() != Some(&team.id))
+            .then(|| Alteration::Team(row.id.clone(), Some(team.id.clone())))
     }
 
     fn person(&self, uid: &EntityUid) -> Option<ActorId> {
@@ -195,7 +198,7 @@ fn role_of(group: &EntityUid) -> Option<Role> {
 }
 
 /// People have any role but that of agents; agents have no other.
-fn role(row: &Actor, to: Role) -> Option<Change> {
+fn role(row: &Actor, to: Role) -> Option<Alteration> {
     let fits = row.kind == ActorKind::Person && to.is_for(row.kind) && to != row.role;
-    fits.then(|| Change::Role(row.id.clone(), to))
+    fits.then(|| Alteration::Role(row.id.clone(), to))
 }

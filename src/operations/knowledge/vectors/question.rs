@@ -15,7 +15,7 @@ const FUSION: f64 = 60.0;
 
 /// A question whose meaning is asked for.
 #[derive(Default)]
-pub struct Asked {
+pub struct EmbeddedQuestion {
     meaning: Option<(String, Vector)>,
     /// Why its words alone are looked for, where its meaning was to be, too.
     pub words_alone: Option<String>,
@@ -41,22 +41,24 @@ pub fn announced(question: &str, read: &Reader<'_>) -> Result<Option<(&'static s
 }
 
 /// Asks what a question means, where the company has said so and the policies let it be sent.
-pub fn asked(question: &str, read: &Reader<'_>) -> Result<Asked, Stop> {
+pub fn asked(question: &str, read: &Reader<'_>) -> Result<EmbeddedQuestion, Stop> {
     let Some(embedder) = asks(question, read)? else {
         let is_missing = !question.trim().is_empty() && read.wants_vectors()? && read.any_embedder().is_none();
         let words_alone =
             is_missing.then(|| "no model makes vectors on this server (`embeddings` in OK_LLM_CONFIG)".into());
-        return Ok(Asked { meaning: None, words_alone });
+        return Ok(EmbeddedQuestion { meaning: None, words_alone });
     };
     let model = embedder.model().to_owned();
     if !may(read) {
         let words_alone = Some(format!("the policies, or a kill switch, do not let the question be sent to {model}"));
-        return Ok(Asked { meaning: None, words_alone });
+        return Ok(EmbeddedQuestion { meaning: None, words_alone });
     }
     // Why is the server's to know: what a provider says may hold more than members should read.
     Ok(match read.embed(embedder, question) {
-        Ok(vector) => Asked { meaning: Some((model, vector)), words_alone: None },
-        Err(_) => Asked { meaning: None, words_alone: Some(format!("{model} cannot be asked at the moment")) },
+        Ok(vector) => EmbeddedQuestion { meaning: Some((model, vector)), words_alone: None },
+        Err(_) => {
+            EmbeddedQuestion { meaning: None, words_alone: Some(format!("{model} cannot be asked at the moment")) }
+        }
     })
 }
 
@@ -64,7 +66,7 @@ fn may(read: &Reader<'_>) -> bool {
     read.may(Embed::SPEC.name, &Target::Company)
 }
 
-impl Asked {
+impl EmbeddedQuestion {
     /// How near these entries and their passages are to the question.
     pub fn near(&mut self, of: &[String], read: &Reader<'_>) -> Result<Near, Stop> {
         let Some((model, vector)) = &self.meaning else { return Ok(Near::new()) };

@@ -171,7 +171,7 @@ impl Teller<'_> {
     fn observe(&self, place: &Place<'_>, expr: &Expr, into: &mut Vec<Observed>) {
         if let Some(path) = path(expr) {
             let value = place.value(expr).and_then(|value| self.json(&value));
-            self.note(path.join("."), value, into);
+            self.push(path.join("."), value, into);
             return;
         }
         match expr.expr_kind() {
@@ -182,7 +182,7 @@ impl Teller<'_> {
                 });
                 let what = path(arg1).map(|path| format!("{} in", path.join(".")));
                 if let Some(what) = what {
-                    self.note(what, groups, into);
+                    self.push(what, groups, into);
                 }
             }
             ExprKind::BinaryApp { arg1, arg2, .. } => {
@@ -212,7 +212,7 @@ impl Teller<'_> {
         }
     }
 
-    fn note(&self, what: String, value: Option<Json>, into: &mut Vec<Observed>) {
+    fn push(&self, what: String, value: Option<Json>, into: &mut Vec<Observed>) {
         if let Some(value) = value
             && !into.iter().any(|seen| seen.what == what)
         {

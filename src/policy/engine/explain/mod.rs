@@ -13,7 +13,7 @@ mod want;
 
 pub use explanation::{ExplainedPolicy, Explanation, Observed, ShownPart};
 pub use look::State;
-pub use search::Changing;
+pub use search::Alterable;
 pub use want::{Scalar, Want};
 
 use std::collections::BTreeSet;

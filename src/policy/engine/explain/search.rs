@@ -26,15 +26,15 @@ const LEAST: usize = 20;
 const BREADTH: usize = 16;
 
 /// Who knows how the company of a question could change.
-pub trait Changing {
-    type Change: Clone + Ord;
+pub trait Alterable {
+    type Alteration: Clone + Ord;
 
     /// The changes that would fulfil a want; none where nobody could make such a change.
-    fn ways(&self, want: &Want) -> Vec<Self::Change>;
+    fn ways(&self, want: &Want) -> Vec<Self::Alteration>;
 
     /// Asks the same question after these changes, on behalf of those whom it is asked for, nearest first. None if the
     /// changes contradict each other.
-    fn after<T>(&self, changes: &[Self::Change], ask: impl FnOnce(&Question<'_>, &[Giver]) -> T) -> Option<T>;
+    fn after<T>(&self, changes: &[Self::Alteration], ask: impl FnOnce(&Question<'_>, &[Giver]) -> T) -> Option<T>;
 }
 
 impl Snapshot {
@@ -44,7 +44,7 @@ impl Snapshot {
     }
 
     /// The smallest sets of changes that turn a refusal, or a wait, into yes; smaller sets first.
-    pub fn what_would_change<C: Changing>(&self, company: &C, eyes: Eyes<'_>) -> Vec<Vec<C::Change>> {
+    pub fn what_would_change<C: Alterable>(&self, company: &C, eyes: Eyes<'_>) -> Vec<Vec<C::Alteration>> {
         let policies = company.after(&[], |question, givers| self.policies_of(question).count() * (givers.len() + 1));
         let policies = policies.unwrap_or_default();
         let tries = (POLICIES / policies.max(1)).clamp(LEAST, TRIES);
@@ -53,11 +53,12 @@ impl Snapshot {
         if search.allows(&BTreeSet::new()) != Some(false) {
             return Vec::new();
         }
-        let mut level: Vec<Start<C::Change>> = search.start(BTreeSet::new()).into_iter().collect();
+        let mut level: Vec<Start<C::Alteration>> = search.start(BTreeSet::new()).into_iter().collect();
         for size in 1..=DEEPEST {
             level = search.deeper(&level, size == DEEPEST);
         }
-        let mut found: Vec<Vec<C::Change>> = search.found.into_iter().map(|set| set.into_iter().collect()).collect();
+        let mut found: Vec<Vec<C::Alteration>> =
+            search.found.into_iter().map(|set| set.into_iter().collect()).collect();
         found.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
         found.truncate(MOST);
         found
@@ -72,24 +73,24 @@ struct Start<T> {
     ways: BTreeSet<T>,
 }
 
-struct Search<'a, C: Changing> {
+struct Search<'a, C: Alterable> {
     snapshot: &'a Snapshot,
     company: &'a C,
     eyes: Eyes<'a>,
     /// Questions that are left.
     tries: usize,
     /// What was asked already: whether the answer was yes, and None where the changes contradict each other.
-    known: BTreeMap<BTreeSet<C::Change>, Option<bool>>,
-    found: BTreeSet<BTreeSet<C::Change>>,
+    known: BTreeMap<BTreeSet<C::Alteration>, Option<bool>>,
+    found: BTreeSet<BTreeSet<C::Alteration>>,
 }
 
-impl<C: Changing> Search<'_, C> {
+impl<C: Alterable> Search<'_, C> {
     /// Tries every set that is one change larger, and gives those from which it is worth to go on.
-    fn deeper(&mut self, level: &[Start<C::Change>], is_last: bool) -> Vec<Start<C::Change>> {
+    fn deeper(&mut self, level: &[Start<C::Alteration>], is_last: bool) -> Vec<Start<C::Alteration>> {
         let (mut next, mut seen) = (Vec::new(), BTreeSet::new());
         // The nearest first: the tries may not last for all.
         for (start, change) in level.iter().flat_map(|start| start.ways.iter().map(move |change| (start, change))) {
-            let set: BTreeSet<C::Change> = start.set.iter().chain([change]).cloned().collect();
+            let set: BTreeSet<C::Alteration> = start.set.iter().chain([change]).cloned().collect();
             if set.len() == start.set.len() || !seen.insert(set.clone()) {
                 continue;
             }
@@ -107,7 +108,7 @@ impl<C: Changing> Search<'_, C> {
         next
     }
 
-    fn start(&self, set: BTreeSet<C::Change>) -> Option<Start<C::Change>> {
+    fn start(&self, set: BTreeSet<C::Alteration>) -> Option<Start<C::Alteration>> {
         let found = self.ask(&set, |snapshot, question, givers, eyes| {
             if snapshot.is_withheld(question, givers) {
                 return None;
@@ -126,7 +127,7 @@ impl<C: Changing> Search<'_, C> {
     }
 
     /// Leaves out what is not needed, then keeps the set if its answer shows nothing that may not be seen.
-    fn find(&mut self, mut set: BTreeSet<C::Change>) {
+    fn find(&mut self, mut set: BTreeSet<C::Alteration>) {
         loop {
             let mut needless = None;
             for change in &set {
@@ -156,7 +157,7 @@ impl<C: Changing> Search<'_, C> {
     }
 
     /// None if the changes contradict each other, or all tries are used up.
-    fn allows(&mut self, set: &BTreeSet<C::Change>) -> Option<bool> {
+    fn allows(&mut self, set: &BTreeSet<C::Alteration>) -> Option<bool> {
         if let Some(known) = self.known.get(set) {
             return *known;
         }
@@ -171,10 +172,10 @@ impl<C: Changing> Search<'_, C> {
 
     fn ask<T>(
         &self,
-        set: &BTreeSet<C::Change>,
+        set: &BTreeSet<C::Alteration>,
         ask: impl FnOnce(&Snapshot, &Question<'_>, &[Giver], Eyes<'_>) -> T,
     ) -> Option<T> {
-        let changes: Vec<C::Change> = set.iter().cloned().collect();
+        let changes: Vec<C::Alteration> = set.iter().cloned().collect();
         self.company.after(&changes, |question, givers| ask(self.snapshot, question, givers, self.eyes))
     }
 }
