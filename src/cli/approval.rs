@@ -164,7 +164,7 @@ fn explained(approval: &ExplainedApproval) -> Result<(), Failure> {
     arguments(&approval.args, &approval.withheld)?;
     show::rows(columns!(Detail; what, said), &approval.about)?;
     show::rows(columns!(InTheWay; policy, reason, file, line), &approval.because)?;
-    let effect = approval.effect.iter().map(|(field, Changed { was: now, is: then })| Effect { field, now, then });
+    let effect = approval.effect.iter().map(|(field, changed)| Effect::of(field, changed));
     show::rows(columns!(Effect<'_>; field, now, then), &effect.collect::<Vec<_>>())?;
     differences(&approval.diff)?;
     if let Some(anew) = &approval.anew {
@@ -186,8 +186,15 @@ fn differences(changed: &BTreeMap<String, Changed>) -> Result<(), Failure> {
 #[derive(Serialize)]
 struct Effect<'a> {
     field: &'a str,
-    now: &'a Value,
+    now: Value,
     then: &'a Value,
+}
+
+impl Effect<'_> {
+    fn of<'a>(field: &'a str, changed: &'a Changed) -> Effect<'a> {
+        let now = if changed.withheld { "(withheld)".into() } else { changed.was.clone() };
+        Effect { field, now, then: &changed.is }
+    }
 }
 
 /// What is otherwise than when it was asked for.
@@ -206,13 +213,21 @@ struct Argument<'a> {
 
 /// What the call was given, a line each.
 fn arguments(args: &Value, withheld: &[String]) -> Result<(), Failure> {
-    let given = args.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
-    let given = given.map(|(name, value)| Argument { argument: name, value: value.clone() });
+    let given = args.as_object().into_iter().flatten();
+    let given = given.map(|(name, value)| Argument { argument: name, value: exactly(value) });
     let stand_in = |name: &str| if args.get(name).is_some() { "(not all of it is shown)" } else { "(withheld)" };
     let withheld = withheld.iter().map(|name| Argument { argument: name, value: stand_in(name).into() });
     let (long, short): (Vec<Argument<'_>>, Vec<Argument<'_>>) = given.chain(withheld).partition(Argument::has_lines);
     show::rows(columns!(Argument<'_>; argument, value), &short)?;
     long.iter().try_for_each(Argument::print)
+}
+
+/// A value in which nothing may be passed over: what is `null` is taken away.
+fn exactly(value: &Value) -> Value {
+    match value {
+        Value::Null | Value::Object(_) => value.to_string().into(),
+        _ => value.clone(),
+    }
 }
 
 impl Argument<'_> {

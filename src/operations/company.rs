@@ -261,6 +261,7 @@ pub struct OtherSettings {
     pub budget_cents_month: Option<u64>,
     /// No limit on what agents may spend in a month.
     #[serde(default, skip_serializing_if = "Not::not")]
+    #[schemars(extend("x-empties" = "budget_cents_month"))]
     pub no_budget: bool,
     /// Whether knowledge is recalled by its meaning, too: what is accepted, and the questions, are sent to the model that the
     /// server has for it (`embeddings` in OK_LLM_CONFIG).

@@ -42,6 +42,7 @@ pub struct NewStanding {
     pub team: Option<ActorId>,
     /// Remove from the team.
     #[serde(default, skip_serializing_if = "Not::not")]
+    #[schemars(extend("x-empties" = "team"))]
     #[arg(long, conflicts_with = "team")]
     pub no_team: bool,
     /// The new name; 1 to 100 characters.
@@ -57,6 +58,7 @@ pub struct NewStanding {
     pub lead: Option<ActorId>,
     /// For a team: remove the lead.
     #[serde(default, skip_serializing_if = "Not::not")]
+    #[schemars(extend("x-empties" = "lead"))]
     #[arg(long, conflicts_with = "lead")]
     pub no_lead: bool,
     /// For an agent: the new owner.

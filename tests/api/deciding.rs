@@ -248,7 +248,7 @@ async fn what_an_update_would_change_is_shown_beside_what_is_so_to_those_who_may
     let mut policies = Bundle::built_in();
     policies.files.insert(
         "all.cedar".into(),
-        "@id(\"all-wait\") @reason(\"a second admin\") forbid (principal is Ok::Actor, action in [Ok::Action::\"actor.trust\", Ok::Action::\"company.update\", Ok::Action::\"task.assign\"], resource) unless { context.approvals.contains(Ok::ApprovalKind::\"admin\") };\n".into(),
+        "@id(\"all-wait\") @reason(\"a second admin\") forbid (principal is Ok::Actor, action in [Ok::Action::\"actor.trust\", Ok::Action::\"company.update\", Ok::Action::\"company.replace\", Ok::Action::\"task.assign\"], resource) unless { context.approvals.contains(Ok::ApprovalKind::\"admin\") };\n".into(),
     );
     let test = Test::with_policies(policies).await;
     let cast = test.cast().await;
@@ -276,6 +276,18 @@ async fn what_an_update_would_change_is_shown_beside_what_is_so_to_those_who_may
         .call("PATCH", "/company", &test.admin, Some(json!({ "name": "Other", "version": company["version"] })))
         .await;
     assert_eq!(waits(named).await.1, json!({ "name": { "was": company["name"], "is": "Other" } }));
+    // All of it is replaced: what is not given is reset.
+    let hours = json!({ "hours": { "from": "08:00", "to": "17:00" }, "version": company["version"] });
+    let (hours, effect) = waits(test.call("PATCH", "/company", &ben, Some(hours)).await).await;
+    assert_eq!(effect, json!({ "hours.from": { "was": "09:00", "is": "08:00" } }));
+    let decided = test.post(&format!("/approvals/{hours}"), &test.admin, json!({ "decision": "approve" })).await;
+    assert_eq!(decided.json()["status"], "used", "{}", decided.text());
+    let version = test.get("/company", &test.admin).await.json()["version"].clone();
+    let replaced = json!({ "name": company["name"], "version": version });
+    let replaced = test.call("PUT", "/company", &test.admin, Some(replaced)).await;
+    assert_eq!(waits(replaced).await.1, json!({ "hours.from": { "was": "08:00", "is": "09:00" } }));
+    let left = test.call("PATCH", "/actors/mia", &cast.lea, Some(json!({ "no_team": true }))).await;
+    assert_eq!(waits(left).await.1, json!({ "team": { "was": "team:ops", "is": null } }));
     // What makes something new changes nothing that there is.
     assert_eq!(waits(test.post("/actors", &cast.lea, person("new2")).await).await.1, json!({}));
 

@@ -66,7 +66,7 @@ pub fn check_request(method: &str, path: &str, body: Option<&Value>, answer: &An
 
 const UNNAMED: &str = "the document does not name it";
 /// The words of schemas that are looked at here, or that say nothing of a value.
-const WORDS: [&str; 27] = [
+const WORDS: [&str; 28] = [
     "$ref",
     "anyOf",
     "oneOf",
@@ -94,6 +94,7 @@ const WORDS: [&str; 27] = [
     "x-names",
     "x-new",
     "x-sets",
+    "x-empties",
 ];
 
 /// What of a value does not fit a schema.

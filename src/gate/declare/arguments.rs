@@ -20,6 +20,8 @@ const NEW: &str = "x-new";
 /// A field that becomes another field of what the call is about: `#[schemars(extend("x-sets" = "owner"))]`. Of PATCH and PUT
 /// every field becomes the one of its name.
 const SETS: &str = "x-sets";
+/// A flag that empties another field of it: `#[schemars(extend("x-empties" = "team"))]`.
+const EMPTIES: &str = "x-empties";
 /// Texts that may be longer are given by their length.
 const LONG: u64 = 1_024;
 /// The most bytes of an input that are kept with the question: a larger one cannot be asked again.
@@ -34,7 +36,29 @@ pub struct Arguments {
     /// What of that can be erased all the same.
     apart: Vec<String>,
     /// Which fields become which of what the call is about.
-    pub sets: Vec<(String, String)>,
+    pub sets: Vec<Sets>,
+}
+
+/// A field of the input that becomes a field of what the call is about.
+#[derive(Debug)]
+pub struct Sets {
+    pub name: String,
+    pub field: String,
+    /// `true` empties it.
+    empties: bool,
+    /// What it is where it is not given and all is replaced.
+    default: Value,
+}
+
+impl Sets {
+    /// The value that it gets by these arguments; none where it stays as it is.
+    pub fn value(&self, args: &Value, replaces: bool) -> Option<Value> {
+        match args.get(&self.name) {
+            Some(given) if self.empties => (given == true).then_some(Value::Null),
+            Some(given) => Some(given.clone()),
+            None => replaces.then(|| self.default.clone()),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -74,7 +98,7 @@ impl Arguments {
         let schema = entry.input_schema().to_value();
         let required = names(&schema, "required");
         for (name, field) in properties(&schema) {
-            arguments.sets.extend(set_by(entry, name, field).map(|set| (name.clone(), set)));
+            arguments.sets.extend(set_by(entry, name, field));
             if is_marked(field, ERASABLE) && shape(field).is_err() {
                 arguments.apart.push(name.clone());
             }
@@ -173,12 +197,15 @@ impl Arguments {
     }
 }
 
-/// The field of what the call is about that this field of its input becomes.
-fn set_by(entry: &Entry, name: &str, field: &Value) -> Option<String> {
+/// What this field of the input sets.
+fn set_by(entry: &Entry, name: &str, schema: &Value) -> Option<Sets> {
     let route = &entry.spec.route;
     let is_address = route.has_in_path(name) || route.made_from == Some(name);
     let of_same_name = matches!(route.method, Method::Patch | Method::Put) && !is_address;
-    field.get(SETS).and_then(Value::as_str).or(of_same_name.then_some(name)).map(str::to_owned)
+    let empties = schema.get(EMPTIES).and_then(Value::as_str);
+    let field = empties.or_else(|| schema.get(SETS).and_then(Value::as_str)).or(of_same_name.then_some(name))?;
+    let default = schema.get("default").cloned().unwrap_or_default();
+    Some(Sets { name: name.to_owned(), field: field.to_owned(), empties: empties.is_some(), default })
 }
 
 /// A long text as it is kept: so many blanks ask the same question.

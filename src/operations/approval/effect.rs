@@ -2,11 +2,13 @@
 //! has changed since it was asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Not;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use gate::reader::veil::HIDDEN;
 use gate::{Effect, Entry, Method, Reader, Target};
 use store::approvals::Approval;
 use types::refusal::Stop;
@@ -16,6 +18,9 @@ use types::refusal::Stop;
 pub struct Changed {
     pub was: Value,
     pub is: Value,
+    /// The caller may not read what it is now: `was` is `null`.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub withheld: bool,
 }
 
 /// How two states of a target differ, by field.
@@ -24,14 +29,16 @@ pub(super) fn difference(was: &Value, is: &Value) -> BTreeMap<String, Changed> {
     let (old, new) = (was.as_object().unwrap_or(&none), is.as_object().unwrap_or(&none));
     let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
     let field = |object: &Map<String, Value>, name: &String| object.get(name).cloned().unwrap_or_default();
-    let changed = names.into_iter().map(|name| (name.clone(), Changed { was: field(old, name), is: field(new, name) }));
+    let changed = |name: &String| Changed { was: field(old, name), is: field(new, name), withheld: false };
+    let changed = names.into_iter().map(|name| (name.clone(), changed(name)));
     changed.filter(|(_, changed)| changed.was != changed.is).collect()
 }
 
-/// What an update would change, by field of the target. `args` are the arguments that the caller is shown.
+/// What an update would change, by field of the target, which is in this state. `args` are the arguments that the caller is
+/// shown, without those that are withheld.
 pub(super) fn effect(
-    (approval, args): (&Approval, &Value),
-    (entry, target): (&'static Entry, &Target),
+    (approval, args, withheld): (&Approval, &Value, &[String]),
+    (entry, target, state): (&'static Entry, &Target, &Value),
     read: &Reader<'_>,
 ) -> Result<BTreeMap<String, Changed>, Stop> {
     let Some(shows) = shows(entry, target, read) else { return Ok(BTreeMap::new()) };
@@ -40,13 +47,51 @@ pub(super) fn effect(
     };
     let schema = shows.output_schema().to_value();
     let has = |field: &str| schema.pointer("/properties").is_some_and(|fields| fields.get(field).is_some());
-    let given = entry.arguments().sets.iter().filter_map(|(name, field)| Some((field, args.get(name)?)));
-    let given = given.filter(|(field, _)| has(field));
-    let changed = given.flat_map(|(field, then)| {
-        let (was, is) = (now.get(field).cloned().unwrap_or_default(), then.clone());
-        parts(field, was, is, entry.spec.route.method == Method::Put)
+    let seen = Seen { withheld: now.get("withheld").and_then(Value::as_array), state };
+    let replaces = entry.spec.route.method == Method::Put;
+    let sets = entry.arguments().sets.iter().filter(|set| has(&set.field) && !withheld.contains(&set.name));
+    let changed = sets.filter_map(|set| Some((&set.field, set.value(args, replaces)?))).flat_map(|(field, is)| {
+        let was = now.get(field).cloned().unwrap_or_default();
+        match is.as_object() {
+            Some(new) => seen.entries((field, was), new, replaces),
+            None => BTreeMap::from([(field.clone(), seen.whole(field, was, is))]),
+        }
     });
-    Ok(changed.filter(|(_, changed)| changed.was != changed.is).collect())
+    Ok(changed.filter(|(_, changed)| changed.withheld || changed.was != changed.is).collect())
+}
+
+/// What of the target its reader is not shown.
+struct Seen<'a> {
+    /// Fields of a record.
+    withheld: Option<&'a Vec<Value>>,
+    /// Where somebody stands whom they may not see, the read shows nobody.
+    state: &'a Value,
+}
+
+impl Seen<'_> {
+    fn whole(&self, field: &str, was: Value, is: Value) -> Changed {
+        let is_veiled = was == HIDDEN || (was.is_null() && self.state.get(field).is_some_and(|known| !known.is_null()));
+        Changed { was: if is_veiled { Value::Null } else { was }, is, withheld: is_veiled }
+    }
+
+    /// A map by its entries: those that are given, and, where it is replaced, those that are gone.
+    fn entries(
+        &self,
+        (field, was): (&str, Value),
+        new: &Map<String, Value>,
+        replaces: bool,
+    ) -> BTreeMap<String, Changed> {
+        let old = was.as_object().cloned().unwrap_or_default();
+        let withheld: BTreeSet<&str> = self.withheld.into_iter().flatten().filter_map(Value::as_str).collect();
+        let known = old.keys().map(String::as_str).chain(withheld.iter().copied()).filter(|_| replaces);
+        let names: BTreeSet<&str> = known.chain(new.keys().map(String::as_str)).collect();
+        let changed = |name: &str| Changed {
+            was: old.get(name).cloned().unwrap_or_default(),
+            is: new.get(name).cloned().unwrap_or_default(),
+            withheld: withheld.contains(name),
+        };
+        names.into_iter().map(|name| (format!("{field}.{name}"), changed(name))).collect()
+    }
 }
 
 /// The read that shows the target: its noun's, or the one at the same address.
@@ -70,15 +115,4 @@ fn address(shows: &Entry, approval: &Approval, target: &Target) -> Value {
     let names = shows.arguments().fields.iter().map(|field| &field.name);
     let address = names.filter(|name| shows.spec.route.has_in_path(name)).map(|name| (name.clone(), of(name)));
     Value::Object(address.collect())
-}
-
-/// A map is compared by its entries: those that are given, and, where it is replaced, those that are gone.
-fn parts(field: &str, was: Value, is: Value, replaces: bool) -> BTreeMap<String, Changed> {
-    let Value::Object(new) = &is else {
-        return BTreeMap::from([(field.to_owned(), Changed { was, is })]);
-    };
-    let mut old = was.as_object().cloned().unwrap_or_default();
-    old.retain(|name, _| replaces || new.contains_key(name));
-    let changed = difference(&Value::Object(old), &is).into_iter();
-    changed.map(|(name, changed)| (format!("{field}.{name}"), changed)).collect()
 }

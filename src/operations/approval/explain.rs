@@ -57,7 +57,7 @@ pub struct ExplainedApproval {
     #[schemars(length(max = 5))]
     pub similar: Vec<Similar>,
     /// What an update would change, by field: as it is, and as it would be. Empty where the caller may not read the target, and
-    /// once it has ended.
+    /// once it has ended or become stale.
     #[schemars(extend("x-names" = "json"))]
     pub effect: BTreeMap<String, Changed>,
     /// What has changed since it was asked for, by field: as it was, and as it is. A change makes it stale. Empty once it has
@@ -154,7 +154,8 @@ impl Query for Explain {
         let (args, withheld) = arguments(&approval, read);
         let summary = summary(&approval, &args, read);
         let what_happens = WhatHappens::of((&approval, &summary), status, (ruling.as_ref(), has_changed), read);
-        let effect = call.effect(&approval, &args, is_open, read)?;
+        // Where it has changed meanwhile, nothing is done.
+        let effect = call.effect((&approval, &args, &withheld), is_open && !has_changed, read)?;
         let with_text = decides || read.may("policy.read", &Target::Company);
         Ok(ExplainedApproval {
             status,
@@ -278,15 +279,14 @@ impl Call {
     /// What it would change, while it waits.
     fn effect(
         &self,
-        approval: &Approval,
-        args: &Value,
+        asked: (&Approval, &Value, &[String]),
         is_open: bool,
         read: &Reader<'_>,
     ) -> Result<BTreeMap<String, Changed>, Stop> {
         let (Some(entry), Some(target), true) = (self.entry, &self.target, is_open) else {
             return Ok(BTreeMap::new());
         };
-        effect((approval, args), (entry, target), read)
+        effect(asked, (entry, target, &self.state(read)?), read)
     }
 
     /// How the thing stands that it is about.

@@ -22,7 +22,7 @@ pub struct Raised {
     #[arg(value_name = "RUN")]
     pub id: String,
     /// The new total, in cents: more than it has spent.
-    #[schemars(range(min = 0), extend("x-sets" = "budget_cents"))]
+    #[schemars(range(min = 0))]
     #[arg(value_name = "CENTS")]
     pub budget_cents: i64,
 }

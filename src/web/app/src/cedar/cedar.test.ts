@@ -128,6 +128,12 @@ action view appliesTo { principal: [User], resource: [User] };`);
     expect(sentenceAt(own, line, line.indexOf('Clerk'))).toBe('Shop::Clerk: Somebody at the till.');
     expect(sentenceAt(own, line, line.indexOf('refund'))).toBe('refund: Gives money back.');
   });
+  it('reads what nests too deep as far as that goes', () => {
+    const deep = readSchema(`namespace D { entity A = ${'{ a: '.repeat(6_000)}`, 'namespace E { entity B = { tags: Set<{ a: Long, b: Long }>, c: Long }; entity C; }');
+    expect(deep.types.has('D::A')).toBe(true);
+    expect(deep.records.get('E::B')?.map(({ name }) => name)).toEqual(['tags', 'c']);
+    expect(deep.types.has('E::C')).toBe(true);
+  });
   it('has a sentence for what the mouse is on', () => {
     const line = 'action == Ok::Action::"token.issue" && principal.kind == "agent" && x is Ok::Actor';
     expect(sentenceAt(schema, line, line.indexOf('token'))).toContain('Issue an API token');

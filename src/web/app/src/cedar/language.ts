@@ -116,18 +116,24 @@ export function sentenceAt(schema: Schema, line: string, at: number): string | u
   return undefined;
 }
 
+/** A policy is shorter, and so is a line of one. */
+const LOOKED_AT = 8_000;
+
 /** `schema` is read anew each time: it changes while its own file is edited. */
 export function languageOf(file: string, schema: () => Schema): Extension[] {
   if (!/\.cedar$/.test(file)) return [file.endsWith('.cedarschema') ? cedar : yaml, syntaxHighlighting(colours)];
   const source = (context: CompletionContext): CompletionResult | null => {
     const line = context.state.doc.lineAt(context.pos);
-    const policy = context.state.sliceDoc(0, context.pos).split(/;\s*$/m).at(-1);
-    const found = complete(schema(), line.text.slice(0, context.pos - line.from), policy);
+    const policy = context.state.sliceDoc(Math.max(0, context.pos - LOOKED_AT), context.pos).split(/;\s*$/m).at(-1);
+    const before = line.text.slice(0, context.pos - line.from);
+    if (before.length > LOOKED_AT) return null;
+    const found = complete(schema(), before, policy);
     if (!found || (!context.explicit && found.from === context.pos - line.from && !/[.":]$/.test(line.text.slice(0, found.from)))) return null;
     return { from: line.from + found.from, options: found.options, validFor: /^[\w.]*$/ };
   };
   const hover = hoverTooltip((view, pos) => {
     const line = view.state.doc.lineAt(pos);
+    if (line.length > LOOKED_AT) return null;
     const text = sentenceAt(schema(), line.text, pos - line.from);
     if (!text) return null;
     return {

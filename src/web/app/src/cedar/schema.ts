@@ -8,6 +8,8 @@ type Action = { principal: string[]; resource: string[]; context: Field[] | stri
 export type Schema = { types: Map<string, string>; records: Map<string, Field[]>; actions: Map<string, Action>; attributes: Attribute[] };
 
 const TOKEN = /\n|\/\/[^\n]*|"[^"]*"|[A-Za-z_]\w*(?:::\w+)*|[{}[\]<>:,;?=()]/g;
+/** The server refuses brackets that nest deeper. */
+const DEEPEST = 64;
 const ANNOTATION = /@\w+\s*(?:\(\s*"(?:[^"\\]|\\.)*"\s*\))?/g;
 
 /** A word of the schema, with the note on the lines before it, or behind it. */
@@ -55,12 +57,12 @@ function read(text: string, schema: Schema) {
   const type = () => {
     let text = '';
     for (let depth = 0; at < tokens.length && (depth > 0 || !/^[,}]$/.test(next() ?? '')); at += 1) {
-      depth += next() === '[' ? 1 : next() === ']' ? -1 : 0;
+      depth += /^[[{<]$/.test(next() ?? '') ? 1 : /^[\]}>]$/.test(next() ?? '') ? -1 : 0;
       text += next();
     }
     return text;
   };
-  const record = (): Field[] => {
+  const record = (depth = 0): Field[] => {
     const fields: Field[] = [];
     at += 1;
     while (at < tokens.length && !taken('}')) {
@@ -68,7 +70,7 @@ function read(text: string, schema: Schema) {
       at += 1;
       taken('?');
       taken(':');
-      const own = next() === '{' ? { type: 'record', fields: record() } : { type: type() };
+      const own = next() === '{' && depth < DEEPEST ? { type: 'record', fields: record(depth + 1) } : { type: type() };
       taken(',');
       fields.push({ name: name.replaceAll('"', ''), doc: tokens[at - 1]?.behind || before, ...own });
     }

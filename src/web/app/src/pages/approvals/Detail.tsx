@@ -155,21 +155,29 @@ function Whole({ id }: { id: string }) {
   return null;
 }
 
-function Changes({ columns, of }: { columns: [string, string, string]; of: ExplainedApproval['diff'] | undefined }) {
+type Changed = ExplainedApproval['effect'][string];
+
+/** A value as it is, or that it is not for the reader to see. */
+function Value({ value, isWithheld = false }: { value: unknown; isWithheld?: boolean }) {
+  if (isWithheld) return <em>not shown to you</em>;
+  return <Said>{value === null || value === undefined ? '–' : typeof value === 'object' ? JSON.stringify(value) : String(value)}</Said>;
+}
+
+function Changes({ columns, of }: { columns: [string, string, string]; of: Record<string, Changed> | undefined }) {
   const changed = Object.entries(of ?? {});
   if (changed.length === 0) return null;
-  const text = (value: unknown) => (value === null || value === undefined ? '–' : typeof value === 'object' ? JSON.stringify(value) : String(value));
+  const [, before, after] = columns;
   return (
-    <Table columns={columns}>
-      {changed.map(([name, { was, is }]) => (
+    <Table columns={columns} cards>
+      {changed.map(([name, { was, is, withheld }]) => (
         <tr key={name}>
           <td>{name}</td>
-          <td>
-            <Said>{text(was)}</Said>
+          <td data-label={before}>
+            <Value value={was} isWithheld={withheld} />
           </td>
-          <td>
+          <td data-label={after}>
             <strong>
-              <Said>{text(is)}</Said>
+              <Value value={is} />
             </strong>
           </td>
         </tr>

@@ -1,9 +1,10 @@
 import { Button } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import { changeReadOptions, policyDiff, type ShownChange } from '../../api';
+import { changeListOptions, changeReadOptions, policyDiff, type ChangeReadResponse, type ShownChange } from '../../api';
 import { useMay } from '../../parts/act';
+import { useGuarded } from '../../parts/guard';
 import { Actor } from '../../parts/Actor';
 import { Icon, type IconName } from '../../parts/icons';
 import { Meter, Card, Facts } from '../../parts/Page';
@@ -23,46 +24,50 @@ import { entitle } from '../../parts/visible';
 export function ChangePage() {
   const { id } = useParams({ from: '/policy/changes/$id' });
   const compared = useQuery({ ...changeReadOptions({ path: { id } }), refetchInterval: 10_000, retry: false });
-  const change = compared.data?.change;
+  // A large comparison takes long, or longer than a request may: the change itself is there at once.
+  const listed = useGuarded('change.list', { ...changeListOptions({ query: { limit: 1000 } }), enabled: !compared.data });
+  const change = compared.data?.change ?? listed.data?.find((one) => one.id === id);
   useEffect(() => {
     entitle(change?.reason || 'Change');
   }, [change?.reason]);
   return (
     <div className={parts.page}>
       {!change && <h1 className={parts.vh}>Change</h1>}
-      <Shown read={compared}>
-        {(data) => (
-          <>
-            <Head change={data.change} />
-            <Steps change={data.change} />
-            <div className={parts.grid}>
-              <div className={parts.stack}>
-                {data.change.canary && <Canary change={data.change} />}
-                <Evals change={data.change} />
-                <Replay change={data.change} />
-                <Comparison of={data} />
-              </div>
-              <div className={parts.stack}>
-                <Acts change={data.change} />
-                <Reviews change={data.change} />
-                <Card title="About">
-                  <Facts
-                    of={[
-                      ['by', <Actor key="a" id={data.change.author} />],
-                      ['made from', `version ${data.change.base_version}`],
-                      ...(data.change.version ? [['came into force as', `version ${data.change.version}`] as [string, React.ReactNode]] : []),
-                      ...(data.change.rolls_back ? [['rolls back to', `version ${data.change.rolls_back}`] as [string, React.ReactNode]] : []),
-                      ...(data.change.commit ? [['commit', <code key="c">{data.change.commit}</code>] as [string, React.ReactNode]] : []),
-                      ['content', <code key="h">{data.change.hash.slice(0, 16)}…</code>],
-                    ]}
-                  />
-                </Card>
-              </div>
-            </div>
-          </>
-        )}
-      </Shown>
+      {change ? <Whole change={change} compared={compared} /> : <Shown read={compared}>{() => null}</Shown>}
     </div>
+  );
+}
+
+function Whole({ change, compared }: { change: ShownChange; compared: UseQueryResult<ChangeReadResponse> }) {
+  return (
+    <>
+      <Head change={change} />
+      <Steps change={change} />
+      <div className={parts.grid}>
+        <div className={parts.stack}>
+          {change.canary && <Canary change={change} />}
+          <Evals change={change} />
+          <Replay change={change} />
+          <Shown read={compared}>{(data) => <Comparison of={data} />}</Shown>
+        </div>
+        <div className={parts.stack}>
+          <Acts change={change} />
+          <Reviews change={change} />
+          <Card title="About">
+            <Facts
+              of={[
+                ['by', <Actor key="a" id={change.author} />],
+                ['made from', `version ${change.base_version}`],
+                ...(change.version ? [['came into force as', `version ${change.version}`] as [string, React.ReactNode]] : []),
+                ...(change.rolls_back ? [['rolls back to', `version ${change.rolls_back}`] as [string, React.ReactNode]] : []),
+                ...(change.commit ? [['commit', <code key="c">{change.commit}</code>] as [string, React.ReactNode]] : []),
+                ['content', <code key="h">{change.hash.slice(0, 16)}…</code>],
+              ]}
+            />
+          </Card>
+        </div>
+      </div>
+    </>
   );
 }
 

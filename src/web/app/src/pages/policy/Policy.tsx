@@ -101,7 +101,8 @@ function Work({ exported, draft }: { exported: Exported; draft: Draft }) {
   const schema = useMemo(() => readSchema(exported.schema, own), [exported.schema, own]);
   const can = useCan('policy.check');
   const checked = useChecked(files, can?.decision === 'allow');
-  const problems = useMemo(() => [...(checked.data?.problems ?? []), ...(checked.data?.tests.failed ?? [])], [checked.data]);
+  // That tests were left out is told once, below.
+  const problems = useMemo(() => [...(checked.data?.problems ?? []), ...(checked.data?.tests.failed ?? []).filter(({ code }) => code !== 'tests_left_out')], [checked.data]);
   const names = Object.keys(files).sort(byFolder);
   const file = search.file && (files[search.file] !== undefined || search.file in draft.files) ? search.file : (names.find((name) => name.endsWith('.cedar')) ?? names[0] ?? '');
   const go = (path: string, line?: number) => void navigate({ to: '/policy', search: { file: path, line } });
@@ -177,7 +178,7 @@ function Problems({ problems, go }: { problems: Problem[]; go: (path: string, li
 }
 
 /** A bundle whose tests are too many to run here is neither right nor wrong. */
-function Verdict({ ok, isUntested }: { ok: boolean; isUntested: boolean }) {
+function Verdict({ ok, isWrong, isUntested }: { ok: boolean; isWrong: boolean; isUntested: boolean }) {
   if (ok) {
     return (
       <Tag tone="allow" icon="check">
@@ -185,13 +186,13 @@ function Verdict({ ok, isUntested }: { ok: boolean; isUntested: boolean }) {
       </Tag>
     );
   }
-  return isUntested ? (
-    <Tag tone="wait" icon="alert">
-      not fully tested
-    </Tag>
-  ) : (
+  return isWrong ? (
     <Tag tone="deny" icon="x">
       has errors
+    </Tag>
+  ) : (
+    <Tag tone="wait" icon="alert">
+      {isUntested ? 'not fully tested' : 'has warnings'}
     </Tag>
   );
 }
@@ -208,7 +209,7 @@ function Status({ checked, isChecking, gaps, isListing, list }: Standing) {
       {isChecking ? (
         <Tag icon="clock">checking…</Tag>
       ) : (
-        <Verdict ok={checked.ok} isUntested={leftOut > 0 && failed === 0 && checked.problems.every(({ severity }) => severity === 'note')} />
+        <Verdict ok={checked.ok} isWrong={errors + failed > 0} isUntested={leftOut > 0} />
       )}
       {errors > 0 ? (
         <span>{errors === 1 ? '1 error' : `${errors} errors`}; the tests were not run</span>
