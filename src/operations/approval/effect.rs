@@ -16,7 +16,9 @@ use types::refusal::Stop;
 /// A value, and the one in its place.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Changed {
+    /// As it is, or was.
     pub was: Value,
+    /// As it would be, or is.
     pub is: Value,
     /// The caller may not read what it is now: `was` is `null`.
     #[serde(default, skip_serializing_if = "Not::not")]

@@ -529,7 +529,7 @@ export type Capability = 'tools' | 'vision' | 'reasoning';
  */
 export type CatalogKind = 'collection' | 'metric' | 'dimension' | 'entity' | 'field';
 
-export type Change = 'added' | 'removed' | 'changed' | 'moved';
+export type ChangeKind = 'added' | 'removed' | 'changed' | 'moved';
 
 /**
  * Where a change stands.
@@ -545,7 +545,18 @@ export type ChangeTarget = 'policy' | 'view';
  * A value, and the one in its place.
  */
 export type Changed = {
-    [key: string]: unknown;
+    /**
+     * As it is, or was.
+     */
+    was: unknown;
+    /**
+     * As it would be, or is.
+     */
+    is: unknown;
+    /**
+     * The caller may not read what it is now: `was` is `null`.
+     */
+    withheld?: boolean;
 };
 
 /**
@@ -1548,7 +1559,7 @@ export type ExplainedApproval = {
     similar: Array<Similar>;
     /**
      * What an update would change, by field: as it is, and as it would be. Empty where the caller may not read the target, and
-     * once it has ended.
+     * once it has ended or become stale.
      */
     effect: {
         [key: string]: Changed;
@@ -1751,7 +1762,7 @@ export type FileChange = {
     /**
      * `added`, `removed` or `changed`.
      */
-    change: Change;
+    change: ChangeKind;
     /**
      * The lines that differ, as `diff -u` writes them.
      */
@@ -3783,17 +3794,6 @@ export type Over = {
     found: number;
 };
 
-export type PageAsked = {
-    /**
-     * The `next_token` of the page before. All else must be as it was asked then; `limit` may be left out.
-     */
-    token?: string | null;
-    /**
-     * How many results at most; 1000 unless fewer are asked for.
-     */
-    limit?: number | null;
-};
-
 /**
  * Which page of a list is wanted. A command reads page after page.
  */
@@ -3806,6 +3806,17 @@ export type PageQuery = {
      * The `x-next-cursor` of the page before.
      */
     cursor?: string | null;
+};
+
+export type PageRequest = {
+    /**
+     * The `next_token` of the page before. All else must be as it was asked then; `limit` may be left out.
+     */
+    token?: string | null;
+    /**
+     * How many results at most; 1000 unless fewer are asked for.
+     */
+    limit?: number | null;
 };
 
 export type PageShown = {
@@ -3888,7 +3899,7 @@ export type PolicyChange = {
     /**
      * `added`, `removed`, `changed` or `moved`.
      */
-    change: Change;
+    change: ChangeKind;
     /**
      * `permit` or `forbid`; of a removed policy, what it was.
      */
@@ -4421,7 +4432,7 @@ export type Search = {
         [key: string]: unknown;
     } | null;
     options?: SearchOptions | null;
-    page?: PageAsked | null;
+    page?: PageRequest | null;
 };
 
 /**

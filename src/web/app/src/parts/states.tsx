@@ -97,7 +97,7 @@ export function sentence(error: unknown): string {
   return `${isName ? plain.charAt(0) : plain.charAt(0).toUpperCase()}${plain.slice(1)}${/[.!?]$/.test(plain) ? '' : '.'}`;
 }
 
-type Read<T> = { data: T | undefined; error: unknown; isPending: boolean; refetch: () => unknown };
+export type Read<T> = { data: T | undefined; error: unknown; isPending: boolean; refetch: () => unknown };
 
 /** A read of the server, and what is shown of it once it is there. What has gone since is shown no longer. */
 export function Shown<T>({ read, rows, children }: { read: Read<T>; rows?: number; children: (data: T) => ReactNode }) {

@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core';
-import { useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { changeListOptions, changeReadOptions, policyDiff, type ChangeReadResponse, type ShownChange } from '../../api';
@@ -8,7 +8,7 @@ import { useGuarded } from '../../parts/guard';
 import { Actor } from '../../parts/Actor';
 import { Icon, type IconName } from '../../parts/icons';
 import { Meter, Card, Facts } from '../../parts/Page';
-import { Shown } from '../../parts/states';
+import { Shown, type Read } from '../../parts/states';
 import { State, Tag, Verdict } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import parts from '../../parts/parts.module.css';
@@ -38,7 +38,7 @@ export function ChangePage() {
   );
 }
 
-function Whole({ change, compared }: { change: ShownChange; compared: UseQueryResult<ChangeReadResponse> }) {
+function Whole({ change, compared }: { change: ShownChange; compared: Read<ChangeReadResponse> }) {
   return (
     <>
       <Head change={change} />
