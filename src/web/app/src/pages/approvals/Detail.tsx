@@ -168,21 +168,23 @@ function Changes({ columns, of }: { columns: [string, string, string]; of: Recor
   if (changed.length === 0) return null;
   const [, before, after] = columns;
   return (
-    <Table columns={columns} cards>
-      {changed.map(([name, { was, is, withheld }]) => (
-        <tr key={name}>
-          <td>{name}</td>
-          <td data-label={before}>
-            <Value value={was} isWithheld={withheld} />
-          </td>
-          <td data-label={after}>
-            <strong>
-              <Value value={is} />
-            </strong>
-          </td>
-        </tr>
-      ))}
-    </Table>
+    <div className={css.changes}>
+      <Table columns={columns} cards>
+        {changed.map(([name, { was, is, withheld }]) => (
+          <tr key={name}>
+            <td>{name}</td>
+            <td data-label={before}>
+              <Value value={was} isWithheld={withheld} />
+            </td>
+            <td data-label={after}>
+              <strong>
+                <Value value={is} />
+              </strong>
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </div>
   );
 }
 
