@@ -107,7 +107,7 @@ function About({ approval, of }: { approval: ShownApproval; of: ExplainedApprova
   const facts = (of ?? []).filter(({ what }) => what !== 'all of it');
   if (facts.length === 0) return null;
   return (
-    <Card title="What it is about" aside={<Whole id={approval.resource} />}>
+    <Card title="What it is about" aside={<Whole id={approval.resource} args={approval.args as Record<string, unknown> | undefined} />}>
       <Facts
         of={facts.map(({ what, said }): [string, React.ReactNode] => [
           what,
@@ -139,7 +139,14 @@ function Steps({ of }: { of: string }) {
 }
 
 /** Where all of it is shown. */
-function Whole({ id }: { id: string }) {
+function Whole({ id, args }: { id: string; args: Record<string, unknown> | undefined }) {
+  const collection = args?.collection;
+  if (id.startsWith('rec_') && typeof collection === 'string')
+    return (
+      <Link to="/data/$collection/$id" params={{ collection, id }}>
+        The record and its versions
+      </Link>
+    );
   if (id.startsWith('chg_'))
     return (
       <Link to="/policy/changes/$id" params={{ id }}>
