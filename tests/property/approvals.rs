@@ -119,8 +119,9 @@ impl Model {
     fn vote(&mut self, by: &'static str, approve: bool) {
         // lea leads the team ops without being in it.
         let frozen = ["global", "actor:lea"].iter().any(|scope| self.killed.contains(scope));
-        let counts =
-            ADMINS.contains(&by) && !self.over && self.waited < 72 * HOUR && !frozen && !self.agreed.contains(by);
+        // Where fewer are needed than before, enough have agreed already, and one of them completes it by agreeing once more.
+        let is_new = !self.agreed.contains(by) || self.agreed.len() >= self.policies.threshold();
+        let counts = ADMINS.contains(&by) && !self.over && self.waited < 72 * HOUR && !frozen && is_new;
         if !counts {
             return;
         }
