@@ -187,13 +187,13 @@ fn differences(changed: &BTreeMap<String, Changed>) -> Result<(), Failure> {
 struct Effect<'a> {
     field: &'a str,
     now: Value,
-    then: &'a Value,
+    then: Value,
 }
 
 impl Effect<'_> {
     fn of<'a>(field: &'a str, changed: &'a Changed) -> Effect<'a> {
-        let now = if changed.withheld { "(withheld)".into() } else { changed.was.clone() };
-        Effect { field, now, then: &changed.is }
+        let now = if changed.withheld { "(withheld)".into() } else { exactly(&changed.was) };
+        Effect { field, now, then: exactly(&changed.is) }
     }
 }
 
@@ -222,11 +222,13 @@ fn arguments(args: &Value, withheld: &[String]) -> Result<(), Failure> {
     long.iter().try_for_each(Argument::print)
 }
 
-/// A value in which nothing may be passed over: what is `null` is taken away.
+/// A value of which nothing may be passed over: what is `null` or empty takes something away.
 fn exactly(value: &Value) -> Value {
     match value {
-        Value::Null | Value::Object(_) => value.to_string().into(),
-        _ => value.clone(),
+        Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_string) => value.clone(),
+        Value::String(text) if !text.is_empty() => value.clone(),
+        Value::Bool(_) | Value::Number(_) => value.clone(),
+        _ => value.to_string().into(),
     }
 }
 

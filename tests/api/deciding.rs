@@ -115,14 +115,29 @@ async fn whoever_approves_a_promotion_reads_the_change_in_every_blueprint() {
     }
 }
 
+/// The default policies, where these operations wait for an admin.
+fn waiting_for_an_admin(operations: &[&str]) -> Bundle {
+    let mut policies = Bundle::built_in();
+    let actions: Vec<String> = operations.iter().map(|name| format!("Ok::Action::\"{name}\"")).collect();
+    let all = format!(
+        "@id(\"all-wait\") @reason(\"a second admin\") forbid (principal is Ok::Actor, action in [{}], resource) \
+         unless {{ context.approvals.contains(Ok::ApprovalKind::\"admin\") }};\n",
+        actions.join(", ")
+    );
+    policies.files.insert("all.cedar".into(), all);
+    policies
+}
+
 #[tokio::test]
 async fn what_has_changed_since_is_told_of_every_kind_of_thing() {
-    let mut policies = Bundle::built_in();
-    policies.files.insert(
-        "all.cedar".into(),
-        "@id(\"all-wait\") @reason(\"a second admin\") forbid (principal is Ok::Actor, action in [Ok::Action::\"token.revoke\", Ok::Action::\"webhook.delete\", Ok::Action::\"delegation.revoke\", Ok::Action::\"actor.trust\", Ok::Action::\"company.update\"], resource) unless { context.approvals.contains(Ok::ApprovalKind::\"admin\") };\n".into(),
-    );
-    let test = Test::with_policies(policies).await;
+    let test = Test::with_policies(waiting_for_an_admin(&[
+        "token.revoke",
+        "webhook.delete",
+        "delegation.revoke",
+        "actor.trust",
+        "company.update",
+    ]))
+    .await;
     let cast = test.cast().await;
     let ben = test.add("ben", "person", json!({ "role": "admin" })).await;
     let token = test.get("/tokens?actor=mia", &test.admin).await.json()[0]["id"].as_str().unwrap().to_owned();
@@ -245,12 +260,9 @@ async fn a_request_is_explained_as_it_was_asked() {
 
 #[tokio::test]
 async fn what_an_update_would_change_is_shown_beside_what_is_so_to_those_who_may_read_it() {
-    let mut policies = Bundle::built_in();
-    policies.files.insert(
-        "all.cedar".into(),
-        "@id(\"all-wait\") @reason(\"a second admin\") forbid (principal is Ok::Actor, action in [Ok::Action::\"actor.trust\", Ok::Action::\"company.update\", Ok::Action::\"company.replace\", Ok::Action::\"task.assign\"], resource) unless { context.approvals.contains(Ok::ApprovalKind::\"admin\") };\n".into(),
-    );
-    let test = Test::with_policies(policies).await;
+    let test =
+        Test::with_policies(waiting_for_an_admin(&["actor.trust", "company.update", "company.replace", "task.assign"]))
+            .await;
     let cast = test.cast().await;
     let ben = test.add("ben", "person", json!({ "role": "admin" })).await;
     let task = test.post("/tasks", &cast.mia, json!({ "title": "t", "owner": "mia" })).await.json()["id"].clone();
@@ -283,7 +295,7 @@ async fn what_an_update_would_change_is_shown_beside_what_is_so_to_those_who_may
     let decided = test.post(&format!("/approvals/{hours}"), &test.admin, json!({ "decision": "approve" })).await;
     assert_eq!(decided.json()["status"], "used", "{}", decided.text());
     let version = test.get("/company", &test.admin).await.json()["version"].clone();
-    let replaced = json!({ "name": company["name"], "version": version });
+    let replaced = json!({ "name": company["name"], "approvals": {}, "version": version });
     let replaced = test.call("PUT", "/company", &test.admin, Some(replaced)).await;
     assert_eq!(waits(replaced).await.1, json!({ "hours.from": { "was": "08:00", "is": "09:00" } }));
     let left = test.call("PATCH", "/actors/mia", &cast.lea, Some(json!({ "no_team": true }))).await;

@@ -1,5 +1,7 @@
 //! What comes to an end, and who learns of it: requests with what they are about, changes with their review.
 
+use std::collections::BTreeMap;
+
 use ok::policy::Bundle;
 use serde_json::json;
 
@@ -76,12 +78,8 @@ async fn the_author_of_a_change_that_comes_too_late_learns_of_it() {
 #[tokio::test]
 async fn policies_that_nobody_could_change_any_more_do_not_come_into_force() {
     let test = Test::new().await;
-    let mut files = Bundle::built_in().files;
-    files.retain(|path, _| !path.starts_with("tests/"));
     let freeze = "@id(\"freeze\")\n@reason(\"holidays\")\nforbid (\n  principal is Ok::Actor,\n  action in Ok::Action::\"change\",\n  resource\n);\n";
-    files.insert("freeze.cedar".into(), freeze.into());
-    let test_of_it = "actors:\n  - {id: zoe}\ncases:\n  - {actor: zoe, op: tick, expect: deny}\n";
-    files.insert("tests/freeze.yaml".into(), test_of_it.into());
+    let mut files = defaults_and(freeze);
     let change = propose(&test, &test.admin, &files).await;
     step(&test, &test.admin, &change, "evals", json!({})).await;
     let refused = step(&test, &test.admin, &change, "promote", json!({})).await;
@@ -92,7 +90,7 @@ async fn policies_that_nobody_could_change_any_more_do_not_come_into_force() {
     // Approvals are a way back.
     let lifted = freeze
         .replace("resource\n);", "resource\n)\nunless { context.approvals.contains(Ok::ApprovalKind::\"admin\") };");
-    files.insert("freeze.cedar".into(), lifted);
+    files.insert("more.cedar".into(), lifted);
     let change = propose(&test, &test.admin, &files).await;
     step(&test, &test.admin, &change, "evals", json!({})).await;
     // As long as somebody can give them, or add whoever can.
@@ -108,6 +106,16 @@ async fn policies_that_nobody_could_change_any_more_do_not_come_into_force() {
     assert_eq!(promoted.json()["state"], "promoted", "{}", promoted.text());
 }
 
+/// The default policies with these, and a test that passes.
+fn defaults_and(policies: &str) -> BTreeMap<String, String> {
+    let mut files = Bundle::built_in().files;
+    files.retain(|path, _| !path.starts_with("tests/"));
+    files.insert("more.cedar".into(), policies.into());
+    let test_of_it = "actors:\n  - {id: zoe}\ncases:\n  - {actor: zoe, op: tick, expect: deny}\n";
+    files.insert("tests/more.yaml".into(), test_of_it.into());
+    files
+}
+
 /// A policy that forbids an operation.
 fn forbid(action: &str, condition: &str) -> String {
     format!(
@@ -118,11 +126,7 @@ fn forbid(action: &str, condition: &str) -> String {
 /// What promoting the default policies with these ends with, in a company of one.
 async fn alone(policies: &str) -> String {
     let test = Test::new().await;
-    let mut files = Bundle::built_in().files;
-    files.retain(|path, _| !path.starts_with("tests/"));
-    files.insert("more.cedar".into(), policies.into());
-    let test_of_it = "actors:\n  - {id: zoe}\ncases:\n  - {actor: zoe, op: tick, expect: deny}\n";
-    files.insert("tests/more.yaml".into(), test_of_it.into());
+    let files = defaults_and(policies);
     let change = propose(&test, &test.admin, &files).await;
     step(&test, &test.admin, &change, "evals", json!({})).await;
     let promoted = step(&test, &test.admin, &change, "promote", json!({})).await;
@@ -191,12 +195,8 @@ async fn policies_whose_change_waits_for_nobody_do_not_come_into_force() {
         (kinds(&["k1", "k2"]) + &nobody_joins, twice, "change.promote takes the approval `k2`"),
         (kinds(&["ghost"]), ghost, ""),
     ] {
-        let mut files = Bundle::built_in().files;
-        files.retain(|path, _| !path.starts_with("tests/"));
-        files.insert("more.cedar".into(), policies);
+        let mut files = defaults_and(&policies);
         files.get_mut("approvals.yaml").unwrap().push_str(approvals);
-        let test_of_it = "actors:\n  - {id: zoe}\ncases:\n  - {actor: zoe, op: tick, expect: deny}\n";
-        files.insert("tests/more.yaml".into(), test_of_it.into());
         let change = propose(&test, &test.admin, &files).await;
         step(&test, &test.admin, &change, "evals", json!({})).await;
         step(&test, &abe, &change, "review", json!({ "verdict": "approve" })).await;

@@ -36,11 +36,11 @@ pub(super) fn difference(was: &Value, is: &Value) -> BTreeMap<String, Changed> {
     changed.filter(|(_, changed)| changed.was != changed.is).collect()
 }
 
-/// What an update would change, by field of the target, which is in this state. `args` are the arguments that the caller is
-/// shown, without those that are withheld.
+/// What an update would change, by field of the target, which is as it was when that was asked for. `args` are the arguments
+/// that the caller is shown, without those that are withheld.
 pub(super) fn effect(
     (approval, args, withheld): (&Approval, &Value, &[String]),
-    (entry, target, state): (&'static Entry, &Target, &Value),
+    (entry, target): (&'static Entry, &Target),
     read: &Reader<'_>,
 ) -> Result<BTreeMap<String, Changed>, Stop> {
     let Some(shows) = shows(entry, target, read) else { return Ok(BTreeMap::new()) };
@@ -49,7 +49,7 @@ pub(super) fn effect(
     };
     let schema = shows.output_schema().to_value();
     let has = |field: &str| schema.pointer("/properties").is_some_and(|fields| fields.get(field).is_some());
-    let seen = Seen { withheld: now.get("withheld").and_then(Value::as_array), state };
+    let seen = Seen { withheld: now.get("withheld").and_then(Value::as_array), state: &approval.resource };
     let replaces = entry.spec.route.method == Method::Put;
     let sets = entry.arguments().sets.iter().filter(|set| has(&set.field) && !withheld.contains(&set.name));
     let changed = sets.filter_map(|set| Some((&set.field, set.value(args, replaces)?))).flat_map(|(field, is)| {

@@ -286,7 +286,7 @@ impl Call {
         let (Some(entry), Some(target), true) = (self.entry, &self.target, is_open) else {
             return Ok(BTreeMap::new());
         };
-        effect(asked, (entry, target, &self.state(read)?), read)
+        effect(asked, (entry, target), read)
     }
 
     /// How the thing stands that it is about.

@@ -41,7 +41,6 @@ fn others(call: &Call, candidate: &Snapshot, read: &Reader<'_>) -> Option<(Calle
         (actor.kind == requester.kind, actor.role == requester.role, actor.team == requester.team, actor.id.clone())
     };
     let mut people = near(requester, read);
-    people.retain(|actor| actor.kind != ActorKind::Team && actor.status == Status::Active && actor.id != requester.id);
     people.sort_by_key(|actor| std::cmp::Reverse(alike(actor)));
     people.into_iter().take(100).find_map(|actor| {
         let caller = Caller::new(Who::Holder(actor.id.clone()), call.caller.channel);
@@ -53,13 +52,15 @@ fn others(call: &Call, candidate: &Snapshot, read: &Reader<'_>) -> Option<(Calle
 /// So many of a team, of a role and of everybody are looked at.
 const LOOKED_AT: usize = 200;
 
-/// Whom the proposer may know of, of those like somebody first.
+/// Others who may act and whom the proposer may know of: of somebody's team, of their role, and any.
 fn near<'a>(requester: &Actor, read: &'a Reader<'_>) -> Vec<&'a Actor> {
     let team = requester.team.iter().flat_map(|team| read.within(team).take(LOOKED_AT));
     let role = read.people(requester.role).take(LOOKED_AT).filter_map(|id| read.card(id));
     let all = team.chain(role).chain(read.cards().take(LOOKED_AT));
     let all: BTreeMap<&ActorId, &Actor> = all.map(|card| (&card.actor.id, &card.actor)).collect();
-    all.into_values().filter(|actor| is_known(actor, read)).collect()
+    let acts = |actor: &&Actor| actor.kind != ActorKind::Team && actor.status == Status::Active;
+    let others = all.into_values().filter(|actor| actor.id != requester.id).filter(acts);
+    others.filter(|actor| is_known(actor, read)).collect()
 }
 
 fn is_known(actor: &Actor, read: &Reader<'_>) -> bool {

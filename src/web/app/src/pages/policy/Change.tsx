@@ -23,7 +23,7 @@ import { entitle } from '../../parts/visible';
 
 export function ChangePage() {
   const { id } = useParams({ from: '/policy/changes/$id' });
-  const compared = useQuery({ ...changeReadOptions({ path: { id } }), refetchInterval: 10_000, retry: false });
+  const compared = useQuery({ ...changeReadOptions({ path: { id } }), refetchInterval: ({ state }) => (state.error ? false : 10_000), retry: false });
   // A large comparison takes long, or longer than a request may: the change itself is there at once.
   const listed = useGuarded('change.list', { ...changeListOptions({ query: { limit: 1000 } }), enabled: !compared.data });
   const change = compared.data?.change ?? listed.data?.find((one) => one.id === id);
