@@ -55,7 +55,6 @@ impl Sets {
     pub fn value(&self, args: &Value, replaces: bool) -> Option<Value> {
         match args.get(&self.name) {
             Some(given) if self.empties => (given == true).then_some(Value::Null),
-            Some(given) if replaces => Some(over(self.default.clone(), given)),
             Some(given) => Some(given.clone()),
             None => replaces.then(|| self.default.clone()),
         }
@@ -195,17 +194,6 @@ impl Arguments {
             }
         }
         (open, erasable)
-    }
-}
-
-/// A value in the place of its default; of an object, what is not given stays as that has it.
-fn over(default: Value, given: &Value) -> Value {
-    match (default, given) {
-        (Value::Object(mut all), Value::Object(given)) => {
-            all.extend(given.clone());
-            Value::Object(all)
-        }
-        _ => given.clone(),
     }
 }
 
