@@ -1,7 +1,7 @@
 //! One route, as all that answers it knows it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use schemars::Schema;
 use serde_json::Value;
@@ -15,11 +15,7 @@ use crate::gate::{Entry, Gate};
 /// One route, with what is known about it before any request.
 pub(super) struct Face {
     pub entry: &'static Entry,
-    pub params: BTreeMap<String, ParamKind>,
-    /// Some field of a body has to be given.
-    pub needs_body: bool,
-    /// It answers with a record that has a version.
-    pub is_versioned: bool,
+    pub form: Arc<Form>,
     pub gate: Arc<Gate>,
     pub limits: Limits,
     /// The room for long bodies, of all routes together.
@@ -34,8 +30,7 @@ impl Face {
         (limits, bodies): (Limits, Arc<Shares>),
         stop: CancellationToken,
     ) -> Face {
-        let (params, needs_body) = (params(&entry.input_schema()), entry.needs_body());
-        Face { entry, params, needs_body, is_versioned: entry.is_versioned(), gate, limits, bodies, stop }
+        Face { entry, form: Form::of(entry), gate, limits, bodies, stop }
     }
 
     /// The most bytes that a body may have.
@@ -48,6 +43,28 @@ impl Face {
 
     pub fn in_path(&self, name: &str) -> bool {
         self.entry.spec.route.has_in_path(name)
+    }
+}
+
+/// What the schemas of an operation say about its requests and answers.
+pub(super) struct Form {
+    pub params: BTreeMap<String, ParamKind>,
+    /// Some field of a body has to be given.
+    pub needs_body: bool,
+    /// It answers with a record that has a version.
+    pub is_versioned: bool,
+}
+
+impl Form {
+    /// Made once for each operation, whatever router it is in.
+    fn of(entry: &Entry) -> Arc<Form> {
+        static FORMS: Mutex<BTreeMap<&'static str, Arc<Form>>> = Mutex::new(BTreeMap::new());
+        let mut forms = FORMS.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = forms.entry(entry.spec.name).or_insert_with(|| {
+            let params = params(&entry.input_schema());
+            Arc::new(Form { params, needs_body: entry.needs_body(), is_versioned: entry.is_versioned() })
+        });
+        Arc::clone(made)
     }
 }
 

@@ -120,7 +120,7 @@ fn input(face: &Face, said: Said, body: Option<Bytes>) -> Result<Value, Failed> 
     let route = &face.entry.spec.route;
     let mut fields = said.query;
     // Who has nothing to say need not say it in JSON, whatever their client says that it is.
-    let is_silent = |body: &Bytes| body.is_empty() && (said.is_bare || said.is_json) && !face.needs_body;
+    let is_silent = |body: &Bytes| body.is_empty() && (said.is_bare || said.is_json) && !face.form.needs_body;
     if let Some(body) = body.filter(|body| !is_silent(body)) {
         match parsed(said.is_json, &body).map_err(|failed| malformed(face, failed))? {
             Value::Object(object) => fields = object,
@@ -133,7 +133,7 @@ fn input(face: &Face, said: Said, body: Option<Bytes>) -> Result<Value, Failed> 
     version::fill(face, &mut fields, said.version)?;
     for (name, text) in said.params {
         // What cannot be an id names nothing.
-        let kind = face.params.get(&name).copied().unwrap_or(ParamKind::Text);
+        let kind = face.form.params.get(&name).copied().unwrap_or(ParamKind::Text);
         let value = kind.read(&text).map_err(|_| Refusal::not_found())?;
         fields.insert(name, value);
     }
@@ -190,7 +190,7 @@ fn query(face: &Face, parts: &Parts, in_query: bool) -> Result<Map<String, Value
     let mut fields = Map::new();
     let Some(query) = parts.uri.query() else { return Ok(fields) };
     for (name, text) in form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name != "token") {
-        let known = face.params.get(name.as_ref()).filter(|_| in_query && !face.in_path(&name));
+        let known = face.form.params.get(name.as_ref()).filter(|_| in_query && !face.in_path(&name));
         let kind = *known.ok_or_else(|| unknown(face, &name, in_query))?;
         let value = kind.read(&text).map_err(|what| Refusal::bad_request(format!("{name}: {what}")))?;
         match (fields.get_mut(name.as_ref()), value) {
@@ -204,7 +204,7 @@ fn query(face: &Face, parts: &Parts, in_query: bool) -> Result<Map<String, Value
 
 fn unknown(face: &Face, name: &str, in_query: bool) -> Refusal {
     let known: Vec<&str> =
-        face.params.keys().map(String::as_str).filter(|name| in_query && !face.in_path(name)).collect();
+        face.form.params.keys().map(String::as_str).filter(|name| in_query && !face.in_path(name)).collect();
     let takes = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
     Refusal::bad_request(format!("unknown query parameter `{name}`; this route takes {takes}"))
 }

@@ -66,7 +66,7 @@ pub(super) fn done(face: &Face, reply: Reply) -> Response {
         _ => "application/json",
     };
     let mut tags = HeaderMap::new();
-    if face.is_versioned && reply.status < 400 {
+    if face.form.is_versioned && reply.status < 400 {
         version::tag(&mut tags, &reply.body);
     }
     let mut response = response(reply.status, media, reply.body);

@@ -16,6 +16,7 @@ use gate::reader::veil;
 use gate::{Directory, Entry, FactSpec, Noun, Permit, Query, Reader, Resource, Spec, Staged, Target, Thing, get};
 use log::read::{Filter, Logged, Order};
 use log::record::Decision;
+use policy::testing::{Cast, Row, Sample};
 use store::event::EventKind;
 use types::id::ActorId;
 use types::page::PageQuery;
@@ -197,13 +198,27 @@ pub static EVENT: Resource = Resource {
             FactSpec::actors("subjects", "").linked(),
             FactSpec::actors("leads", "who leads the teams of all these actors").linked().derived(),
         ],
-        staged: Staged::Rows { list: "events", complete },
+        staged: Staged::Rows { list: "events", complete, samples },
     },
     title: None,
     brief: Resource::says_nothing,
     find,
     state: |_, _| Ok(Value::Null),
 };
+
+/// Of each kind that policies name: by somebody about themselves and about others, and by nobody.
+fn samples(cast: &Cast<'_>) -> Vec<Sample> {
+    const OF: [(&str, &[&str]); 5] =
+        [("max", &["max"]), ("ana", &["pia"]), ("bot", &["bot"]), ("lea", &["max"]), ("", &[])];
+    let event = |(number, (kind, (actor, subjects))): (usize, (&str, (&str, &[&str])))| {
+        let row = Row::new("events", format!("event:{}", number + 1)).with("kind", kind);
+        let row = if actor.is_empty() { row } else { row.with("actor", actor) };
+        let sample = Sample::new(row.with("subjects", subjects));
+        if number < OF.len() { sample.model() } else { sample }
+    };
+    let kinds = ["token_issued"].into_iter().chain(cast.texts(|_| true));
+    kinds.flat_map(|kind| OF.map(|of| (kind, of))).enumerate().map(event).collect()
+}
 
 /// Of teams, their leads count alone.
 fn complete(thing: Thing, company: &dyn Directory) -> Thing {

@@ -36,7 +36,8 @@ impl Closed {
         Self(Arc::new(Entity::new_with_attr_partial_value(uid, attributes, ancestors, Default::default(), [])))
     }
 
-    pub(super) fn entity(&self) -> &Arc<Entity> {
+    /// As Cedar has it.
+    pub fn entity(&self) -> &Arc<Entity> {
         &self.0
     }
 

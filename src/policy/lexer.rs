@@ -3,14 +3,14 @@
 
 /// One word, number, string or sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Token<'a> {
+pub struct Token<'a> {
     pub text: &'a str,
     /// Bytes from the beginning.
     pub at: usize,
 }
 
 /// The tokens of a text, without blanks and comments.
-pub(super) struct Tokens<'a> {
+pub struct Tokens<'a> {
     text: &'a str,
     at: usize,
 }
@@ -77,13 +77,13 @@ fn string(text: &str) -> usize {
 /// The most words and signs that one policy may have.
 const MAX_TOKENS: usize = 4_000;
 /// The most bytes of one policy without its comments, and of a pattern in it: matching takes as long as pattern and text together make.
-const MAX_BYTES: usize = 64 << 10;
-const MAX_PATTERN: usize = 1 << 10;
+pub const MAX_BYTES: usize = 64 << 10;
+pub const MAX_PATTERN: usize = 1 << 10;
 /// How deep brackets may nest.
 const MAX_NESTING: usize = 64;
 
 /// Where a text goes beyond the bounds, and how.
-pub(super) fn out_of_bounds(text: &str) -> Option<(usize, String)> {
+pub fn out_of_bounds(text: &str) -> Option<(usize, String)> {
     let (mut count, mut depth, mut begun, mut bytes, mut before) = (0_usize, 0_usize, 0_usize, 0_usize, "");
     for token in Tokens::new(text) {
         if count == 0 {
@@ -118,7 +118,7 @@ pub(super) fn out_of_bounds(text: &str) -> Option<(usize, String)> {
 }
 
 /// Where principal, action and resource stand in the text of one policy: offset and length of each.
-pub(super) fn scope(text: &str) -> Vec<(usize, usize)> {
+pub fn scope(text: &str) -> Vec<(usize, usize)> {
     let (mut spans, mut depth, mut inside) = (Vec::new(), 0_usize, false);
     let mut before = "";
     let mut clause: Option<(usize, usize)> = None;
@@ -146,28 +146,4 @@ pub(super) fn scope(text: &str) -> Vec<(usize, usize)> {
         before = token.text;
     }
     spans
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_three_clauses_of_a_scope_are_found() {
-        let text = "@permit(\"(,\") @id(\"a\")\nforbid ( // (x\n principal is A::B,\n action in [X::\"a\", X::\"b,\"],\n resource\n) when { f(1, 2) };";
-        let clauses: Vec<&str> = scope(text).into_iter().map(|(at, length)| &text[at..at + length]).collect();
-        assert_eq!(clauses, ["principal is A::B", "action in [X::\"a\", X::\"b,\"]", "resource"]);
-    }
-
-    #[test]
-    fn what_nests_or_runs_on_is_out_of_bounds() {
-        assert_eq!(out_of_bounds("permit (principal, action, resource);"), None);
-        assert_eq!(out_of_bounds(&format!("// {}\n\"{}\"", "(".repeat(99), "(".repeat(99))), None);
-        assert!(out_of_bounds(&"(".repeat(99)).is_some_and(|(at, _)| at == 64));
-        assert!(out_of_bounds(&"a.".repeat(4_000)).is_some());
-        assert!(out_of_bounds(&format!("// a\r{}", "(".repeat(99))).is_some());
-        assert!(out_of_bounds("permit (principal, action, resource);;").is_some());
-        assert!(out_of_bounds(&format!("permit (principal, \"{}\"", "x".repeat(MAX_BYTES))).is_some());
-        assert!(out_of_bounds(&format!("resource.name like \"{}\"", "*".repeat(MAX_PATTERN))).is_some());
-    }
 }

@@ -3,7 +3,7 @@
 //! Usable without a server: this room reads files when asked to and nothing else; no clock, no network, no state.
 //! The law of the room: whatever is not understood is denied. `docs/concepts/decisions.md` tells the rules in prose.
 
-mod ancestry;
+pub mod ancestry;
 pub mod approvals;
 mod base;
 pub mod blueprints;
@@ -15,22 +15,19 @@ pub mod diff;
 pub mod engine;
 pub mod entities;
 pub mod exempt;
-mod expansion;
+pub mod expansion;
 pub mod finding;
 pub mod folder;
 pub mod kinds;
-mod lexer;
+pub mod lexer;
 pub mod limits;
 pub mod own;
 pub mod plan;
 pub mod record;
-mod stack;
+pub mod stack;
 pub mod testing;
 pub mod views;
 pub mod yaml;
-
-#[cfg(test)]
-mod tests;
 
 pub use bundle::{Bundle, Hash};
 pub use engine::{Alterable, ExplainedPolicy, Explanation, Eyes, Observed, Scalar, ShownPart, State, Want};

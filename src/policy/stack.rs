@@ -16,7 +16,7 @@ static TURN: Mutex<()> = Mutex::new(());
 
 /// Runs something on a thread of its own; on the caller's where there is none to be had. Pages of the stack that are not
 /// touched cost nothing.
-pub(super) fn deep<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+pub fn deep<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     let effort = effort::current();
     let mut work = Some(move || effort::carry(effort, work));
     let mut done = None;
@@ -38,7 +38,7 @@ pub(super) fn deep<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 /// Does the same with each of many things, on every core; the caller's own thread works too, so what goes deep is begun on
 /// a deep stack. Where others are at it already, it works alone: a server has other callers. The results stand in the order
 /// of the things.
-pub(super) fn each<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub fn each<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let (next, effort) = (AtomicUsize::new(0), effort::current());
     let worker = || {
         let mut done = Vec::new();
@@ -68,21 +68,4 @@ pub(super) fn each<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync
     });
     done.sort_unstable_by_key(|(at, _)| *at);
     done.into_iter().map(|(_, result)| result).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_result_stands_where_its_thing_does() {
-        let slower_first = |number: &u64| {
-            std::thread::sleep(std::time::Duration::from_micros(if number.is_multiple_of(7) { 300 } else { 0 }));
-            number * 2
-        };
-        let things: Vec<u64> = (0..200).collect();
-        let doubled: Vec<u64> = (0..200).map(|number| number * 2).collect();
-        assert_eq!(each(&things, slower_first), doubled);
-        assert!(each(&[], slower_first).is_empty());
-    }
 }

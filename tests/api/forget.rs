@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use bstr::ByteSlice as _;
 use ok::types::time::DAY;
 use serde_json::json;
 
@@ -20,7 +21,7 @@ fn content(test: &Test, seq: i64) -> Option<Vec<u8>> {
 
 fn in_file(test: &Test, text: &[u8]) -> bool {
     let files = std::fs::read_dir(test.dir.path()).unwrap().map(|file| std::fs::read(file.unwrap().path()).unwrap());
-    files.into_iter().any(|bytes| bytes.windows(text.len()).any(|window| window == text))
+    files.into_iter().any(|bytes| bytes.contains_str(text))
 }
 
 #[tokio::test]

@@ -17,14 +17,18 @@ pub fn document() -> &'static Value {
 
 /// What the document says of an operation: the address without names beats the one with.
 fn described(method: &str, path: &str) -> Option<&'static Value> {
-    let fits = |template: &str| {
-        let (parts, asked): (Vec<&str>, Vec<&str>) = (template.split('/').collect(), path.split('/').collect());
-        let same = parts.iter().zip(&asked).all(|(part, asked)| part.starts_with('{') || part == asked);
-        (same && parts.len() == asked.len()).then(|| parts.iter().filter(|part| part.starts_with('{')).count())
+    /// The parts of each address, with its operations by method.
+    static TEMPLATES: LazyLock<Vec<(Vec<&'static str>, &'static Value)>> = LazyLock::new(|| {
+        let paths = document()["paths"].as_object().unwrap().iter();
+        paths.map(|(template, methods)| (template.split('/').collect(), methods)).collect()
+    });
+    let asked: Vec<&str> = path.split('/').collect();
+    let is_name = |part: &&&str| part.starts_with('{');
+    let fits = |parts: &[&str]| {
+        parts.len() == asked.len() && parts.iter().zip(&asked).all(|(part, asked)| part == asked || is_name(&part))
     };
-    let paths = document()["paths"].as_object().unwrap().iter();
-    let found =
-        paths.filter_map(|(template, methods)| Some((fits(template)?, methods))).min_by_key(|(names, _)| *names);
+    let found = TEMPLATES.iter().filter(|(parts, _)| fits(parts));
+    let found = found.min_by_key(|(parts, _)| parts.iter().filter(is_name).count());
     found.and_then(|(_, methods)| methods.get(method.to_ascii_lowercase()))
 }
 

@@ -3,6 +3,7 @@
 
 mod documents;
 mod passages;
+mod policy;
 mod statements;
 mod tables;
 mod word;

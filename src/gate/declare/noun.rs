@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::decide::card::Card;
 use crate::declare::fact::{FactSpec, in_row};
 use policy::brain::{self, Collections};
-use policy::testing::Row;
+use policy::testing::{Cast, Row, Sample};
 use types::delegation::Terms;
 use types::id::ActorId;
 use types::target::{Fact, Target, Thing};
@@ -44,8 +44,9 @@ pub enum Staged {
     Directory,
     /// It is there because of what else is: a kill switch, or a delegation.
     Made(fn(&str, &dyn Directory) -> Option<Thing>),
-    /// It is a row of this list; `facts` that are worked out from the directory are added to it.
-    Rows { list: &'static str, complete: fn(Thing, &dyn Directory) -> Thing },
+    /// It is a row of this list; `facts` that are worked out from the directory are added to it. A comparison of policies asks
+    /// about the samples.
+    Rows { list: &'static str, complete: fn(Thing, &dyn Directory) -> Thing, samples: fn(&Cast<'_>) -> Vec<Sample> },
     /// It is a row of this list, with fields besides `facts` that only the company knows.
     Open { list: &'static str, read: fn(Thing, &Row, &dyn Directory) -> Result<Thing, String> },
 }
@@ -112,6 +113,14 @@ impl Noun {
         match self.staged {
             Staged::Rows { list, .. } | Staged::Open { list, .. } => Some(list),
             Staged::Directory | Staged::Made(_) => None,
+        }
+    }
+
+    /// What the company that a comparison of policies makes up has of it.
+    pub(crate) fn samples(&self, cast: &Cast<'_>) -> Vec<Sample> {
+        match self.staged {
+            Staged::Rows { samples, .. } => samples(cast),
+            Staged::Directory | Staged::Made(_) | Staged::Open { .. } => Vec::new(),
         }
     }
 

@@ -25,7 +25,9 @@ use policy::brain::collection_of;
 use policy::check::{self, Options, Report};
 use policy::diff::{self, Semantic, Sides};
 use policy::engine::Words;
-use policy::testing::{self, Case, Delegation, Fixture, Member, OwnedQuestion, Row, Run, Stage, Team, Way};
+use policy::testing::{
+    self, Case, Cast, Delegation, Fixture, Member, OwnedQuestion, Row, Run, Sample, Stage, Team, Way,
+};
 use policy::{Bundle, Snapshot};
 use store::actors::{Actor, Status};
 use store::company::Instance;
@@ -97,6 +99,10 @@ impl Stage for Known<'_> {
     fn kind(&self, list: &str) -> Option<String> {
         let noun = self.nouns.iter().find(|noun| noun.list() == Some(list))?;
         Some(format!("Ok::{}", noun.name))
+    }
+
+    fn samples(&self, cast: &Cast<'_>) -> Vec<Sample> {
+        self.nouns.iter().flat_map(|noun| noun.samples(cast)).collect()
     }
 
     fn row(&self, row: &Row) -> Result<(), String> {

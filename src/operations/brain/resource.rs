@@ -7,7 +7,7 @@ use super::past::record_at;
 use super::shown::Shape;
 use gate::{Brief, Directory, FactSpec, Noun, Reader, Resource, Staged, Target, Thing};
 use policy::brain::kind_of;
-use policy::testing::Row;
+use policy::testing::{Row, Sample};
 use types::brain::ProposalStatus;
 use types::field::FieldKind;
 use types::refusal::{Fault, Stop};
@@ -20,7 +20,14 @@ pub static COLLECTION: Resource = Resource {
         sight: Some("collection.read"),
         own: None,
         facts: &[],
-        staged: Staged::Rows { list: "collections", complete: |thing, _| thing },
+        staged: Staged::Rows {
+            list: "collections",
+            complete: |thing, _| thing,
+            samples: |cast| {
+                let names = cast.collections.keys().map(String::as_str).chain(["notes"]);
+                names.map(|name| Sample::new(Row::new("collections", name))).collect()
+            },
+        },
     },
     title: None,
     brief: Resource::says_nothing,
@@ -61,7 +68,14 @@ pub static PROPOSAL: Resource = Resource {
                 .one_of("proposed", || ProposalStatus::ALL.iter().map(|status| status.name()).collect()),
             FactSpec::flag("lifts_label", "it takes a label off a field"),
         ],
-        staged: Staged::Rows { list: "schema_proposals", complete: |thing, _| thing },
+        staged: Staged::Rows {
+            list: "schema_proposals",
+            complete: |thing, _| thing,
+            samples: |cast| {
+                let row = |who| Row::new("schema_proposals", format!("scp_{who}")).with("proposer", who);
+                cast.everybody.iter().map(|who| Sample::of(who, row(who).with("collection", "notes"))).collect()
+            },
+        },
     },
     title: Some(|target, read| Ok(read.proposal(&target.id())?.map(|proposal| proposal.reason))),
     brief,

@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 
 use gate::{Brief, FactSpec, Noun, Reader, Resource, Staged, Target};
+use policy::testing::{Cast, Row, Sample};
 use store::changes::Review;
 use types::change::{ChangeState, ChangeTarget, EvalStatus};
+use types::id::ActorId;
 use types::named::first_of;
 use types::refusal::{Fault, Stop};
 
@@ -26,13 +28,50 @@ pub static CHANGE: Resource = Resource {
                 .optional(),
             FactSpec::actors("approvers", "who may decide a request about it that waits"),
         ],
-        staged: Staged::Rows { list: "changes", complete: |thing, _| thing },
+        staged: Staged::Rows { list: "changes", complete: |thing, _| thing, samples },
     },
     title: Some(|target, read| Ok(read.change(&target.id())?.map(|change| change.reason))),
     brief,
     find,
     state,
 };
+
+/// Of everybody, as they can stand; and one that each could decide a request about.
+fn samples(cast: &Cast<'_>) -> Vec<Sample> {
+    let (for_each, of_each) = (cast.everybody.iter().map(to_decide), cast.everybody.iter().flat_map(proposed_by));
+    for_each.chain(of_each).collect()
+}
+
+/// Whose changes everybody is asked about.
+const SHOWN: [&str; 3] = ["ana", "max", "bot"];
+
+fn sample(id: String, author: &str, state: ChangeState) -> Row {
+    let row = Row::new("changes", id).with("author", author).with("state", state).with("reviewed", false);
+    row.with("peers", 2).with("admins", 2)
+}
+
+fn to_decide(who: &ActorId) -> Sample {
+    let author = if who.as_str() == "max" { "ana" } else { "max" };
+    let row = sample(format!("chg_for.{who}"), author, ChangeState::Proposed).with("approvers", [who]);
+    Sample::own(who, &SHOWN, row)
+}
+
+fn proposed_by(author: &ActorId) -> Vec<Sample> {
+    use ChangeState::{Approved, Canary, Promoted, Proposed};
+    let change = |what: &str, state| sample(format!("chg_{what}.{author}"), author.as_str(), state);
+    let stands = [(Proposed, false), (Proposed, true), (Approved, true), (Canary, true), (Promoted, true)];
+    let stands = stands.into_iter().enumerate().flat_map(|(number, (state, reviewed))| {
+        let by = |peers: u32| {
+            let row = change(&format!("{number}_{peers}"), state).with("reviewed", reviewed);
+            row.with("peers", peers).with("admins", peers.max(1))
+        };
+        [by(0), by(2)]
+    });
+    let view = change("view", Proposed).with("target", ChangeTarget::View.name());
+    let issued = change("issued", Proposed);
+    let issued = if author.as_str() == "ana" { issued } else { issued.with("issuer", "ana") };
+    stands.chain([view, issued]).map(|row| Sample::own(author, &SHOWN, row)).collect()
+}
 
 fn targets() -> Vec<&'static str> {
     ChangeTarget::ALL.iter().map(|target| target.name()).collect()

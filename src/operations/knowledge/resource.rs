@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use gate::{FactSpec, Noun, Reader, Resource, Staged, Target};
+use policy::testing::{Cast, Row, Sample};
+use types::id::ActorId;
 use types::knowledge::{KnowledgeKind, KnowledgeStatus, Origin};
 use types::refusal::{Fault, Stop};
 
@@ -23,13 +25,32 @@ pub static KNOWLEDGE: Resource = Resource {
             FactSpec::text("status", "proposed, quarantined, accepted, rejected, superseded, expired, retracted")
                 .one_of("proposed", || KnowledgeStatus::ALL.iter().map(|status| status.name()).collect()),
         ],
-        staged: Staged::Rows { list: "knowledge", complete: |thing, _| thing },
+        staged: Staged::Rows { list: "knowledge", complete: |thing, _| thing, samples },
     },
     title: None,
     brief: Resource::says_nothing,
     find,
     state,
 };
+
+/// Of everybody, for all and for some, as it can stand.
+fn samples(cast: &Cast<'_>) -> Vec<Sample> {
+    use KnowledgeStatus::{Accepted, Proposed, Quarantined};
+    let of = |who: &ActorId| -> Vec<Sample> {
+        let stands = [Proposed, Quarantined, Accepted].into_iter().enumerate();
+        let rows = stands.flat_map(|(number, status)| {
+            let entry = |what: &str| {
+                let row = Row::new("knowledge", format!("kno_{what}{number}.{who}")).with("proposer", who);
+                row.with("status", status.name())
+            };
+            let team = entry("team").with("team", "team:ops").with("origin", Origin::Untrusted.name());
+            let person = entry("person").with("person", "mia").with("kind", KnowledgeKind::Preference.name());
+            [entry("all"), team, person]
+        });
+        rows.map(|row| Sample::own(who, &["max"], row)).collect()
+    };
+    cast.everybody.iter().flat_map(of).collect()
+}
 
 fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
     let found = read.knowledge(id)?.filter(|entry| entry.created_at <= read.now());

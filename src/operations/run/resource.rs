@@ -4,8 +4,10 @@ use serde_json::{Value, json};
 
 use crate::task::with_leads;
 use gate::{Brief, FactSpec, Noun, Reader, Resource, Staged, Target};
+use policy::testing::{Cast, Row, Sample, other_than};
 use store::runs::Run;
 use store::tasks::title_of_ask;
+use types::id::ActorId;
 use types::refusal::{Fault, Stop};
 use types::work::RunStatus;
 
@@ -27,13 +29,38 @@ pub static RUN: Resource = Resource {
             .one_of("running", || RunStatus::ALL.iter().map(|status| status.name()).collect()),
             FactSpec::actors("leads", "who leads the agent's team").linked().derived(),
         ],
-        staged: Staged::Rows { list: "runs", complete: |thing, company| with_leads(thing, "agent", company) },
+        staged: Staged::Rows { list: "runs", complete: |thing, company| with_leads(thing, "agent", company), samples },
     },
     title: Some(title),
     brief,
     find,
     state,
 };
+
+/// What everybody asked for, what waits for their answer, and their own.
+fn samples(cast: &Cast<'_>) -> Vec<Sample> {
+    cast.everybody.iter().flat_map(|who| runs_of(who, cast.agents)).collect()
+}
+
+fn runs_of(who: &ActorId, agents: &[ActorId]) -> Vec<Sample> {
+    let other = other_than(who);
+    let run = |what: String, agent: &ActorId, asker: &str| {
+        Row::new("runs", format!("run_{what}.{who}")).with("agent", agent).with("asker", asker)
+    };
+    let waiting = RunStatus::WaitingInput.name();
+    let of_agents = agents.iter().enumerate().flat_map(|(number, agent)| {
+        let asked_for = run(format!("of{number}"), agent, who.as_str()).with("askers", [who]);
+        let asks = run(format!("to{number}"), agent, other).with("askers", [other]).with("asked", [who]);
+        [asked_for, asks.with("status", waiting)]
+    });
+    // A part of what somebody asked for, which asks them and another.
+    let part = agents.first().zip(agents.get(1)).map(|(agent, asker)| {
+        let row = run("part".into(), agent, asker.as_str()).with("askers", [asker, who]);
+        row.with("asked", [who.as_str(), other]).with("status", waiting)
+    });
+    let own = [run("by".into(), who, other)];
+    of_agents.chain(own).chain(part).map(|row| Sample::own(who, &["max"], row)).collect()
+}
 
 /// That of its task, unless it says only who was asked.
 fn title(target: &Target, read: &Reader<'_>) -> Result<Option<String>, Fault> {

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use gate::{Brief, Directory, FactSpec, Noun, Reader, Resource, Staged, Target, Thing};
+use policy::testing::{Cast, Row, Sample, other_than};
 use store::tasks::{Task, TaskRef};
+use types::id::ActorId;
 use types::refusal::{Fault, Stop};
 use types::target::Fact;
 use types::work::TaskStatus;
@@ -22,13 +24,25 @@ pub static TASK: Resource = Resource {
                 .one_of("open", || TaskStatus::ALL.iter().map(|status| status.name()).collect()),
             FactSpec::actors("leads", "who leads the owner's team").linked().derived(),
         ],
-        staged: Staged::Rows { list: "tasks", complete: |thing, company| with_leads(thing, "owner", company) },
+        staged: Staged::Rows { list: "tasks", complete: |thing, company| with_leads(thing, "owner", company), samples },
     },
     title: Some(|target, read| Ok(read.task(&target.id())?.map(|task| task.title))),
     brief,
     find,
     state,
 };
+
+/// What everybody wants, and has to do; and what agents do for them.
+fn samples(cast: &Cast<'_>) -> Vec<Sample> {
+    let of = |who: &ActorId| -> Vec<Sample> {
+        let task = |what: &str, creator: &str| Row::new("tasks", format!("tsk_{what}.{who}")).with("creator", creator);
+        let agents = cast.agents.iter().enumerate();
+        let handed_on = agents.map(|(number, agent)| task(&format!("for{number}"), who.as_str()).with("owner", agent));
+        let own = [task("wanted", who.as_str()), task("given", other_than(who)).with("owner", who)];
+        own.into_iter().chain(handed_on).map(|row| Sample::own(who, &["max"], row)).collect()
+    };
+    cast.everybody.iter().flat_map(of).collect()
+}
 
 /// A thing with whoever leads the team of one whom it names.
 pub(crate) fn with_leads(thing: Thing, whose: &str, company: &dyn Directory) -> Thing {

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use gate::{FactSpec, Noun, Resource, Staged, Target, Thing};
+use policy::testing::{Cast, Row, Sample};
 use store::tokens::Token;
 
 pub static TOKEN: Resource = Resource {
@@ -12,7 +13,7 @@ pub static TOKEN: Resource = Resource {
         sight: Some("token.list"),
         own: None,
         facts: &[FactSpec::actor("holder", "")],
-        staged: Staged::Rows { list: "tokens", complete: |thing, _| thing },
+        staged: Staged::Rows { list: "tokens", complete: |thing, _| thing, samples },
     },
     title: None,
     brief: Resource::says_nothing,
@@ -22,6 +23,12 @@ pub static TOKEN: Resource = Resource {
         Ok(json!(token.map(|token| json!({ "scopes": token.scopes, "ended": token.ended }))))
     },
 };
+
+fn samples(cast: &Cast<'_>) -> Vec<Sample> {
+    let token = |holder| Row::new("tokens", format!("tok_{holder}")).with("holder", holder);
+    let shown = ["max", "lea", "ana", "pia", "bot", "bot0"];
+    cast.everybody.iter().map(|holder| Sample::own(holder, &shown, token(holder))).collect()
+}
 
 pub(super) fn target_of(token: &Token) -> Target {
     Thing::new("Token", &token.id).actor("holder", &token.holder).into()

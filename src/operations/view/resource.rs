@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use gate::{FactSpec, Noun, Reader, Resource, Staged, Target};
+use policy::testing::{Cast, Row, Sample};
 use types::refusal::{Fault, Stop};
 
 pub static VIEW: Resource = Resource {
@@ -16,13 +17,21 @@ pub static VIEW: Resource = Resource {
             FactSpec::actor("person", "whom alone it is for").optional(),
             FactSpec::team("team", "which alone it is for").optional(),
         ],
-        staged: Staged::Rows { list: "views", complete: |thing, _| thing },
+        staged: Staged::Rows { list: "views", complete: |thing, _| thing, samples },
     },
     title: None,
     brief: Resource::says_nothing,
     find,
     state,
 };
+
+/// One's own, all's, and a team's.
+fn samples(cast: &Cast<'_>) -> Vec<Sample> {
+    let view = |name: &str| Row::new("views", name).with("collection", "notes");
+    let own = cast.everybody.iter().map(|who| Sample::of(who, view(&format!("view-of-{who}")).with("person", who)));
+    let shared = [view("view-of-all"), view("view-of-ops").with("team", "team:ops")];
+    own.chain(shared.map(Sample::new)).collect()
+}
 
 fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
     Ok(read.view(id).map(|view| read.view_target(&view)))

@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use gate::{Directory, FactSpec, Noun, Reader, Resource, Staged, Target, Thing};
+use policy::testing::{Cast, Row, Sample};
+use types::id::ActorId;
 use types::refusal::{Fault, Stop};
 use types::target::Fact;
 
@@ -18,7 +20,7 @@ pub static WEBHOOK: Resource = Resource {
             FactSpec::text("host", "where it is, or would be: hooks.example.com"),
             FactSpec::flag("held", "a kill switch stops its owner").derived(),
         ],
-        staged: Staged::Rows { list: "webhooks", complete },
+        staged: Staged::Rows { list: "webhooks", complete, samples },
     },
     title: None,
     brief: Resource::says_nothing,
@@ -29,6 +31,20 @@ pub static WEBHOOK: Resource = Resource {
 fn complete(thing: Thing, company: &dyn Directory) -> Thing {
     let held = matches!(thing.fact("owner"), Some(Fact::Actor(owner)) if company.is_stopped(owner));
     thing.flag("held", held)
+}
+
+/// Of everybody; and those of two with each address that policies name.
+fn samples(cast: &Cast<'_>) -> Vec<Sample> {
+    let row = |owner: &ActorId, number: usize, host: &str| {
+        Row::new("webhooks", format!("whk_{owner}{number}")).with("owner", owner).with("host", host)
+    };
+    let usual = cast.everybody.iter().map(|owner| Sample::of(owner, row(owner, 0, "hooks.example.com")));
+    let of_two = cast.everybody.iter().filter(|owner| ["ana", "max"].contains(&owner.as_str()));
+    let named = of_two.flat_map(|owner| {
+        let hosts = cast.texts(|text| text.contains('.')).enumerate();
+        hosts.map(move |(number, host)| Sample::new(row(owner, number + 1, host)))
+    });
+    usual.chain(named).collect()
 }
 
 fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {

@@ -6,7 +6,7 @@ use std::str::FromStr as _;
 use serde_json::Value;
 
 use super::aim::in_part;
-use super::things::{AIMED, MOST};
+use super::things::MOST;
 use super::{people, records, things};
 use crate::brain::{Collections, collection_of};
 use crate::engine::{Goal, Looks, Named};
@@ -31,14 +31,10 @@ pub(super) struct Scene {
     pub switches: Vec<String>,
     /// Things that policies name: everybody is asked about them.
     pub named: BTreeSet<String>,
-    /// Rows, by the Cedar type that they are asked about as.
-    rows: BTreeMap<String, Rows>,
-}
-
-/// Rows of one list, by their ids.
-struct Rows {
-    list: &'static str,
-    ids: Vec<String>,
+    /// The ids of rows, by the Cedar type that they are asked about as.
+    rows: BTreeMap<String, Vec<String>>,
+    /// Of what only one actor is asked about: that actor.
+    only: BTreeMap<String, ActorId>,
 }
 
 /// The companies to ask in, with what is asked about in them, which is of these Cedar types: one, and one more for each role that
@@ -71,14 +67,15 @@ pub(super) fn scenes(
     });
     let all: Vec<(Fixture, bool)> = std::iter::once((base.clone(), false)).chain(others).collect();
     let furnish = |(mut fixture, is_apart): (Fixture, bool)| {
-        things::furnish(&mut fixture, named);
+        let things = things::furnish(&mut fixture, collections, named, stage);
         records::furnish(&mut fixture, collections, named, goals, stage);
         fixture.rows.retain(|row| resources.iter().any(|kind| stage.list(kind) == Some(row.list.as_str())));
         let all_named = things::name(&mut fixture, named, stage);
-        things::aim(&mut fixture, goals, &all_named, stage);
+        things::aim(&mut fixture, &things, goals, &all_named, stage);
         let rows =
             resources.iter().filter_map(|kind| Some((kind.clone(), rows(&fixture, kind, stage.list(kind)?)))).collect();
-        Scene { switches: switches(&fixture, named), named: all_named, rows, fixture, actors: actors.clone(), is_apart }
+        let (actors, only) = (actors.clone(), things.only);
+        Scene { switches: switches(&fixture, named), named: all_named, rows, only, fixture, actors, is_apart }
     };
     all.into_iter().map(furnish).collect()
 }
@@ -140,37 +137,23 @@ impl Scene {
             "Ok::Delegation" => self.fixture.delegations.iter().map(|row| row.id.clone()).collect(),
             "Ok::KillSwitch" => self.switches.iter().cloned().chain([format!("actor:{asker}")]).collect(),
             _ => {
-                let Some(Rows { list, ids }) = self.rows.get(kind) else { return Vec::new() };
-                let is_asked = |id: &&String| self.named.contains(*id) || is_asked_about(list, id, asker);
-                ids.iter().filter(is_asked).cloned().collect()
+                let is_asked = |id: &&String| {
+                    self.named.contains(*id) || self.only.get(*id).is_none_or(|only| only.as_str() == asker)
+                };
+                self.rows.get(kind).into_iter().flatten().filter(is_asked).cloned().collect()
             }
         }
     }
 }
 
 /// What is of a Cedar type. A record of no collection that is declared stands for what is only to be made.
-fn rows(fixture: &Fixture, kind: &str, list: &'static str) -> Rows {
+fn rows(fixture: &Fixture, kind: &str, list: &'static str) -> Vec<String> {
     let collection = if kind == "Ok::Record" { Some("notes") } else { collection_of(kind) };
     let is_of = |row: &&Row| match collection {
         Some(collection) => row.list == "brain" && row.fields.get("collection").is_some_and(|name| name == collection),
         None => row.list == list,
     };
-    Rows { list, ids: fixture.rows.iter().filter(is_of).map(|row| row.id.clone()).collect() }
-}
-
-/// Of what everybody has: one's own, that of a few others, and what policies look for.
-fn is_asked_about(list: &str, id: &str, asker: &str) -> bool {
-    let is_of = |owners: &[&str]| id.split_once('.').is_none_or(|(_, of)| of == asker || owners.contains(&of));
-    let few = ["tok_max", "tok_lea", "tok_ana", "tok_pia", "tok_bot", "tok_bot0"];
-    let own = || id.strip_prefix("tok_").is_none_or(|of| of == asker);
-    match list {
-        _ if id.contains(AIMED) => true,
-        "tokens" => few.contains(&id) || own(),
-        "approvals" => is_of(&[]),
-        "changes" => is_of(&["ana", "max", "bot"]),
-        "tasks" | "knowledge" | "runs" => is_of(&["max"]),
-        _ => true,
-    }
+    fixture.rows.iter().filter(is_of).map(|row| row.id.clone()).collect()
 }
 
 /// What can be the case around a question, as far as the policies look at it; the plainest first.

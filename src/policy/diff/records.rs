@@ -16,7 +16,7 @@ const MAKERS: [&str; 4] = ["max", "mia", "ana", "bot"];
 /// What policies know of every record, beside its fields.
 const BUILT_IN: [&str; 3] = ["created_by", "updated_by", "version"];
 
-/// Adds records of every collection, and the collections; one that no collection declares stands for what is only to be made.
+/// Adds records of every collection; one that no collection declares stands for what is only to be made.
 pub(super) fn furnish(
     fixture: &mut Fixture,
     collections: &Collections,
@@ -24,18 +24,8 @@ pub(super) fn furnish(
     goals: &[Goal],
     words: &dyn Words,
 ) {
-    let names = collections.keys().map(String::as_str).chain(["notes"]);
-    fixture.rows.extend(names.map(|name| Row::new("collections", name)));
     let everybody: Vec<String> =
         fixture.actors.iter().filter(|row| !row.offboarded).map(|row| row.id.to_string()).collect();
-    let proposals = everybody.iter().map(|maker| {
-        Row::new("schema_proposals", format!("scp_{maker}")).with("proposer", maker).with("collection", "notes")
-    });
-    fixture.rows.extend(proposals);
-    let view = |name: &str| Row::new("views", name).with("collection", "notes");
-    let people = everybody.iter().map(|maker| view(&format!("view-of-{maker}")).with("person", maker));
-    fixture.rows.extend(people);
-    fixture.rows.extend([view("view-of-all"), view("view-of-ops").with("team", "team:ops")]);
     let plain = |name: &str, maker: &str, what: String| {
         let row = Row::new("brain", format!("rec_{name}_{what}.{maker}")).with("collection", name);
         row.with("created_by", maker).with("updated_by", maker).with("version", 1)

@@ -19,7 +19,7 @@ use super::names::covers;
 use crate::{Bundle, brain, kinds};
 
 /// The product's schema with the kinds of the default policies, in both of Cedar's forms.
-pub(super) const SCHEMA: &str = include_str!("../../../policies/ok.cedarschema");
+pub const SCHEMA: &str = include_str!("../../../policies/ok.cedarschema");
 pub(super) const SCHEMA_JSON: &str = include_str!("schema.json");
 /// The digest of that schema and the default policies, which have passed.
 const PASSED: &str = include_str!("validated.txt");
@@ -27,7 +27,7 @@ const PASSED: &str = include_str!("validated.txt");
 const NAMESPACE: &str = "Ok";
 
 /// The default policies, if they are those that have passed.
-static DEFAULTS: LazyLock<Option<Bundle>> = LazyLock::new(|| {
+pub static DEFAULTS: LazyLock<Option<Bundle>> = LazyLock::new(|| {
     let bundle = Bundle::built_in();
     (digest(SCHEMA, &bundle) == PASSED.trim_end()).then_some(bundle)
 });
@@ -42,7 +42,7 @@ pub(super) fn digest(schema: &str, bundle: &Bundle) -> String {
 
 /// What `kinds::schema_for` makes of the product's schema for a bundle, read from Cedar's JSON form; nothing where the product's
 /// schema is not the built-in one. That takes a fifth of the time of reading the text.
-pub(super) fn declared_for(product: &str, bundle: &Bundle) -> Option<Declared> {
+pub fn declared_for(product: &str, bundle: &Bundle) -> Option<Declared> {
     let text = kinds::with_kinds(product, bundle);
     if text != kinds::with_kinds(SCHEMA, bundle) {
         return None;
@@ -72,7 +72,7 @@ pub(super) fn declared_for(product: &str, bundle: &Bundle) -> Option<Declared> {
 /// Which policies need no validation under a schema that is the built-in one with more kinds, collections, and types and actions
 /// in namespaces of their own. Cedar validates a policy once for each pair of types that an action takes; those of the built-in
 /// schema mean the same in the larger one, so a policy that has passed there is wrong here at most about another pair.
-pub(super) struct Passed {
+pub struct Passed {
     defaults: &'static Bundle,
     /// Actions that take types which are not built in, or are not built in themselves.
     others: Vec<ast::Entity>,
@@ -98,63 +98,5 @@ impl Passed {
     pub fn has(&self, file: &str, text: Option<&String>, policy: &ast::Policy) -> bool {
         let is_default = text.is_some() && self.defaults.files.get(file) == text;
         is_default && !self.others.iter().any(|action| covers(policy.action_constraint(), action))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::load::{Validation, load};
-    use super::*;
-    use crate::stack::deep;
-
-    fn defaults_and(files: &[(&str, &str)]) -> Bundle {
-        let mut bundle = Bundle::built_in();
-        bundle.files.extend(files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())));
-        bundle
-    }
-
-    /// What is wrong with a bundle, whether or not the default policies are spared.
-    fn wrong(files: &[(&str, &str)]) -> String {
-        let bundle = defaults_and(files);
-        let findings = |validation| deep(|| load(SCHEMA, &bundle, validation).err().unwrap_or_default());
-        let always = findings(Validation::Always);
-        assert_eq!(findings(Validation::UnlessBuiltIn), always, "{files:?}");
-        always.iter().map(|finding| format!("{}: {}\n", finding.file, finding.message)).collect()
-    }
-
-    const NOTES: &str =
-        "apiVersion: ok/v1\nkind: Collection\nmetadata: {name: notes}\nspec: {fields: {text: {type: text}}}\n";
-    const BOARD: &str = "kinds: {board: {eligible: [{role: admin}]}}";
-    const CHANGES: &str = "@id(\"x\") permit (principal, action == Ok::Action::\"task.update\", resource)";
-
-    #[test]
-    fn default_policies_are_spared_only_where_nothing_new_concerns_them() {
-        assert_eq!(wrong(&[]), "");
-        assert_eq!(wrong(&[("collections/notes.yaml", NOTES), ("approvals.yaml", BOARD)]), "");
-        assert_eq!(wrong(&[("x.cedar", &format!("{CHANGES} when {{ resource.status == \"x\" }};"))]), "");
-        assert!(wrong(&[("x.cedar", &format!("{CHANGES} when {{ resource.none == 1 }};"))]).contains("x.cedar: "));
-        // The same file, edited.
-        let edited =
-            format!("{}\n{CHANGES} when {{ resource.none == 1 }};", Bundle::built_in().files["base/work.cedar"]);
-        assert!(wrong(&[("base/work.cedar", &edited)]).contains("base/work.cedar: "));
-        // What they say about all actions, or about a group, is wrong about an action that is new in it.
-        let own = "namespace Own { entity Thing; action all appliesTo { principal: Ok::Actor, resource: Thing }; }";
-        assert!(wrong(&[("schema.cedarschema", own)]).contains("base/kill.cedar: "));
-        let grouped = own.replace("action all", "action all in [Ok::Action::\"change\"]").replace("Ok::Actor", "Thing");
-        assert!(wrong(&[("schema.cedarschema", &grouped)]).contains("base/kill.cedar: "));
-        // Among the product's own names everything is validated.
-        assert_eq!(wrong(&[("schema.cedarschema", "namespace Ok { entity Thing; }")]), "");
-    }
-
-    #[test]
-    fn what_passed_is_what_is_built_in() {
-        assert!(DEFAULTS.is_some(), "write it anew: OK_UPDATE_REFERENCE=1 cargo test --test main reference");
-        let bundle = Bundle::built_in();
-        let parts = deep(|| load(SCHEMA, &bundle, Validation::UnlessBuiltIn)).unwrap();
-        let passed = Passed::under(&parts.vocabulary.schema).unwrap();
-        assert!(parts.policies.iter().all(|compiled| {
-            let file = compiled.meta.file.as_str();
-            passed.has(file, bundle.files.get(file), &compiled.policy)
-        }));
     }
 }

@@ -7,7 +7,7 @@ use cedar_policy_core::validator::{CedarSchemaError, RawName};
 /// What a schema declares.
 pub(super) type Declared = Fragment<RawName>;
 
-pub(super) fn declared(text: &str) -> Result<Declared, Box<CedarSchemaError>> {
+pub fn declared(text: &str) -> Result<Declared, Box<CedarSchemaError>> {
     let parsed = Declared::from_cedarschema_str(text, Extensions::all_available());
     Ok(parsed.map_err(Box::new)?.0)
 }

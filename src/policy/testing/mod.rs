@@ -9,6 +9,7 @@ mod matrix;
 mod own;
 mod rows;
 mod run;
+mod samples;
 
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ pub use file::{TestFile, parse};
 pub use own::{Evaluation, Records};
 pub use rows::{Delegation, Fixture, Member, Row, Step, Team};
 pub use run::{Coverage, Mutation, Ran, Run, Tried, cover, mutate, run};
+pub use samples::{Cast, Sample, other_than};
 
 use super::engine::{Difference, Words};
 use super::{Answered, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
@@ -47,6 +49,11 @@ pub trait Stage: Words + Sync {
     /// The Cedar type of what stands in a list.
     fn kind(&self, _list: &str) -> Option<String> {
         None
+    }
+
+    /// What the company that a comparison makes up has, of every list.
+    fn samples(&self, _cast: &Cast<'_>) -> Vec<Sample> {
+        Vec::new()
     }
 
     /// Whether a row is one of its list, or what is wrong with it.

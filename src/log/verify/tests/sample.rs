@@ -208,9 +208,9 @@ impl Pieces {
              BEGIN;",
         )
         .unwrap();
+        let payloads: BTreeMap<i64, _> = self.payloads.iter().map(|(seq, salt, body)| (*seq, (salt, body))).collect();
         for (seq, leaf) in &self.entries {
-            let payload = self.payloads.iter().find(|payload| payload.0 == *seq);
-            let (salt, body) = payload.map(|(_, salt, body)| (salt, body)).unzip();
+            let (salt, body) = payloads.get(seq).map_or((&None, &None), |pair| *pair);
             let mut insert = db.prepare_cached("INSERT INTO log_entry VALUES (?, ?, ?, ?)").unwrap();
             insert.execute((seq, leaf, salt, body)).unwrap();
         }

@@ -1,7 +1,7 @@
 //! Everything that keeps a bundle from loading, each with its code and its line.
 
 use super::SCHEMA;
-use crate::{Bundle, Finding, Snapshot};
+use ok::policy::{Bundle, Finding, Snapshot};
 
 /// Loads policies from line 2 of `p.cedar` and tells each finding as `line code`.
 fn codes(policies: &str) -> Vec<String> {

@@ -1,15 +1,27 @@
-//! The fixtures of this room's tests: a small copy of the product's schema, and a company of five.
+//! Policies, without a server: a small copy of the product's schema, and a company of five.
 
+mod ancestry;
 mod answers;
+mod brain;
+mod built_in;
 mod bundles;
+mod expansion;
 mod explain;
 mod fail_closed;
 mod findings;
+mod format;
+mod kinds;
+mod lexer;
+mod plan;
 mod property;
+mod record;
+mod schema;
+mod stack;
+mod yaml;
 
 use cedar_policy::EntityUid;
 
-use super::{Bundle, Closed, Facts, Question, Record, Ruling, Slice, Snapshot};
+use ok::policy::{Bundle, Closed, Facts, Question, Record, Ruling, Slice, Snapshot};
 
 pub(super) const SCHEMA: &str = r#"
 namespace Ok {

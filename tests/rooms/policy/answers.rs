@@ -1,7 +1,7 @@
 //! The three answers: allow, needs approval, deny.
 
 use super::{Ask, ask, ids, killed, snapshot};
-use crate::{Ruling, Snapshot};
+use ok::policy::{Ruling, Snapshot};
 
 const POLICIES: &str = r#"
 @id("staff-may-change")
@@ -120,7 +120,7 @@ fn nothing_is_offered_where_the_approval_would_not_release() {
 fn a_policy_on_an_action_group_holds_for_its_members_and_equality_does_not() {
     let on = |scope: &str| {
         let text = format!("@id(\"a\") permit (principal, action {scope} Ok::Action::\"change\", resource);");
-        let bundle = crate::Bundle::new([("a.cedar", text)]);
+        let bundle = ok::policy::Bundle::new([("a.cedar", text)]);
         Snapshot::load(super::SCHEMA, &bundle).map(|loaded| ask("bob", "token.issue", "bob").of(&loaded).is_allowed())
     };
     assert_eq!(on("in"), Ok(true));
@@ -143,6 +143,6 @@ fn a_snapshot_tells_what_it_is() {
     for entity in super::company() {
         snapshot.conforms(&entity).expect("as the schema says");
     }
-    let wrong = crate::Closed::new(&super::actor_uid("eve"), [], &crate::Record::new());
+    let wrong = ok::policy::Closed::new(&super::actor_uid("eve"), [], &ok::policy::Record::new());
     snapshot.conforms(&wrong).expect_err("without attributes");
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{SCHEMA, action, actor_uid, facts, person, role, team_uid};
-use crate::{Bundle, Closed, PlainAnswer, Question, Record, Ruling, Slice, Snapshot};
+use ok::policy::{Bundle, Closed, PlainAnswer, Question, Record, Ruling, Slice, Snapshot};
 
 pub(super) const ACTORS: [&str; 4] = ["a0", "a1", "a2", "a3"];
 pub(super) const TEAMS: [&str; 3] = ["t0", "t1", "t2"];

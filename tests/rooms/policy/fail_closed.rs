@@ -1,7 +1,7 @@
 //! What cannot be checked or evaluated is denied: reproductions of what Cedar alone would let pass.
 
 use super::{Ask, action, actor_uid, ask, company, facts, ids, person, role, snapshot, team_uid, uid};
-use crate::{Closed, Facts, Question, Record, Ruling, Slice, Snapshot};
+use ok::policy::{Closed, Facts, Question, Record, Ruling, Slice, Snapshot};
 
 const OPEN: &str = "@id(\"open\") permit (principal, action, resource);\n";
 

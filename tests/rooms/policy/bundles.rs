@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::{Bundle, Folder, FolderError};
+use ok::policy::{Bundle, Folder, FolderError};
 
 fn folder(files: &[&str]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::property::{ACTORS, ROLES, TEAMS, Words, loaded, policies, questions};
 use super::{action, actor_uid, facts, killed, person, role, snapshot, team_uid};
-use crate::{
+use ok::policy::{
     Alterable, Closed, ExplainedPolicy, Explanation, Eyes, Facts, Giver, Question, Record, Scalar, Slice, Snapshot,
     State, Want,
 };
@@ -163,7 +163,7 @@ proptest! {
             let company = Company { snapshot: &snapshot, people: people.clone(), facts: facts(), words };
             let Explanation { because, near_misses } = company.explained(EVERYTHING);
             let fails = |explained: &ExplainedPolicy| explained.parts.iter().filter(|part| part.state == State::Fail).count();
-            for explained in because.iter().filter(|explained| explained.policy.effect == crate::Effect::Forbid) {
+            for explained in because.iter().filter(|explained| explained.policy.effect == ok::policy::Effect::Forbid) {
                 prop_assert_eq!((explained.failing, fails(explained)), (0, 0), "{:?} {:?}\n{}", words, explained, text);
             }
             prop_assert!(near_misses.is_sorted_by_key(|explained| explained.failing));
@@ -194,7 +194,7 @@ fn parts_tell_what_they_read_and_how_they_stand() {
     let company = Company { snapshot: &snapshot, people: two(), facts: facts(), words };
     let explained = company.explained(EVERYTHING);
     let lines = |explained: &ExplainedPolicy| {
-        let part = |part: &crate::ShownPart| {
+        let part = |part: &ok::policy::ShownPart| {
             let read: Vec<String> =
                 part.observed.iter().map(|seen| format!("{} = {}", seen.what, seen.value)).collect();
             format!("{:?} {}{} [{}]", part.state, if part.wanted { "" } else { "not " }, part.text, read.join(", "))
