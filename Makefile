@@ -1,5 +1,5 @@
 # `make demo` and `make test` do everything; both use the dev profile, so that the second reuses what the first has built.
-.PHONY: demo web web-or-say test test-web test-browser build-all ci prove lint release bench reference deny clean-demo
+.PHONY: demo web web-or-say test test-web test-browser build-all ci ci-build ci-test prove lint release bench reference deny clean-demo
 
 OK := target/debug/ok
 DEMO := demo
@@ -31,7 +31,7 @@ web-or-say:
 	else echo "The binary is built without the workspace, which needs Node 20.19 or newer and npm: install them and run this again."; fi
 
 # Some tests wait for something outside, and others work meanwhile.
-test ci prove: export RUST_TEST_THREADS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
+test ci-test prove: export RUST_TEST_THREADS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 
 # Every check.
 test: lint
@@ -42,13 +42,20 @@ test: lint
 
 # The same from nothing: clippy lints what it compiles, so dependencies are compiled once instead of checked, too; and nothing
 # is kept for a next build.
-ci: export RUSTC_WORKSPACE_WRAPPER := clippy-driver
-ci: export CARGO_INCREMENTAL := 0
-ci: export CARGO_PROFILE_DEV_DEBUG := none
-ci: export CLIPPY_ARGS := -D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
+ci ci-build ci-test: export RUSTC_WORKSPACE_WRAPPER := clippy-driver
+ci ci-build ci-test: export CARGO_INCREMENTAL := 0
+ci ci-build ci-test: export CARGO_PROFILE_DEV_DEBUG := none
+ci ci-build ci-test: export CLIPPY_ARGS := -D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 ci:
+	@$(MAKE) --no-print-directory ci-build
+	@$(MAKE) --no-print-directory ci-test
+
+ci-build:
 	cargo fmt --check
 	@$(MAKE) --no-print-directory -j2 web-or-say build-all
+
+# After `ci-build`.
+ci-test:
 	INSTA_UPDATE=no cargo test
 	@$(MAKE) --no-print-directory test-web
 

@@ -33,8 +33,7 @@ fn default_policies_are_spared_only_where_nothing_new_concerns_them() {
     assert_eq!(wrong(&[("x.cedar", &format!("{CHANGES} when {{ resource.status == \"x\" }};"))]), "");
     assert!(wrong(&[("x.cedar", &format!("{CHANGES} when {{ resource.none == 1 }};"))]).contains("x.cedar: "));
     // The same file, edited.
-    let edited =
-        format!("{}\n{CHANGES} when {{ resource.none == 1 }};", Bundle::built_in().files["base/work.cedar"]);
+    let edited = format!("{}\n{CHANGES} when {{ resource.none == 1 }};", Bundle::built_in().files["base/work.cedar"]);
     assert!(wrong(&[("base/work.cedar", &edited)]).contains("base/work.cedar: "));
     // What they say about all actions, or about a group, is wrong about an action that is new in it.
     let own = "namespace Own { entity Thing; action all appliesTo { principal: Ok::Actor, resource: Thing }; }";

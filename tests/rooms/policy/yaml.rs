@@ -32,17 +32,14 @@ fn what_passes_the_first_look_is_parsed_to_an_end() {
 #[test]
 fn brackets_that_may_stay_open_are_counted() {
     assert_eq!(brackets(&"- {a: [b, c], d: {}}\n".repeat(50_000)), 2);
-    for (line, open) in
-        [("[\"]\",\n", 1), ("[ # ]\n", 1), ("[!<]> a,\n", 1), ("[a',\"b'],\n", 1), ("[a]: b] [\n", 2)]
-    {
+    for (line, open) in [("[\"]\",\n", 1), ("[ # ]\n", 1), ("[!<]> a,\n", 1), ("[a',\"b'],\n", 1), ("[a]: b] [\n", 2)] {
         assert_eq!(brackets(&line.repeat(1_000)), 1_000 * open, "{line}");
     }
 }
 
 #[test]
 fn keys_and_items_have_lines() {
-    let text =
-        "now: x\n# c\ncases:\n  - {a: 1}\n\n  - a: 2\n    b:\n      - 3\nkinds:\n  admin:\n    threshold: 3\n";
+    let text = "now: x\n# c\ncases:\n  - {a: 1}\n\n  - a: 2\n    b:\n      - 3\nkinds:\n  admin:\n    threshold: 3\n";
     assert_eq!(item_lines(text, "cases", 2), [4, 6]);
     assert_eq!(item_lines(text, "cases", 3), [3, 3, 3]);
     assert_eq!(line_of(text, &["kinds", "admin", "threshold"]), 11);
