@@ -202,7 +202,7 @@ async fn go_on(gate: &Arc<Gate>, means: &Means, run: &str) -> Result<(), Stop> {
 async fn call_tool(gate: &Arc<Gate>, means: &Means, (run, one): (&str, OneCall), agent: ActorId) -> Result<(), Stop> {
     let OneCall { operation, input, facts, stage } = one;
     let step = facts.step();
-    let effect = gate.entry(&operation).and_then(|entry| entry.spec.route.effect);
+    let effect = gate.entry(&operation).and_then(|entry| entry.spec.route.external).map(|tool| tool.effect);
     let begun = |arguments: &Value, effect, doubt| {
         let asked = ToolCall { tool: operation.clone(), arguments: arguments.clone(), key: format!("{run}/{step}") };
         Begun { run, step, asked, effect, doubt }

@@ -25,7 +25,7 @@ use crate::policy::Bundle;
 use crate::store::open::name;
 use crate::types::entropy::SystemEntropy;
 use crate::types::id;
-use crate::types::page::{DEFAULT_LIMIT, MAX_LIMIT, MAX_LISTED};
+use crate::types::page::{DEFAULT_LIMIT, MAX_LIMIT, MAX_LISTED, PageQuery};
 use crate::types::refusal::{Code, Fault};
 use crate::types::time::SystemClock;
 
@@ -226,8 +226,9 @@ impl Session {
         };
         let (mut found, mut cursor) = (BTreeSet::new(), None);
         for _ in 0..MOST_PAGES {
-            let input = json!({ "limit": MAX_LIMIT, "cursor": cursor });
-            let ask = Ask { op: (*list).to_owned(), input, actor: of.actor.clone(), under: of.under.clone() };
+            let page = PageQuery { limit: Some(MAX_LIMIT), cursor };
+            let ask =
+                Ask { op: (*list).to_owned(), input: json!(page), actor: of.actor.clone(), under: of.under.clone() };
             let answer = self.ask(context, ask).await?;
             let ids = answer.body.as_array().into_iter().flatten().filter_map(|row| row.get("id")?.as_str());
             found.extend(ids.filter(|id| id.starts_with(short)).map(str::to_owned));

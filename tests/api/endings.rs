@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ok::policy::Bundle;
+use ok::types::time::{Clock as _, DAY, SystemClock};
 use serde_json::json;
 
 use super::changes::{propose, step, stricter};
@@ -104,6 +105,21 @@ async fn policies_that_nobody_could_change_any_more_do_not_come_into_force() {
     step(&test, &abe, &change, "review", json!({ "verdict": "approve" })).await;
     let promoted = step(&test, &test.admin, &change, "promote", json!({})).await;
     assert_eq!(promoted.json()["state"], "promoted", "{}", promoted.text());
+}
+
+/// What forbids for good from a day on is refused today; what ends by itself is not.
+#[tokio::test]
+async fn policies_that_nobody_could_change_from_some_day_on_do_not_come_into_force() {
+    let day = |days: i64| format!("datetime(\"{}\")", &SystemClock.now().plus_ms(days * DAY).to_string()[..10]);
+    let (soon, later, in_30_years) = (day(2), day(9), day(30 * 365));
+    let from = |condition: String| forbid("policy.propose", &format!("when {{ {condition} }}"));
+    let for_good = "409 conflict under these policies, as they decide in 20 years, nobody could perform policy.propose, even \
+                    with approvals, so they could never be changed again: permit it to somebody";
+    assert_eq!(alone(&from(format!("context.now > {soon}"))).await, for_good);
+    assert_eq!(alone(&from(format!("context.now > {soon} && context.now < {in_30_years}"))).await, for_good);
+    assert_eq!(alone(&from(format!("context.now > {soon} && context.now < {later}"))).await, "promoted");
+    let at_night = "context.now.toTime() < duration(\"1ms\")";
+    assert_eq!(alone(&from(at_night.to_owned())).await, "promoted");
 }
 
 /// The default policies with these, and a test that passes.

@@ -51,7 +51,7 @@ pub(crate) fn weight(effect: Effect, bytes: usize) -> u32 {
 /// Counts one call against every limit that it falls under. One that is larger than what is left is let through, and uses it up.
 pub(crate) fn count(world: &World, caller: &Caller, (spec, weight): (&Spec, u32), now: Time) -> Result<(), Refusal> {
     let (Who::Token { actor, .. } | Who::Holder(actor)) = &caller.who else { return Ok(()) };
-    if spec.route.stops {
+    if spec.route.is_stop() {
         return stops(world, actor, now);
     }
     for (id, rate) in limits(world, actor, spec) {
@@ -195,6 +195,6 @@ pub(crate) fn left(world: &World, (actor, run): (&ActorId, Option<&RunFacts>), s
 
 /// What stops somebody is held up by no limit.
 fn limits<'a>(world: &'a World, actor: &ActorId, spec: &Spec) -> impl Iterator<Item = (&'a str, &'a Rate)> {
-    let (concerns, stops) = (concerns(world, actor), spec.route.stops);
+    let (concerns, stops) = (concerns(world, actor), spec.route.is_stop());
     world.policy.rates_of(spec.name).filter(move |(_, rate)| !stops && concerns(rate))
 }

@@ -324,7 +324,7 @@ impl Entry {
     /// What kind of effect it has as a tool, if agents may be offered it.
     pub fn tool(&self) -> Option<ToolEffect> {
         let own = if self.effect == Effect::Change { ToolEffect::Idempotent } else { ToolEffect::Read };
-        self.spec.is_tool().then_some(self.spec.route.effect.unwrap_or(own))
+        self.spec.is_tool().then_some(self.spec.route.external.map_or(own, |tool| tool.effect))
     }
 
     /// Whether the log knows how often it was done: a change, or a read that is a step of a run.

@@ -1,6 +1,7 @@
 //! Where an operation is found, and what is special about the way there. A route is built by saying what differs from the
 //! usual: `post("/actors").created()`.
 
+use types::knowledge::Origin;
 use types::refusal::Code;
 use types::work::{StepKind, ToolEffect};
 
@@ -64,6 +65,24 @@ pub enum Answer {
     Events,
 }
 
+/// What an operation does besides what it records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Impact {
+    Usual,
+    /// It stops or revokes something: accepted also where the disk is nearly full, and however often somebody calls.
+    Stops,
+    /// It lets something out of the company: its action is in the group `outward`.
+    LetsOut,
+}
+
+/// A tool from elsewhere, which does its work after it was decided here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct External {
+    pub effect: ToolEffect,
+    /// Of its answers: untrusted, unless nothing in them comes from outside.
+    pub answers: Origin,
+}
+
 /// Among which other work something long waits for its place: none waits for that of another lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lane {
@@ -90,16 +109,10 @@ pub struct Route {
     pub status: u16,
     /// May take long: a query runs, and a change is prepared, where it delays nobody. Which queries do, `is_long` may tell.
     pub slow: Option<Lane>,
-    /// It stops or revokes something: accepted also where the disk is nearly full.
-    pub stops: bool,
+    pub impact: Impact,
     /// The input's field for the version of the record that the change was made from; `If-Match` fills it.
     pub made_from: Option<&'static str>,
-    /// It lets something out of the company: its action is in the group `outward`.
-    pub outward: bool,
-    /// A tool from elsewhere in whose answer nothing comes from outside.
-    pub vouched: bool,
-    /// The kind of effect of a tool from elsewhere: it is done outside, after it was decided.
-    pub effect: Option<ToolEffect>,
+    pub external: Option<External>,
     /// What kind of step of a run a call of it is.
     pub step: StepKind,
     /// The code of a denial by policy.
@@ -116,11 +129,9 @@ const fn route(method: Method, path: &'static str) -> Route {
         answer: Answer::Json,
         status: 200,
         slow: None,
-        stops: false,
+        impact: Impact::Usual,
         made_from: None,
-        outward: false,
-        vouched: false,
-        effect: None,
+        external: None,
         step: StepKind::Tool,
         denied: Code::Denied,
     }
@@ -207,14 +218,19 @@ impl Route {
     pub const fn as_step(self, step: StepKind) -> Route {
         Route { step, ..self }
     }
-    pub const fn outside(self, effect: ToolEffect) -> Route {
-        Route { effect: Some(effect), ..self }
-    }
     pub const fn outward(self) -> Route {
-        Route { outward: true, ..self }
+        Route { impact: Impact::LetsOut, ..self }
     }
     pub const fn stops(self) -> Route {
-        Route { stops: true, ..self }
+        Route { impact: Impact::Stops, ..self }
+    }
+    /// Whether it stops or revokes something.
+    pub fn is_stop(&self) -> bool {
+        self.impact == Impact::Stops
+    }
+    /// Whether a call of it is made outside, after it was decided.
+    pub const fn is_external(&self) -> bool {
+        self.external.is_some()
     }
     /// No address at all.
     pub const LOCAL: Route = Route { surface: Surface::Local, ..post("") };

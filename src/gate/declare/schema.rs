@@ -2,7 +2,7 @@
 //! cannot name an operation that does not exist, nor an operation exist that no policy can name.
 
 use crate::declare::operation::{Entry, resources};
-use crate::declare::route::Auth;
+use crate::declare::route::{Auth, Impact};
 use crate::declare::spec::Effect;
 use types::work::ToolEffect;
 
@@ -59,14 +59,14 @@ fn action(entry: &Entry, facts: &str) -> String {
     let spec = &entry.spec;
     let effect = match entry.effect {
         Effect::Query | Effect::Decide => "query",
-        Effect::Change if spec.route.effect == Some(ToolEffect::Read) => "query",
+        Effect::Change if spec.route.external.is_some_and(|tool| tool.effect == ToolEffect::Read) => "query",
         Effect::Change => "change",
     };
     let mut groups = vec![effect.to_owned()];
     groups.extend(noun(spec.name).map(|noun| format!("{noun}.*")));
     groups.extend(whole(spec.name).map(str::to_owned));
-    groups.extend(spec.route.effect.is_some().then(|| "tool.call".to_owned()));
-    groups.extend(spec.route.outward.then(|| "outward".to_owned()));
+    groups.extend(spec.route.is_external().then(|| "tool.call".to_owned()));
+    groups.extend((spec.route.impact == Impact::LetsOut).then(|| "outward".to_owned()));
     let groups = format!("\"{}\"", groups.join("\", \""));
     let mut principals = vec!["Actor"];
     principals.extend((spec.route.auth == Auth::Server).then_some("Server"));

@@ -47,27 +47,27 @@ pub enum Could {
 }
 
 impl Reader<'_> {
-    /// Who could do something, at once or with approvals, if these policies were in force and no kill switch engaged. What
-    /// cannot be told without an input counts as what somebody could.
-    pub fn who_could(&self, policies: &Arc<Snapshot>, operation: &str, about: &Target) -> Could {
+    /// Who could do something at a time, at once or with approvals, if these policies were in force and no kill switch engaged.
+    /// What cannot be told without an input counts as what somebody could.
+    pub fn who_could(&self, policies: &Arc<Snapshot>, operation: &str, about: &Target, at: Time) -> Could {
         let world = self.under(policies);
         let channel = self.caller().channel;
         let call = question::Call { operation, target: about, input: None };
-        match could(&world, everybody(&world), call, channel, self.now) {
+        match could(&world, everybody(&world), call, channel, at) {
             // Whoever adds people makes them enough.
-            Could::TooFew(kind) if could_be_filled(&world, &kind, channel, self.now) => Could::Somebody,
-            Could::Nobody if could_once_joined(&world, call, channel, self.now) => Could::Somebody,
+            Could::TooFew(kind) if could_be_filled(&world, &kind, channel, at) => Could::Somebody,
+            Could::Nobody if could_once_joined(&world, call, channel, at) => Could::Somebody,
             could => could,
         }
     }
 
-    /// Those whom these policies would not deny an operation, admins first, and no more than are looked at.
-    pub fn not_denied(&self, policies: &Arc<Snapshot>, operation: &str, about: &Target) -> Vec<ActorId> {
+    /// Those whom these policies would not deny an operation at a time, admins first, and no more than are looked at.
+    pub fn not_denied(&self, policies: &Arc<Snapshot>, operation: &str, about: &Target, at: Time) -> Vec<ActorId> {
         let world = self.under(policies);
         let call = question::Call { operation, target: about, input: None };
         let is_denied = |id: &&ActorId| {
             let them = Caller::new(Who::Holder((*id).clone()), self.caller().channel);
-            matches!(question::decide(&world, &them, call, self.now), Ruling::Deny { fault: None, .. })
+            matches!(question::decide(&world, &them, call, at), Ruling::Deny { fault: None, .. })
         };
         everybody(&world).filter(|id| !is_denied(id)).take(MOST_WAITING).cloned().collect()
     }

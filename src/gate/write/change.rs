@@ -143,10 +143,10 @@ impl Writer {
             let read = Reader::held(&self.conn, (&self.world, &*self.resources), &caller, now);
             return Ok(idempotency::answer(&read, act.as_ref(), kept, &asked)?);
         }
-        if key.is_some() && !spec.route.stops && !self.again {
+        if key.is_some() && !spec.route.is_stop() && !self.again {
             rate::keyed(&self.world, &caller, now)?;
         }
-        if !spec.route.stops {
+        if !spec.route.is_stop() {
             self.room.suffices()?;
         }
         let act = changing.act()?;

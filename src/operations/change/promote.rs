@@ -14,6 +14,7 @@ use types::change::{ChangeState, ChangeTarget, EvalStatus};
 use types::id::{ActorId, Id};
 use types::refusal::{Code, Refusal, Stop};
 use types::scope::Reach;
+use types::time::{DAY, Time};
 
 /// Bring a change into force.
 pub enum Promote {}
@@ -75,21 +76,21 @@ pub fn promote(mut change: changes::Change, bundle: Bundle, draft: &mut Draft<'_
     Ok(change)
 }
 
-/// Policies under which nobody could change policies would stand for good. Somebody has to be able to propose, and what they
-/// propose has to have a whole way into force.
+/// What a policy forbids for a while opens again within so many years; what it still forbids then, it forbids for good.
+const YEARS: i64 = 20;
+
+/// Policies under which nobody could change policies would stand for good: now, or from a time on that they name. At the same
+/// hour of the day: what is closed at night is open by day.
 fn keeps_a_way_back(change: &changes::Change, policies: &Arc<Snapshot>, read: &Reader<'_>) -> Result<(), Refusal> {
-    open_to("policy.propose", read.who_could(policies, "policy.propose", &Target::Company))?;
-    let mut proposers = read.not_denied(policies, "policy.propose", &Target::Company);
-    if proposers.is_empty() {
-        // Somebody who joins could.
-        proposers.push(change.author.clone());
-    }
-    let mut ways = proposers.into_iter().map(|author| Way::of(author, change, policies, read).leads_into_force());
-    let first = ways.next().unwrap_or(Ok(()));
-    if first.is_err() && ways.any(|way| way.is_ok()) { Ok(()) } else { first }
+    let stands = |when: &str, at: Time| {
+        let way = Way { change: change.clone(), policies, at, read };
+        way.is_open().map_err(|why| Refusal::conflict(format!("under these policies{when} {why}")))
+    };
+    stands("", read.now())?;
+    stands(&format!(", as they decide in {YEARS} years,"), read.now().plus_ms(YEARS * 365 * DAY))
 }
 
-fn open_to(operation: &str, could: Could) -> Result<(), Refusal> {
+fn open_to(operation: &str, could: Could) -> Result<(), String> {
     let why = match could {
         Could::Somebody => return Ok(()),
         Could::Nobody => {
@@ -102,22 +103,39 @@ fn open_to(operation: &str, could: Could) -> Result<(), Refusal> {
              could never be changed again: first make sure that enough people can give `{kind}`"
         ),
     };
-    Err(Refusal::conflict(format!("under these policies {why}")))
+    Err(why)
 }
 
-/// The way into force of a change that somebody proposes under `policies`.
+/// The way into force of a change under `policies`, as they decide at a time.
 struct Way<'a> {
     change: changes::Change,
     policies: &'a Arc<Snapshot>,
+    at: Time,
     read: &'a Reader<'a>,
 }
 
-impl<'a> Way<'a> {
-    fn of(author: ActorId, like: &changes::Change, policies: &'a Arc<Snapshot>, read: &'a Reader<'a>) -> Way<'a> {
-        Way { change: changes::Change { author, behalf: Vec::new(), issuer: None, ..like.clone() }, policies, read }
+impl Way<'_> {
+    /// Whether somebody could propose another, and it had a whole way into force.
+    fn is_open(&self) -> Result<(), String> {
+        let proposal = ("policy.propose", &Target::Company);
+        open_to(proposal.0, self.read.who_could(self.policies, proposal.0, proposal.1, self.at))?;
+        let mut proposers = self.read.not_denied(self.policies, proposal.0, proposal.1, self.at);
+        if proposers.is_empty() {
+            // Somebody who joins could.
+            proposers.push(self.change.author.clone());
+        }
+        let mut ways = proposers.into_iter().map(|author| self.of(author).leads_into_force());
+        let first = ways.next().unwrap_or(Ok(()));
+        if first.is_err() && ways.any(|way| way.is_ok()) { Ok(()) } else { first }
     }
 
-    fn leads_into_force(&self) -> Result<(), Refusal> {
+    /// That of one which somebody else proposes.
+    fn of(&self, author: ActorId) -> Self {
+        let change = changes::Change { author, behalf: Vec::new(), issuer: None, ..self.change.clone() };
+        Way { change, policies: self.policies, at: self.at, read: self.read }
+    }
+
+    fn leads_into_force(&self) -> Result<(), String> {
         // What nobody sees, nobody tests or promotes.
         for operation in ["change.read", "change.evals"] {
             open_to(operation, self.could(operation, ChangeState::Proposed, false))?;
@@ -145,7 +163,7 @@ impl<'a> Way<'a> {
 
     fn could(&self, operation: &str, state: ChangeState, reviewed: bool) -> Could {
         let change = changes::Change { state, ..self.change.clone() };
-        self.read.who_could(self.policies, operation, &self.read.change_target_as(&change, reviewed))
+        self.read.who_could(self.policies, operation, &self.read.change_target_as(&change, reviewed), self.at)
     }
 }
 

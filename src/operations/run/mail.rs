@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::outside::Tool;
+use gate::Impact;
+use types::knowledge::Origin;
 use types::mail::{Address, Subject};
 use types::work::ToolEffect;
 
@@ -29,8 +31,8 @@ impl Tool for SendMail {
     const DOC: &'static str =
         "Send a plain-text message to one mail address, from the company's own address. It cannot be taken back.";
     const EFFECT: ToolEffect = ToolEffect::Once;
-    const OUTWARD: bool = true;
-    const VOUCHED: bool = true;
+    const IMPACT: Impact = Impact::LetsOut;
+    const ANSWERS: Origin = Origin::Trusted;
     const SAYS: &'static str = "sends mail[ to {to}][: «{subject}»]";
     type Input = Message;
 }

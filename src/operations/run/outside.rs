@@ -19,7 +19,7 @@ use super::question::own;
 use super::under_way::UnderWay;
 use super::why;
 use super::{RUN, find};
-use gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
+use gate::{Change, Draft, External, Impact, Permit, Reader, Route, Spec, Target};
 use store::actors::Status;
 use store::content::events::ContentKept;
 use store::runs::events::{RunWaiting, StepCompleted, StepDecided, StepDispatched, StepFailed};
@@ -27,6 +27,7 @@ use store::runs::{PATIENCE, Run};
 use types::actor::{ActorKind, Role};
 use types::field::Label;
 use types::id::{ActorId, Id};
+use types::knowledge::Origin;
 use types::refusal::{Refusal, Stop};
 use types::scope::Reach;
 use types::work::{StepKind, StepStatus, ToolEffect, Wait};
@@ -46,10 +47,9 @@ pub trait Tool: 'static {
     const NAME: &'static str;
     const DOC: &'static str;
     const EFFECT: ToolEffect;
-    /// Whether it lets something out of the company.
-    const OUTWARD: bool = false;
-    /// Whether nothing of what it answers comes from outside.
-    const VOUCHED: bool = false;
+    const IMPACT: Impact = Impact::Usual;
+    /// Of what it answers: untrusted, unless nothing of it comes from outside.
+    const ANSWERS: Origin = Origin::Untrusted;
     /// What a call of it does, for those who approve it.
     const SAYS: &'static str;
     /// What it is given: its schema, and `context.input`.
@@ -75,7 +75,11 @@ impl<T: Tool> Change for Outside<T> {
         name: T::NAME,
         doc: T::DOC,
         scope: Reach::Full,
-        route: Route { outward: T::OUTWARD, vouched: T::VOUCHED, ..Route::LOCAL.in_run().outside(T::EFFECT) },
+        route: Route {
+            impact: T::IMPACT,
+            external: Some(External { effect: T::EFFECT, answers: T::ANSWERS }),
+            ..Route::LOCAL.in_run()
+        },
         about: &[&RUN],
         events: &[StepDecided::KIND, StepDispatched::KIND],
     };
@@ -209,7 +213,10 @@ impl Change for Settle {
 
 /// Whether somebody vouches for what a tool answers: nobody in the company does for what comes from outside.
 fn is_vouched(tool: &str) -> bool {
-    crate::ALL.iter().any(|entry| entry.spec.name == tool && entry.spec.route.vouched)
+    crate::ALL.iter().any(|entry| {
+        let external = entry.spec.route.external.filter(|_| entry.spec.name == tool);
+        external.is_some_and(|tool| tool.answers == Origin::Trusted)
+    })
 }
 
 /// What people are asked.

@@ -40,7 +40,7 @@ pub fn unknown(name: &str, word: &str) -> Option<String> {
 }
 
 fn may_be(entry: &Entry) -> bool {
-    (entry.spec.route.is_served() || entry.spec.route.effect.is_some()) && entry.tool().is_some()
+    (entry.spec.route.is_served() || entry.spec.route.is_external()) && entry.tool().is_some()
 }
 
 /// Whether a tool is there: all operations are; one from elsewhere is where this server has been given it.
@@ -49,7 +49,7 @@ pub(super) fn is_there(name: &str, read: &Reader<'_>) -> bool {
 }
 
 fn is_here(entry: &Entry, read: &Reader<'_>) -> bool {
-    entry.spec.route.effect.is_none() || read.has_tool(entry.spec.name)
+    !entry.spec.route.is_external() || read.has_tool(entry.spec.name)
 }
 
 /// The tools of these that a run could not call, as there are none of these names.
@@ -147,9 +147,10 @@ pub enum Hint {
 }
 
 fn hint(entry: &Entry, prospects: &Prospects<'_>) -> Option<Hint> {
-    let could = match entry.spec.route.effect {
-        Some(_) => prospects.could_at_work(entry.spec.name),
-        None => prospects.could(entry.spec.name),
+    let could = if entry.spec.route.is_external() {
+        prospects.could_at_work(entry.spec.name)
+    } else {
+        prospects.could(entry.spec.name)
     };
     if !could {
         return None;
