@@ -4,21 +4,42 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::gate::{Gate, Request};
+use crate::gate::{Change, Gate, Query, Request};
+use crate::operations::run::{Following, Next, OneRun};
 use crate::types::caller::{Channel, Credential, Presented};
 use crate::types::refusal::{Refusal, Stop};
 
-/// Performs an operation as the server.
-pub(super) async fn perform<T: DeserializeOwned>(gate: &Arc<Gate>, operation: &str, input: Value) -> Result<T, Stop> {
+/// Performs a change as the server.
+pub(super) async fn change<C>(gate: &Arc<Gate>, input: &C::Input) -> Result<C::Output, Stop>
+where
+    C: Change<Input: Serialize, Output: DeserializeOwned>,
+{
+    read(&perform(gate, C::SPEC.name, serde_json::to_value(input)?).await?)
+}
+
+/// Asks something as the server.
+pub(super) async fn query<Q>(gate: &Arc<Gate>, input: &Q::Input) -> Result<Q::Output, Stop>
+where
+    Q: Query<Input: Serialize, Output: DeserializeOwned>,
+{
+    read(&perform(gate, Q::SPEC.name, serde_json::to_value(input)?).await?)
+}
+
+/// What a run does next.
+pub(super) async fn next(gate: &Arc<Gate>, run: &str) -> Result<Next, Stop> {
+    query::<Following>(gate, &OneRun { id: run.to_owned() }).await
+}
+
+async fn perform(gate: &Arc<Gate>, operation: &str, input: Value) -> Result<Vec<u8>, Stop> {
     let entry = gate.entry(operation).ok_or_else(Refusal::not_found)?;
     let presented = Presented { credential: Credential::Server, channel: Channel::Tick, address: None, under: None };
     let caller = gate.admit(&presented, &entry.spec)?;
     let call = entry.prepare(input).map_err(|bad| Refusal::bad_request(bad.to_string()))?;
-    let reply = gate.perform(Request { caller, call, idem: None }).await?;
-    read(&reply.body)
+    Ok(gate.perform(Request { caller, call, idem: None }).await?.body)
 }
 
 /// What an operation answered.

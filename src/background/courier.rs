@@ -5,16 +5,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::de::IgnoredAny;
-use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::call::{in_words, perform};
+use super::call::{change, in_words, query};
 use super::egress::Client;
 use crate::gate::Gate;
-use crate::operations::webhook::{Due, Message};
+use crate::operations::webhook::{Attempt, Dispatch, Due, Free, Message, Settle};
 use crate::types::refusal::Stop;
 
 /// Messages under way at once; never two to one webhook. Whoever does not answer takes a place for 20 seconds: the dispatch sees
@@ -102,12 +100,10 @@ impl Courier {
                 ("webhook-signature", message.signature),
             ];
             let answered = client.post(&message.url, &headers, message.body, message.timestamp).await;
-            let attempt = json!({
-                "id": id, "attempt": attempt, "http_status": answered.status, "error": answered.error,
-                "retry_after": answered.retry_after,
-            });
-            if let Err(Stop::Failed(why)) = perform::<IgnoredAny>(&gate, "webhook.settle", attempt).await {
-                tracing::error!(%why, message = id, "the outcome of a delivery cannot be recorded");
+            let (http_status, error, retry_after) = (answered.status, answered.error, answered.retry_after);
+            let attempt = Attempt { id, attempt, http_status, error, retry_after };
+            if let Err(Stop::Failed(why)) = change::<Settle>(&gate, &attempt).await {
+                tracing::error!(%why, message = attempt.id, "the outcome of a delivery cannot be recorded");
             }
             webhook
         });
@@ -121,7 +117,7 @@ async fn due(gate: &Arc<Gate>, busy: &BTreeSet<String>) -> Result<Due, Stop> {
         return Ok(Due { messages: Vec::new(), wait_ms: None });
     }
     let most = AT_ONCE.saturating_sub(busy.len());
-    perform(gate, "webhook.dispatch", json!({ "busy": busy, "most": most, "stamp": gate.wall() })).await
+    query::<Dispatch>(gate, &Free { busy: busy.clone(), most, stamp: gate.wall() }).await
 }
 
 #[cfg(test)]

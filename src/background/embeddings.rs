@@ -1,20 +1,18 @@
 //! Has vectors made of what is known: it asks the gate which texts have none, sends them to the model that makes vectors, and
 //! tells the gate what came of it. It keeps nothing itself: what was sent by a server that died is sent again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::de::IgnoredAny;
-use serde_json::json;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::call::{in_words, perform};
+use super::call::{change, in_words, query};
 use crate::adapters::{Embedder, Unread};
 use crate::gate::Gate;
-use crate::operations::knowledge::{Batch, TextsDue};
+use crate::operations::knowledge::{Batch, Embed, From, KeepVectors, Made, Texts, Unembedded};
 use crate::types::refusal::Stop;
 use crate::types::vector::{Vector, packed};
 
@@ -85,9 +83,8 @@ impl Worker {
         self.aside.retain(|_, until| *until > Instant::now());
         let mut after = String::new();
         loop {
-            let besides: BTreeSet<&String> = self.aside.keys().collect();
-            let asked = json!({ "after": after, "besides": besides });
-            let due: TextsDue = perform(&self.gate, "knowledge.unembedded", asked).await.map_err(in_words)?;
+            let asked = From { after: after.clone(), besides: self.aside.keys().cloned().collect() };
+            let due = query::<Unembedded>(&self.gate, &asked).await.map_err(in_words)?;
             match (due.batch, due.after) {
                 (Some(batch), _) => self.make(batch).await?,
                 (None, Some(next)) => after = next,
@@ -101,9 +98,9 @@ impl Worker {
             return Err(format!("{} does not answer, and is left alone for now", self.embedder.model()));
         }
         let Batch { id, model, first, texts } = batch;
-        let chunks = texts.len();
-        let sent = json!({ "id": id, "model": model, "first": first, "chunks": chunks });
-        if !self.done(&id, perform::<IgnoredAny>(&self.gate, "knowledge.embed", sent).await)? {
+        let chunks = u32::try_from(texts.len()).unwrap_or(u32::MAX);
+        let sent = Texts { id: Some(id.clone()), model: model.clone(), first, chunks, characters: 0 };
+        if !self.done(&id, change::<Embed>(&self.gate, &sent).await)? {
             return Ok(());
         }
         let embedder = Arc::clone(&self.embedder);
@@ -114,15 +111,14 @@ impl Worker {
             why
         })?;
         self.failures = 0;
-        let dimensions = vectors.first().map(Vector::dimensions);
-        let made = json!({
-            "id": id, "model": model, "first": first, "chunks": chunks, "dimensions": dimensions, "vectors": packed(&vectors),
-        });
-        self.done(&id, perform::<IgnoredAny>(&self.gate, "knowledge.settle", made).await).map(drop)
+        let dimensions = vectors.first().map_or(0, Vector::dimensions);
+        let dimensions = u32::try_from(dimensions).unwrap_or(u32::MAX);
+        let made = Made { id, model, first, chunks, dimensions, vectors: packed(&vectors) };
+        self.done(&made.id, change::<KeepVectors>(&self.gate, &made).await).map(drop)
     }
 
     /// Whether it was done. An entry that is refused, as one that was erased or retracted meanwhile, is left alone.
-    fn done(&mut self, id: &str, outcome: Result<IgnoredAny, Stop>) -> Result<bool, String> {
+    fn done(&mut self, id: &str, outcome: Result<impl Sized, Stop>) -> Result<bool, String> {
         match outcome {
             Ok(_) => Ok(true),
             Err(Stop::Refused(_)) => {

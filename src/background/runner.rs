@@ -10,12 +10,14 @@ use tokio::task::{Id, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::call::{in_words, perform, read, together};
+use super::call::{change, in_words, next, query, read, together};
 use super::thinking::think;
 use super::tools::{Begun, Means, ToolCall, settle as settle_call};
 use crate::gate::{Gate, Request};
 use crate::operations::run::rest::SOON;
-use crate::operations::run::{BegunOutside, Came, Due, DueRun, Next, OneCall, Settled, Spoken, Stage, Wanted};
+use crate::operations::run::{
+    BegunOutside, Came, Dispatch, DueRun, Free, Next, OneCall, SettleStep, Spoken, Stage, StepOutcome, Wanted,
+};
 use crate::store::done::MODEL_CALL;
 use crate::types::caller::{Channel, Credential, Presented};
 use crate::types::id::ActorId;
@@ -134,9 +136,9 @@ impl UnderWay {
         if !self.gate.works(self.begins)? {
             return Ok(PERIOD);
         }
-        let busy: Vec<&DueRun> = self.runs.values().collect();
-        let input = json!({ "busy": busy, "most": AT_ONCE.saturating_sub(busy.len()), "begins": self.begins });
-        let due: Due = perform(&self.gate, "run.dispatch", input).await?;
+        let busy: Vec<DueRun> = self.runs.values().cloned().collect();
+        let free = Free { most: AT_ONCE.saturating_sub(busy.len()), busy, begins: self.begins };
+        let due = query::<Dispatch>(&self.gate, &free).await?;
         for run in due.runs {
             let (gate, means, id, rest) = (self.gate.clone(), self.means.clone(), run.run.clone(), self.rest);
             let task = self.tasks.spawn(async move {
@@ -173,7 +175,7 @@ impl UnderWay {
 async fn go_on(gate: &Arc<Gate>, means: &Means, run: &str) -> Result<(), Stop> {
     let models = &means.models;
     loop {
-        match perform::<Next>(gate, "run.next", json!({ "id": run })).await? {
+        match next(gate, run).await? {
             Next::Calls { calls, agent } => {
                 together(calls.into_iter().map(|one| call_tool(gate, means, (run, one), agent.clone()))).await?;
             }
@@ -188,7 +190,7 @@ async fn go_on(gate: &Arc<Gate>, means: &Means, run: &str) -> Result<(), Stop> {
                 }
             }
             Next::Send { step, prompt } => {
-                if settle_with(gate, json!({ "id": run, "step": step, "sends": true })).await? {
+                if settle_with(gate, StepOutcome { id: run.to_owned(), step, sends: true, failed: None }).await? {
                     think(gate, models, (run, step), &prompt).await?;
                 }
             }
@@ -219,7 +221,7 @@ async fn call_tool(gate: &Arc<Gate>, means: &Means, (run, one): (&str, OneCall),
             return settle_call(gate, run, step, came).await;
         }
         (Some(input), Some(effect), Stage::Decided) => {
-            if settle_with(gate, json!({ "id": run, "step": step, "sends": true })).await? {
+            if settle_with(gate, StepOutcome { id: run.to_owned(), step, sends: true, failed: None }).await? {
                 begun(&input, effect, None).carry_out(gate, &means.tools).await?;
             }
             return Ok(());
@@ -322,11 +324,11 @@ fn describe(refusal: &Refusal) -> String {
 
 /// Has a step recorded; whether it was. A run that is elsewhere by now needs nothing more.
 async fn settle_step(gate: &Arc<Gate>, run: &str, step: u32, failed: Option<String>) -> Result<bool, Stop> {
-    settle_with(gate, json!({ "id": run, "step": step, "failed": failed })).await
+    settle_with(gate, StepOutcome { id: run.to_owned(), step, failed, sends: false }).await
 }
 
-async fn settle_with(gate: &Arc<Gate>, outcome: Value) -> Result<bool, Stop> {
-    match perform::<Settled>(gate, "run.settle", outcome).await {
+async fn settle_with(gate: &Arc<Gate>, outcome: StepOutcome) -> Result<bool, Stop> {
+    match change::<SettleStep>(gate, &outcome).await {
         Err(Stop::Refused(refusal)) if refusal.code == Code::Conflict => Ok(false),
         Err(Stop::Refused(refusal)) if matches!(refusal.code, Code::Unavailable | Code::AuditUnavailable) => {
             wait_for(&refusal).await;

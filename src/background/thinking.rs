@@ -4,14 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::de::IgnoredAny;
-use serde_json::json;
 use tokio::time::{sleep, timeout};
 
-use super::call::perform;
+use super::call::{change, next};
 use super::models::Chat;
 use crate::gate::Gate;
-use crate::operations::run::{Heard, Next};
+use crate::operations::run::{Heard, ModelOutcome, Next, SettleModel};
 use crate::types::chat::{Failed, Prompt};
 use crate::types::refusal::{Code, Stop};
 
@@ -37,7 +35,7 @@ pub(super) async fn think(
         answer = asked => answer.map_or_else(Heard::Failed, Heard::Answer),
         () = is_over(gate, run, step) => return Ok(()),
     };
-    let outcome = json!({ "id": run, "step": step, "heard": heard });
+    let outcome = ModelOutcome { id: run.to_owned(), step, heard };
     for _ in 1..TRIES {
         match settle(gate, &outcome).await {
             Err(Stop::Refused(refusal)) if matches!(refusal.code, Code::Unavailable | Code::AuditUnavailable) => {
@@ -50,8 +48,8 @@ pub(super) async fn think(
 }
 
 /// A run that is elsewhere by now needs no answer.
-async fn settle(gate: &Arc<Gate>, outcome: &serde_json::Value) -> Result<(), Stop> {
-    match perform::<IgnoredAny>(gate, "model.settle", outcome.clone()).await {
+async fn settle(gate: &Arc<Gate>, outcome: &ModelOutcome) -> Result<(), Stop> {
+    match change::<SettleModel>(gate, outcome).await {
         Err(Stop::Refused(refusal)) if refusal.code == Code::Conflict => Ok(()),
         other => other.map(drop),
     }
@@ -65,7 +63,7 @@ async fn is_over(gate: &Arc<Gate>, run: &str, step: u32) {
         if grown.changed().await.is_err() {
             return;
         }
-        match perform::<Next>(gate, "run.next", json!({ "id": run })).await {
+        match next(gate, run).await {
             Ok(Next::Settle { step: at, under_way: true }) if at == step => {}
             Ok(_) => return,
             // Whether it is over cannot be told now.

@@ -4,21 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Deserialize;
-use serde_json::json;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
-use super::call::{in_words, perform};
+use super::call::{change, in_words};
 use crate::gate::Gate;
+use crate::operations::tick::{Tick, When};
 
 const PERIOD: Duration = Duration::from_secs(30);
-
-/// The part of the answer that matters here.
-#[derive(Deserialize)]
-struct Ticked {
-    more: bool,
-}
 
 /// Ticks until `stop`.
 pub async fn run(gate: Arc<Gate>, stop: CancellationToken) {
@@ -42,13 +35,15 @@ pub async fn run(gate: Arc<Gate>, stop: CancellationToken) {
 
 /// Ticks until nothing more is due.
 async fn all_due(gate: &Arc<Gate>) -> Result<(), String> {
-    while perform::<Ticked>(gate, "tick", json!({})).await.map_err(in_words)?.more {}
+    while change::<Tick>(gate, &When { now: None }).await.map_err(in_words)?.more {}
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicI64, Ordering};
+
+    use serde_json::json;
 
     use super::*;
     use crate::gate::Request;

@@ -6,16 +6,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::de::{DeserializeOwned, IgnoredAny};
-use serde_json::{Value, json};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
-use super::call::perform;
+use super::call::{change, next};
 use super::mail::Mail;
 use super::models::Chat;
 use super::web::Web;
 use crate::gate::Gate;
-use crate::operations::run::{Came, MAIL, Next, OneCall, Stage, WEB};
+use crate::operations::run::{Came, MAIL, Next, OneCall, SettleTool, Stage, ToolOutcome, WEB};
 use crate::types::refusal::{Code, Stop};
 use crate::types::work::ToolEffect;
 
@@ -187,11 +187,11 @@ impl Begun<'_> {
 
 /// Has recorded what came of a call. A run that is elsewhere by now needs nothing more.
 pub(super) async fn settle(gate: &Arc<Gate>, run: &str, step: u32, came: Came) -> Result<(), Stop> {
-    let outcome = json!({ "id": run, "step": step, "came": came });
+    let outcome = ToolOutcome { id: run.to_owned(), step, came };
     let mut tries = 0;
     loop {
         tries += 1;
-        match perform::<IgnoredAny>(gate, "tool.settle", outcome.clone()).await {
+        match change::<SettleTool>(gate, &outcome).await {
             Err(Stop::Refused(refusal)) if refusal.code == Code::Conflict => return Ok(()),
             Err(Stop::Refused(refusal))
                 if tries < RECORDED && matches!(refusal.code, Code::Unavailable | Code::AuditUnavailable) =>
@@ -211,7 +211,7 @@ async fn is_over(gate: &Arc<Gate>, run: &str, step: u32) {
         if grown.changed().await.is_err() {
             return;
         }
-        match perform::<Next>(gate, "run.next", json!({ "id": run })).await {
+        match next(gate, run).await {
             Ok(Next::Calls { calls, .. }) if calls.iter().any(|call| is_still_made(call, step)) => {}
             Ok(_) => return,
             // Whether it is over cannot be told now.

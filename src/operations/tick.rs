@@ -46,7 +46,7 @@ pub struct When {
 }
 
 /// What came due.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Ticked {
     pub now: Time,
     /// Ids of the tokens, approvals, delegations and entries of knowledge that ended.

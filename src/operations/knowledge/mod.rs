@@ -31,7 +31,7 @@ pub use recall::{Recall, Recalled, Recollection, Sought};
 pub use resource::KNOWLEDGE;
 pub use search::{Known, known};
 pub use shown::{ShownDocument, ShownKnowledge};
-pub use vectors::{Batch, Due as TextsDue};
+pub use vectors::{Batch, Embed, From, Made, Settle as KeepVectors, Texts, Unembedded};
 
 pub const ALL: &[Entry] = &[
     Entry::query::<list::List>(),

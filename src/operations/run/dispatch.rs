@@ -23,7 +23,7 @@ const LOOKED_AT: usize = 10_000;
 const CHUNK: usize = 100;
 
 /// What is under way, and how much more could be.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Free {
     pub busy: Vec<DueRun>,
     pub most: usize,

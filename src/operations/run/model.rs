@@ -145,7 +145,7 @@ pub struct Outcome {
     pub heard: Heard,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Settled {
     /// What it cost.
     pub cost_cents: u32,

@@ -131,7 +131,7 @@ pub enum Came {
     Unknown(String),
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
     pub id: String,
     /// The step at which it was called.
@@ -140,7 +140,7 @@ pub struct Outcome {
     pub came: Came,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Settled {
     /// Whether people are asked what came of it.
     pub asks: bool,

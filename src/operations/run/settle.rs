@@ -34,7 +34,7 @@ const UNKNOWN: &str = "unknown";
 /// The most characters of why a step failed.
 const REASON: usize = 1_000;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
     pub id: String,
     /// The step that is settled; the run must be at it.

@@ -19,7 +19,7 @@ use types::time::Time;
 use url::Url;
 
 /// What the courier can take.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Free {
     /// Webhooks that something is being sent to already.
     pub busy: BTreeSet<String>,

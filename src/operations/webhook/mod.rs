@@ -26,8 +26,9 @@ use types::actor::Role;
 use types::id::{ActorId, Id};
 use types::refusal::{Refusal, Stop};
 
-pub use dispatch::{Due, Message};
+pub use dispatch::{Dispatch, Due, Free, Message};
 pub(super) use leaving::hand_on;
+pub use settle::{Attempt, Settle};
 
 pub use resource::WEBHOOK;
 

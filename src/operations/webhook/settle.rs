@@ -27,7 +27,7 @@ const PATIENCE: i64 = 5 * DAY;
 const ERROR: usize = 300;
 
 /// One attempt that was made.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Attempt {
     /// The message.
     pub id: String,
@@ -41,7 +41,7 @@ pub struct Attempt {
 }
 
 /// What follows.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Settled {
     pub outcome: Outcome,
     pub next_at: Option<Time>,

@@ -9,10 +9,10 @@ mod question;
 mod settle;
 mod unembedded;
 
-pub use embed::Embed;
+pub use embed::{Embed, Texts};
 pub use question::{Near, announced, asked, fused, leaves};
-pub use settle::Settle;
-pub use unembedded::{Batch, Due, Unembedded};
+pub use settle::{Made, Settle};
+pub use unembedded::{Batch, From, Unembedded};
 
 use gate::Reader;
 use store::knowledge::Knowledge;

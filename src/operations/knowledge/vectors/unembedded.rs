@@ -18,7 +18,7 @@ use types::scope::Reach;
 const LOOKED_AT: usize = 500;
 
 /// From where on.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct From {
     /// Only entries after this one, by their ids; from the first on where it is empty.
     pub after: String,
