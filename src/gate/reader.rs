@@ -4,6 +4,7 @@
 mod approvals;
 mod brain;
 mod break_glass;
+mod could;
 mod delegations;
 mod directory;
 mod elsewhere;
@@ -22,9 +23,9 @@ mod voices;
 mod webhooks;
 mod work;
 
+pub use could::Could;
 pub use delegations::delegation_thing;
 pub use entities::EntitiesThen;
-pub use policies::Could;
 pub use work::Prospects;
 
 use std::cell::{OnceCell, RefCell};

@@ -104,6 +104,11 @@ fn switch(scope: &KillScope, engage: bool, company: &dyn Directory) -> Thing {
     thing.maybe("actor", actor).maybe("team", team)
 }
 
+/// The release of the one that stops everybody.
+pub(super) fn release(company: &dyn Directory) -> Target {
+    switch(&KillScope::Global, false, company).into()
+}
+
 fn made(id: &str, company: &dyn Directory) -> Option<Thing> {
     let scope = KillScope::from_str(id).ok()?;
     let known = scope.actor().is_none_or(|id| company.card(id).is_some());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ok::policy::Bundle;
-use ok::types::time::{Clock as _, DAY, SystemClock};
+use ok::types::time::{Clock as _, DAY, HOUR, SystemClock};
 use serde_json::json;
 
 use super::changes::{propose, step, stricter};
@@ -120,6 +120,57 @@ async fn policies_that_nobody_could_change_from_some_day_on_do_not_come_into_for
     assert_eq!(alone(&from(format!("context.now > {soon} && context.now < {later}"))).await, "promoted");
     let at_night = "context.now.toTime() < duration(\"1ms\")";
     assert_eq!(alone(&from(at_night.to_owned())).await, "promoted");
+}
+
+/// What is closed at present, or to those who have not done something, or call otherwise, is open to somebody.
+#[tokio::test]
+async fn policies_that_open_again_by_themselves_or_on_a_condition_come_into_force() {
+    let now = SystemClock.now();
+    let (before, soon) = (now.plus_ms(-DAY).to_string(), now.plus_ms(2 * DAY).to_string());
+    let hour = now.0.rem_euclid(DAY) / HOUR;
+    for condition in [
+        format!(
+            "when {{ context.now > datetime(\"{}\") && context.now < datetime(\"{}\") }}",
+            &before[..10],
+            &soon[..10]
+        ),
+        format!(
+            "when {{ context.now.toTime() >= duration(\"{hour}h\") && context.now.toTime() < duration(\"{}h\") }}",
+            hour + 1
+        ),
+        "unless { context.input has commit }".to_owned(),
+        "when { context.hist[\"policy.export\"].hour < 1 }".to_owned(),
+        "when { context.channel == \"http\" }".to_owned(),
+        "when { context.channel == \"cli\" }".to_owned(),
+    ] {
+        assert_eq!(alone(&forbid("policy.propose", &condition)).await, "promoted", "{condition}");
+    }
+}
+
+/// Ways to lock everybody out that no refusal of the operation itself shows.
+#[tokio::test]
+async fn policies_whose_way_back_is_closed_in_another_place_do_not_come_into_force() {
+    let closed = async |policies: &str| {
+        let why = alone(policies).await;
+        assert!(why.starts_with("409 conflict under these policies"), "{why}\n{policies}");
+        why
+    };
+    // What cannot be evaluated is denied.
+    closed(&forbid("change.promote", "when { resource.admins + 9223372036854775807 > 0 }")).await;
+    closed(&forbid("change.promote", "when { context.input.id like \"chg_*\" }")).await;
+    let released = closed(&forbid("kill", "when { resource is Ok::KillSwitch && !resource.engage }")).await;
+    assert!(released.contains("nobody could release the kill switch `global`"), "{released}");
+    // Who could approve may not see what, or may not decide.
+    for missing in ["approval.decide", "approval.read"] {
+        let test = Test::new().await;
+        let abe = test.add("abe", "person", json!({ "role": "admin" })).await;
+        let policies = forbid("change.review", "") + &forbid(missing, "");
+        let change = propose(&test, &test.admin, &defaults_and(&policies)).await;
+        step(&test, &test.admin, &change, "evals", json!({})).await;
+        step(&test, &abe, &change, "review", json!({ "verdict": "approve" })).await;
+        let promoted = step(&test, &test.admin, &change, "promote", json!({})).await;
+        assert!(promoted.error().starts_with("409 conflict under these policies"), "{missing}: {}", promoted.text());
+    }
 }
 
 /// The default policies with these, and a test that passes.

@@ -93,6 +93,8 @@ fn a_rule_about_other_people_or_one_thing_is_found() {
         ("run.read", "Ok::Run", "resource.asker in Ok::Role::\"admin\""),
         ("run.read", "Ok::Run", "resource.agent has owner && resource.agent.owner == Ok::Actor::\"nora\""),
         ("run.read", "Ok::Run", "resource.agent.trust == 4 && resource.agent.kind == \"agent\""),
+        ("kill", "Ok::KillSwitch", "resource has actor && resource.actor.kind == \"outside_agent\""),
+        ("kill", "Ok::KillSwitch", "resource has actor && resource.actor in Ok::Role::\"auditor\""),
         ("task.read", "Ok::Task", "resource.creator in Ok::Role::\"admin\""),
         ("task.read", "Ok::Task", "resource.creator.admin"),
         ("task.read", "Ok::Task", "resource.creator.kind == \"agent\""),

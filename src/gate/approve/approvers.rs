@@ -53,8 +53,15 @@ pub(crate) fn of_kinds(world: &World, kinds: &[String], request: (&ActorId, &[Ac
     people.into_iter().collect()
 }
 
-/// A kind that too few people may give to a new request of `requester` that takes all of these, however long it waits.
-pub(crate) fn lacking<'a>(world: &World, kinds: &'a [String], requester: &ActorId, now: Time) -> Option<&'a str> {
+/// A kind that too few people, of those who decide, may give to a new request of `requester` that takes all of these, however
+/// long it waits.
+pub(crate) fn lacking<'a>(
+    world: &World,
+    kinds: &'a [String],
+    requester: &ActorId,
+    now: Time,
+    decides: &dyn Fn(&ActorId) -> bool,
+) -> Option<&'a str> {
     let rules: Vec<(&str, ApprovalRule)> =
         kinds.iter().map(|kind| (kind.as_str(), world.policy.approvals().rule(kind))).collect();
     let all: usize = rules.iter().map(|(_, rule)| rule.threshold as usize).sum();
@@ -62,7 +69,10 @@ pub(crate) fn lacking<'a>(world: &World, kinds: &'a [String], requester: &ActorI
     let eligible: Vec<Vec<ActorId>> = rules
         .iter()
         // Whoever could give it to so many kinds is never missed.
-        .map(|(_, rule)| approvers(world, rule, (requester, &[]), Time(0), now).into_iter().take(all).collect())
+        .map(|(_, rule)| {
+            let people = approvers(world, rule, (requester, &[]), Time(0), now).into_iter();
+            people.filter(decides).take(all).collect()
+        })
         .collect();
     rules.iter().enumerate().find_map(|(at, (kind, rule))| {
         let wanted = rule.threshold as usize;

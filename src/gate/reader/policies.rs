@@ -2,27 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use super::Reader;
 use crate::admit::rate::{self, Left};
-use crate::approve::approvers;
-use crate::decide::index::Group;
 use crate::decide::question;
-use crate::decide::world::World;
 use crate::declare::spec::Spec;
 use crate::declare::target::{Target, Thing};
 use crate::past::canary::Trial;
 use log::read::{self, Filter, Order};
 use policy::{Bundle, Ruling, Snapshot};
-use serde_json::{Value, json};
-use store::actors::{Actor, Status};
+use serde_json::Value;
 use store::changes::{self, Change};
 use store::history;
 use store::policies::events::PolicyApplied;
 use store::policies::{self, Applied, PolicySource};
-use types::actor::{ActorKind, Role, Trust};
-use types::caller::{Caller, Channel, Who};
+use types::actor::Role;
+use types::caller::Caller;
 use types::change::ChangeState;
 use types::decision::Recording;
 use types::id::ActorId;
@@ -30,55 +25,10 @@ use types::refusal::Fault;
 use types::time::{DAY, Time};
 use types::work::RunFacts;
 
-/// So many people are asked about, besides the admins, before nobody is said to be found.
-const MOST_ASKED: usize = 1_000;
-/// For so many of those who need approvals, admins first, is counted who may give them.
-const MOST_WAITING: usize = 20;
 /// Whoever was an admin counts as one for so long: nobody is alone because they have made the others leave. A weekend is covered.
 const LATE_MS: i64 = 3 * DAY;
 
-/// Who could do something.
-#[derive(PartialEq, Eq)]
-pub enum Could {
-    Somebody,
-    Nobody,
-    /// Somebody with an approval of a kind that too few people may give, and nobody could add more.
-    TooFew(String),
-}
-
 impl Reader<'_> {
-    /// Who could do something at a time, at once or with approvals, if these policies were in force and no kill switch engaged.
-    /// What cannot be told without an input counts as what somebody could.
-    pub fn who_could(&self, policies: &Arc<Snapshot>, operation: &str, about: &Target, at: Time) -> Could {
-        let world = self.under(policies);
-        let channel = self.caller().channel;
-        let call = question::Call { operation, target: about, input: None };
-        match could(&world, everybody(&world), call, channel, at) {
-            // Whoever adds people makes them enough.
-            Could::TooFew(kind) if could_be_filled(&world, &kind, channel, at) => Could::Somebody,
-            Could::Nobody if could_once_joined(&world, call, channel, at) => Could::Somebody,
-            could => could,
-        }
-    }
-
-    /// Those whom these policies would not deny an operation at a time, admins first, and no more than are looked at.
-    pub fn not_denied(&self, policies: &Arc<Snapshot>, operation: &str, about: &Target, at: Time) -> Vec<ActorId> {
-        let world = self.under(policies);
-        let call = question::Call { operation, target: about, input: None };
-        let is_denied = |id: &&ActorId| {
-            let them = Caller::new(Who::Holder((*id).clone()), self.caller().channel);
-            matches!(question::decide(&world, &them, call, at), Ruling::Deny { fault: None, .. })
-        };
-        everybody(&world).filter(|id| !is_denied(id)).take(MOST_WAITING).cloned().collect()
-    }
-
-    /// The company, if these policies were in force and no kill switch engaged.
-    fn under(&self, policies: &Arc<Snapshot>) -> World {
-        let mut world = World { kills: Arc::default(), ..self.world.clone() };
-        world.govern(Arc::clone(policies), self.world.stamp.seq);
-        world
-    }
-
     /// Which decisions for other programs are recorded.
     pub fn recording(&self) -> Recording {
         self.world.recording
@@ -231,87 +181,4 @@ fn stands(change: &Change, is_reviewed: bool) -> ChangeState {
         ChangeState::InReview | ChangeState::Approved => ChangeState::InReview,
         state => state,
     }
-}
-
-/// Those who are asked about: the admins first.
-fn everybody(world: &World) -> impl Iterator<Item = &ActorId> {
-    let admins: BTreeSet<&ActorId> = world.people.of(&Group::Role(Role::Admin)).collect();
-    let others: Vec<&ActorId> = world.people.all().filter(|id| !admins.contains(id)).take(MOST_ASKED).collect();
-    admins.into_iter().chain(others)
-}
-
-fn could<'a>(
-    world: &World,
-    people: impl Iterator<Item = &'a ActorId>,
-    call: question::Call<'_>,
-    channel: Channel,
-    now: Time,
-) -> Could {
-    let mut waiting = Vec::new();
-    for id in people {
-        let them = Caller::new(Who::Holder(id.clone()), channel);
-        match question::decide(world, &them, call, now) {
-            Ruling::Deny { fault: None, .. } => {}
-            Ruling::NeedsApproval { kinds, .. } => waiting.push((id, kinds)),
-            _ => return Could::Somebody,
-        }
-    }
-    let mut lacking = None;
-    for (id, kinds) in waiting.into_iter().take(MOST_WAITING) {
-        match approvers::lacking(world, &kinds, id, now) {
-            Some(kind) => lacking = Some(kind.to_owned()),
-            None => return Could::Somebody,
-        }
-    }
-    lacking.map_or(Could::Nobody, Could::TooFew)
-}
-
-/// Whether somebody could add an actor. A company that is being set up adds them on its own machine.
-fn could_add(world: &World, target: &Target, input: &Value, channel: Channel, now: Time) -> bool {
-    let call = question::Call { operation: "actor.add", target, input: Some(input) };
-    [channel, Channel::Cli]
-        .into_iter()
-        .any(|channel| could(world, everybody(world), call, channel, now) == Could::Somebody)
-}
-
-/// Whether somebody could add an admin who could do it.
-fn could_once_joined(world: &World, call: question::Call<'_>, channel: Channel, now: Time) -> bool {
-    let Ok(id) = "somebody".parse::<ActorId>() else { return false };
-    let person = json!({ "id": id, "kind": "person", "role": Role::Admin });
-    let mut joined = world.clone();
-    joined.put(Actor {
-        id: id.clone(),
-        kind: ActorKind::Person,
-        name: id.to_string(),
-        role: Role::Admin,
-        team: None,
-        lead: None,
-        owner: None,
-        admin: true,
-        skills: Vec::new(),
-        trust: Trust::Autonomous,
-        status: Status::Active,
-        created_at: now,
-    });
-    could_add(world, &Target::Company, &person, channel, now)
-        && could(&joined, std::iter::once(&id), call, channel, now) == Could::Somebody
-}
-
-/// Whether somebody could add people who may give a kind of approval.
-fn could_be_filled(world: &World, kind: &str, channel: Channel, now: Time) -> bool {
-    let rule = world.policy.approvals().rule(kind);
-    let eligible = rule.eligible.iter().chain(rule.escalate.iter().flat_map(|more| &more.to));
-    let mut eligible = eligible.filter(|who| who.lead.is_none());
-    let adds = |target: &Target, input: &Value| could_add(world, target, input, channel, now);
-    eligible.any(|who| {
-        let role = who.role.unwrap_or(Role::Member);
-        let Some(team) = &who.team else {
-            return adds(&Target::Company, &json!({ "id": "somebody", "kind": "person", "role": role }));
-        };
-        let person = json!({ "id": "somebody", "kind": "person", "role": role, "team": team });
-        match world.card(team) {
-            Some(_) => adds(&Target::Actor(team.clone()), &person),
-            None => adds(&Target::Company, &json!({ "id": team, "kind": "team" })) && adds(&Target::Company, &person),
-        }
-    })
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
+
 use super::CHANGE;
 use super::propose::moved;
 use super::{OneChange, ShownChange, find, find_open};
@@ -14,7 +16,7 @@ use types::change::{ChangeState, ChangeTarget, EvalStatus};
 use types::id::{ActorId, Id};
 use types::refusal::{Code, Refusal, Stop};
 use types::scope::Reach;
-use types::time::{DAY, Time};
+use types::time::{DAY, HOUR, Time};
 
 /// Bring a change into force.
 pub enum Promote {}
@@ -79,16 +81,26 @@ pub fn promote(mut change: changes::Change, bundle: Bundle, draft: &mut Draft<'_
 /// What a policy forbids for a while opens again within so many years; what it still forbids then, it forbids for good.
 const YEARS: i64 = 20;
 
-/// Policies under which nobody could change policies would stand for good: now, or from a time on that they name. At the same
-/// hour of the day: what is closed at night is open by day.
+/// Policies under which nobody could change policies would stand for good: as it is now, or from a time on that they name. What
+/// they forbid at present alone, or at some hours, they let happen by themselves.
 fn keeps_a_way_back(change: &changes::Change, policies: &Arc<Snapshot>, read: &Reader<'_>) -> Result<(), Refusal> {
-    let stands = |when: &str, at: Time| {
-        let way = Way { change: change.clone(), policies, at, read };
-        way.is_open().map_err(|why| Refusal::conflict(format!("under these policies{when} {why}")))
-    };
-    stands("", read.now())?;
-    stands(&format!(", as they decide in {YEARS} years,"), read.now().plus_ms(YEARS * 365 * DAY))
+    let way = |at: Time| Way { change: change.clone(), policies, at, read }.is_open();
+    // Only by the time of day can policies tell one day from the next.
+    let hours = if policies.policies().any(|policy| policy.text.contains("toTime")) { 24 } else { 1 };
+    let mut ways = (0..hours).map(|hour| way(read.now().plus_ms(YEARS * 365 * DAY + hour * HOUR)));
+    let Err(then) = ways.next().unwrap_or(Ok(())) else { return Ok(()) };
+    if ways.any(|way| way.is_ok()) {
+        return Ok(());
+    }
+    Err(Refusal::conflict(match way(read.now()) {
+        Err(why) => format!("under these policies {why}"),
+        Ok(()) => format!("under these policies, as they decide in {YEARS} years, {then}"),
+    }))
 }
+
+/// What is wrong where nobody could release a kill switch.
+const RELEASES: &str =
+    "nobody could release the kill switch `global`, which stops every change: permit `kill` with `off` to somebody";
 
 fn open_to(operation: &str, could: Could) -> Result<(), String> {
     let why = match could {
@@ -117,9 +129,16 @@ struct Way<'a> {
 impl Way<'_> {
     /// Whether somebody could propose another, and it had a whole way into force.
     fn is_open(&self) -> Result<(), String> {
-        let proposal = ("policy.propose", &Target::Company);
-        open_to(proposal.0, self.read.who_could(self.policies, proposal.0, proposal.1, self.at))?;
-        let mut proposers = self.read.not_denied(self.policies, proposal.0, proposal.1, self.at);
+        let proposal = ("policy.propose", &Target::Company, None);
+        open_to(proposal.0, self.read.who_could(self.policies, proposal, self.at))?;
+        // A switch that nobody may release stops all of it.
+        let release = crate::kill::release(self.read);
+        let release = ("kill", &release, None);
+        if self.read.who_could_now(release) == Could::Somebody {
+            let could = self.read.who_could(self.policies, release, self.at);
+            open_to("kill", could).map_err(|_| RELEASES.to_owned())?;
+        }
+        let mut proposers = self.read.not_denied(self.policies, proposal, self.at);
         if proposers.is_empty() {
             // Somebody who joins could.
             proposers.push(self.change.author.clone());
@@ -163,7 +182,11 @@ impl Way<'_> {
 
     fn could(&self, operation: &str, state: ChangeState, reviewed: bool) -> Could {
         let change = changes::Change { state, ..self.change.clone() };
-        self.read.who_could(self.policies, operation, &self.read.change_target_as(&change, reviewed), self.at)
+        let target = self.read.change_target_as(&change, reviewed);
+        // What else these take can be left out.
+        let input = json!({ "id": change.id });
+        let input = ["change.read", "change.evals", "change.promote"].contains(&operation).then_some(&input);
+        self.read.who_could(self.policies, (operation, &target, input), self.at)
     }
 }
 

@@ -110,10 +110,11 @@ fn put(fixture: &mut Fixture, id: &ActorId, role: Role, team: Option<ActorId>) {
 }
 
 fn switches(fixture: &Fixture, named: &Named) -> Vec<String> {
-    let fixed = ["global", "actor:max", "actor:pia", "actor:bot", "tool:mail.send"].into_iter().map(str::to_owned);
+    let fixed = ["global", "tool:mail.send"].into_iter().map(str::to_owned);
+    let actors = fixture.actors.iter().map(|row| format!("actor:{}", row.id));
     let teams = fixture.teams.iter().map(|team| team.id.to_string());
     let strange = named.entities.iter().filter(|(of, _)| of == "Ok::KillSwitch").map(|(_, id)| id.clone());
-    fixed.chain(teams).chain(strange.filter(|id| KillScope::from_str(id).is_ok())).collect()
+    fixed.chain(actors).chain(teams).chain(strange.filter(|id| KillScope::from_str(id).is_ok())).collect()
 }
 
 impl Scene {
@@ -135,7 +136,7 @@ impl Scene {
             "Ok::Actor" => self.fixture.actors.iter().map(|row| row.id.to_string()).collect(),
             "Ok::Team" => self.fixture.teams.iter().map(|row| row.id.to_string()).collect(),
             "Ok::Delegation" => self.fixture.delegations.iter().map(|row| row.id.clone()).collect(),
-            "Ok::KillSwitch" => self.switches.iter().cloned().chain([format!("actor:{asker}")]).collect(),
+            "Ok::KillSwitch" => self.switches.clone(),
             _ => {
                 let is_asked = |id: &&String| {
                     self.named.contains(*id) || self.only.get(*id).is_none_or(|only| only.as_str() == asker)

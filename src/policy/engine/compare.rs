@@ -15,6 +15,7 @@ use super::history::ATTRIBUTE as DONE;
 use super::input::ATTRIBUTE as INPUT;
 use super::looks::{Looks, Named, looks_back};
 use super::names::covers;
+use super::ruling::Because;
 use super::snapshot::{Action, Snapshot};
 
 /// The one type that a scope holds for, if there is one.
@@ -105,6 +106,25 @@ impl Snapshot {
             let changing = ["now", INPUT, DONE];
             changing.into_iter().any(|attribute| looks.context.contains(attribute))
         })
+    }
+
+    /// Whether a denial of an operation for these reasons depends on how it is called: each of the policies in the way, or, where
+    /// none is, a permit that did not hold, reads what was done before, or an input that was not given.
+    pub fn turns_on_the_call(&self, operation: &str, lacks_input: bool, because: &[Because]) -> bool {
+        let turns = |compiled: &CompiledPolicy| {
+            let mut looks = Looks::default();
+            looks.gather(&compiled.condition);
+            looks.context.contains(DONE) || (lacks_input && looks.context.contains(INPUT))
+        };
+        if !because.is_empty() {
+            let known = |id: &str| self.policies.iter().find(|compiled| compiled.meta.id == id);
+            return because.iter().all(|policy| known(&policy.id).is_some_and(turns));
+        }
+        let action = self.named_action(operation).into_iter();
+        let mut permits = action
+            .flat_map(|action| self.covering(action))
+            .filter(|compiled| compiled.policy.effect() == Effect::Permit);
+        permits.any(turns)
     }
 
     /// Whether any policy looks at what actors have done.
