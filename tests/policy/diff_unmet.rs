@@ -19,6 +19,15 @@ fn a_policy_that_no_question_meets_is_named() {
             found.summary
         );
     }
+    // It holds, and what it forbids is denied anyway.
+    let masked = "@id(\"more\") @reason(\"x\") forbid (principal is Ok::Actor, action == Ok::Action::\"tick\", resource) when { principal.kind == \"agent\" };";
+    let found = asked_at_most(&with(""), &with(masked), 5_000);
+    assert_eq!(
+        found.unmet.iter().map(|unmet| unmet.policy.as_str()).collect::<Vec<_>>(),
+        ["more"],
+        "{}",
+        found.summary
+    );
     let plain =
         "@id(\"more\") permit (principal is Ok::Actor, action == Ok::Action::\"task.complete\", resource is Ok::Task);";
     assert!(asked_at_most(&with(""), &with(plain), 5_000).unmet.is_empty());

@@ -177,7 +177,7 @@ impl Search<'_> {
             return Some(Answer::nobodys());
         }
         let asked = said.asked(side, granted.to_vec()).ok()?;
-        self.differences.spare(&asked);
+        self.differences.observe(&asked);
         Some(Answer::of(&asked.answer(side)))
     }
 

@@ -308,7 +308,12 @@ impl Search<'_> {
                 true => asked.answers(before, after),
                 false => (asked.answer(before), asked.answer(after)),
             };
-            pair.count(fixture, case, Answer::of(&old), Answer::of(&new));
+            let (old, new) = (Answer::of(&old), Answer::of(&new));
+            // That what is denied anyway is denied shows nothing of a policy.
+            if new.decision != Decision::Deny || Shift::between(&old, &new) != Shift::Same {
+                differences.observe(&asked);
+            }
+            pair.count(fixture, case, old, new);
         }
         whole
     }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Sides;
-use crate::engine::Difference;
+use crate::engine::{Difference, Meeting};
 use crate::testing::OwnedQuestion;
 
 /// A policy that differs, and that no question met; or an alternative of one, that none met.
@@ -34,10 +34,21 @@ impl Differences {
         }
     }
 
-    /// Whether both sides surely answer the same. Whatever it meets is met from now on.
+    /// Whether both sides surely answer the same.
     pub(super) fn spare(&self, asked: &OwnedQuestion) -> bool {
-        let met = self.all.iter().filter(|difference| asked.meets(difference)).count();
-        self.decide && met == 0
+        let met: Vec<Meeting> = self.all.iter().map(|difference| asked.meets(difference, false)).collect();
+        // Each is of one side: where both hold, the answers compare them.
+        if met.len() > 1 && met.iter().all(|met| met.any) {
+            self.observe(asked);
+        }
+        self.decide && !met.iter().any(|met| met.any)
+    }
+
+    /// Whatever a question meets is met from now on: its answers show it.
+    pub(super) fn observe(&self, asked: &OwnedQuestion) {
+        for difference in &self.all {
+            asked.meets(difference, true);
+        }
     }
 
     pub(super) fn unmet(&self) -> Vec<Unmet> {

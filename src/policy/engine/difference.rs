@@ -19,7 +19,8 @@ use super::ruling::PolicyMeta;
 use super::snapshot::Snapshot;
 use types::effort;
 
-/// The policies that only one of two snapshots has, and which of them, and of their alternatives, a question has met.
+/// The policies that only one of two snapshots has, and which of them, and of their alternatives, a question has met: they hold
+/// for it, and its answers are not what they would be anyway.
 #[derive(Debug)]
 pub struct Difference {
     snapshot: Snapshot,
@@ -27,9 +28,25 @@ pub struct Difference {
     met: Vec<Met>,
 }
 
+/// Whether any of the policies that differ holds for a question, and whether one of each snapshot does.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Meeting {
+    pub any: bool,
+    pub both: bool,
+}
+
+impl Meeting {
+    #[must_use]
+    pub fn and(self, other: Meeting) -> Meeting {
+        Meeting { any: self.any || other.any, both: self.both || other.both }
+    }
+}
+
 /// What has been seen of one policy.
 #[derive(Debug)]
 struct Met {
+    /// It is of the first of the two.
+    is_ours: bool,
     whole: AtomicBool,
     /// The alternatives that the other version of the policy does not have just so.
     branches: Vec<Marked>,
@@ -64,12 +81,12 @@ pub struct Unmet<'a> {
 impl Snapshot {
     /// The policies that are not the same, by id and text, in both. The two have the same schema, kinds of approval and collections.
     pub fn difference(&self, other: &Snapshot) -> Difference {
-        Difference::of(self, other, [missing(self, other), missing(other, self)].concat())
+        Difference::of(self, other, missing(self, other), missing(other, self))
     }
 
     /// The policies that the other has not, in questions as this one's schema has them.
     pub fn beyond(&self, other: &Snapshot) -> Difference {
-        Difference::of(self, other, missing(self, other))
+        Difference::of(self, other, missing(self, other), Vec::new())
     }
 }
 
@@ -113,36 +130,48 @@ fn fresh(
 }
 
 impl Difference {
-    fn of(snapshot: &Snapshot, other: &Snapshot, mut policies: Vec<CompiledPolicy>) -> Difference {
-        policies.sort_by(|one, next| one.meta.id.cmp(&next.meta.id));
+    fn of(snapshot: &Snapshot, other: &Snapshot, ours: Vec<CompiledPolicy>, theirs: Vec<CompiledPolicy>) -> Difference {
+        let marked = |is_ours: bool| move |compiled| (is_ours, compiled);
+        let mut policies: Vec<(bool, CompiledPolicy)> =
+            ours.into_iter().map(marked(true)).chain(theirs.into_iter().map(marked(false))).collect();
+        policies.sort_by(|(_, one), (_, next)| one.meta.id.cmp(&next.meta.id));
         let mut versions: BTreeMap<&str, Vec<&CompiledPolicy>> = BTreeMap::new();
         for compiled in [snapshot, other].into_iter().flat_map(|side| &side.policies) {
             versions.entry(&compiled.meta.id).or_default().push(compiled);
         }
-        let met = policies.iter().map(|compiled| {
+        let met = policies.iter().map(|(is_ours, compiled)| {
             let versions = versions.get(compiled.meta.id.as_str()).map(Vec::as_slice).unwrap_or_default();
             let versions = alike(compiled, versions);
             // That a new policy does not hold somewhere is nothing new.
             let has_other = !versions.is_empty();
             Met {
+                is_ours: *is_ours,
                 whole: AtomicBool::new(false),
                 branches: fresh(branches, compiled, &versions),
                 exceptions: if has_other { fresh(exceptions, compiled, &versions) } else { Vec::new() },
             }
         });
         let met = met.collect();
+        let policies = policies.into_iter().map(|(_, compiled)| compiled).collect();
         Difference { snapshot: snapshot.with_policies(policies), met }
     }
 
     /// Whether any of them holds for the caller, or for somebody on whose behalf it is asked; also where that cannot be told.
-    pub fn is_met(&self, question: &Question<'_>, givers: &[Giver]) -> bool {
-        let theirs =
-            |giver: &Giver| self.meets(&Question { principal: &giver.principal, facts: &giver.facts, ..*question });
-        givers.iter().fold(self.meets(question), |met, giver| theirs(giver) || met)
+    /// Those that hold are met where the answers show their effect, or where they hold on both sides and the answers compare them.
+    pub fn met_by(&self, question: &Question<'_>, givers: &[Giver], shows: bool) -> Meeting {
+        let theirs = |giver: &Giver| {
+            self.meets(&Question { principal: &giver.principal, facts: &giver.facts, ..*question }, shows)
+        };
+        givers.iter().fold(self.meets(question, shows), |met, giver| met.and(theirs(giver)))
     }
 
-    fn meets(&self, question: &Question<'_>) -> bool {
-        let Ok(Reached { met, candidates }) = self.snapshot.reached(question) else { return true };
+    fn meets(&self, question: &Question<'_>, shows: bool) -> Meeting {
+        let Ok(Reached { met, candidates }) = self.snapshot.reached(question) else {
+            return Meeting { any: true, both: false };
+        };
+        let is_there =
+            |ours: bool| met.iter().any(|at| self.met.get(*at as usize).is_some_and(|seen| seen.is_ours == ours));
+        let both = is_there(true) && is_there(false);
         let mut open = Vec::new();
         for at in candidates {
             let (Some(compiled), Some(seen)) = (self.snapshot.policies.get(at as usize), self.met.get(at as usize))
@@ -150,6 +179,9 @@ impl Difference {
                 continue;
             };
             let holds = met.contains(&at);
+            if holds && !(shows || both) {
+                continue;
+            }
             if holds {
                 seen.whole.store(true, Ordering::Relaxed);
             }
@@ -159,7 +191,7 @@ impl Difference {
         if !open.is_empty() {
             self.mark(question, &open);
         }
-        !met.is_empty()
+        Meeting { any: !met.is_empty(), both }
     }
 
     /// Notes which parts let their policies hold, or keep them from it.

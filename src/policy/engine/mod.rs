@@ -39,7 +39,7 @@ mod vocabulary;
 
 pub use behalf::{For, Giver};
 pub use decide::{PlainAnswer, Question};
-pub use difference::Difference;
+pub use difference::{Difference, Meeting};
 pub use explain::{Alterable, ExplainedPolicy, Explanation, Eyes, Observed, Scalar, ShownPart, State, Want};
 pub use fragment::as_json;
 pub use goal::{Goal, Requirement, Requirements};

@@ -23,7 +23,7 @@ pub use rows::{Delegation, Fixture, Member, Row, Step, Team};
 pub use run::{Coverage, Mutation, Ran, Run, Tried, cover, mutate, run};
 pub use samples::{Cast, Sample, other_than};
 
-use super::engine::{Difference, Words};
+use super::engine::{Difference, Meeting, Words};
 use super::{Answered, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
 
 /// Turns a test's company into what the gate would ask.
@@ -91,14 +91,14 @@ impl OwnedQuestion {
         (self.answer_in(&slice, before), self.answer_in(&slice, after))
     }
 
-    /// Whether two sides, of which this is the difference, may answer otherwise. If not, their answers are the same.
-    pub fn meets(&self, difference: &Difference) -> bool {
+    /// Whether two sides, of which this is the difference, may answer otherwise. If not, their answers are the same. What holds
+    /// is remembered where the answers show it.
+    pub fn meets(&self, difference: &Difference, shows: bool) -> Meeting {
         let slice = self.slice(difference.snapshot());
         let own = Some((&self.action, self.granted.as_slice())).filter(|_| self.refused.is_none());
         let seen = self.sight.as_ref().map(|sight| (sight, [].as_slice()));
-        let is_met = |(action, granted)| difference.is_met(&self.question(&slice, action, granted), &self.givers);
-        // All are asked: what is met is remembered.
-        own.into_iter().chain(seen).filter(|asked| is_met(*asked)).count() > 0
+        let met = |(action, granted)| difference.met_by(&self.question(&slice, action, granted), &self.givers, shows);
+        own.into_iter().chain(seen).map(met).fold(Meeting::default(), Meeting::and)
     }
 
     /// The entities with both actions that may be asked about.
