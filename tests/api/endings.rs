@@ -118,6 +118,13 @@ async fn policies_that_nobody_could_change_from_some_day_on_do_not_come_into_for
     assert_eq!(alone(&from(format!("context.now > {soon}"))).await, for_good);
     assert_eq!(alone(&from(format!("context.now > {soon} && context.now < {in_30_years}"))).await, for_good);
     assert_eq!(alone(&from(format!("context.now > {soon} && context.now < {later}"))).await, "promoted");
+    // Nor may what is closed now stay so for long.
+    let for_long = alone(&from(format!("context.now < {in_30_years}"))).await;
+    assert!(
+        for_long.starts_with("409 conflict under these policies nobody could perform policy.propose"),
+        "{for_long}"
+    );
+    assert_eq!(alone(&from(format!("context.now < {}", day(40)))).await, for_long);
     let at_night = "context.now.toTime() < duration(\"1ms\")";
     assert_eq!(alone(&from(at_night.to_owned())).await, "promoted");
 }

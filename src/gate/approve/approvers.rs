@@ -53,6 +53,9 @@ pub(crate) fn of_kinds(world: &World, kinds: &[String], request: (&ActorId, &[Ac
     people.into_iter().collect()
 }
 
+/// So many of those who may give a kind are asked whether they decide.
+const MOST_ASKED: usize = 50;
+
 /// A kind that too few people, of those who decide, may give to a new request of `requester` that takes all of these, however
 /// long it waits.
 pub(crate) fn lacking<'a>(
@@ -71,7 +74,7 @@ pub(crate) fn lacking<'a>(
         // Whoever could give it to so many kinds is never missed.
         .map(|(_, rule)| {
             let people = approvers(world, rule, (requester, &[]), Time(0), now).into_iter();
-            people.filter(decides).take(all).collect()
+            people.take(all.max(MOST_ASKED)).filter(decides).take(all).collect()
         })
         .collect();
     rules.iter().enumerate().find_map(|(at, (kind, rule))| {

@@ -69,7 +69,8 @@ pub enum Answer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Impact {
     Usual,
-    /// It stops or revokes something: accepted also where the disk is nearly full, and however often somebody calls.
+    /// It stops or revokes something: accepted also where the disk is nearly full, and held up by no
+    /// limit of the company's.
     Stops,
     /// It lets something out of the company: its action is in the group `outward`.
     LetsOut,

@@ -15,6 +15,7 @@ use crate::decide::question::{self, Call};
 use crate::decide::world::World;
 use crate::declare::noun::NEW;
 use crate::declare::target::{Target, Thing};
+use policy::engine::OpenToCallers;
 use policy::{Ruling, Snapshot};
 use store::actors::{Actor, Status};
 use types::actor::{ActorKind, Role, Trust};
@@ -49,18 +50,15 @@ impl Reader<'_> {
     /// Who could do something at a time, by any channel, at once or with approvals, if these policies were in force and no kill
     /// switch engaged.
     pub fn who_could(&self, policies: &Arc<Snapshot>, asked: Asked<'_>, at: Time) -> Could {
-        let call = called(asked);
-        let world = self.under(policies);
+        let (call, world, own) = (called(asked), self.under(policies), self.caller().channel);
         let by = |channel| Prospect { world: &world, channel, at }.who_could(call);
-        match by(self.caller().channel) {
-            Could::Somebody => Could::Somebody,
-            own => {
-                if [Channel::Http, Channel::Cli].into_iter().any(|channel| by(channel) == Could::Somebody) {
-                    Could::Somebody
-                } else {
-                    own
-                }
-            }
+        let first = by(own);
+        let tells_channels = policies.looks(call.operation).context.contains("channel");
+        let mut others = [Channel::Http, Channel::Cli].into_iter().filter(|other| tells_channels && *other != own);
+        if first != Could::Somebody && others.any(|other| by(other) == Could::Somebody) {
+            Could::Somebody
+        } else {
+            first
         }
     }
 
@@ -74,7 +72,8 @@ impl Reader<'_> {
         let call = called(asked);
         let world = self.under(policies);
         let prospect = Prospect { world: &world, channel: self.caller().channel, at };
-        let found = prospect.everybody().filter(|id| !prospect.is_barred(id, call));
+        let open = prospect.open_to_callers(call.operation, call.input);
+        let found = prospect.everybody().filter(|id| !bars(&prospect.ask(id, call), &open));
         found.take(MOST_WAITING).cloned().collect()
     }
 
@@ -99,14 +98,8 @@ impl<'a> Prospect<'a> {
         question::decide(self.world, &Caller::new(Who::Holder(id.clone()), self.channel), call, self.at)
     }
 
-    /// Whether somebody is denied a call, however they make it.
-    fn is_barred(&self, id: &ActorId, call: Call<'_>) -> bool {
-        self.bars(&self.ask(id, call), call)
-    }
-
-    fn bars(&self, ruling: &Ruling, call: Call<'_>) -> bool {
-        let Ruling::Deny { because, .. } = ruling else { return false };
-        !self.world.policy.turns_on_the_call(call.operation, call.input.is_none(), because)
+    fn open_to_callers(&self, operation: &str, input: Option<&Value>) -> OpenToCallers {
+        self.world.policy.open_to_callers(operation, input.is_none())
     }
 
     /// Those who are asked about: the admins first.
@@ -127,17 +120,17 @@ impl<'a> Prospect<'a> {
     }
 
     fn among<'p>(&self, people: impl Iterator<Item = &'p ActorId>, call: Call<'_>) -> Could {
-        let mut waiting = Vec::new();
+        let (mut waiting, open) = (Vec::new(), self.open_to_callers(call.operation, call.input));
         for id in people {
             match self.ask(id, call) {
                 Ruling::NeedsApproval { kinds, .. } => waiting.push((id, kinds)),
-                ruling if self.bars(&ruling, call) => {}
+                ruling if bars(&ruling, &open) => {}
                 _ => return Could::Somebody,
             }
         }
-        let mut lacking = None;
+        let (mut lacking, deciding) = (None, self.deciding());
         for (id, kinds) in waiting.into_iter().take(MOST_WAITING) {
-            let decides = |approver: &ActorId| self.could_decide(approver, id, call.operation);
+            let decides = |approver: &ActorId| self.could_decide(&deciding, approver, (id, call.operation));
             match approvers::lacking(self.world, &kinds, id, self.at, &decides) {
                 Some(kind) => lacking = Some(kind.to_owned()),
                 None => return Could::Somebody,
@@ -146,13 +139,23 @@ impl<'a> Prospect<'a> {
         lacking.map_or(Could::Nobody, Could::TooFew)
     }
 
+    /// What it takes to decide a request for approval.
+    fn deciding(&self) -> [(&'static str, OpenToCallers); 2] {
+        ["approval.read", "approval.decide"].map(|operation| (operation, self.open_to_callers(operation, None)))
+    }
+
     /// Whether somebody may see and decide another's request for approval.
-    fn could_decide(&self, approver: &ActorId, requester: &ActorId, operation: &str) -> bool {
+    fn could_decide(
+        &self,
+        deciding: &[(&'static str, OpenToCallers)],
+        approver: &ActorId,
+        (requester, operation): (&ActorId, &str),
+    ) -> bool {
         let request = Thing::new("Approval", NEW).actor("requester", requester).text("operation", operation);
         let request: Target = request.actors("approvers", [approver.clone()]).actors("behalf", []).into();
-        ["approval.read", "approval.decide"]
-            .into_iter()
-            .all(|operation| !self.is_barred(approver, Call { operation, target: &request, input: None }))
+        deciding.iter().all(|(operation, open)| {
+            !bars(&self.ask(approver, Call { operation, target: &request, input: None }), open)
+        })
     }
 
     /// Whether somebody could add an actor. A company that is being set up adds them on its own machine.
@@ -198,8 +201,13 @@ impl<'a> Prospect<'a> {
         let Ok(id) = SOMEBODY.parse::<ActorId>() else { return false };
         let world = with_admin(self.world, &id, self.at);
         let requester = self.everybody().next().unwrap_or(&id);
-        Prospect { world: &world, ..*self }.could_decide(&id, requester, operation)
+        Prospect { world: &world, ..*self }.could_decide(&self.deciding(), &id, (requester, operation))
     }
+}
+
+/// Whether an answer is a denial, however the call is made.
+fn bars(ruling: &Ruling, open: &OpenToCallers) -> bool {
+    matches!(ruling, Ruling::Deny { because, .. } if !open.spare(because))
 }
 
 /// The company, with one admin more.

@@ -11,6 +11,7 @@ pub mod reject;
 mod resource;
 pub mod review;
 pub mod shown;
+pub mod way_back;
 
 use std::collections::BTreeMap;
 

@@ -7,14 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use super::from_approvals;
 use crate::change::{
-    Proposal, ShownChange, adopt, compiled, has_room, is_tested, prepare_evals, promote, propose, put_to_tests, whole,
+    Proposal, ShownChange, adopt, compiled, has_room, is_tested, prepare_evals, promote, propose, put_to_tests,
+    way_back, whole,
 };
 use crate::company::COMPANY;
 use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use policy::Bundle;
 use store::changes::events::{ChangePromoted, ChangeProposed, EvalsRun};
 use store::policies::events::PolicyApplied;
-use types::change::SourceKind;
+use types::change::{ChangeTarget, SourceKind};
 use types::refusal::{Refusal, Stop};
 use types::scope::{Reach, Scope};
 
@@ -64,8 +65,12 @@ impl Change for Propose {
     fn prepare(input: &NewPolicies, read: &Reader<'_>) -> Result<(), Stop> {
         let (bundle, _) = bundle(input, read)?;
         has_room(&bundle, read)?;
-        compiled(&bundle, read)?;
-        if by_itself(input, read)? { prepare_evals(&bundle, read) } else { Ok(()) }
+        let policies = compiled(&bundle, read)?;
+        if by_itself(input, read)? {
+            way_back::look((ChangeTarget::Policy, &read.caller().actor()), &policies, read);
+            prepare_evals(&bundle, read)?;
+        }
+        Ok(())
     }
 
     fn run(permit: Permit<Self>, input: NewPolicies, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {

@@ -18,6 +18,24 @@ use super::names::covers;
 use super::ruling::Because;
 use super::snapshot::{Action, Snapshot};
 
+/// The policies of one operation whose answer depends on how it is called.
+#[derive(Clone, Debug)]
+pub struct OpenToCallers {
+    policies: BTreeSet<String>,
+    a_permit: bool,
+}
+
+impl OpenToCallers {
+    /// Whether a denial for these reasons can be avoided: each of the policies in the way depends on the call, or, where none is
+    /// in the way, some permit does.
+    pub fn spare(&self, because: &[Because]) -> bool {
+        match because {
+            [] => self.a_permit,
+            some => some.iter().all(|policy| self.policies.contains(&policy.id)),
+        }
+    }
+}
+
 /// The one type that a scope holds for, if there is one.
 fn scope_type(scope: &PrincipalOrResourceConstraint) -> Option<&EntityType> {
     match scope {
@@ -108,23 +126,19 @@ impl Snapshot {
         })
     }
 
-    /// Whether a denial of an operation for these reasons depends on how it is called: each of the policies in the way, or, where
-    /// none is, a permit that did not hold, reads what was done before, or an input that was not given.
-    pub fn turns_on_the_call(&self, operation: &str, lacks_input: bool, because: &[Because]) -> bool {
-        let turns = |compiled: &CompiledPolicy| {
+    /// What of an operation depends on how it is called: on what was done before, or on an input that is not given.
+    pub fn open_to_callers(&self, operation: &str, lacks_input: bool) -> OpenToCallers {
+        let turns = |compiled: &&CompiledPolicy| {
             let mut looks = Looks::default();
             looks.gather(&compiled.condition);
             looks.context.contains(DONE) || (lacks_input && looks.context.contains(INPUT))
         };
-        if !because.is_empty() {
-            let known = |id: &str| self.policies.iter().find(|compiled| compiled.meta.id == id);
-            return because.iter().all(|policy| known(&policy.id).is_some_and(turns));
-        }
         let action = self.named_action(operation).into_iter();
-        let mut permits = action
-            .flat_map(|action| self.covering(action))
-            .filter(|compiled| compiled.policy.effect() == Effect::Permit);
-        permits.any(turns)
+        let turning: Vec<&CompiledPolicy> = action.flat_map(|action| self.covering(action)).filter(turns).collect();
+        OpenToCallers {
+            a_permit: turning.iter().any(|compiled| compiled.policy.effect() == Effect::Permit),
+            policies: turning.into_iter().map(|compiled| compiled.meta.id.clone()).collect(),
+        }
     }
 
     /// Whether any policy looks at what actors have done.

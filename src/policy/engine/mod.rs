@@ -38,6 +38,7 @@ mod strangers;
 mod vocabulary;
 
 pub use behalf::{For, Giver};
+pub use compare::OpenToCallers;
 pub use decide::{PlainAnswer, Question};
 pub use difference::{Difference, Meeting};
 pub use explain::{Alterable, ExplainedPolicy, Explanation, Eyes, Observed, Scalar, ShownPart, State, Want};

@@ -1,0 +1,203 @@
+//! That policies can be changed again once they are in force. Under policies that nobody could change, a company would stay as
+//! it is for good.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use gate::{Could, Reader, Target};
+use policy::Snapshot;
+use store::changes::Change;
+use types::change::{ChangeState, ChangeTarget};
+use types::id::ActorId;
+use types::refusal::Refusal;
+use types::time::{DAY, HOUR, Time};
+
+/// What is closed now opens again by itself within so many days, or has to be opened now.
+const DAYS: i64 = 31;
+/// What is still closed in so many years is closed for good.
+const YEARS: i64 = 20;
+/// An id as that of any change.
+const ANY: &str = "chg_01M00000000000000000000000";
+
+/// After how many milliseconds somebody can change the policies, one soon and one late; or why nobody can.
+type Found = Result<[i64; 2], String>;
+
+/// Looks for a way back before a change has its turn: that may take long in a large company.
+pub fn look(change: (ChangeTarget, &ActorId), policies: &Arc<Snapshot>, read: &Reader<'_>) {
+    read.build_cache().put(&key(change.0, policies), Search { change, policies, read }.found());
+}
+
+/// Refuses policies under which nobody could change policies: as it is now, or from a time on that they name. What they forbid for
+/// some days alone, or at some hours, they let happen by themselves.
+pub fn keeps(change: (ChangeTarget, &ActorId), policies: &Arc<Snapshot>, read: &Reader<'_>) -> Result<(), Refusal> {
+    let search = Search { change, policies, read };
+    let found = match read.build_cache().get::<Found>(&key(change.0, policies)).as_deref() {
+        Some(Err(why)) => Err(why.clone()),
+        // Those who could then may have left since.
+        Some(Ok(after)) if after.iter().all(|after| search.way(*after).is_ok()) => return Ok(()),
+        _ => search.found().map(drop),
+    };
+    found.map_err(|why| Refusal::conflict(format!("under these policies{why}")))
+}
+
+fn key(target: ChangeTarget, policies: &Snapshot) -> String {
+    format!("way back {} {}", target.name(), policies.hash())
+}
+
+struct Search<'a> {
+    /// What is promoted, and by whom it was proposed.
+    change: (ChangeTarget, &'a ActorId),
+    policies: &'a Arc<Snapshot>,
+    read: &'a Reader<'a>,
+}
+
+impl Search<'_> {
+    fn found(&self) -> Found {
+        let soon = match self.way(0) {
+            Ok(()) => 0,
+            Err(why) => self.opens(DAYS).map_err(|_| format!(" {why}"))?,
+        };
+        let late = self.opens(YEARS * 365).map_err(|why| format!(", as they decide in {YEARS} years, {why}"))?;
+        Ok([soon, late])
+    }
+
+    /// When on a day, so many days from now, there is a way. Only by `toTime` can policies tell its hours apart for good.
+    fn opens(&self, days: i64) -> Result<i64, String> {
+        let tell = self.policies.policies().any(|policy| policy.text.contains("toTime"));
+        let mut closed = None;
+        for hour in 0..if tell { 24 } else { 1 } {
+            let after = days * DAY + hour * HOUR;
+            match self.way(after) {
+                Ok(()) => return Ok(after),
+                Err(why) => closed = closed.or(Some(why)),
+            }
+        }
+        Err(closed.unwrap_or_default())
+    }
+
+    /// Whether there is a way so many milliseconds from now.
+    fn way(&self, after: i64) -> Result<(), String> {
+        let (target, author) = self.change;
+        let at = self.read.now().plus_ms(after);
+        Way { change: proposed(target, author, self.read.now()), policies: self.policies, at, read: self.read }
+            .is_open()
+    }
+}
+
+/// A change that somebody proposes.
+fn proposed(target: ChangeTarget, author: &ActorId, now: Time) -> Change {
+    Change {
+        id: ANY.to_owned(),
+        target,
+        target_id: None,
+        state: ChangeState::Proposed,
+        base_version: 0,
+        hash: String::new(),
+        reason: String::new(),
+        commit: None,
+        rolls_back: None,
+        author: author.clone(),
+        behalf: Vec::new(),
+        issuer: None,
+        version: None,
+        evals: Vec::new(),
+        terms: None,
+        trialled: None,
+        rejection: None,
+        created_at: now,
+        updated_at: now,
+        reviews: Vec::new(),
+    }
+}
+
+/// What is wrong where nobody could release a kill switch.
+const RELEASES: &str =
+    "nobody could release the kill switch `global`, which stops every change: permit `kill` with `off` to somebody";
+
+fn open_to(operation: &str, could: Could) -> Result<(), String> {
+    let why = match could {
+        Could::Somebody => return Ok(()),
+        Could::Nobody => {
+            format!(
+                "nobody could perform {operation}, even with approvals, so they could never be changed again: permit it to somebody"
+            )
+        }
+        Could::TooFew(kind) => format!(
+            "{operation} takes the approval `{kind}`, which too few people can give, and nobody could add people, so they \
+             could never be changed again: first make sure that enough people can give `{kind}`"
+        ),
+    };
+    Err(why)
+}
+
+/// The way into force of a change under `policies`, as they decide at a time.
+struct Way<'a> {
+    change: Change,
+    policies: &'a Arc<Snapshot>,
+    at: Time,
+    read: &'a Reader<'a>,
+}
+
+impl Way<'_> {
+    /// Whether somebody could propose another, and it had a whole way into force.
+    fn is_open(&self) -> Result<(), String> {
+        let proposal = ("policy.propose", &Target::Company, None);
+        open_to("policy.propose", self.read.who_could(self.policies, proposal, self.at))?;
+        // A switch that nobody may release stops all of it.
+        let target = crate::kill::release(self.read);
+        let release = ("kill", &target, None);
+        let is_shut = self.read.who_could(self.policies, release, self.at) != Could::Somebody;
+        if is_shut && self.read.who_could_now(release) == Could::Somebody {
+            return Err(RELEASES.to_owned());
+        }
+        let mut proposers = self.read.not_denied(self.policies, proposal, self.at);
+        if proposers.is_empty() {
+            // Somebody who joins could.
+            proposers.push(self.change.author.clone());
+        }
+        let mut ways = proposers.into_iter().map(|author| self.of(author).leads_into_force());
+        let first = ways.next().unwrap_or(Ok(()));
+        if first.is_err() && ways.any(|way| way.is_ok()) { Ok(()) } else { first }
+    }
+
+    /// That of one which somebody else proposes.
+    fn of(&self, author: ActorId) -> Self {
+        Way { change: Change { author, ..self.change.clone() }, policies: self.policies, at: self.at, read: self.read }
+    }
+
+    fn leads_into_force(&self) -> Result<(), String> {
+        // What nobody sees, nobody tests or promotes.
+        for operation in ["change.read", "change.evals"] {
+            open_to(operation, self.could(operation, ChangeState::Proposed, false))?;
+        }
+        if self.promotion(ChangeState::Proposed, false) == Could::Somebody {
+            return Ok(());
+        }
+        open_to("change.review", self.could("change.review", ChangeState::Proposed, false))?;
+        open_to("change.promote", self.promotion(ChangeState::Approved, true))
+    }
+
+    /// Who could promote it, at once or after a canary.
+    fn promotion(&self, state: ChangeState, reviewed: bool) -> Could {
+        match self.could("change.promote", state, reviewed) {
+            Could::Somebody => Could::Somebody,
+            at_once if self.could("change.canary", state, reviewed) == Could::Somebody => {
+                match self.could("change.promote", ChangeState::Canary, reviewed) {
+                    Could::Somebody => Could::Somebody,
+                    _ => at_once,
+                }
+            }
+            at_once => at_once,
+        }
+    }
+
+    fn could(&self, operation: &str, state: ChangeState, reviewed: bool) -> Could {
+        let change = Change { state, ..self.change.clone() };
+        let target = self.read.change_target_as(&change, reviewed);
+        // What else these take can be left out.
+        let input = json!({ "id": ANY });
+        let input = ["change.read", "change.evals", "change.promote"].contains(&operation).then_some(&input);
+        self.read.who_could(self.policies, (operation, &target, input), self.at)
+    }
+}
