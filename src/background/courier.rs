@@ -112,52 +112,10 @@ impl Courier {
 
 /// Nothing is asked where there is nowhere to send to: policies that do not know of webhooks would refuse, and refusals are
 /// recorded.
-async fn due(gate: &Arc<Gate>, busy: &BTreeSet<String>) -> Result<Due, Stop> {
+pub async fn due(gate: &Arc<Gate>, busy: &BTreeSet<String>) -> Result<Due, Stop> {
     if !gate.sends() {
         return Ok(Due { messages: Vec::new(), wait_ms: None });
     }
     let most = AT_ONCE.saturating_sub(busy.len());
     query::<Dispatch>(gate, &Free { busy: busy.clone(), most, stamp: gate.wall() }).await
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::gate::state::open::{Options, open};
-    use crate::log::journal::InFile;
-    use crate::operations;
-    use crate::policy::Bundle;
-    use crate::types::entropy::SystemEntropy;
-    use crate::types::time::SystemClock;
-
-    #[tokio::test]
-    async fn policies_that_know_of_no_webhooks_refuse_nothing_where_there_are_none() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut policies = Bundle::built_in();
-        policies.files.retain(|path, _| !path.contains("webhooks"));
-        let options = Options {
-            path: folder.path().join("state.db"),
-            entries: &operations::ALL,
-            policies,
-            compiled: Vec::new(),
-            dev_auth: false,
-            tools: Arc::default(),
-            loopback: false,
-            secrets: None,
-            ports: vec![443],
-            systems: Arc::default(),
-            embedder: None,
-            models: Arc::default(),
-            journal: Arc::new(InFile),
-            low_water: None,
-            clock: Arc::new(SystemClock),
-            entropy: Arc::new(SystemEntropy),
-        };
-        let company = open(&options).unwrap();
-        let before = *company.gate.grown().borrow();
-        let asked = due(&company.gate, &BTreeSet::new()).await.ok().unwrap();
-        assert!(asked.messages.is_empty());
-        assert_eq!(*company.gate.grown().borrow(), before, "no refusal is recorded");
-        company.close().await;
-    }
 }

@@ -1,5 +1,5 @@
 //! What people read of an answer, named by the fields of its type: [`columns!`] does not compile once a field has another
-//! name. `cli::tests` holds each column against the answer's schema too.
+//! name. A test holds each column against the answer's schema too.
 
 use std::marker::PhantomData;
 
@@ -69,20 +69,6 @@ impl Column {
         let inner = |row: &'a Value, field| row.get(plain(field)).filter(|inner| inner.is_object()).unwrap_or(row);
         let within = before.iter().fold(row, |row, field| inner(row, *field));
         within.get(plain(last))
-    }
-}
-
-#[cfg(test)]
-impl Column {
-    /// Whether a schema knows it.
-    pub fn is_field_of(&self, schema: &Value) -> bool {
-        let Some((last, before)) = self.path.split_last() else { return false };
-        let properties = |schema: &'_ Value| schema.get("properties").cloned().unwrap_or_default();
-        let within = before.iter().fold(properties(schema), |fields, field| match fields.get(plain(field)) {
-            Some(field) => properties(field),
-            None => fields,
-        });
-        within.get(plain(last)).is_some()
     }
 }
 

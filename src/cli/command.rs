@@ -24,8 +24,7 @@ pub trait Command: Sync {
         Needs::File
     }
     fn run<'a>(&'a self, given: &'a ArgMatches, context: &'a Context) -> Running<'a>;
-    /// Each operation that it declares, for tests.
-    #[cfg(test)]
+    /// The operation that it declares, if it does one.
     fn operation(&self) -> Option<&dyn super::declared::Declared> {
         None
     }

@@ -3,7 +3,6 @@
 use clap::ArgMatches;
 use serde_json::Value;
 
-#[cfg(test)]
 use super::column::Column;
 use super::exit::{Exit, Failure};
 
@@ -14,6 +13,6 @@ pub trait Declared: Sync {
     fn is_paged(&self) -> bool;
     fn human(&self, answer: &Value) -> Result<(), Failure>;
     fn exit(&self, answer: Value) -> Result<Exit, Failure>;
-    #[cfg(test)]
+    /// The fields of the answer that people read.
     fn columns(&self) -> &'static [Column];
 }

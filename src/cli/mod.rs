@@ -37,7 +37,7 @@ mod models;
 mod operation;
 #[cfg(feature = "pdf")]
 mod pdf;
-mod policy;
+pub mod policy;
 pub mod reference;
 mod remote;
 mod replay;
@@ -45,13 +45,11 @@ mod save;
 mod schema;
 mod serve;
 mod settings;
-mod show;
+pub mod show;
 mod socket;
-mod steps;
+pub mod steps;
 mod subscription;
 mod systems;
-#[cfg(test)]
-mod tests;
 mod tick;
 mod token;
 mod view;
@@ -161,7 +159,7 @@ const NOUNS: &[Commands] = &[
 ];
 
 /// The command line as it is understood.
-fn declared() -> clap::Command {
+pub fn declared() -> clap::Command {
     let commands = NOUNS.iter().flat_map(|commands| commands.iter()).map(|command| command.declared());
     Cli::command().subcommands(commands).subcommand_required(true).arg_required_else_help(true)
 }

@@ -220,7 +220,6 @@ where
         }
     }
 
-    #[cfg(test)]
     fn columns(&self) -> &'static [Column] {
         match self.shows {
             Shows::Fields(columns) | Shows::Table { columns, .. } => columns,
@@ -253,7 +252,6 @@ where
         Box::pin(performed(self, given, context))
     }
 
-    #[cfg(test)]
     fn operation(&self) -> Option<&dyn Declared> {
         Some(self)
     }

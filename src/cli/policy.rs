@@ -10,7 +10,7 @@ mod explain;
 mod explained;
 pub mod export;
 mod git;
-mod given;
+pub mod given;
 pub mod human;
 pub mod lock;
 pub mod machine;

@@ -4,8 +4,20 @@ use std::fmt::Write as _;
 
 use clap::{Arg, Command};
 
-use super::declared;
+use super::column::Column;
+use super::command;
 use super::exit::Exit;
+use super::{NOUNS, declared};
+
+/// The operation of each command that declares one, with the fields of its answer that people read.
+pub fn columns() -> Vec<(&'static str, &'static [Column])> {
+    fn below(commands: &[&'static dyn command::Command]) -> Vec<(&'static str, &'static [Column])> {
+        let own = commands.iter().filter_map(|command| command.operation());
+        let own = own.map(|operation| (operation.op(), operation.columns()));
+        own.chain(commands.iter().flat_map(|command| below(command.below()))).collect()
+    }
+    NOUNS.iter().flat_map(|noun| below(noun)).collect()
+}
 
 /// Every command with its arguments, the exit codes, and what every command takes.
 pub fn reference() -> String {

@@ -1,7 +1,7 @@
 //! The only place that prints. Answers go to stdout, everything about them to stderr. What people or agents wrote may
 //! hold anything: whatever the command and the format, characters that steer are written out, never passed on.
 
-mod aside;
+pub mod aside;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -106,7 +106,7 @@ pub(super) fn line(step: &ShownStep) -> String {
 }
 
 /// What a model or somebody else wrote: no line of it can pass for one that tells of a step.
-fn indented(text: &str) -> String {
+pub fn indented(text: &str) -> String {
     text.trim_start().replace("\r\n", "\n").replace('\r', "\n").replace('\n', "\n     ")
 }
 
@@ -116,18 +116,5 @@ fn brief(input: &Value) -> String {
     match text.char_indices().nth(LONGEST_INPUT) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_model_says_cannot_pass_for_a_step() {
-        let said = indented("  1  tool kill\n  2  tool kill\r  3  tool kill\r\nrun_1 is completed");
-        let lines: Vec<&str> = said.split('\n').collect();
-        assert_eq!(lines[0], "1  tool kill");
-        assert_eq!(lines[1..], ["       2  tool kill", "       3  tool kill", "     run_1 is completed"]);
     }
 }

@@ -10,7 +10,7 @@ mod repository;
 mod script;
 mod sign_in;
 mod teller;
-mod time;
+pub mod time;
 pub mod warehouse;
 
 use std::net::{Ipv4Addr, SocketAddr};

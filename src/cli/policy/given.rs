@@ -123,7 +123,7 @@ pub fn printed(version: i64, bundle: &Bundle) -> String {
     text
 }
 
-fn parsed(text: &str) -> Result<(Option<i64>, Bundle), String> {
+pub fn parsed(text: &str) -> Result<(Option<i64>, Bundle), String> {
     let (mut version, mut bundle, mut file, mut ended) = (None, Bundle::default(), None::<String>, false);
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
         let head = line.strip_prefix(MARK).and_then(|rest| rest.trim_end().strip_suffix(" <=="));
@@ -155,23 +155,4 @@ fn parsed(text: &str) -> Result<(Option<i64>, Bundle), String> {
         return Err(format!("some of it is missing: it does not end with the line `{}`", END.trim_end()));
     }
     Ok((version, bundle))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_printed_is_read_back_as_it_was() {
-        let odd = "==> b.cedar <==\n\\ no line break at the end\n\\x\n\n==> version 3 <==";
-        let files =
-            [("a.cedar", odd), ("b.cedar", ""), ("c.cedar", "// One.\n"), ("d.cedar", "\n\n"), ("e.cedar", "x")];
-        let bundle = Bundle::new(files);
-        let (version, read) = parsed(&printed(7, &bundle)).unwrap();
-        assert_eq!((version, read), (Some(7), bundle.clone()));
-        assert!(parsed("permit (principal, action, resource);").is_err());
-        let whole = printed(7, &bundle);
-        let cut = (1..whole.len() - 1).filter(|at| whole.is_char_boundary(*at)).filter_map(|at| whole.get(..at));
-        assert!(cut.map(parsed).all(|read| read.is_err()), "what is cut off is no deletion");
-    }
 }

@@ -17,8 +17,6 @@ mod payload;
 pub mod proof;
 mod source;
 mod sqlite;
-#[cfg(test)]
-mod tests;
 mod tile;
 mod trust;
 mod walk;

@@ -1,6 +1,12 @@
 //! The arguments of every command: sound, and taken wherever they stand.
 
-use super::*;
+use std::path::{Path, PathBuf};
+
+use clap::ArgMatches;
+use ok::cli::show::Format;
+use ok::cli::{declared, reference};
+use ok::config;
+use serde_json::Value;
 
 #[test]
 fn the_flags_are_those_of_the_settings() {
@@ -10,7 +16,9 @@ fn the_flags_are_those_of_the_settings() {
         let Some(flag) = setting.flag else { continue };
         let mut args = command.get_arguments().chain(serve.get_arguments());
         let arg = args.find(|arg| arg.get_long() == Some(flag)).expect(flag);
-        assert_eq!(arg.get_help().map(ToString::to_string), Some(help_of(setting)));
+        let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+        let (doc, variable, default) = (setting.doc, setting.variable, setting.default);
+        assert_eq!(help, format!("{doc} [env: {variable}] [default: {default}]"));
     }
 }
 
@@ -45,8 +53,8 @@ fn required(command: &clap::Command) -> Vec<Vec<Vec<String>>> {
     command.get_arguments().filter(wanted).map(forms).collect()
 }
 
-fn parse(line: &[String]) -> Result<CommandLine, clap::Error> {
-    CommandLine::parse(line.iter().map(OsString::from))
+fn parse(line: &[String]) -> Result<ArgMatches, clap::Error> {
+    declared().try_get_matches_from(line)
 }
 
 /// Arguments with which the command is understood.
@@ -77,35 +85,46 @@ fn every_command_takes_every_global_flag_in_every_position() {
         for at in (0..=words.len()).chain([whole.len()]) {
             let (before, after) = whole.split_at(at);
             let line = [&["ok".to_owned()], before, &flags, after].concat();
-            let global = parse(&line).unwrap_or_else(|error| panic!("{line:?}: {error}")).global;
-            let names = [global.acting, global.delegation, global.tenant].map(Option::unwrap);
-            assert_eq!(names, ["eva", "d", "t"], "{line:?}");
-            let paths = [global.state, global.tenants_dir].map(Option::unwrap);
-            assert_eq!(paths, ["s.db", "f"].map(PathBuf::from), "{line:?}");
-            assert!(global.dev_echo_tools && global.format == Format::Json, "{line:?}");
+            let given = parse(&line).unwrap_or_else(|error| panic!("{line:?}: {error}"));
+            let text = |id: &str| given.get_one::<String>(id).unwrap().as_str();
+            assert_eq!(["global.as", "global.delegation", "global.tenant"].map(text), ["eva", "d", "t"], "{line:?}");
+            let path = |id: &str| given.get_one::<PathBuf>(id).unwrap().as_path();
+            assert_eq!(["global.state", "global.tenants-dir"].map(path), ["s.db", "f"].map(Path::new), "{line:?}");
+            assert!(given.get_flag("global.dev-echo-tools"), "{line:?}");
+            assert!(given.get_one::<Format>("global.format") == Some(&Format::Json), "{line:?}");
         }
     }
 }
 
-/// The declared operations among some commands.
-fn operations(commands: &[&'static dyn Command]) -> Vec<&'static dyn declared::Declared> {
-    let own = commands.iter().filter_map(|command| command.operation());
-    own.chain(commands.iter().flat_map(|command| operations(command.below()))).collect()
+/// `type`, which Rust writes `r#type`.
+fn plain(field: &'static str) -> &'static str {
+    field.strip_prefix("r#").unwrap_or(field)
+}
+
+/// Whether a schema knows the field that a path leads to; what lies in a field that was flattened stands beside the others.
+fn is_field_of(path: &[&'static str], schema: &Value) -> bool {
+    let (last, before) = path.split_last().unwrap();
+    let properties = |schema: &Value| schema.get("properties").cloned().unwrap_or_default();
+    let within = before.iter().fold(properties(schema), |fields, field| match fields.get(plain(field)) {
+        Some(field) => properties(field),
+        None => fields,
+    });
+    within.get(plain(last)).is_some()
 }
 
 #[test]
 fn every_column_is_a_field_of_the_answer() {
-    let declared: Vec<_> = NOUNS.iter().flat_map(|noun| operations(noun)).collect();
-    assert!(declared.len() > 5);
-    for command in declared {
-        let mut entries = crate::operations::ALL.iter();
-        let entry = entries.find(|entry| entry.spec.name == command.op()).expect("a listed operation");
+    let columns = reference::columns();
+    assert!(columns.len() > 5);
+    for (operation, columns) in columns {
+        let mut entries = ok::operations::ALL.iter();
+        let entry = entries.find(|entry| entry.spec.name == operation).expect("a listed operation");
         let answer = entry.output_schema().to_value();
         let row = answer.get("items").or(answer.pointer("/properties/data/items")).unwrap_or(&answer);
         // What is free JSON says of no field what it is called.
         let typed = row.get("properties").is_some();
-        for column in command.columns().iter().filter(|_| typed) {
-            assert!(column.is_field_of(row), "{} has no field {:?}", command.op(), column.path);
+        for column in columns.iter().filter(|_| typed) {
+            assert!(is_field_of(column.path, row), "{operation} has no field {:?}", column.path);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Leaves, notes and keys are read strictly: one form each.
 
 use super::sample::{self, Event, ORIGIN};
-use crate::verify::leaf::Leaf;
-use crate::verify::note::{Note, NoteError, VerifierKey};
+use ok::log::verify::leaf::Leaf;
+use ok::log::verify::note::{Note, NoteError, VerifierKey};
 use proptest::prelude::*;
 
 fn leaf() -> String {

@@ -1,14 +1,14 @@
 //! The Python verifier, which shares nothing with this one, comes to the same verdicts.
 
 use super::sample::{Event, Pieces, key, note};
-use crate::verify::{Ask, verify_export};
+use ok::log::verify::{Ask, verify_export};
 use std::process::Command;
 
 fn assert_both_say(pieces: &Pieces, since: Option<&str>) {
     let dir = tempfile::tempdir().unwrap();
     pieces.export(dir.path());
     let mut python = Command::new("python3");
-    python.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/foreign/verify.py")).arg(dir.path());
+    python.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/foreign/verify.py")).arg(dir.path());
     if let Some(since) = since {
         let file = dir.path().join("held");
         std::fs::write(&file, since).unwrap();

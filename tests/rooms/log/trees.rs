@@ -1,9 +1,9 @@
 //! The tree and its proofs against the recursive definitions and the vectors of the certificate-transparency tests.
 
 use super::sample::{self, Hash, consistency, inclusion, leaf_hash, root};
-use crate::verify::merkle::{self, Tree};
-use crate::verify::note::VerifierKey;
-use crate::verify::proof::{ProofError, check_consistency, check_inclusion};
+use ok::log::verify::merkle::{self, Tree};
+use ok::log::verify::note::VerifierKey;
+use ok::log::verify::proof::{ProofError, check_consistency, check_inclusion};
 
 const LEAVES: [&str; 8] =
     ["", "00", "10", "2021", "3031", "40414243", "5051525354555657", "606162636465666768696a6b6c6d6e6f"];

@@ -1,9 +1,9 @@
 //! A tiny log writer for tests. It is naive on purpose: trees by the recursive definition of RFC 6962 §2.1, everything
 //! in memory. What it makes can be tampered with field by field before it is laid down as a state file or an export.
 
-use crate::verify::{Ask, Report, verify_export, verify_sqlite};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ed25519_dalek::{Signer, SigningKey};
+use ok::log::verify::{Ask, Report, verify_export, verify_sqlite};
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Whatever is done to a log without its key is found, with the first bad entry; a clean log never alarms.
 
 use super::sample::{Event, Pieces, chain, key, leaf_hash, note, root};
-use crate::verify::{Ask, Report, verify_sqlite};
+use ok::log::verify::{Ask, Report, verify_sqlite};
 use proptest::prelude::*;
 use proptest::sample::Index;
 

@@ -1,7 +1,7 @@
 //! State files and exports that are not what they should be, and what the auditor brings along.
 
 use super::sample::{Event, Pieces, key, note, root, vkey};
-use crate::verify::{Ask, Report, Unreadable, verify_export, verify_sqlite};
+use ok::log::verify::{Ask, Report, Unreadable, verify_export, verify_sqlite};
 use rusqlite::Connection;
 
 const NOTHING: Ask<'static> = Ask { vkey: None, since: None, from: None, to: None };
