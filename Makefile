@@ -1,6 +1,7 @@
 # `make demo` and `make test` do everything; both use the dev profile, so that the second reuses what the first has built.
 .PHONY: demo web web-or-say test test-web test-browser build-all ci ci-build ci-test prove lint release bench reference deny clean-demo
 
+CARGO ?= cargo
 OK := target/debug/ok
 DEMO := demo
 APP := src/web/app
@@ -40,12 +41,8 @@ test: lint
 	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || echo "Collections in a PostgreSQL are not tested: install one (apt install postgresql)."
 	@$(MAKE) --no-print-directory test-web
 
-# The same from nothing: clippy lints what it compiles, so dependencies are compiled once instead of checked, too; and nothing
-# is kept for a next build.
-ci ci-build ci-test: export RUSTC_WORKSPACE_WRAPPER := clippy-driver
-ci ci-build ci-test: export CARGO_INCREMENTAL := 0
-ci ci-build ci-test: export CARGO_PROFILE_DEV_DEBUG := none
-ci ci-build ci-test: export CLIPPY_ARGS := -D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
+# The same from nothing, as `.ci/cargo.toml` says.
+ci ci-build ci-test: export CARGO := cargo --config $(CURDIR)/.ci/cargo.toml
 ci:
 	@$(MAKE) --no-print-directory ci-build
 	@$(MAKE) --no-print-directory ci-test
@@ -56,13 +53,13 @@ ci-build:
 
 # After `ci-build`.
 ci-test:
-	INSTA_UPDATE=no cargo test
+	INSTA_UPDATE=no $(CARGO) test
 	@$(MAKE) --no-print-directory test-web
 
 # All that there is at once, so that both cores have something to do to the end. Benches are only compiled: `make bench` runs them.
 # Not `--all-targets`, which compiles crates without tests once more, as if they had some.
 build-all:
-	cargo test --no-run --tests --benches
+	$(CARGO) test --no-run --tests --benches
 
 # Every check as in `test`, each law ten times longer, and whole what `test` only takes a part of.
 prove: lint
@@ -85,7 +82,7 @@ check-%:
 
 CHROMIUM ?= /usr/bin/chromium
 test-browser:
-	@if test -x $(CHROMIUM); then $(MAKE) --no-print-directory web && cargo build --quiet --bin ok && cd $(APP) && CHROMIUM=$(CHROMIUM) npm run --silent browser; \
+	@if test -x $(CHROMIUM); then $(MAKE) --no-print-directory web && $(CARGO) build --quiet --bin ok && cd $(APP) && CHROMIUM=$(CHROMIUM) npm run --silent browser; \
 	else echo "The workspace is not tested in a browser: install Chromium (apt install chromium), or set CHROMIUM to its path."; fi
 
 lint:

@@ -221,14 +221,13 @@ impl Session {
 
     /// The one id that begins so, of those that the acting actor sees; where there is none, what was given.
     async fn whole(&mut self, context: &Context, short: &str, of: &Ask) -> Result<String, Failure> {
-        let Some((_, list)) = LISTED.iter().find(|(prefix, _)| short.starts_with(prefix)) else {
+        let Some(list) = id::beginning(short) else {
             return Ok(short.to_owned());
         };
         let (mut found, mut cursor) = (BTreeSet::new(), None);
         for _ in 0..MOST_PAGES {
             let page = PageQuery { limit: Some(MAX_LIMIT), cursor };
-            let ask =
-                Ask { op: (*list).to_owned(), input: json!(page), actor: of.actor.clone(), under: of.under.clone() };
+            let ask = Ask { op: list.to_owned(), input: json!(page), actor: of.actor.clone(), under: of.under.clone() };
             let answer = self.ask(context, ask).await?;
             let ids = answer.body.as_array().into_iter().flatten().filter_map(|row| row.get("id")?.as_str());
             found.extend(ids.filter(|id| id.starts_with(short)).map(str::to_owned));
@@ -348,16 +347,6 @@ async fn pages(
     }
 }
 
-/// What is known by an id of which a beginning is enough, and how it is listed.
-const LISTED: [(&str, &str); 7] = [
-    ("apr_", "approval.list"),
-    ("chg_", "change.list"),
-    ("tok_", "token.list"),
-    ("tsk_", "task.list"),
-    ("run_", "run.list"),
-    ("dlg_", "delegation.list"),
-    ("bgl_", "break_glass.list"),
-];
 /// Pages that are looked through for it.
 const MOST_PAGES: usize = 50;
 
@@ -371,7 +360,7 @@ fn beginnings(input: &mut Value, each: &mut impl FnMut(&mut String)) {
         };
         for value in values {
             if let Value::String(text) = value
-                && id::is_beginning(text)
+                && id::beginning(text).is_some()
             {
                 each(text);
             }

@@ -2,6 +2,7 @@
 //! performs through the gate, at a time of the story's own that ends about now. So its log verifies like any other, and
 //! whatever the demo shows can be done.
 
+mod acting;
 mod fakes;
 mod mailbox;
 mod model;
@@ -17,15 +18,16 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::background::models::Chat;
+use crate::gate::Gate;
 use crate::gate::state::open::{CannotOpen, Options, open};
-use crate::gate::{Gate, Request};
-use crate::types::caller::{Channel, Credential, Presented};
-use crate::types::id::ActorId;
-use crate::types::refusal::{Refusal, Stop};
+use crate::operations::actor::{List, Which};
+use crate::store::actors::Status;
+use crate::types::actor::ActorKind;
+use crate::types::page::{MAX_LIMIT, PageQuery};
+use crate::types::refusal::Stop;
 use crate::types::time::Clock;
 
 pub use fakes::Fakes;
@@ -36,6 +38,7 @@ pub use receiver::point_here;
 pub use script::{Person, cast};
 pub use sign_in::{SignIn, sign_in};
 
+use acting::Acting;
 use repository::{Note, Repository};
 use teller::Teller;
 use time::StoryClock;
@@ -95,39 +98,21 @@ pub fn commit_rest(policies: &Path, clock: &dyn Clock) {
 }
 
 async fn count(gate: &Arc<Gate>, git: bool) -> Result<DemoSummary, CannotTell> {
-    let seen = async |who: &Person| perform(gate, Some(&who.id), "actor.list", json!({ "limit": 1000 }), None).await;
     let cast = cast().map_err(CannotTell::Story)?;
+    let all = Which { kind: None, team: None, page: PageQuery { limit: Some(MAX_LIMIT), cursor: None } };
     let actors = match cast.first() {
-        Some(first) => seen(first).await.unwrap_or_default(),
-        None => Value::Null,
+        Some(first) => Acting { gate, who: Some(&first.id) }.rows::<List, _>(&all).await.unwrap_or_default(),
+        None => Vec::new(),
     };
-    let of = |kind: &str| {
-        actors
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter(|actor| actor["kind"] == kind && actor["status"] == "active")
-            .count()
-    };
+    let of = |kind| actors.iter().filter(|actor| actor.kind == kind && actor.status == Status::Active).count();
     let events = *gate.grown().borrow();
-    Ok(DemoSummary { people: of("person"), agents: of("agent"), teams: of("team"), events, git })
-}
-
-/// Performs an operation as somebody, or as the server, which first names an admin and advances the clock.
-async fn perform(
-    gate: &Arc<Gate>,
-    who: Option<&ActorId>,
-    operation: &str,
-    input: Value,
-    under: Option<String>,
-) -> Result<Value, Stop> {
-    let entry = gate.entry(operation).ok_or_else(Refusal::not_found)?;
-    let credential = who.cloned().map_or(Credential::Server, Credential::Holder);
-    let presented = Presented { credential, channel: Channel::Cli, address: None, under };
-    let caller = gate.admit(&presented, &entry.spec)?;
-    let call = entry.prepare(input).map_err(|bad| Refusal::field("input", bad.to_string()))?;
-    let reply = gate.perform(Request { caller, call, idem: None }).await?;
-    Ok(serde_json::from_slice(&reply.body)?)
+    Ok(DemoSummary {
+        people: of(ActorKind::Person),
+        agents: of(ActorKind::Agent),
+        teams: of(ActorKind::Team),
+        events,
+        git,
+    })
 }
 
 /// Listens at an address, or on any port of it that is free.

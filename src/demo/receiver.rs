@@ -8,14 +8,20 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::post;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::{in_words, listen, perform};
+use super::acting::Acting;
+use super::{in_words, listen};
 use crate::gate::Gate;
+use crate::operations::webhook::OneWebhook;
+use crate::operations::webhook::deliveries::Test;
+use crate::operations::webhook::list::List;
+use crate::operations::webhook::update::{Changes, Update};
 use crate::types::id::ActorId;
 use crate::types::json;
+use crate::types::page::ListQuery;
 
 /// Where it listens if nobody else does.
 const PORT: u16 = 8089;
@@ -62,16 +68,14 @@ async fn arrived(State(report): State<Arc<fn(&str)>>, body: Bytes) -> StatusCode
 /// Points the demo's webhook at the receiver, wherever that listens this time, and sends a message to see it arrive.
 pub async fn point_here(gate: &Arc<Gate>, url: &str) -> Result<(), String> {
     let admin: ActorId = ADMIN.parse().map_err(|error| format!("{error}"))?;
-    let ask = async |operation: &str, input: Value| {
-        perform(gate, Some(&admin), operation, input, None).await.map_err(|stop| in_words(&stop))
-    };
-    let hooks = ask("webhook.list", json!({})).await?;
-    let hooks = hooks.get("data").and_then(Value::as_array).into_iter().flatten();
-    let Some(hook) = hooks.rev().find(|hook| hook.get("description").is_some_and(|one| one == DESCRIPTION)) else {
+    let admin = Acting { gate, who: Some(&admin) };
+    let hooks = admin.query::<List>(&ListQuery::default()).await.map_err(|stop| in_words(&stop))?;
+    let Some(hook) = hooks.data.into_iter().rev().find(|hook| hook.description == DESCRIPTION) else {
         return Ok(());
     };
-    if hook.get("url").is_none_or(|there| there != url) {
-        ask("webhook.update", json!({ "id": hook.get("id"), "url": url })).await?;
+    if hook.url != url {
+        let there = Changes { id: hook.id.clone(), url: Some(url.to_owned()), ..Changes::default() };
+        admin.change::<Update>(&there).await.map_err(|stop| in_words(&stop))?;
     }
-    ask("webhook.test", json!({ "id": hook.get("id") })).await.map(drop)
+    admin.change::<Test>(&OneWebhook { id: hook.id }).await.map(drop).map_err(|stop| in_words(&stop))
 }

@@ -4,12 +4,16 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::{Value, json};
 
+use super::acting::Acting;
+use super::in_words;
 use super::script::cast;
-use super::{in_words, perform};
 use crate::gate::Gate;
+use crate::operations::Nothing;
+use crate::operations::actor::Me;
+use crate::operations::token::{Issue, List, NewToken, OneToken, Revoke, TokenStatus, Which};
 use crate::types::id::ActorId;
+use crate::types::page::{MAX_LIMIT, PageQuery};
 
 /// What the tokens are known by.
 const LABEL: &str = "demo sign-in, printed at start";
@@ -28,10 +32,10 @@ pub struct SignIn {
 pub async fn sign_in(gate: &Arc<Gate>) -> Result<Vec<SignIn>, String> {
     let mut issued = Vec::new();
     for person in cast()? {
-        let me = perform(gate, Some(&person.id), "me.read", json!({}), None).await;
+        let who = Acting { gate, who: Some(&person.id) };
         // Whoever has left since, or whom a kill switch stops, gets none.
-        if me.is_ok()
-            && let Some(token) = renew(gate, &person.id).await?
+        if who.query::<Me>(&Nothing {}).await.is_ok()
+            && let Some(token) = renew(who).await?
         {
             issued.push(SignIn { id: person.id, name: person.name, good_for: person.good_for, token });
         }
@@ -39,20 +43,23 @@ pub async fn sign_in(gate: &Arc<Gate>) -> Result<Vec<SignIn>, String> {
     Ok(issued)
 }
 
-async fn renew(gate: &Arc<Gate>, who: &ActorId) -> Result<Option<String>, String> {
-    let ask = async |operation: &str, input: Value| perform(gate, Some(who), operation, input, None).await;
-    let tokens = ask("token.list", json!({ "actor": who, "limit": 1000 })).await.map_err(|stop| in_words(&stop))?;
-    let old = |token: &&Value| token["label"] == LABEL && token["status"] == "active";
-    for token in tokens.as_array().into_iter().flatten().filter(old) {
-        ask("token.revoke", json!({ "id": token["id"] })).await.map_err(|stop| in_words(&stop))?;
+async fn renew(who: Acting<'_>) -> Result<Option<String>, String> {
+    let page = PageQuery { limit: Some(MAX_LIMIT), cursor: None };
+    let tokens = who.rows::<List, _>(&Which { actor: who.who.cloned(), page }).await.map_err(|stop| in_words(&stop))?;
+    let old = tokens.into_iter().filter(|token| token.label == LABEL && token.status == TokenStatus::Active);
+    for token in old {
+        who.change::<Revoke>(&OneToken { id: token.id }).await.map_err(|stop| in_words(&stop))?;
     }
-    let issued = ask("token.issue", json!({ "label": LABEL, "days": DAYS })).await;
-    let issued = match issued {
-        Ok(issued) => issued,
+    let new = NewToken { label: LABEL.to_owned(), days: Some(DAYS), ttl: None, scopes: None, r#for: None };
+    match who.change::<Issue>(&new).await {
+        Ok(issued) => Ok(Some(issued.token)),
         Err(stop) => {
-            tracing::warn!(why = in_words(&stop), %who, "no sign-in token could be issued");
-            return Ok(None);
+            tracing::warn!(
+                why = in_words(&stop),
+                who = who.who.map(ActorId::as_str),
+                "no sign-in token could be issued"
+            );
+            Ok(None)
         }
-    };
-    Ok(issued.get("token").and_then(Value::as_str).map(str::to_owned))
+    }
 }

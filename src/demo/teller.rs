@@ -5,13 +5,17 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::acting::Acting;
 use super::repository::{Note, Repository};
 use super::script::{Chapter, Expected, Scene, bundle, props};
 use super::time::StoryClock;
-use super::{CannotTell, in_words, perform};
+use super::{CannotTell, in_words};
 use crate::background::models::Chat;
 use crate::background::runner;
 use crate::gate::Gate;
+use crate::operations::Nothing;
+use crate::operations::policy::in_force::Export;
+use crate::operations::tick::{Tick, When};
 use crate::policy::brain::is_collection;
 use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Stop};
@@ -88,7 +92,8 @@ impl Teller {
     /// What happens by itself from one day to the next.
     async fn night(&self) -> Result<(), String> {
         runner::settle(&self.gate, Arc::clone(&self.models)).await?;
-        perform(&self.gate, None, "tick", json!({}), None).await.map(drop).map_err(|stop| in_words(&stop))
+        let server = Acting { gate: &self.gate, who: None };
+        server.change::<Tick>(&When { now: None }).await.map(drop).map_err(|stop| in_words(&stop))
     }
 
     async fn perform(&self, scene: &Scene, input: Value) -> Result<Value, String> {
@@ -96,7 +101,7 @@ impl Teller {
             None => None,
             Some(name) => self.filled(&Value::from(name.as_str()))?.as_str().map(str::to_owned),
         };
-        let answer = perform(&self.gate, scene.who.as_ref(), &scene.act, input, under).await;
+        let answer = Acting { gate: &self.gate, who: scene.who.as_ref() }.named(&scene.act, input, under).await;
         match (answer, scene.expect) {
             (Ok(answer), Expected::Allowed) => Ok(answer),
             (Ok(_), expected) => Err(format!("was done; {expected:?} was expected")),
@@ -115,11 +120,9 @@ impl Teller {
         let layers: Vec<String> =
             what["layers"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
         let mut bundle = bundle(&layers);
-        let exported = perform(&self.gate, who, "policy.export", json!({}), None).await;
+        let exported = Acting { gate: &self.gate, who }.query::<Export>(&Nothing {}).await;
         let exported = exported.map_err(|stop| CannotTell::Story(format!("policy.export: {}", in_words(&stop))))?;
-        let files = exported.get("files").and_then(Value::as_object).into_iter().flatten();
-        let collections = files.filter(|(path, _)| is_collection(path));
-        bundle.files.extend(collections.filter_map(|(path, text)| Some((path.clone(), text.as_str()?.to_owned()))));
+        bundle.files.extend(exported.files.into_iter().filter(|(path, _)| is_collection(path)));
         let note = Note { by: &text("by"), says: &text("says"), at: self.clock.now() };
         let commit = self.repository.commit(&bundle, what["branch"].as_str(), &note)?;
         Ok(json!({ "files": bundle.files, "commit": commit }))

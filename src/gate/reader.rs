@@ -23,7 +23,7 @@ mod voices;
 mod webhooks;
 mod work;
 
-pub use could::Could;
+pub use could::{Asked, Could};
 pub use delegations::delegation_thing;
 pub use entities::EntitiesThen;
 pub use work::Prospects;

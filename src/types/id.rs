@@ -82,46 +82,55 @@ impl fmt::Display for ActorId {
     }
 }
 
-/// What a generated id names. The prefix tells the kinds apart wherever an id turns up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    Token,
-    Approval,
-    Change,
-    Delegation,
-    Reservation,
-    BreakGlass,
-    Webhook,
-    Message,
-    Task,
-    Run,
-    Record,
-    Flag,
-    Proposal,
-    Entity,
-    Knowledge,
+macro_rules! kinds {
+    ($($kind:ident = $prefix:literal $(listed by $list:literal)?;)+) => {
+        /// What a generated id names. The prefix tells the kinds apart wherever an id turns up.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Kind {
+            $($kind,)+
+        }
+
+        impl Kind {
+            const ALL: &[Kind] = &[$(Kind::$kind,)+];
+
+            pub const fn prefix(self) -> &'static str {
+                match self {
+                    $(Kind::$kind => $prefix,)+
+                }
+            }
+
+            /// The operation that lists them, of those kinds of which the beginning of an id is enough on the command line.
+            const fn list(self) -> Option<&'static str> {
+                const fn first(list: &[&'static str]) -> Option<&'static str> {
+                    match list {
+                        [one, ..] => Some(one),
+                        [] => None,
+                    }
+                }
+                match self {
+                    $(Kind::$kind => first(&[$($list)?]),)+
+                }
+            }
+        }
+    };
 }
 
-impl Kind {
-    pub const fn prefix(self) -> &'static str {
-        match self {
-            Kind::Token => "tok_",
-            Kind::Approval => "apr_",
-            Kind::Change => "chg_",
-            Kind::Delegation => "dlg_",
-            Kind::Reservation => "rsv_",
-            Kind::BreakGlass => "bgl_",
-            Kind::Webhook => "whk_",
-            Kind::Message => "msg_",
-            Kind::Task => "tsk_",
-            Kind::Run => "run_",
-            Kind::Record => "rec_",
-            Kind::Flag => "flg_",
-            Kind::Proposal => "scp_",
-            Kind::Entity => "ent_",
-            Kind::Knowledge => "kno_",
-        }
-    }
+kinds! {
+    Token = "tok_" listed by "token.list";
+    Approval = "apr_" listed by "approval.list";
+    Change = "chg_" listed by "change.list";
+    Delegation = "dlg_" listed by "delegation.list";
+    Reservation = "rsv_";
+    BreakGlass = "bgl_" listed by "break_glass.list";
+    Webhook = "whk_";
+    Message = "msg_";
+    Task = "tsk_" listed by "task.list";
+    Run = "run_" listed by "run.list";
+    Record = "rec_";
+    Flag = "flg_";
+    Proposal = "scp_";
+    Entity = "ent_";
+    Knowledge = "kno_";
 }
 
 /// A generated id: type prefix and a ULID (time-ordered, 26 characters of Crockford's base 32).
@@ -151,28 +160,27 @@ impl Id {
     }
 }
 
-/// The kinds of ids of which a beginning is enough on the command line.
-const SHORTENED: [Kind; 7] =
-    [Kind::Token, Kind::Approval, Kind::Change, Kind::Delegation, Kind::BreakGlass, Kind::Task, Kind::Run];
 /// The least characters of such a beginning: up to here, an id tells its millisecond.
 pub const SHORT: usize = 14;
 const ULID: usize = 26;
 
-/// How much of the ULID there is, where a text is an id of such a kind or the beginning of one.
-fn ulid_of(text: &str) -> Option<usize> {
-    let rest = SHORTENED.iter().find_map(|kind| text.strip_prefix(kind.prefix()))?;
+/// How much of the ULID there is, where a text is an id of a kind that may be shortened or the beginning of one; and the
+/// operation that lists them.
+fn shortened(text: &str) -> Option<(usize, &'static str)> {
+    let of = |kind: &Kind| Some((text.strip_prefix(kind.prefix())?, kind.list()?));
+    let (rest, list) = Kind::ALL.iter().find_map(of)?;
     let fits = rest.bytes().all(|c| c.is_ascii_digit() || c.is_ascii_uppercase());
-    (fits && rest.len() <= ULID).then_some(rest.len())
+    (fits && rest.len() <= ULID).then_some((rest.len(), list))
 }
 
 /// Whether a text is an id that may be shown by its beginning.
 pub fn is_whole(text: &str) -> bool {
-    ulid_of(text) == Some(ULID)
+    shortened(text).is_some_and(|(length, _)| length == ULID)
 }
 
-/// Whether a text is the beginning of such an id.
-pub fn is_beginning(text: &str) -> bool {
-    ulid_of(text).is_some_and(|length| (4..ULID).contains(&length))
+/// The operation that lists what a text is the beginning of an id of.
+pub fn beginning(text: &str) -> Option<&'static str> {
+    shortened(text).filter(|(length, _)| (4..ULID).contains(length)).map(|(_, list)| list)
 }
 
 impl fmt::Display for Id {

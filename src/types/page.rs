@@ -155,7 +155,7 @@ impl ListQuery {
 }
 
 /// One page of a list under `/v1`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Listed<T> {
     pub data: Vec<T>,
     pub has_more: bool,

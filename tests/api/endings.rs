@@ -88,9 +88,9 @@ async fn policies_that_nobody_could_change_any_more_do_not_come_into_force() {
         refused.error(),
         "409 conflict under these policies nobody could perform policy.propose, even with approvals, so they could never be changed again: permit it to somebody"
     );
-    // Approvals are a way back.
-    let lifted = freeze
-        .replace("resource\n);", "resource\n)\nunless { context.approvals.contains(Ok::ApprovalKind::\"admin\") };");
+    // Approvals are a way back, but for the kill switch: no approval is decided while that is engaged.
+    let unless = "resource\n)\nunless { context.approvals.contains(Ok::ApprovalKind::\"admin\") || action == Ok::Action::\"kill\" };";
+    let lifted = freeze.replace("resource\n);", unless);
     files.insert("more.cedar".into(), lifted);
     let change = propose(&test, &test.admin, &files).await;
     step(&test, &test.admin, &change, "evals", json!({})).await;
@@ -147,11 +147,20 @@ async fn policies_that_open_again_by_themselves_or_on_a_condition_come_into_forc
         ),
         "unless { context.input has commit }".to_owned(),
         "when { context.hist[\"policy.export\"].hour < 1 }".to_owned(),
+        "unless { context.hist[\"policy.export\"].hour >= 1 && context.hist[\"change.promote\"].day < 1 }".to_owned(),
         "when { context.channel == \"http\" }".to_owned(),
         "when { context.channel == \"cli\" }".to_owned(),
     ] {
         assert_eq!(alone(&forbid("policy.propose", &condition)).await, "promoted", "{condition}");
     }
+    // Each step has its own hours.
+    let only = |action, from, to| {
+        let time = "context.now.toTime()";
+        forbid(action, &format!("when {{ {time} < duration(\"{from}h\") || {time} >= duration(\"{to}h\") }}"))
+    };
+    let (first, then) = ((hour + 8) % 22, (hour + 12) % 22);
+    let by_day = only("policy.propose", first, first + 1) + &only("change.evals", then, then + 1);
+    assert_eq!(alone(&by_day).await, "promoted");
 }
 
 /// Ways to lock everybody out that no refusal of the operation itself shows.
@@ -165,8 +174,21 @@ async fn policies_whose_way_back_is_closed_in_another_place_do_not_come_into_for
     // What cannot be evaluated is denied.
     closed(&forbid("change.promote", "when { resource.admins + 9223372036854775807 > 0 }")).await;
     closed(&forbid("change.promote", "when { context.input.id like \"chg_*\" }")).await;
-    let released = closed(&forbid("kill", "when { resource is Ok::KillSwitch && !resource.engage }")).await;
-    assert!(released.contains("nobody could release the kill switch `global`"), "{released}");
+    // What holds whatever was done before.
+    for always in
+        ["context.hist[\"change.promote\"].month >= 0", "context.hist[\"tick\"].hour <= context.hist[\"tick\"].month"]
+    {
+        closed(&forbid("change.promote", &format!("when {{ {always} }}"))).await;
+    }
+    // While the switch is engaged, nothing else is done: no approval is decided.
+    for release in [
+        "when { resource is Ok::KillSwitch && !resource.engage }",
+        "when { context.kill.global }",
+        "when { resource is Ok::KillSwitch && !resource.engage } unless { context.approvals.contains(Ok::ApprovalKind::\"admin\") }",
+    ] {
+        let released = closed(&forbid("kill", release)).await;
+        assert!(released.contains("nobody could release the kill switch `global`"), "{release}: {released}");
+    }
     // Who could approve may not see what, or may not decide.
     for missing in ["approval.decide", "approval.read"] {
         let test = Test::new().await;
@@ -238,6 +260,12 @@ async fn policies_whose_change_waits_for_nobody_do_not_come_into_force() {
         (forbid("change.review", "") + &only_reviewed, "", "nobody could perform change.review"),
         (only_reviewed.clone(), "", ""),
         (forbid("change.read", ""), "", "nobody could perform change.read"),
+        // Those who may review it see none but their own.
+        (
+            only_reviewed.clone() + &forbid("change.read", "unless { resource.author == principal }"),
+            "",
+            "nobody could perform change.review",
+        ),
         // Each step could be taken by somebody, and nobody's change gets through all of them.
         (
             only_reviewed.clone() + &only("policy.propose", "ana") + &only("change.review", "ana"),
@@ -268,6 +296,8 @@ async fn policies_whose_change_waits_for_nobody_do_not_come_into_force() {
         // One other admin is not two people.
         (kinds(&["k1", "k2"]) + &nobody_joins, twice, "change.promote takes the approval `k2`"),
         (kinds(&["ghost"]), ghost, ""),
+        // No agent approves, however many join.
+        (kinds(&["robot"]), "  robot: {eligible: [{role: agent}]}\n", "change.promote takes the approval `robot`"),
     ] {
         let mut files = defaults_and(&policies);
         files.get_mut("approvals.yaml").unwrap().push_str(approvals);

@@ -1,7 +1,7 @@
 //! Who could do something under policies that are not in force: for policies that nobody could change again are refused.
 //!
-//! Always true: what cannot be told before a call is made, because it depends on its input or on what was done before, counts as
-//! what somebody could.
+//! Always true: what cannot be told before a call is made, because it depends on its input or on many things that were done
+//! before, counts as what somebody could.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,8 +18,10 @@ use crate::declare::target::{Target, Thing};
 use policy::engine::OpenToCallers;
 use policy::{Ruling, Snapshot};
 use store::actors::{Actor, Status};
-use types::actor::{ActorKind, Role, Trust};
+use store::kills::Kill;
+use types::actor::{ActorKind, KillScope, Role, Trust};
 use types::caller::{Caller, Channel, Who};
+use types::history::{Counts, Done, History};
 use types::id::ActorId;
 use types::time::Time;
 
@@ -27,6 +29,8 @@ use types::time::Time;
 const MOST_ASKED: usize = 1_000;
 /// For so many of those who need approvals, admins first, is counted who may give them.
 const MOST_WAITING: usize = 20;
+/// Of so many operations is tried out what somebody could have done before.
+const MOST_DONE: usize = 3;
 /// Somebody who joins.
 const SOMEBODY: &str = "somebody";
 
@@ -39,42 +43,73 @@ pub enum Could {
     TooFew(String),
 }
 
-/// An operation, what it is about, and what it is given, where that is known.
-type Asked<'a> = (&'a str, &'a Target, Option<&'a Value>);
+/// What somebody would do.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    pub operation: &'a str,
+    pub target: &'a Target,
+    /// What the operation is given, where that is known.
+    pub input: Option<&'a Value>,
+    /// The read by which whoever does it has to see the target.
+    pub sight: Option<&'a str>,
+}
 
-fn called((operation, target, input): Asked<'_>) -> Call<'_> {
-    Call { operation, target, input }
+impl<'a> Asked<'a> {
+    fn call(self) -> Call<'a> {
+        Call { operation: self.operation, target: self.target, input: self.input }
+    }
+
+    /// The read of the target.
+    fn seeing(self) -> Option<Asked<'a>> {
+        self.sight.map(|operation| Asked { operation, input: None, sight: None, ..self })
+    }
 }
 
 impl Reader<'_> {
-    /// Who could do something at a time, by any channel, at once or with approvals, if these policies were in force and no kill
-    /// switch engaged.
-    pub fn who_could(&self, policies: &Arc<Snapshot>, asked: Asked<'_>, at: Time) -> Could {
-        let (call, world, own) = (called(asked), self.under(policies), self.caller().channel);
-        let by = |channel| Prospect { world: &world, channel, at }.who_could(call);
-        let first = by(own);
-        let tells_channels = policies.looks(call.operation).context.contains("channel");
-        let mut others = [Channel::Http, Channel::Cli].into_iter().filter(|other| tells_channels && *other != own);
-        if first != Could::Somebody && others.any(|other| by(other) == Could::Somebody) {
-            Could::Somebody
-        } else {
-            first
+    /// Who could do something at one of these times, by any channel, at once or with approvals, if these policies were in force
+    /// and no kill switch engaged.
+    pub fn who_could(&self, policies: &Arc<Snapshot>, asked: Asked<'_>, at: &[Time]) -> Could {
+        let world = self.under(policies);
+        let mut first = None;
+        for prospect in self.ways_to_ask(&world, asked.operation, at) {
+            match prospect.who_could(asked) {
+                Could::Somebody => return Could::Somebody,
+                could => first = first.or(Some(could)),
+            }
         }
+        first.unwrap_or(Could::Nobody)
+    }
+
+    /// Whether somebody could release the kill switch that stops everybody while it is engaged, if these policies were in force.
+    /// No approval is decided meanwhile.
+    pub fn could_release(&self, policies: &Arc<Snapshot>, release: &Target, at: &[Time]) -> bool {
+        let by = self.caller().actor().to_string();
+        let engaged = Kill { scope: KillScope::Global, reason: String::new(), by, at: self.now };
+        let world = World { kills: Arc::new([(KillScope::Global, engaged)].into()), ..self.under(policies) };
+        let asked = Asked { operation: "kill", target: release, input: None, sight: None };
+        self.ways_to_ask(&world, asked.operation, at).any(|prospect| prospect.is_open_at_once(asked))
     }
 
     /// The same under the policies in force.
-    pub fn who_could_now(&self, asked: Asked<'_>) -> Could {
-        self.who_could(&self.world.policy, asked, self.now)
+    pub fn could_release_now(&self, release: &Target) -> bool {
+        self.could_release(&self.world.policy, release, &[self.now])
     }
 
-    /// Those whom these policies would not deny an operation at a time, admins first, and no more than are looked at.
-    pub fn not_denied(&self, policies: &Arc<Snapshot>, asked: Asked<'_>, at: Time) -> Vec<ActorId> {
-        let call = called(asked);
+    /// Those whom these policies would not deny an operation at one of these times, admins first, and no more than are looked at.
+    pub fn not_denied(&self, policies: &Arc<Snapshot>, asked: Asked<'_>, at: &[Time]) -> Vec<ActorId> {
         let world = self.under(policies);
-        let prospect = Prospect { world: &world, channel: self.caller().channel, at };
-        let open = prospect.open_to_callers(call.operation, call.input);
-        let found = prospect.everybody().filter(|id| !bars(&prospect.ask(id, call), &open));
-        found.take(MOST_WAITING).cloned().collect()
+        let mut found = Vec::new();
+        for prospect in self.ways_to_ask(&world, asked.operation, at) {
+            let open = prospect.open_to_callers(asked);
+            let more = prospect.everybody().filter(|id| !bars(&prospect.ask(id, asked), &open)).take(MOST_WAITING);
+            more.for_each(|id| {
+                if !found.contains(id) {
+                    found.push(id.clone())
+                }
+            });
+        }
+        found.truncate(MOST_WAITING);
+        found
     }
 
     /// The company, if these policies were in force and no kill switch engaged.
@@ -82,6 +117,20 @@ impl Reader<'_> {
         let mut world = World { kills: Arc::default(), ..self.world.clone() };
         world.govern(Arc::clone(policies), self.world.stamp.seq);
         world
+    }
+
+    /// How somebody would ask: at each of these times, by the reader's channel and, where policies tell them apart, by the others.
+    fn ways_to_ask<'a>(
+        &self,
+        world: &'a World,
+        operation: &str,
+        at: &'a [Time],
+    ) -> impl Iterator<Item = Prospect<'a>> + use<'a> {
+        let own = self.caller().channel;
+        let tells_channels = world.policy.looks(operation).context.contains("channel");
+        let others = [Channel::Http, Channel::Cli].into_iter().filter(move |other| tells_channels && *other != own);
+        let channels: Vec<Channel> = std::iter::once(own).chain(others).collect();
+        at.iter().flat_map(move |at| channels.clone().into_iter().map(|channel| Prospect { world, channel, at: *at }))
     }
 }
 
@@ -94,12 +143,39 @@ struct Prospect<'a> {
 }
 
 impl<'a> Prospect<'a> {
-    fn ask(&self, id: &ActorId, call: Call<'_>) -> Ruling {
-        question::decide(self.world, &Caller::new(Who::Holder(id.clone()), self.channel), call, self.at)
+    /// The answer to somebody, whatever they did before.
+    fn ask(&self, id: &ActorId, asked: Asked<'_>) -> Ruling {
+        let now = self.ask_in(self.world, id, asked);
+        if !matches!(now, Ruling::Deny { .. }) {
+            return now;
+        }
+        let pasts = pasts(&self.world.policy.looks(asked.operation).done);
+        let mut worlds = pasts.into_iter().map(|past| {
+            let counts = past.into_iter().map(|(operation, done)| (operation, Counts::seen(done, self.at))).collect();
+            World { histories: Some([(id.clone(), Arc::new(counts))].into_iter().collect()), ..self.world.clone() }
+        });
+        let otherwise = worlds.find_map(|world| {
+            Some(self.ask_in(&world, id, asked)).filter(|ruling| !matches!(ruling, Ruling::Deny { .. }))
+        });
+        otherwise.unwrap_or(now)
     }
 
-    fn open_to_callers(&self, operation: &str, input: Option<&Value>) -> OpenToCallers {
-        self.world.policy.open_to_callers(operation, input.is_none())
+    fn ask_in(&self, world: &World, id: &ActorId, asked: Asked<'_>) -> Ruling {
+        question::decide(world, &Caller::new(Who::Holder(id.clone()), self.channel), asked.call(), self.at)
+    }
+
+    fn open_to_callers(&self, asked: Asked<'_>) -> OpenToCallers {
+        let has_many_pasts = self.world.policy.looks(asked.operation).done.len() > MOST_DONE;
+        self.world.policy.open_to_callers(asked.operation, asked.input.is_none(), has_many_pasts)
+    }
+
+    /// Whether somebody could do it without an approval.
+    fn is_open_at_once(&self, asked: Asked<'_>) -> bool {
+        let open = self.open_to_callers(asked);
+        self.everybody().any(|id| match self.ask(id, asked) {
+            Ruling::NeedsApproval { .. } => false,
+            ruling => !bars(&ruling, &open),
+        })
     }
 
     /// Those who are asked about: the admins first.
@@ -110,27 +186,30 @@ impl<'a> Prospect<'a> {
         admins.into_iter().chain(others)
     }
 
-    fn who_could(&self, call: Call<'_>) -> Could {
-        match self.among(self.everybody(), call) {
+    fn who_could(&self, asked: Asked<'_>) -> Could {
+        match self.among(self.everybody(), asked) {
             // Whoever adds people makes them enough.
-            Could::TooFew(kind) if self.could_be_filled(&kind, call.operation) => Could::Somebody,
-            Could::Nobody if self.could_once_joined(call) => Could::Somebody,
+            Could::TooFew(kind) if self.could_be_filled(&kind, asked.operation) => Could::Somebody,
+            Could::Nobody if self.could_once_joined(asked) => Could::Somebody,
             could => could,
         }
     }
 
-    fn among<'p>(&self, people: impl Iterator<Item = &'p ActorId>, call: Call<'_>) -> Could {
-        let (mut waiting, open) = (Vec::new(), self.open_to_callers(call.operation, call.input));
+    fn among<'p>(&self, people: impl Iterator<Item = &'p ActorId>, asked: Asked<'_>) -> Could {
+        let (mut waiting, open) = (Vec::new(), self.open_to_callers(asked));
+        let sight = asked.seeing().map(|seeing| (seeing, self.open_to_callers(seeing)));
+        let is_blind = |id: &ActorId| sight.as_ref().is_some_and(|(seeing, open)| bars(&self.ask(id, *seeing), open));
         for id in people {
-            match self.ask(id, call) {
-                Ruling::NeedsApproval { kinds, .. } => waiting.push((id, kinds)),
-                ruling if bars(&ruling, &open) => {}
-                _ => return Could::Somebody,
+            let ruling = self.ask(id, asked);
+            if bars(&ruling, &open) || is_blind(id) {
+                continue;
             }
+            let Ruling::NeedsApproval { kinds, .. } = ruling else { return Could::Somebody };
+            waiting.push((id, kinds));
         }
         let (mut lacking, deciding) = (None, self.deciding());
         for (id, kinds) in waiting.into_iter().take(MOST_WAITING) {
-            let decides = |approver: &ActorId| self.could_decide(&deciding, approver, (id, call.operation));
+            let decides = |approver: &ActorId| self.could_decide(&deciding, approver, (id, asked.operation));
             match approvers::lacking(self.world, &kinds, id, self.at, &decides) {
                 Some(kind) => lacking = Some(kind.to_owned()),
                 None => return Could::Somebody,
@@ -141,7 +220,9 @@ impl<'a> Prospect<'a> {
 
     /// What it takes to decide a request for approval.
     fn deciding(&self) -> [(&'static str, OpenToCallers); 2] {
-        ["approval.read", "approval.decide"].map(|operation| (operation, self.open_to_callers(operation, None)))
+        let target = &Target::Company;
+        ["approval.read", "approval.decide"]
+            .map(|operation| (operation, self.open_to_callers(Asked { operation, target, input: None, sight: None })))
     }
 
     /// Whether somebody may see and decide another's request for approval.
@@ -154,31 +235,33 @@ impl<'a> Prospect<'a> {
         let request = Thing::new("Approval", NEW).actor("requester", requester).text("operation", operation);
         let request: Target = request.actors("approvers", [approver.clone()]).actors("behalf", []).into();
         deciding.iter().all(|(operation, open)| {
-            !bars(&self.ask(approver, Call { operation, target: &request, input: None }), open)
+            !bars(&self.ask(approver, Asked { operation, target: &request, input: None, sight: None }), open)
         })
     }
 
     /// Whether somebody could add an actor. A company that is being set up adds them on its own machine.
     fn could_add(&self, target: &Target, input: &Value) -> bool {
-        let call = Call { operation: "actor.add", target, input: Some(input) };
-        let by = |channel| Prospect { channel, ..*self }.among(self.everybody(), call) == Could::Somebody;
+        let asked = Asked { operation: "actor.add", target, input: Some(input), sight: None };
+        let by = |channel| Prospect { channel, ..*self }.among(self.everybody(), asked) == Could::Somebody;
         [self.channel, Channel::Cli].into_iter().any(by)
     }
 
     /// Whether somebody could add an admin who could do it.
-    fn could_once_joined(&self, call: Call<'_>) -> bool {
+    fn could_once_joined(&self, asked: Asked<'_>) -> bool {
         let Ok(id) = SOMEBODY.parse::<ActorId>() else { return false };
         let person = json!({ "id": id, "kind": "person", "role": Role::Admin });
         let world = with_admin(self.world, &id, self.at);
         self.could_add(&Target::Company, &person)
-            && Prospect { world: &world, ..*self }.among(std::iter::once(&id), call) == Could::Somebody
+            && Prospect { world: &world, ..*self }.among(std::iter::once(&id), asked) == Could::Somebody
     }
 
     /// Whether somebody could add people who may give a kind of approval to an operation.
     fn could_be_filled(&self, kind: &str, operation: &str) -> bool {
         let rule = self.world.policy.approvals().rule(kind);
         let eligible = rule.eligible.iter().chain(rule.escalate.iter().flat_map(|more| &more.to));
-        let mut eligible = eligible.filter(|who| who.lead.is_none());
+        // Only people approve.
+        let is_person = |role: Role| role.is_for(ActorKind::Person);
+        let mut eligible = eligible.filter(|who| who.lead.is_none() && who.role.is_none_or(is_person));
         let could_add = |who: &policy::approvals::Eligible| {
             let role = who.role.unwrap_or(Role::Member);
             let Some(team) = &who.team else {
@@ -203,6 +286,22 @@ impl<'a> Prospect<'a> {
         let requester = self.everybody().next().unwrap_or(&id);
         Prospect { world: &world, ..*self }.could_decide(&self.deciding(), &id, (requester, operation))
     }
+}
+
+/// What somebody could have done before, of these operations: each of them never, once, often, or not lately. Of more operations
+/// than a few there are too many ways.
+fn pasts(operations: &BTreeSet<String>) -> Vec<History> {
+    let often = u32::MAX / 2;
+    let once = Done { hour: 1, day: 1, month: 1, hour_cents: 1, day_cents: 1, month_cents: 1 };
+    let long_ago = Done { month: often, month_cents: often, ..Done::default() };
+    let lately = Done { hour: often, day: often, hour_cents: often, day_cents: often, ..long_ago };
+    if operations.is_empty() || operations.len() > MOST_DONE {
+        return Vec::new();
+    }
+    operations.iter().fold(vec![History::new()], |pasts, operation| {
+        let with = |past: &History, done| past.clone().into_iter().chain([(operation.clone(), done)]).collect();
+        pasts.iter().flat_map(|past| [Done::default(), once, lately, long_ago].map(|done| with(past, done))).collect()
+    })
 }
 
 /// Whether an answer is a denial, however the call is made.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use gate::{Could, Reader, Target};
+use gate::{Asked, Could, Reader, Target};
 use policy::Snapshot;
 use store::changes::Change;
 use types::change::{ChangeState, ChangeTarget};
@@ -20,25 +20,30 @@ const YEARS: i64 = 20;
 /// An id as that of any change.
 const ANY: &str = "chg_01M00000000000000000000000";
 
-/// After how many milliseconds somebody can change the policies, one soon and one late; or why nobody can.
+/// In how many days somebody can change the policies, soon and late; or why nobody can.
 type Found = Result<[i64; 2], String>;
 
 /// Looks for a way back before a change has its turn: that may take long in a large company.
 pub fn look(change: (ChangeTarget, &ActorId), policies: &Arc<Snapshot>, read: &Reader<'_>) {
-    read.build_cache().put(&key(change.0, policies), Search { change, policies, read }.found());
+    read.build_cache().put(&key(change.0, policies), Search { change, policies: &unheard(policies), read }.found());
 }
 
 /// Refuses policies under which nobody could change policies: as it is now, or from a time on that they name. What they forbid for
 /// some days alone, or at some hours, they let happen by themselves.
 pub fn keeps(change: (ChangeTarget, &ActorId), policies: &Arc<Snapshot>, read: &Reader<'_>) -> Result<(), Refusal> {
-    let search = Search { change, policies, read };
+    let search = Search { change, policies: &unheard(policies), read };
     let found = match read.build_cache().get::<Found>(&key(change.0, policies)).as_deref() {
         Some(Err(why)) => Err(why.clone()),
         // Those who could then may have left since.
-        Some(Ok(after)) if after.iter().all(|after| search.way(*after).is_ok()) => return Ok(()),
+        Some(Ok(after)) if after.iter().all(|days| search.way(*days).is_ok()) => return Ok(()),
         _ => search.found().map(drop),
     };
     found.map_err(|why| Refusal::conflict(format!("under these policies{why}")))
+}
+
+/// What goes wrong in questions that nobody has asked is not told.
+fn unheard(policies: &Snapshot) -> Arc<Snapshot> {
+    Arc::new(policies.apart())
 }
 
 fn key(target: ChangeTarget, policies: &Snapshot) -> String {
@@ -56,31 +61,21 @@ impl Search<'_> {
     fn found(&self) -> Found {
         let soon = match self.way(0) {
             Ok(()) => 0,
-            Err(why) => self.opens(DAYS).map_err(|_| format!(" {why}"))?,
+            Err(why) => self.way(DAYS).map(|()| DAYS).map_err(|_| format!(" {why}"))?,
         };
-        let late = self.opens(YEARS * 365).map_err(|why| format!(", as they decide in {YEARS} years, {why}"))?;
+        let late = YEARS * 365;
+        self.way(late).map_err(|why| format!(", as they decide in {YEARS} years, {why}"))?;
         Ok([soon, late])
     }
 
-    /// When on a day, so many days from now, there is a way. Only by `toTime` can policies tell its hours apart for good.
-    fn opens(&self, days: i64) -> Result<i64, String> {
-        let tell = self.policies.policies().any(|policy| policy.text.contains("toTime"));
-        let mut closed = None;
-        for hour in 0..if tell { 24 } else { 1 } {
-            let after = days * DAY + hour * HOUR;
-            match self.way(after) {
-                Ok(()) => return Ok(after),
-                Err(why) => closed = closed.or(Some(why)),
-            }
-        }
-        Err(closed.unwrap_or_default())
-    }
-
-    /// Whether there is a way so many milliseconds from now.
-    fn way(&self, after: i64) -> Result<(), String> {
+    /// Whether there is a way so many days from now, each step of it at some hour of the day. Only by `toTime` can policies tell
+    /// hours apart for good.
+    fn way(&self, days: i64) -> Result<(), String> {
         let (target, author) = self.change;
-        let at = self.read.now().plus_ms(after);
-        Way { change: proposed(target, author, self.read.now()), policies: self.policies, at, read: self.read }
+        let tell = self.policies.policies().any(|policy| policy.text.contains("toTime"));
+        let hours = 0..if tell { 24 } else { 1 };
+        let at: Vec<Time> = hours.map(|hour| self.read.now().plus_ms(days * DAY + hour * HOUR)).collect();
+        Way { change: proposed(target, author, self.read.now()), policies: self.policies, at: &at, read: self.read }
             .is_open()
     }
 }
@@ -111,9 +106,11 @@ fn proposed(target: ChangeTarget, author: &ActorId, now: Time) -> Change {
     }
 }
 
+/// The read without which nobody tests, reviews or promotes a change.
+const READ: &str = "change.read";
 /// What is wrong where nobody could release a kill switch.
-const RELEASES: &str =
-    "nobody could release the kill switch `global`, which stops every change: permit `kill` with `off` to somebody";
+const RELEASES: &str = "nobody could release the kill switch `global` while it is engaged, when no approval can be decided: permit `kill` \
+                        with `off` to somebody at once";
 
 fn open_to(operation: &str, could: Could) -> Result<(), String> {
     let why = match could {
@@ -131,24 +128,22 @@ fn open_to(operation: &str, could: Could) -> Result<(), String> {
     Err(why)
 }
 
-/// The way into force of a change under `policies`, as they decide at a time.
+/// The way into force of a change under `policies`, as they decide at these times, each step at any of them.
 struct Way<'a> {
     change: Change,
     policies: &'a Arc<Snapshot>,
-    at: Time,
+    at: &'a [Time],
     read: &'a Reader<'a>,
 }
 
 impl Way<'_> {
     /// Whether somebody could propose another, and it had a whole way into force.
     fn is_open(&self) -> Result<(), String> {
-        let proposal = ("policy.propose", &Target::Company, None);
+        let proposal = Asked { operation: "policy.propose", target: &Target::Company, input: None, sight: None };
         open_to("policy.propose", self.read.who_could(self.policies, proposal, self.at))?;
         // A switch that nobody may release stops all of it.
         let target = crate::kill::release(self.read);
-        let release = ("kill", &target, None);
-        let is_shut = self.read.who_could(self.policies, release, self.at) != Could::Somebody;
-        if is_shut && self.read.who_could_now(release) == Could::Somebody {
+        if !self.read.could_release(self.policies, &target, self.at) && self.read.could_release_now(&target) {
             return Err(RELEASES.to_owned());
         }
         let mut proposers = self.read.not_denied(self.policies, proposal, self.at);
@@ -167,8 +162,7 @@ impl Way<'_> {
     }
 
     fn leads_into_force(&self) -> Result<(), String> {
-        // What nobody sees, nobody tests or promotes.
-        for operation in ["change.read", "change.evals"] {
+        for operation in [READ, "change.evals"] {
             open_to(operation, self.could(operation, ChangeState::Proposed, false))?;
         }
         if self.promotion(ChangeState::Proposed, false) == Could::Somebody {
@@ -197,7 +191,8 @@ impl Way<'_> {
         let target = self.read.change_target_as(&change, reviewed);
         // What else these take can be left out.
         let input = json!({ "id": ANY });
-        let input = ["change.read", "change.evals", "change.promote"].contains(&operation).then_some(&input);
-        self.read.who_could(self.policies, (operation, &target, input), self.at)
+        let input = [READ, "change.evals", "change.promote"].contains(&operation).then_some(&input);
+        let asked = Asked { operation, target: &target, input, sight: Some(READ) };
+        self.read.who_could(self.policies, asked, self.at)
     }
 }

@@ -4,6 +4,7 @@ mod issue;
 mod issued;
 mod resource;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Not;
 
@@ -49,12 +50,12 @@ pub struct Which {
 }
 
 /// What kind of token a listing shows.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct ListedKind {
-    pub r#type: &'static str,
+    pub r#type: Cow<'static, str>,
 }
 
-#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TokenStatus {
     Active,
@@ -63,7 +64,7 @@ pub enum TokenStatus {
 }
 
 /// A token as it is listed: never its value.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct ListedToken {
     pub id: String,
     pub actor: ActorId,
@@ -97,7 +98,7 @@ fn row(token: Token, read: &Reader<'_>) -> ListedToken {
         false => TokenStatus::Active,
     };
     ListedToken {
-        kind: ListedKind { r#type: "api" },
+        kind: ListedKind { r#type: "api".into() },
         access: access(&token.holder, &token.scopes, read),
         status,
         id: token.id,

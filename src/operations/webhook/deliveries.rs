@@ -25,7 +25,7 @@ fn enabled(webhook: Webhook) -> Result<Webhook, Refusal> {
 }
 
 /// That a message was asked for.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct TestedWebhook {
     pub id: String,
     /// `webhook.test`

@@ -19,7 +19,7 @@ use types::webhook::{Topic, WebhookStatus};
 const BOTH: i64 = DAY;
 
 /// What is to be otherwise. What is absent stays as it is.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
 pub struct Changes {
     pub id: String,
     /// Where messages are sent: a public https address, at most 2048 bytes.

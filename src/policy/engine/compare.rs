@@ -126,12 +126,12 @@ impl Snapshot {
         })
     }
 
-    /// What of an operation depends on how it is called: on what was done before, or on an input that is not given.
-    pub fn open_to_callers(&self, operation: &str, lacks_input: bool) -> OpenToCallers {
+    /// What of an operation depends on how it is called: on an input that is not given, or on what was done before.
+    pub fn open_to_callers(&self, operation: &str, lacks_input: bool, lacks_past: bool) -> OpenToCallers {
         let turns = |compiled: &&CompiledPolicy| {
             let mut looks = Looks::default();
             looks.gather(&compiled.condition);
-            looks.context.contains(DONE) || (lacks_input && looks.context.contains(INPUT))
+            (lacks_past && looks.context.contains(DONE)) || (lacks_input && looks.context.contains(INPUT))
         };
         let action = self.named_action(operation).into_iter();
         let turning: Vec<&CompiledPolicy> = action.flat_map(|action| self.covering(action)).filter(turns).collect();

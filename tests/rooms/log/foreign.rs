@@ -4,6 +4,7 @@ use super::sample::{Event, Pieces, key, note};
 use ok::log::verify::{Ask, verify_export};
 use std::process::Command;
 
+#[allow(clippy::print_stderr, reason = "a skipped check is told")]
 fn assert_both_say(pieces: &Pieces, since: Option<&str>) {
     let dir = tempfile::tempdir().unwrap();
     pieces.export(dir.path());
