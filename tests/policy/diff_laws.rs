@@ -21,7 +21,7 @@ const MORE: [&str; 9] = [
     r#"@id("m3") permit (principal == Ok::Actor::"zoe", action == Ok::Action::"actor.trust", resource is Ok::Actor) when { resource.kind == "agent" && resource.trust < 2 };"#,
     r#"@id("m4") @reason("r") forbid (principal is Ok::Actor, action == Ok::Action::"company.update", resource) when { context.now < datetime("2026-06-01") };"#,
     r#"@id("m5") @reason("r") forbid (principal in Ok::Team::"team:far", action == Ok::Action::"me.read", resource) when { context.token.scoped };"#,
-    r#"@id("m6") permit (principal is Ok::Actor, action == Ok::Action::"event.list", resource is Ok::Event) when { resource.kind == "denied" && principal.trust > 3 };"#,
+    r#"@id("m6") permit (principal is Ok::Actor, action == Ok::Action::"event.list", resource is Ok::Event) when { resource.kind == "denied" && principal.kind == "agent" && principal.trust > 3 };"#,
     r#"@id("m7") permit (principal is Ok::Visitor, action == Ok::Action::"health.read", resource) when { context.channel == "cli" };"#,
     r#"@id("m8") permit (principal is Ok::Actor, action == Ok::Action::"approval.decide", resource is Ok::Approval) when { resource.operation == "company.update" };"#,
 ];

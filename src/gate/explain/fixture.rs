@@ -285,10 +285,11 @@ fn team(row: &Team, now: Time) -> Actor {
 }
 
 fn member(row: &Member, now: Time) -> Actor {
-    let Member { id, kind, role, team, owner, trust, offboarded } = row.clone();
+    let trust = row.trust();
+    let Member { id, kind, role, team, owner, offboarded, trust: _ } = row.clone();
     let blank = blank(id, kind, role.unwrap_or(kind.usual_role()), now);
     let status = if offboarded { Status::Offboarded } else { Status::Active };
-    Actor { team, owner, trust: trust.unwrap_or(blank.trust), status, ..blank }
+    Actor { team, owner, trust, status, ..blank }
 }
 
 fn blank(id: ActorId, kind: ActorKind, role: Role, now: Time) -> Actor {
@@ -302,7 +303,7 @@ fn blank(id: ActorId, kind: ActorKind, role: Role, now: Time) -> Actor {
         owner: None,
         admin: role == Role::Admin,
         skills: Vec::new(),
-        trust: Trust::Standard,
+        trust: Trust::Autonomous,
         status: Status::Active,
         created_at: now,
     }

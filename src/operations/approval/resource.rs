@@ -48,6 +48,8 @@ fn requests(who: &ActorId, (number, operation): (usize, &str)) -> Vec<Sample> {
         let own = ["of", "issued"].map(|what| request(what, who.as_str(), &["ana"]));
         all.extend(own);
         all.extend([request("self", who.as_str(), &[who.as_str()]), request("other", other, &[])]);
+        // Of somebody whose team others are below.
+        all.push(request("above", "zoe", &[who.as_str()]));
     }
     all
 }

@@ -42,8 +42,8 @@ fn samples(cast: &Cast<'_>) -> Vec<Sample> {
     for_each.chain(of_each).collect()
 }
 
-/// Whose changes everybody is asked about.
-const SHOWN: [&str; 3] = ["ana", "max", "bot"];
+/// Whose changes everybody is asked about: of the last one, whose team others are below.
+const SHOWN: [&str; 4] = ["ana", "max", "bot", "zoe"];
 
 fn sample(id: String, author: &str, state: ChangeState) -> Row {
     let row = Row::new("changes", id).with("author", author).with("state", state).with("reviewed", false);

@@ -39,7 +39,7 @@ fn samples(cast: &Cast<'_>) -> Vec<Sample> {
         let agents = cast.agents.iter().enumerate();
         let handed_on = agents.map(|(number, agent)| task(&format!("for{number}"), who.as_str()).with("owner", agent));
         let own = [task("wanted", who.as_str()), task("given", other_than(who)).with("owner", who)];
-        own.into_iter().chain(handed_on).map(|row| Sample::own(who, &["max"], row)).collect()
+        own.into_iter().chain(handed_on).map(|row| Sample::own(who, &["max", "zoe"], row)).collect()
     };
     cast.everybody.iter().flat_map(of).collect()
 }

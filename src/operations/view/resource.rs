@@ -29,7 +29,8 @@ pub static VIEW: Resource = Resource {
 fn samples(cast: &Cast<'_>) -> Vec<Sample> {
     let view = |name: &str| Row::new("views", name).with("collection", "notes");
     let own = cast.everybody.iter().map(|who| Sample::of(who, view(&format!("view-of-{who}")).with("person", who)));
-    let shared = [view("view-of-all"), view("view-of-ops").with("team", "team:ops")];
+    let of_team = |name: &str, team: &str| view(name).with("team", team);
+    let shared = [view("view-of-all"), of_team("view-of-ops", "team:ops"), of_team("view-of-teams", "team:all")];
     own.chain(shared.map(Sample::new)).collect()
 }
 

@@ -10,13 +10,16 @@ use super::things::MOST;
 use super::{people, records, things};
 use crate::brain::{Collections, collection_of};
 use crate::engine::{Goal, Looks, Named};
-use crate::testing::{Around, Fixture, Member, Row, Stage, Step, Team, Way, parse};
-use types::actor::{KillScope, Role};
+use crate::testing::{Around, Delegation, Fixture, Member, Row, Stage, Step, Team, Way, other_than, parse};
+use types::actor::{ActorKind, KillScope, Role};
 use types::field::Label;
 use types::history::{Done, History};
 use types::id::ActorId;
 use types::scope::Scope;
 use types::time::Time;
+
+/// So many of those whom policies name have delegations of their own.
+const MOST_DELEGATING: usize = 4;
 
 const COMPANY: &str = include_str!("company.yaml");
 
@@ -58,6 +61,7 @@ pub(super) fn scenes(
     let absent = named_actors.iter().filter(|id| !base.actors.iter().any(|row| row.id == **id));
     let absent: Vec<Member> = absent.map(|id| member(id.clone(), Role::Admin, home.clone())).collect();
     base.actors.extend(absent);
+    delegate(&mut base, &named_actors);
     people::populate(&mut base, goals);
     let actors: BTreeSet<String> = named_actors.iter().map(ToString::to_string).collect();
     let others = roles.iter().map(|role| {
@@ -109,6 +113,21 @@ fn put(fixture: &mut Fixture, id: &ActorId, role: Role, team: Option<ActorId>) {
     fixture.actors.push(member(id.clone(), role, team));
 }
 
+/// What people whom policies name hand on: of their own accord, and in the middle of a chain.
+fn delegate(fixture: &mut Fixture, named: &[ActorId]) {
+    let is_person = |id: &&ActorId| fixture.actors.iter().any(|row| row.id == **id && row.kind == ActorKind::Person);
+    let people: Vec<ActorId> = named.iter().filter(is_person).take(MOST_DELEGATING).cloned().collect();
+    for who in people {
+        let giver = if who.as_str() == "pia" { "kim" } else { "pia" };
+        let (Ok(giver), Ok(taker)) = (giver.parse::<ActorId>(), other_than(&who).parse::<ActorId>()) else { continue };
+        let [own, first, then] = ["of", "to", "by"].map(|what| format!("dlg_{what}.{who}"));
+        let whole = |id: String, from: &ActorId, to: &ActorId| Delegation::whole(id, from.clone(), to.clone());
+        fixture.delegations.push(whole(own, &who, &taker));
+        fixture.delegations.push(whole(first.clone(), &giver, &who));
+        fixture.delegations.push(Delegation { parent: Some(first), ..whole(then, &who, &taker) });
+    }
+}
+
 fn switches(fixture: &Fixture, named: &Named) -> Vec<String> {
     let fixed = ["global", "tool:mail.send"].into_iter().map(str::to_owned);
     let actors = fixture.actors.iter().map(|row| format!("actor:{}", row.id));
@@ -158,7 +177,12 @@ fn rows(fixture: &Fixture, kind: &str, list: &'static str) -> Vec<String> {
 }
 
 /// What can be the case around a question, as far as the policies look at it; the plainest first.
-pub(super) fn arounds(looks: &Looks, named: &Named, inputs: &[Value], switch: bool) -> Vec<Around> {
+pub(super) fn arounds(
+    (looks, named): (&Looks, &Named),
+    inputs: &[Value],
+    switch: bool,
+    fixture: &Fixture,
+) -> Vec<Around> {
     let plain = Around::default();
     let mut all = vec![plain.clone()];
     if switch {
@@ -186,8 +210,8 @@ pub(super) fn arounds(looks: &Looks, named: &Named, inputs: &[Value], switch: bo
         all.extend(instants(named).into_iter().map(|now| Around { now: Some(now), ..plain.clone() }));
     }
     if reads("delegation") {
-        let under = ["dlg_1", "dlg_2", "dlg_3", "dlg_4", "dlg_5", "dlg_6"].into_iter();
-        all.extend(under.map(|id| Around { under: Some(id.to_owned()), ..plain.clone() }));
+        let under = fixture.delegations.iter().map(|given| given.id.clone());
+        all.extend(under.map(|id| Around { under: Some(id), ..plain.clone() }));
     }
     if reads("run") {
         let asked = ["ana", "max", "lea"].into_iter().filter_map(|id| id.parse().ok());

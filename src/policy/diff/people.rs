@@ -181,7 +181,7 @@ fn holds(fixture: &Fixture, id: &ActorId, path: &[String], want: &Requirement) -
             "kind" => is(row.kind.name().into()),
             "admin" => is((role(row) == Role::Admin).into()),
             "active" => is((!row.offboarded).into()),
-            "trust" => is(row.trust.unwrap_or(Trust::Standard).level().into()),
+            "trust" => is(row.trust().level().into()),
             _ => false,
         },
         _ => false,

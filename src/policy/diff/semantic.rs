@@ -341,7 +341,7 @@ fn spread<'a, T>(all: &'a [&'a T], most: usize) -> impl Iterator<Item = &'a T> {
 impl Asking {
     /// What can be the case around a question: nothing in particular, what the policies that differ look for, all else.
     fn arounds(&self, switch: bool, fixture: &Fixture) -> [Vec<Around>; 3] {
-        let mut plain = arounds(&self.looks, &self.named, &self.inputs, switch);
+        let mut plain = arounds((&self.looks, &self.named), &self.inputs, switch, fixture);
         let others = plain.split_off(1.min(plain.len()));
         let mut seen = BTreeSet::new();
         let with_part = |around| {

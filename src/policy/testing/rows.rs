@@ -33,9 +33,18 @@ pub struct Member {
     pub role: Option<Role>,
     pub team: Option<ActorId>,
     pub owner: Option<ActorId>,
+    /// Of an agent: `standard` unless given.
     pub trust: Option<Trust>,
     #[serde(default)]
     pub offboarded: bool,
+}
+
+impl Member {
+    /// How far it is trusted: only agents less than all the way.
+    pub fn trust(&self) -> Trust {
+        let usual = if self.kind.is_agent() { Trust::Standard } else { Trust::Autonomous };
+        self.trust.unwrap_or(usual)
+    }
 }
 
 const fn person() -> ActorKind {
