@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use crate::gate::declare::operation;
 use crate::gate::{Gate, Request};
+use crate::operations;
 use crate::types::caller::{Channel, Credential, Presented};
-use crate::types::id::ActorId;
+use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::visible::visible;
 
@@ -109,31 +110,29 @@ pub fn unknown(name: &str) -> Refusal {
 /// What a refusal says of anything that is not there.
 pub const NOT_FOUND: &str = "not found";
 
-/// Fields by which an input names something.
-const NAMES: [&str; 14] = [
-    "actor",
-    "agent",
-    "collection",
-    "event",
-    "for",
-    "id",
-    "lead",
-    "message",
-    "owner",
-    "run",
-    "target",
-    "task",
-    "team",
-    "to",
-];
-
 /// What an input names, as the end of a sentence about what is not found.
-pub fn named_in(input: &Value) -> String {
-    let name = |field: &&str| Some(format!("{field} `{}`", visible(input.get(*field)?.as_str()?)));
-    let names: Vec<String> = NAMES.iter().filter_map(name).collect();
+pub fn named_in(operation: &str, input: &Value) -> String {
+    let entry = operations::ALL.iter().find(|entry| entry.spec.name == operation);
+    let schema = entry.map(|entry| entry.input_schema().to_value()).unwrap_or_default();
+    let path = entry.map(|entry| entry.spec.route.address()).unwrap_or_default();
+    let names = |field: &str, value: &str| {
+        is_reference(schema.pointer(&format!("/properties/{field}")))
+            || path.contains(&format!("{{{field}}}"))
+            || Id::is_generated(value)
+    };
+    let fields = input.as_object().into_iter().flatten().filter_map(|(field, value)| Some((field, value.as_str()?)));
+    let fields = fields.filter(|(field, value)| names(field, value));
+    let names: Vec<String> = fields.map(|(field, value)| format!("{field} `{}`", visible(value))).collect();
     match names.len() {
         0 => String::new(),
         1 => format!(", or not yours to see: {}", names.concat()),
         _ => format!(": one of these is not there, or not yours to see: {}", names.join(", ")),
     }
+}
+
+/// Whether a field is declared as the id of an actor.
+fn is_reference(schema: Option<&Value>) -> bool {
+    let Some(schema) = schema else { return false };
+    let either = schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();
+    std::iter::once(schema).chain(either).any(|schema| schema.get("x-names").is_some_and(|names| names == "reference"))
 }

@@ -212,7 +212,7 @@ impl Session {
             Some(refused) if refused.code == Code::Unauthorized.name() => refused.message.push_str(&way_in(context)),
             // The answer is the same whatever is not there: here it is known what was asked for.
             Some(refused) if refused.code == Code::NotFound.name() && refused.message == call::NOT_FOUND => {
-                refused.message.push_str(&call::named_in(&ask.input));
+                refused.message.push_str(&call::named_in(&ask.op, &ask.input));
             }
             _ => {}
         }

@@ -22,24 +22,6 @@ fn a_change_is_found_where_only_several_things_together_show_it() {
     for (effect, operation, about, condition) in some_of(
         vec![
             ("forbid", "task.create", "", "context has run && context.run.calls >= 40"),
-            (
-                "forbid",
-                "task.create",
-                "",
-                "context has delegation && context.delegation.chain.contains(Ok::Actor::\"ana\") && context.delegation.root != Ok::Actor::\"ana\"",
-            ),
-            (
-                "forbid",
-                "view.read",
-                "is Ok::View",
-                "principal has team && resource has team && principal in resource.team && principal.team != resource.team",
-            ),
-            (
-                "forbid",
-                "approval.decide",
-                "is Ok::Approval",
-                "principal has team && resource.requester has team && principal in resource.requester.team && principal.team != resource.requester.team",
-            ),
             ("forbid", "task.create", "", "principal.trust < 2 && context has run && context.run.calls >= 10"),
             ("forbid", "task.create", "", "context has run && context.run.cost_cents + context.run.calls > 500"),
             (
@@ -151,16 +133,6 @@ fn a_rule_about_other_people_or_one_thing_is_found() {
             "record.delete",
             "Brain::invoices",
             "resource has ref && resource has status && resource.ref == \"team:ops\" && resource.status == \"paid\"",
-        ),
-        (
-            "change.review",
-            "Ok::Change",
-            "resource.author has team && principal in resource.author.team && principal has team && principal.team != resource.author.team",
-        ),
-        (
-            "task.read",
-            "Ok::Task",
-            "resource.creator has team && principal in resource.creator.team && principal has team && principal.team != resource.creator.team",
         ),
         ("run.cancel", "Ok::Run", "!(resource.asked.contains(principal)) && !resource.agent.active"),
         ("task.complete", "Ok::Task", "!resource.creator.active"),

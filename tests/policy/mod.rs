@@ -8,6 +8,7 @@ mod diff_command;
 mod diff_cut;
 mod diff_found;
 mod diff_laws;
+mod diff_near;
 mod diff_unmet;
 mod formats;
 mod guide;
