@@ -88,8 +88,8 @@ async fn policies_that_nobody_could_change_any_more_do_not_come_into_force() {
         refused.error(),
         "409 conflict under these policies nobody could perform policy.propose, even with approvals, so they could never be changed again: permit it to somebody"
     );
-    // Approvals are a way back, but for the kill switch: no approval is decided while that is engaged.
-    let unless = "resource\n)\nunless { context.approvals.contains(Ok::ApprovalKind::\"admin\") || action == Ok::Action::\"kill\" };";
+    // Approvals are a way back, but not to themselves, nor while the kill switch is engaged.
+    let unless = "resource\n)\nunless {\n  context.approvals.contains(Ok::ApprovalKind::\"admin\") ||\n  action == Ok::Action::\"approval.decide\" ||\n  action == Ok::Action::\"kill\"\n};";
     let lifted = freeze.replace("resource\n);", unless);
     files.insert("more.cedar".into(), lifted);
     let change = propose(&test, &test.admin, &files).await;
@@ -175,15 +175,22 @@ async fn policies_whose_way_back_is_closed_in_another_place_do_not_come_into_for
     closed(&forbid("change.promote", "when { resource.admins + 9223372036854775807 > 0 }")).await;
     closed(&forbid("change.promote", "when { context.input.id like \"chg_*\" }")).await;
     // What holds whatever was done before.
-    for always in
-        ["context.hist[\"change.promote\"].month >= 0", "context.hist[\"tick\"].hour <= context.hist[\"tick\"].month"]
-    {
+    for always in [
+        "context.hist[\"change.promote\"].month >= 0",
+        "context.hist[\"change.promote\"].hour < 5",
+        "context.hist[\"tick\"].hour <= context.hist[\"tick\"].month",
+    ] {
         closed(&forbid("change.promote", &format!("when {{ {always} }}"))).await;
     }
+    // Each approval would wait for another.
+    let admin = "unless { context.approvals.contains(Ok::ApprovalKind::\"admin\") }";
+    closed(&(forbid("change.promote", admin) + &forbid("approval.decide", admin))).await;
     // While the switch is engaged, nothing else is done: no approval is decided.
     for release in [
         "when { resource is Ok::KillSwitch && !resource.engage }",
         "when { context.kill.global }",
+        "when { resource is Ok::KillSwitch && !resource.engage && context.input has scope && context.input.scope == \"global\" }",
+        "unless { context.hist[\"task.create\"].hour > 0 }",
         "when { resource is Ok::KillSwitch && !resource.engage } unless { context.approvals.contains(Ok::ApprovalKind::\"admin\") }",
     ] {
         let released = closed(&forbid("kill", release)).await;

@@ -85,8 +85,11 @@ impl Reader<'_> {
     pub fn could_release(&self, policies: &Arc<Snapshot>, release: &Target, at: &[Time]) -> bool {
         let by = self.caller().actor().to_string();
         let engaged = Kill { scope: KillScope::Global, reason: String::new(), by, at: self.now };
-        let world = World { kills: Arc::new([(KillScope::Global, engaged)].into()), ..self.under(policies) };
-        let asked = Asked { operation: "kill", target: release, input: None, sight: None };
+        // Nor is anything else done, so what somebody did before is over sooner or later.
+        let kills = Arc::new([(KillScope::Global, engaged)].into());
+        let world = World { kills, histories: None, ..self.under(policies) };
+        let input = json!({ "scope": "global", "off": true, "reason": "" });
+        let asked = Asked { operation: "kill", target: release, input: Some(&input), sight: None };
         self.ways_to_ask(&world, asked.operation, at).any(|prospect| prospect.is_open_at_once(asked))
     }
 
@@ -149,7 +152,7 @@ impl<'a> Prospect<'a> {
         if !matches!(now, Ruling::Deny { .. }) {
             return now;
         }
-        let pasts = pasts(&self.world.policy.looks(asked.operation).done);
+        let pasts = pasts(&self.world.policy.looks(asked.operation).done, asked.operation);
         let mut worlds = pasts.into_iter().map(|past| {
             let counts = past.into_iter().map(|(operation, done)| (operation, Counts::seen(done, self.at))).collect();
             World { histories: Some([(id.clone(), Arc::new(counts))].into_iter().collect()), ..self.world.clone() }
@@ -169,10 +172,12 @@ impl<'a> Prospect<'a> {
         self.world.policy.open_to_callers(asked.operation, asked.input.is_none(), has_many_pasts)
     }
 
-    /// Whether somebody could do it without an approval.
+    /// Whether somebody who has done nothing before could do it without an approval, whatever reason they give.
     fn is_open_at_once(&self, asked: Asked<'_>) -> bool {
-        let open = self.open_to_callers(asked);
-        self.everybody().any(|id| match self.ask(id, asked) {
+        let policies = &self.world.policy;
+        let reasoned = policies.looks(asked.operation).reads_input("reason");
+        let open = policies.open_to_callers(asked.operation, reasoned, false);
+        self.everybody().any(|id| match self.ask_in(self.world, id, asked) {
             Ruling::NeedsApproval { .. } => false,
             ruling => !bars(&ruling, &open),
         })
@@ -235,7 +240,9 @@ impl<'a> Prospect<'a> {
         let request = Thing::new("Approval", NEW).actor("requester", requester).text("operation", operation);
         let request: Target = request.actors("approvers", [approver.clone()]).actors("behalf", []).into();
         deciding.iter().all(|(operation, open)| {
-            !bars(&self.ask(approver, Asked { operation, target: &request, input: None, sight: None }), open)
+            let ruling = self.ask(approver, Asked { operation, target: &request, input: None, sight: None });
+            // What takes an approval itself waits in its turn.
+            !matches!(ruling, Ruling::NeedsApproval { .. }) && !bars(&ruling, open)
         })
     }
 
@@ -289,8 +296,8 @@ impl<'a> Prospect<'a> {
 }
 
 /// What somebody could have done before, of these operations: each of them never, once, often, or not lately. Of more operations
-/// than a few there are too many ways.
-fn pasts(operations: &BTreeSet<String>) -> Vec<History> {
+/// than a few there are too many ways. Whoever may not do `asked` has not done that either.
+fn pasts(operations: &BTreeSet<String>, asked: &str) -> Vec<History> {
     let often = u32::MAX / 2;
     let once = Done { hour: 1, day: 1, month: 1, hour_cents: 1, day_cents: 1, month_cents: 1 };
     let long_ago = Done { month: often, month_cents: often, ..Done::default() };
@@ -300,7 +307,9 @@ fn pasts(operations: &BTreeSet<String>) -> Vec<History> {
     }
     operations.iter().fold(vec![History::new()], |pasts, operation| {
         let with = |past: &History, done| past.clone().into_iter().chain([(operation.clone(), done)]).collect();
-        pasts.iter().flat_map(|past| [Done::default(), once, lately, long_ago].map(|done| with(past, done))).collect()
+        let ways = [Done::default(), once, lately, long_ago];
+        let ways = ways.into_iter().take(if operation == asked { 1 } else { ways.len() });
+        ways.flat_map(|done| pasts.iter().map(move |past| with(past, done))).collect()
     })
 }
 

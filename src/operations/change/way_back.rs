@@ -17,6 +17,7 @@ use types::time::{DAY, HOUR, Time};
 const DAYS: i64 = 31;
 /// What is still closed in so many years is closed for good.
 const YEARS: i64 = 20;
+const HALF_HOUR: i64 = HOUR / 2;
 /// An id as that of any change.
 const ANY: &str = "chg_01M00000000000000000000000";
 
@@ -68,13 +69,15 @@ impl Search<'_> {
         Ok([soon, late])
     }
 
-    /// Whether there is a way so many days from now, each step of it at some hour of the day. Only by `toTime` can policies tell
-    /// hours apart for good.
+    /// Whether there is a way so many days from now, each step of it at some full or half hour of the day. Only by `toTime` can
+    /// policies tell these apart for good.
     fn way(&self, days: i64) -> Result<(), String> {
         let (target, author) = self.change;
         let tell = self.policies.policies().any(|policy| policy.text.contains("toTime"));
-        let hours = 0..if tell { 24 } else { 1 };
-        let at: Vec<Time> = hours.map(|hour| self.read.now().plus_ms(days * DAY + hour * HOUR)).collect();
+        let then = self.read.now().plus_ms(days * DAY);
+        let since = then.0.rem_euclid(HALF_HOUR);
+        let halves = (1..=if tell { DAY / HALF_HOUR } else { 0 }).map(|half| then.plus_ms(half * HALF_HOUR - since));
+        let at: Vec<Time> = std::iter::once(then).chain(halves).collect();
         Way { change: proposed(target, author, self.read.now()), policies: self.policies, at: &at, read: self.read }
             .is_open()
     }
@@ -112,12 +115,18 @@ const READ: &str = "change.read";
 const RELEASES: &str = "nobody could release the kill switch `global` while it is engaged, when no approval can be decided: permit `kill` \
                         with `off` to somebody at once";
 
+/// Whether whoever performs it has to see the change.
+fn sees(operation: &str) -> bool {
+    operation.starts_with("change.") && operation != READ
+}
+
 fn open_to(operation: &str, could: Could) -> Result<(), String> {
     let why = match could {
         Could::Somebody => return Ok(()),
         Could::Nobody => {
             format!(
-                "nobody could perform {operation}, even with approvals, so they could never be changed again: permit it to somebody"
+                "nobody could perform {operation}, even with approvals, so they could never be changed again: permit it to somebody{}",
+                if sees(operation) { ", who also needs `change.read`" } else { "" }
             )
         }
         Could::TooFew(kind) => format!(
