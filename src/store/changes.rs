@@ -63,6 +63,32 @@ pub struct Review {
 }
 
 impl Change {
+    /// One that somebody has just proposed, of nothing yet.
+    pub fn proposed(id: String, target: ChangeTarget, author: ActorId, now: Time) -> Change {
+        Change {
+            id,
+            target,
+            target_id: None,
+            state: ChangeState::Proposed,
+            base_version: 0,
+            hash: String::new(),
+            reason: String::new(),
+            commit: None,
+            rolls_back: None,
+            author,
+            behalf: Vec::new(),
+            issuer: None,
+            version: None,
+            evals: Vec::new(),
+            terms: None,
+            trialled: None,
+            rejection: None,
+            created_at: now,
+            updated_at: now,
+            reviews: Vec::new(),
+        }
+    }
+
     /// Whether the last words on it that `counts` are there, and all yes.
     pub fn is_reviewed(&self, counts: impl Fn(&Review) -> bool) -> bool {
         let last: BTreeMap<&ActorId, &Review> = self.reviews.iter().map(|review| (&review.by, review)).collect();

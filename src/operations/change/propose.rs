@@ -262,27 +262,17 @@ fn recorded(
     let base_version = base_version.unwrap_or(draft.read().applied()?.version);
     let (id, now, behalf) = (draft.new_id(Kind::Change), draft.now(), draft.read().on_behalf_of());
     let issuer = draft.read().caller().issuer.clone();
+    let target = if view.is_some() { ChangeTarget::View } else { ChangeTarget::Policy };
     let change = changes::Change {
-        id: id.to_string(),
-        target: if view.is_some() { ChangeTarget::View } else { ChangeTarget::Policy },
         target_id: view,
-        state: ChangeState::Proposed,
         base_version,
         hash,
         reason,
         commit,
         rolls_back,
-        author,
         behalf,
         issuer,
-        version: None,
-        evals: Vec::new(),
-        terms: None,
-        trialled: None,
-        rejection: None,
-        created_at: now,
-        updated_at: now,
-        reviews: Vec::new(),
+        ..changes::Change::proposed(id.to_string(), target, author, now)
     };
     draft.record(ChangeProposed {
         id,

@@ -78,34 +78,8 @@ impl Search<'_> {
         let since = then.0.rem_euclid(HALF_HOUR);
         let halves = (1..=if tell { DAY / HALF_HOUR } else { 0 }).map(|half| then.plus_ms(half * HALF_HOUR - since));
         let at: Vec<Time> = std::iter::once(then).chain(halves).collect();
-        Way { change: proposed(target, author, self.read.now()), policies: self.policies, at: &at, read: self.read }
-            .is_open()
-    }
-}
-
-/// A change that somebody proposes.
-fn proposed(target: ChangeTarget, author: &ActorId, now: Time) -> Change {
-    Change {
-        id: ANY.to_owned(),
-        target,
-        target_id: None,
-        state: ChangeState::Proposed,
-        base_version: 0,
-        hash: String::new(),
-        reason: String::new(),
-        commit: None,
-        rolls_back: None,
-        author: author.clone(),
-        behalf: Vec::new(),
-        issuer: None,
-        version: None,
-        evals: Vec::new(),
-        terms: None,
-        trialled: None,
-        rejection: None,
-        created_at: now,
-        updated_at: now,
-        reviews: Vec::new(),
+        let change = Change::proposed(ANY.to_owned(), target, author.clone(), self.read.now());
+        Way { change, policies: self.policies, at: &at, read: self.read }.is_open()
     }
 }
 
