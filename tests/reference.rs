@@ -26,6 +26,7 @@ const REFERENCES: &[Reference] = &[
     ("policies/ok.cedarschema", schema),
     ("src/policy/engine/schema.json", || ok::policy::engine::as_json(&schema()).unwrap()),
     ("src/policy/engine/validated.txt", validated),
+    ("src/store/shape.txt", || format!("{}\n", ok::store::shape::of_fresh(ok::gate::state::open::SCHEMAS).unwrap())),
 ];
 
 #[test]

@@ -3,7 +3,9 @@
 //! The law: a policy is left out only if its scope is false for the request, without an error. Scopes cannot fail, so Cedar
 //! over the policies that are gathered answers as Cedar over all of them does. A property test holds the index to it.
 
-use cedar_policy_core::ast::{Entity, EntityReference, EntityType, EntityUID, Policy, PrincipalOrResourceConstraint};
+use cedar_policy_core::ast::{
+    ActionConstraint, Entity, EntityReference, EntityType, EntityUID, Policy, PrincipalOrResourceConstraint,
+};
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 use smallvec::SmallVec;
@@ -23,6 +25,43 @@ pub(super) fn decides(policy: &Policy) -> bool {
         }
     };
     exact(policy.principal_constraint().as_inner()) && exact(policy.resource_constraint().as_inner())
+}
+
+/// Policies by the action that their scope names.
+#[derive(Default)]
+pub(super) struct ByAction<'a> {
+    any: Vec<Position>,
+    /// `action == …`.
+    alone: IndexMap<&'a EntityUID, Vec<Position>, RandomState>,
+    /// `action in …`.
+    within: IndexMap<&'a EntityUID, Vec<Position>, RandomState>,
+}
+
+impl<'a> ByAction<'a> {
+    pub fn of(policies: impl IntoIterator<Item = &'a Policy>) -> Self {
+        let mut found = Self::default();
+        for (position, policy) in (0..).zip(policies) {
+            match policy.action_constraint() {
+                ActionConstraint::Any => found.any.push(position),
+                ActionConstraint::Eq(uid) => found.alone.entry(uid.as_ref()).or_default().push(position),
+                ActionConstraint::In(uids) => {
+                    uids.iter().for_each(|uid| found.within.entry(uid.as_ref()).or_default().push(position));
+                }
+            }
+        }
+        found
+    }
+
+    /// The positions of all policies that cover an action, ascending.
+    pub fn covering(&self, action: &Entity) -> Vec<Position> {
+        let family = std::iter::once(action.uid()).chain(action.ancestors());
+        let within = family.filter_map(|member| self.within.get(member));
+        let named = self.alone.get(action.uid()).into_iter().chain(within);
+        let mut found: Vec<Position> = self.any.iter().chain(named.flatten()).copied().collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
 }
 
 /// The policies of one action.

@@ -340,7 +340,9 @@ fn meta(source: &Source, policy: &Policy, id: String, kinds: Vec<String>) -> Pol
 
 /// An annotation that says something.
 fn annotation(policy: &Policy, name: &str) -> Option<String> {
-    policy.annotation(name).filter(|text| !text.trim().is_empty()).map(str::to_owned)
+    // Cedar's own lookup parses the name.
+    let (_, text) = policy.annotations().find(|(key, _)| *key == name)?;
+    Some(text).filter(|text| !text.trim().is_empty()).map(str::to_owned)
 }
 
 pub(super) fn span(loc: Option<&Loc>) -> (usize, usize) {

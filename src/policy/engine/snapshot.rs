@@ -17,9 +17,8 @@ use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
 use super::compiled::CompiledPolicy;
-use super::index::{Index, Position};
+use super::index::{ByAction, Index, Position};
 use super::looks::Looks;
-use super::names::covers;
 use super::ruling::{Because, PolicyMeta};
 use super::vocabulary::{Declared, Vocabulary, rates};
 use crate::approvals::ApprovalRules;
@@ -78,8 +77,9 @@ impl Action {
     }
 
     /// The same action under other policies.
-    fn with_policies(&self, policies: &[CompiledPolicy]) -> Action {
-        let index = self.family.first().map(|action| index(action.entity(), policies)).unwrap_or_default();
+    fn with_policies(&self, by_action: &ByAction<'_>, policies: &[CompiledPolicy]) -> Action {
+        let covering = self.family.first().map(|action| by_action.covering(action.entity()));
+        let index = index(&covering.unwrap_or_default(), policies);
         Action { declared: Arc::clone(&self.declared), index: Arc::new(index), looks: OnceLock::new() }
     }
 }
@@ -135,7 +135,9 @@ impl Snapshot {
 
     /// The same bundle with other policies, as a test asks it. Rules stand in the order of their ids.
     pub(super) fn with_policies(&self, policies: Vec<CompiledPolicy>) -> Self {
-        let actions = self.actions.iter().map(|(uid, action)| (uid.clone(), action.with_policies(&policies))).collect();
+        let by_action = ByAction::of(policies.iter().map(|compiled| &compiled.policy));
+        let actions = self.actions.iter();
+        let actions = actions.map(|(uid, action)| (uid.clone(), action.with_policies(&by_action, &policies))).collect();
         self.like(policies, actions)
     }
 
@@ -160,7 +162,7 @@ impl Snapshot {
 
     /// The same policies, for questions that nobody has asked: faults in them are neither counted nor told.
     pub fn apart(&self) -> Snapshot {
-        Snapshot { quiet: true, ..self.with_policies(self.policies.clone()) }
+        Snapshot { quiet: true, ..self.again() }
     }
 
     /// The hash of the bundle.
@@ -277,8 +279,9 @@ impl Snapshot {
 }
 
 fn actions(vocabulary: &Vocabulary, policies: &[CompiledPolicy]) -> Actions {
+    let by_action = ByAction::of(policies.iter().map(|compiled| &compiled.policy));
     let action = |(entity, declared): &(ast::Entity, Arc<Declared>)| {
-        let (declared, index) = (Arc::clone(declared), Arc::new(index(entity, policies)));
+        let (declared, index) = (Arc::clone(declared), Arc::new(index(&by_action.covering(entity), policies)));
         (entity.uid().clone(), Action { declared, index, looks: OnceLock::new() })
     };
     let mut actions: Actions = vocabulary.actions.iter().map(action).collect();
@@ -286,11 +289,11 @@ fn actions(vocabulary: &Vocabulary, policies: &[CompiledPolicy]) -> Actions {
     actions
 }
 
-fn index(action: &ast::Entity, policies: &[CompiledPolicy]) -> Index {
+fn index(covering: &[Position], policies: &[CompiledPolicy]) -> Index {
     let mut index = Index::default();
-    for (position, compiled) in (0..).zip(policies) {
-        if covers(compiled.policy.action_constraint(), action) {
-            index.insert(position, &compiled.policy);
+    for position in covering {
+        if let Some(compiled) = policies.get(*position as usize) {
+            index.insert(*position, &compiled.policy);
         }
     }
     index

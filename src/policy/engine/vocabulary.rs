@@ -109,9 +109,11 @@ fn enums(schema: &Schema) -> BTreeSet<EntityType> {
 
 fn actions(schema: &Schema) -> Vec<(ast::Entity, Arc<Declared>)> {
     let entities = schema.as_ref().action_entities().unwrap_or_default();
+    let known: BTreeMap<&EntityUID, &ast::Entity> = entities.iter().map(|entity| (entity.uid(), entity)).collect();
     let mut blank: Option<Blank> = None;
     let mut action = |entity: &ast::Entity| {
-        let groups = entities.iter().filter(|other| entity.is_descendant_of(other.uid()));
+        let groups: BTreeSet<&EntityUID> = entity.ancestors().collect();
+        let groups = groups.into_iter().filter_map(|group| known.get(group).copied());
         let family = std::iter::once(entity).chain(groups).cloned().map(Closed::of).collect();
         let takes_approvals = takes_approvals(schema, entity.uid());
         let entry = EntityUIDEntry::known(entity.uid().clone(), None);
