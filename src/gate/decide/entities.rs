@@ -20,7 +20,8 @@ const SHELF: usize = 64;
 #[derive(Default)]
 pub(crate) struct Entities(OnceLock<Box<[OnceLock<Shelf>]>>);
 
-type Shelf = Box<[ArcSwapOption<Kept>]>;
+/// A place is made when it is wanted, too: to drop one takes longer than to have none.
+type Shelf = Box<[OnceLock<ArcSwapOption<Kept>>]>;
 
 struct Kept {
     card: Arc<Card>,
@@ -46,7 +47,8 @@ impl Entities {
     fn place(&self, card: &Arc<Card>) -> Option<&ArcSwapOption<Kept>> {
         let (shelf, place) = (place_of(card) / SHELF, place_of(card) % SHELF);
         let shelves = self.0.get_or_init(|| (0..SHELVES).map(|_| OnceLock::new()).collect());
-        shelves.get(shelf)?.get_or_init(|| (0..SHELF).map(|_| ArcSwapOption::empty()).collect()).get(place)
+        let shelf = shelves.get(shelf)?.get_or_init(|| (0..SHELF).map(|_| OnceLock::new()).collect());
+        Some(shelf.get(place)?.get_or_init(ArcSwapOption::empty))
     }
 }
 
