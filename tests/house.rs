@@ -5,6 +5,7 @@ mod circles;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use cedar_policy::{ActionConstraint, Effect, PolicySet, Schema};
 use ok::gate::declare::operation::Effect as Does;
@@ -357,5 +358,15 @@ fn a_command_asks_by_the_types_of_its_operation() {
         let asks = by_name.into_iter().find(|asks| text.contains(asks));
         let asks = asks.filter(|_| !["src/cli/client.rs", "src/cli/operation.rs"].contains(&name.as_str()));
         assert!(asks.is_none(), "{name} has {asks:?}: ask with `query::<…>()` or `change::<…>()` of cli::operation");
+    }
+}
+
+/// `make prove` tries them, which takes long; that the code was changed below one of them is told at once.
+#[test]
+fn mutants_of_the_loop_fit_its_code() {
+    let patches = files("tests/mutants", "patch");
+    for name in patches.keys() {
+        let git = Command::new("git").args(["apply", "--check", name]).current_dir(root("")).output().unwrap();
+        assert!(git.status.success(), "{name}: write it anew. {}", String::from_utf8_lossy(&git.stderr));
     }
 }
