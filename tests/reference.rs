@@ -139,8 +139,8 @@ fn operations() -> String {
         entries.iter().for_each(|entry| text.push_str(&row(entry)));
     }
     text.push_str(
-        "\n## What policies see of the input\n\n`context.input` of a question holds what the operation was given, in these types. What may be left out is marked `?`; \
-         in reads all is, because a row of a list is asked about without an input (a record with its collection and its id). What can be erased is kept neither with a recorded question nor with a call that waits, but in an event of its own \
+        "\n## What policies see of the input\n\n`context.input` of a question holds what the operation was given, in these types. Optional fields are marked `?`; \
+         in reads all are, because a row of a list is asked about without an input (a record with its collection and its id). What can be erased is kept neither with a recorded question nor with a call that waits, but in an event of its own \
          (`arguments_kept`), so a recorded decision cannot be asked again by policies that look at it. What was carried out stands in its event: a name in the \
          directory, a reason, a note. A text that may be longer than 1,024 characters is seen by its length alone, `{ length: Long }`.\n\n\
          | Operation | `context.input` | Erasable | Not seen by policies |\n|---|---|---|---|\n",
@@ -228,8 +228,9 @@ fn errors() -> String {
         writeln!(text, "| {} | `{}` | {} |", code.status(), code.name(), when(code)).unwrap();
     }
     text.push_str(
-        "\nFour answers are not in this shape: a body that is not JSON (400), a wrong method (405), a missing content type (415) and a body \
-         whose fields are missing, unknown or of another type (422) are answered in plain text or with no body.\n",
+        "\nThese answers are not in this shape: a body that is not JSON (400), a wrong method (405), a missing content type (415) and a body \
+         whose fields are missing, unknown or of another type (422) are answered in plain text or with no body; an address or headers \
+         that are too long (414, 431) with no body.\n",
     );
     text
 }

@@ -140,7 +140,7 @@ fn missing(kind: &Needed) -> Option<String> {
     let any_of: Vec<&str> = kind.any_of.iter().filter(|one| !kind.held.contains(one)).map(|one| one.as_str()).collect();
     let many = if missing > 1 { format!("{missing} of ") } else { String::new() };
     // Names are left out of those whom the reader may not see.
-    let whom = if any_of.is_empty() { "nobody in sight".to_owned() } else { any_of.join(" or ") };
+    let whom = if any_of.is_empty() { "nobody can decide".to_owned() } else { any_of.join(" or ") };
     (missing > 0).then(|| format!("{}: {many}{whom}", kind.kind))
 }
 

@@ -105,7 +105,7 @@ pub const COMMANDS: Commands = &[
     ),
     &query::<Search>()
         .command("search")
-        .help("Search the words of records, knowledge, documents and tasks that you may read")
+        .help("Search records, knowledge, documents and tasks for words, in what you may read")
         .example("ok search \"late invoice\" --collections invoices")
         .table("nothing found", columns!(SearchHit; kind, collection, id, title, snippet, score)),
 ];

@@ -46,7 +46,7 @@ pub const COMMANDS: Commands = &[&group(
 struct Show {
     #[command(flatten)]
     of: OneChange,
-    /// Do not compare the answers to made-up questions, which takes longest
+    /// Do not compare the answers to generated questions, which takes longest
     #[arg(long)]
     no_answers: bool,
 }
@@ -64,6 +64,7 @@ impl Run for Show {
 
 #[derive(clap::Args)]
 struct Reviewed {
+    /// The change's id
     #[arg(value_name = "CHANGE")]
     id: String,
     #[command(flatten)]

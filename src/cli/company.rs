@@ -59,7 +59,7 @@ struct Changes {
     /// No limit on what agents may spend in a month
     #[arg(long, conflicts_with = "budget")]
     no_budget: bool,
-    /// Whether knowledge is recalled by its meaning, too: it is sent to the model that the server has for it
+    /// Whether knowledge is also recalled by its meaning, which sends it to the server's embedding model
     #[arg(long, value_name = "true|false")]
     vector_search: Option<bool>,
 }

@@ -317,6 +317,10 @@ fn run(CommandLine { global, command, given }: CommandLine) -> Result<Exit, Fail
     let (needs, names_a_file) = (command.needs(), global.names_a_file());
     let server = if needs.may_be_a_server() { server(&given, names_a_file)? } else { None };
     // A server knows its caller by the token.
+    if let Some(server) = server.as_ref().filter(|_| global.acting.is_some()) {
+        let (says, token) = (server.trim_end_matches('/'), config::TOKEN.variable);
+        return Err(Failure::Usage(format!("--as is for a state file; at {says}, the token in {token} says who acts")));
+    }
     let anybody = server.is_some() || matches!(needs, Needs::Nothing | Needs::Server | Needs::Either);
     let context = Context { server, ..global.context(anybody)? };
     tell_its_file(command, &context, names_a_file)?;

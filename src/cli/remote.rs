@@ -17,8 +17,8 @@ use crate::types::json;
 use crate::types::refusal::Code;
 
 const CONNECT: Duration = Duration::from_secs(10);
-/// Replaying a long log takes its time.
-const ANSWER: Duration = Duration::from_secs(600);
+/// Longer than a server may take: half a minute until there is a place for the work, and a minute for it.
+const ANSWER: Duration = Duration::from_secs(120);
 
 /// A server and the token for it.
 pub struct Remote {
@@ -33,7 +33,11 @@ impl Remote {
         let base = base(address)?;
         let token = config::TOKEN.value();
         let missing = || Failure::Usage(format!("{} must contain an API token for {base}", config::TOKEN.variable));
-        let token = token.ok_or_else(missing)?;
+        let token = token.ok_or_else(missing)?.trim().to_owned();
+        if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let what = format!("{} holds characters that no API token has", config::TOKEN.variable);
+            return Err(Failure::Usage(what));
+        }
         // A redirect would carry the token somewhere else.
         let client = Client::builder().connect_timeout(CONNECT).timeout(ANSWER).redirect(Policy::none()).build();
         let client = client.map_err(|error| Failure::new(format!("cannot make a connection: {error}")))?;
@@ -45,7 +49,10 @@ impl Remote {
         let unknown = || Failure::new(format!("there is no operation `{}`", ask.op));
         let entry = operations::ALL.iter().find(|entry| entry.spec.name == ask.op).ok_or_else(unknown)?;
         let request = self.request(&entry.spec.route, &ask.input)?;
-        let failed = |error: reqwest::Error| Failure::new(format!("{} does not answer: {}", self.base, causes(&error)));
+        let failed = |error: reqwest::Error| {
+            let why = if error.is_timeout() { "it took too long".to_owned() } else { causes(&error) };
+            Failure::new(format!("{} does not answer: {why}", self.base))
+        };
         let request = request.bearer_auth(&self.token);
         let request = match &ask.under {
             Some(under) => request.header("ok-delegation", under),

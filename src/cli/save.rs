@@ -22,6 +22,23 @@ pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     })
 }
 
+/// Writes what a path leads to that was named on the command line: the file behind a link, whole or not at all; a device or a pipe
+/// as it comes.
+pub fn put(path: &Path, text: &str) -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::new(format!("cannot write {}: {error}", path.display()));
+    // What stands for this process's own outputs may be a file, which is not to be another one afterwards.
+    let is_opened = path.starts_with("/dev") || path.starts_with("/proc");
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() && !is_opened => write(&fs::canonicalize(path).map_err(failed)?, text),
+        Ok(_) => {
+            let open = OpenOptions::new().append(true).open(path);
+            open.and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound && path.symlink_metadata().is_err() => write(path, text),
+        Err(error) => Err(failed(error)),
+    }
+}
+
 fn replace(path: &Path, beside: &Path, text: &str) -> io::Result<()> {
     let mut file = fresh(beside)?;
     if let Ok(old) = fs::symlink_metadata(path)

@@ -60,7 +60,7 @@ impl Run for Showing {
     }
 }
 
-/// Run a view that is not saved
+/// Preview a view without saving it
 ///
 /// Example: `ok view preview views/open-invoices.yaml`
 #[derive(clap::Args)]

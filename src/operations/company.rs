@@ -66,8 +66,8 @@ pub struct Settings {
     pub decisions: DecisionSettings,
     /// The most that agents may spend in a calendar month (UTC), in cents; absent for no limit. Beyond it, runs are held.
     pub budget_cents_month: Option<u64>,
-    /// Whether knowledge is recalled by its meaning, too: what is accepted, and the questions, are sent to the model that the
-    /// server has for it (`embeddings` in OK_LLM_CONFIG).
+    /// Whether knowledge is also recalled by its meaning: accepted entries, and questions, are sent to the server's embedding
+    /// model (`embeddings` in OK_LLM_CONFIG).
     pub vector_search: bool,
 }
 
@@ -263,8 +263,8 @@ pub struct OtherSettings {
     #[serde(default, skip_serializing_if = "Not::not")]
     #[schemars(extend("x-empties" = "budget_cents_month"))]
     pub no_budget: bool,
-    /// Whether knowledge is recalled by its meaning, too: what is accepted, and the questions, are sent to the model that the
-    /// server has for it (`embeddings` in OK_LLM_CONFIG).
+    /// Whether knowledge is also recalled by its meaning: accepted entries, and questions, are sent to the server's embedding
+    /// model (`embeddings` in OK_LLM_CONFIG).
     pub vector_search: Option<bool>,
     /// The version that the change was made from.
     pub version: Option<i64>,

@@ -1,5 +1,6 @@
 //! Asking the gate why, checking policies before they serve, and changing those that serve.
 
+mod agreed;
 pub mod check;
 pub mod compare;
 pub mod diff;

@@ -91,8 +91,9 @@ pub enum Update {}
 impl Change for Update {
     const SPEC: Spec = Spec {
         name: "actor.update",
-        doc: "Change a person's role, anybody's team or name, a team's lead, or an agent's owner. Tokens that an admin issued \
-              for others, but for their own agents, are revoked once they are an admin no longer, unless `keep_issued` is set.",
+        doc: "Change a person's role, anybody's team or name, a team's lead, or an agent's owner. When somebody \
+              stops being an admin, the tokens that they issued for others, except for their own agents, are revoked, unless \
+              `keep_issued` is set.",
         scope: Reach::Full,
         route: patch("/actors/{id}"),
         about: &[&ACTOR, &TEAM],

@@ -106,7 +106,7 @@ async fn the_directory_finds_by_skill_best_match_first() {
     test.add("two", "person", json!({ "skills": ["Tax", "law"] })).await;
     let found = test.get("/directory/find?skills=tax,law", &test.admin).await.json();
     assert_eq!((&found[0]["actor"], &found[1]["actor"]), (&json!("two"), &json!("one")));
-    assert_eq!((&found[0]["matched"], &found[0]["why"]), (&json!(["tax", "law"]), &json!("can tax, law")));
+    assert_eq!((&found[0]["matched"], &found[0]["why"]), (&json!(["tax", "law"]), &json!("skills: tax, law")));
     let humans = test.get("/directory/find?skills=tax&humans=true", &test.admin).await.json();
     assert_eq!(humans.as_array().unwrap().len(), 1);
     let cards = test.get("/directory/cards", &test.admin).await.json();

@@ -109,7 +109,9 @@ async fn records_are_written_by_key_found_and_again_what_they_were() {
         test.call("PATCH", &path, &cast.mia, Some(json!({ "fields": { "status": "new" }, "version": 1 }))).await;
     assert!(stale.error().starts_with("409 conflict version: rec_"), "{}", stale.error());
     // Whoever may not read a field has not taken it away by leaving it out.
-    let put = test.call("PUT", &path, &cast.mia, Some(json!({ "fields": { "number": "1" } }))).await;
+    let blind = test.call("PUT", &path, &cast.mia, Some(json!({ "fields": { "number": "1" } }))).await;
+    assert!(blind.error().starts_with("422 invalid version: required to replace a record"), "{}", blind.error());
+    let put = test.call("PUT", &path, &cast.mia, Some(json!({ "fields": { "number": "1" }, "version": 2 }))).await;
     assert_eq!(put.json()["fields"], json!({ "number": "1" }), "{}", put.text());
     assert_eq!(test.get(&path, &test.admin).await.json()["fields"], json!({ "number": "1", "total": "12.50" }));
     let gone = test.call("DELETE", &path, &cast.mia, None).await;

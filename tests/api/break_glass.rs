@@ -35,7 +35,7 @@ async fn a_call_goes_on_without_its_approval_and_whoever_was_skipped_is_told() {
     let test = Test::new().await;
     let cast = test.cast().await;
     let id = opened(&test, &cast.lea, json!(["actor.offboard"])).await;
-    assert_eq!(inbox(&test, &test.admin).await, ["alert: lea goes on without approval: the key is stolen"]);
+    assert_eq!(inbox(&test, &test.admin).await, ["alert: lea opened a break-glass grant: the key is stolen"]);
 
     let done = offboard(&test, &cast, "mia").await;
     assert_eq!(done.status, 200, "{}", done.text());
@@ -54,7 +54,7 @@ async fn a_call_goes_on_without_its_approval_and_whoever_was_skipped_is_told() {
         alerts,
         [
             "alert: lea did actor.offboard of mia without your approval",
-            "alert: lea goes on without approval: the key is stolen",
+            "alert: lea opened a break-glass grant: the key is stolen",
         ]
     );
 

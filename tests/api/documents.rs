@@ -202,9 +202,9 @@ async fn a_file_that_cannot_be_read_is_refused_with_the_field_and_nothing_is_kep
         (text(&"a\n\n".repeat(1_000_000)), "text: contains more than 1048576 bytes of text"),
         (bytes("text/plain", b"ab\xff"), "content_base64: is not UTF-8 from byte 2 on"),
         (bytes("text/plain", &vec![b'a'; 10_485_761]), "content_base64"),
-        (bytes(DOCX, b"no archive"), "content_base64: is no document of Word"),
+        (bytes(DOCX, b"no archive"), "content_base64: is not a Word document"),
         (bytes(DOCX, b"\xd0\xcf\x11\xe0 encrypted"), "content_base64: is encrypted"),
-        (word(packed(&[("x.xml", b"<x/>")])), "content_base64: is no document of Word: it has no"),
+        (word(packed(&[("x.xml", b"<x/>")])), "content_base64: is not a Word document: it has no"),
         (word(packed(&[("word/document.xml", &vec![b' '; 40 << 20])])), "content_base64: unpacks to more than"),
         (word(packed(&[("word/document.xml", b"<w:p><w:t>open</w:p>")])), "content_base64: is damaged"),
         (

@@ -84,8 +84,10 @@ async fn nothing_is_told_about_what_the_asker_may_not_see() {
     let hidden = json!({ "op": "token.revoke", "target": issued["id"] });
     let invisible = test.post("/policy/explain", &cast.mia, hidden.clone()).await;
     // Just as of a token that is not there.
-    let told =
-        format!("422 invalid target: token.revoke is about Token, and `{}` is none", issued["id"].as_str().unwrap());
+    let told = format!(
+        "422 invalid target: token.revoke is about Token: there is no such `{}` that you may see",
+        issued["id"].as_str().unwrap()
+    );
     assert_eq!(invisible.error(), told);
     assert_eq!(test.post("/policy/explain", &test.admin, hidden).await.status, 200);
 }
@@ -99,7 +101,7 @@ async fn a_question_about_no_operation_or_no_target_is_refused() {
     assert_eq!(ask(json!({ "op": "actor.trust", "target": "bto" })).await.error(), "404 not_found not found");
     assert_eq!(ask(json!({ "op": "fly" })).await.error(), "422 invalid op: there is no operation `fly`");
     let wrong = ask(json!({ "op": "tick", "target": "mars" })).await;
-    assert_eq!(wrong.error(), "422 invalid target: tick is about Company, and `mars` is none");
+    assert_eq!(wrong.error(), "422 invalid target: tick is about Company: there is no such `mars` that you may see");
     for (input, error) in [
         (json!({ "rule": "x" }), "422 invalid input: rule: there is no such field"),
         (json!({ "role": 7 }), "422 invalid input: role: must be a string"),
@@ -110,7 +112,7 @@ async fn a_question_about_no_operation_or_no_target_is_refused() {
         assert_eq!(wrong.error(), error);
     }
     let unnamed = ask(json!({ "op": "kill" })).await;
-    assert_eq!(unnamed.error(), "422 invalid target: name what kill is about: KillSwitch");
+    assert_eq!(unnamed.error(), "422 invalid target: kill needs a target: KillSwitch");
     let bad = ask(json!({ "op": "kill", "input": { "scope": 1 } })).await;
     assert_eq!(bad.status, 422);
     assert!(bad.json()["message"].as_str().unwrap().starts_with("input: scope: "), "{}", bad.text());
@@ -129,6 +131,36 @@ async fn an_input_without_a_target_is_told_all_that_it_lacks() {
          give all of them, or name the target"
     );
     assert_eq!(asked(json!({ "id": "kim", "kind": "person" })).await.status, 200);
+}
+
+/// What a call is given says what it is about, too.
+#[tokio::test]
+async fn an_input_that_is_about_something_other_than_the_target_is_refused() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let ask = async |op: &str, target: &str, input: serde_json::Value| {
+        let question = json!({ "actor": "lea", "op": op, "target": target, "input": input });
+        test.post("/policy/explain", &test.admin, question).await
+    };
+    // The same switch, engaged or released.
+    assert_eq!(ask("kill", "actor:mia", json!({})).await.json()["decision"], "allow");
+    assert_eq!(ask("kill", "actor:mia", json!({ "off": true })).await.json()["decision"], "deny");
+    assert_eq!(test.post("/kill", &cast.lea, json!({ "scope": "actor:mia", "off": true })).await.status, 403);
+    for (op, target, input) in [
+        ("kill", "actor:mia", json!({ "scope": "global" })),
+        ("token.issue", "lea", json!({ "for": "mia" })),
+        ("task.create", "max", json!({ "owner": "mia" })),
+    ] {
+        let refused = ask(op, target, input).await;
+        let told = format!(
+            "422 invalid input: with this input, {op} is not about `{target}`: leave out the target, or what names another one"
+        );
+        assert_eq!(refused.error(), told);
+    }
+    // What names the target may be left out, or be said again.
+    for input in [json!({ "label": "x" }), json!({ "label": "x", "for": "max" })] {
+        assert_eq!(ask("token.issue", "max", input).await.json()["target"], "max");
+    }
 }
 
 #[tokio::test]

@@ -315,3 +315,33 @@ async fn nobody_fills_the_inbox_of_another_with_questions_of_agents() {
     );
     assert_eq!(ask(&test.admin).await["status"], "waiting_input", "others may ask");
 }
+
+/// Comparisons of policies, however many people ask for them, take no place of what is asked beside them.
+#[tokio::test(flavor = "multi_thread")]
+async fn comparisons_of_several_people_hold_up_nobody_else() {
+    let test = std::sync::Arc::new(Test::new().await);
+    let cast = test.cast().await;
+    let mut askers = Vec::new();
+    for who in ["s1", "s2", "s3"] {
+        askers.push(test.add(who, "person", json!({ "role": "steward" })).await);
+    }
+    let compare = |number: usize| {
+        let (test, token) = (std::sync::Arc::clone(&test), askers[number % askers.len()].clone());
+        let mut files = Bundle::built_in().files;
+        let more = format!(
+            "@id(\"more\") @reason(\"r\") forbid (principal == Ok::Actor::\"z{number}\", action in [Ok::Action::\"query\", Ok::Action::\"change\"], resource);"
+        );
+        files.insert("more.cedar".into(), more);
+        tokio::spawn(async move { test.post("/policy/diff", &token, json!({ "files": files })).await.status })
+    };
+    let comparisons: Vec<_> = (0..9).map(compare).collect();
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    assert_eq!(test.why(&cast.mia, json!({ "op": "tick" })).await["decision"], "deny");
+    assert_eq!(test.get("/policy/who-can?op=tick", &test.admin).await.status, 200);
+    assert_eq!(
+        test.post("/knowledge", &cast.mia, json!({ "statement": "The sky is blue.", "topics": ["sky"] })).await.status,
+        201
+    );
+    assert!(!comparisons.iter().any(tokio::task::JoinHandle::is_finished), "it waited for a comparison");
+    comparisons.iter().for_each(tokio::task::JoinHandle::abort);
+}

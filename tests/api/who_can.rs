@@ -69,8 +69,8 @@ async fn a_question_that_makes_no_sense_is_refused() {
     let cast = test.cast().await;
     for (query, said) in [
         ("op=fly", "422 invalid op: there is no operation `fly`"),
-        ("op=actor.trust", "422 invalid target: name what actor.trust is about"),
-        ("op=tick&target=mars", "422 invalid target: tick is about Company, and `mars` is none"),
+        ("op=actor.trust", "422 invalid target: actor.trust needs a target"),
+        ("op=tick&target=mars", "422 invalid target: tick is about Company: there is no such `mars` that you may see"),
         ("op=actor.trust&target=bto", "404 not_found not found"),
         ("op=tick&limit=0", "400 bad_request limit: must be 1 to 1000, not 0"),
     ] {

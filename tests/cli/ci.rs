@@ -160,6 +160,19 @@ fn a_report_that_cannot_be_written_is_told_and_the_others_are_written() {
 }
 
 #[test]
+fn a_report_goes_to_what_its_path_leads_to() {
+    let place = clean();
+    put(&place, "kept.xml", "old");
+    std::os::unix::fs::symlink("kept.xml", place.path().join("link.xml")).unwrap();
+    let ran = place.ok("ci --junit link.xml --sarif /dev/null --summary /dev/stderr");
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(place.path().join("link.xml").is_symlink());
+    assert!(read(&place, "kept.xml").contains("<testsuites"));
+    assert!(std::os::unix::fs::FileTypeExt::is_char_device(&std::fs::metadata("/dev/null").unwrap().file_type()));
+    assert!(ran.stderr.contains("Policies: passed"), "{ran}");
+}
+
+#[test]
 fn a_summary_is_bounded_and_nobody_shapes_it() {
     let place = clean();
     let cases: String = (0..300).map(|_| "  - {actor: \"<img src=x>|`@all\", op: tick, expect: deny}\n").collect();

@@ -243,6 +243,15 @@ fn where_a_state_file_was_lost_no_other_company_begins() {
     }
     assert_eq!(std::fs::read(place.path().join(".ok/state.db.key")).unwrap(), key);
     assert!(!place.state().exists());
+    // An empty file is no state either.
+    std::fs::write(place.state(), "").unwrap();
+    for line in ["init --admin bob", "--as ana inbox", "audit verify"] {
+        let ran = place.ok(line);
+        assert!(ran.code != 0 && !ran.stderr.is_empty(), "{ran}");
+    }
+    assert_eq!(std::fs::metadata(place.state()).unwrap().len(), 0);
+    assert_eq!(std::fs::read(place.path().join(".ok/state.db.key")).unwrap(), key);
+    std::fs::remove_file(place.state()).unwrap();
     // Whoever means it begins another.
     std::fs::remove_file(place.path().join(".ok/state.db.key")).unwrap();
     assert_eq!(place.ok("init --admin bob").code, 0);

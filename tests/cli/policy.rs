@@ -85,7 +85,7 @@ fn what_an_export_prints_is_checked_compared_proposed_and_applied() {
     fs::write(place.path().join("other.txt"), "permit (principal, action, resource);\n").unwrap();
     let other = place.ana("policy apply other.txt");
     assert!(
-        other.stderr.contains("other.txt: line 1 is neither of a plan nor of what `ok policy export` prints"),
+        other.stderr.contains("other.txt: line 1 belongs neither to a plan nor to what `ok policy export` prints"),
         "{other}"
     );
 }

@@ -15,7 +15,7 @@ async fn people_check_policies_and_agents_do_not() {
     let checked = test.post("/policy/check", &max, files.clone()).await;
     assert_eq!(
         checked.json(),
-        json!({ "ok": true, "policies": 1, "problems": [], "tests": { "run": 1, "failed": [] }, "coverage": 0, "uncovered": [
+        json!({ "ok": true, "policies": 1, "problems": [], "tests": { "run": 1, "failed": [] }, "coverage": 33, "uncovered": [
             {
                 "file": "a.cedar", "line": 3, "span": [20, 30], "code": "part_not_covered", "severity": "note",
                 "message": "no test of `a` has seen `principal in Ok::Role::\"admin\"` false", "help": null

@@ -70,6 +70,36 @@ fn an_alternative_that_no_question_meets_is_named() {
     assert_eq!(unmet, []);
 }
 
+/// An alternative is one however it is written: as an arm of an `if`, or as a part of a value.
+#[test]
+fn an_alternative_that_is_written_without_an_or_is_named() {
+    let never = "context.hist[\"task.create\"].day * 3 == context.hist[\"token.issue\"].month + 17";
+    let policy = |condition: &str| {
+        with(&format!(
+            "@id(\"more\") permit (principal is Ok::Actor, action == Ok::Action::\"task.complete\", resource is Ok::Task)\nwhen {{ {condition} }};"
+        ))
+    };
+    let before = policy("principal.admin && resource.status == \"open\"");
+    for (condition, told) in [
+        (format!("if principal.admin then resource.status == \"open\" else ({never})"), vec![never.to_owned()]),
+        (format!("if !principal.admin then {never} else resource.status == \"open\""), vec![never.to_owned()]),
+        (format!("if {never} then true else principal.admin"), vec![never.to_owned()]),
+        (
+            format!("[principal.kind == \"person\", {never}].contains(true)"),
+            vec![never.to_owned(), "principal.kind == \"person\" is false".to_owned()],
+        ),
+        (format!("(if {never} then 1 else principal.trust) == 1"), vec![never.to_owned()]),
+        ("if principal.admin then resource.status == \"open\" else principal.kind == \"agent\"".to_owned(), vec![]),
+        ("if principal.admin then true else false".to_owned(), vec![]),
+    ] {
+        let found = asked_at_most(&before, &policy(&condition), 5_000);
+        let unmet: Vec<String> = found.unmet.iter().filter_map(|one| one.part.clone()).collect();
+        assert_eq!(unmet, told, "{condition}: {}", found.summary);
+        let unmet: Vec<_> = asked_at_most(&policy(&condition), &before, 5_000).unmet;
+        assert_eq!(unmet.iter().filter_map(|one| one.part.clone()).collect::<Vec<_>>(), told, "from {condition}");
+    }
+}
+
 /// What lifts a forbid is looked for, and named where no question shows it.
 #[test]
 fn an_exception_that_is_added_is_found_or_named() {

@@ -32,9 +32,9 @@ fn entities_are_not_expanded() {
 #[test]
 fn what_is_no_document_or_a_bomb_is_told() {
     let wrong = |bytes: &[u8]| text(bytes).unwrap_err();
-    assert!(wrong(b"PK\x03\x04 not an archive").starts_with("is no document of Word"));
-    assert!(wrong(b"").starts_with("is no document of Word"));
-    assert_eq!(wrong(&packed("other.xml", b"<a/>")), "is no document of Word: it has no `word/document.xml`");
+    assert!(wrong(b"PK\x03\x04 not an archive").starts_with("is not a Word document"));
+    assert!(wrong(b"").starts_with("is not a Word document"));
+    assert_eq!(wrong(&packed("other.xml", b"<a/>")), "is not a Word document: it has no `word/document.xml`");
     assert!(wrong(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1").starts_with("is encrypted"));
     let bomb = packed(PART, &vec![b' '; 40 << 20]);
     assert!(bomb.len() < 1 << 20, "{}", bomb.len());

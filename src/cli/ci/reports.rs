@@ -9,7 +9,7 @@ use super::super::exit::Failure;
 use super::super::policy::machine::{self, Suite};
 use super::steps::{Status, Step};
 use super::{Done, summary};
-use crate::cli::save::write;
+use crate::cli::save::put;
 use crate::config;
 
 #[derive(clap::Args)]
@@ -23,7 +23,7 @@ pub struct Reports {
     /// Write a summary in Markdown; missing folders are created [default: added to the file that GITHUB_STEP_SUMMARY names]
     #[arg(long, value_name = "FILE")]
     summary: Option<PathBuf>,
-    /// Print annotations for a GitHub workflow [default: on where GITHUB_ACTIONS is]
+    /// Print annotations for a GitHub workflow [default: on where GITHUB_ACTIONS is set]
     #[arg(long)]
     pub github: bool,
 }
@@ -37,10 +37,10 @@ impl Reports {
             let what = format!("{} is named for two reports: one would replace the other", twice.display());
             return Err(Failure::new(what));
         }
-        let junit = self.junit.as_ref().map(|path| write(path, &junit(done)));
-        let sarif = self.sarif.as_ref().map(|path| write(path, &sarif(done)?.to_string()));
+        let junit = self.junit.as_ref().map(|path| put(path, &junit(done)));
+        let sarif = self.sarif.as_ref().map(|path| put(path, &sarif(done)?.to_string()));
         let summary = match (&self.summary, config::GITHUB_STEP_SUMMARY.path()) {
-            (Some(path), _) => Some(write(path, &summary::text(done, summary::MOST))),
+            (Some(path), _) => Some(put(path, &summary::text(done, summary::MOST))),
             (None, Some(path)) => Some(add(&path, done)),
             (None, None) => None,
         };
@@ -57,7 +57,7 @@ fn add(path: &Path, done: &Done<'_>) -> Result<(), Failure> {
     };
     let gap = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
     let left = summary::MOST.saturating_sub(before.len());
-    write(path, &format!("{before}{gap}{}", summary::text(done, left)))
+    put(path, &format!("{before}{gap}{}", summary::text(done, left)))
 }
 
 /// The steps that no file and line is about.

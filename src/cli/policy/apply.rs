@@ -170,7 +170,7 @@ impl Given {
             (None, None, None) => {
                 if let (Some(dir), None, 2..) = (&self.dir, self.version, applied.last.version) {
                     show::note(&format!(
-                        "{} has no policy.lock, so its base version is unknown: {in_force}, and goes where it is not in the folder",
+                        "{} has no policy.lock, so its base version is unknown: {in_force}; of it, what is not in the folder will be removed",
                         dir.display()
                     ));
                 }

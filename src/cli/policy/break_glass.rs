@@ -22,7 +22,7 @@ pub const COMMANDS: Commands = &[&group(
         &change::<End>().command("end").help("End a grant at once").fields(FIELDS),
         &change::<Review>()
             .command("review")
-            .help("Say whether a grant was justified")
+            .help("Review a grant: whether it was justified")
             .given::<Reviewed>()
             .fields(FIELDS),
     ],

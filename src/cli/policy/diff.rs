@@ -10,7 +10,7 @@ use super::super::column::columns;
 use super::super::command::{Needs, Run};
 use super::super::exit::{Exit, Failure};
 use super::super::operation::{Answer, query};
-use super::super::save::write;
+use super::super::save::put;
 use super::super::show;
 use super::compared;
 use super::given::Given;
@@ -22,7 +22,7 @@ use crate::types::refusal::{Code, TOO_LONG};
 
 /// Show what a folder of policies would change; nothing is applied
 ///
-/// Compares with the policies in force: the texts by their @id, the answers to made-up questions, and the answers to every
+/// Compares with the policies in force: the texts by their @id, the answers to generated questions, and the answers to every
 /// decision of the log. Ends with 0 if every file is the same, 2 if something differs, 3 if more decisions would change than --max allows.
 ///
 /// With --change, it compares what somebody has proposed.
@@ -45,7 +45,7 @@ pub struct Diff {
     /// Do not replay the log
     #[arg(long, conflicts_with_all = ["since", "max"])]
     no_impact: bool,
-    /// Do not compare the answers to made-up questions, which takes longest
+    /// Do not compare the answers to generated questions, which takes longest
     #[arg(long)]
     no_answers: bool,
     /// Save files and report as a plan, for `ok policy apply`
@@ -105,5 +105,5 @@ fn save(path: &Path, bundle: &Bundle, answer: &Answer<Compared>) -> Result<(), F
     let version = answer.part(columns!(Compared; base.version))?;
     let base = Base { version, hash: answer.part(columns!(Compared; base.hash))? };
     let company = answer.part(columns!(Compared; company))?;
-    write(path, &Plan::new(company, base, bundle, answer.value.clone()).text()?)
+    put(path, &Plan::new(company, base, bundle, answer.value.clone()).text()?)
 }

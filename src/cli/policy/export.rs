@@ -10,7 +10,7 @@ use super::super::column::{Columns, columns};
 use super::super::command::{Needs, Run};
 use super::super::exit::{Exit, Failure};
 use super::super::operation::{Answer, change, query};
-use super::super::save::write;
+use super::super::save::{put, write};
 use super::super::{Context, show};
 use super::compared::terms;
 use super::given::printed;
@@ -178,7 +178,7 @@ impl Run for Drift {
         let answer = query::<ShowDrift>().ask(context, &Nothing {}).await?;
         if let Some(path) = &self.save {
             let text = serde_yaml::to_string(&answer.value).map_err(|error| Failure::new(error.to_string()))?;
-            write(path, &text)?;
+            put(path, &text)?;
         }
         let (drifted, waits): (bool, bool) =
             (answer.part(columns!(drift::Drift; drifted))?, answer.part(columns!(drift::Drift; waits))?);
@@ -206,13 +206,13 @@ pub struct Source {
 
 #[derive(Subcommand)]
 enum Set {
-    /// They are kept here, and changed through the API and the command line
+    /// Keep them here; they are changed through the API and the command line
     Workspace,
-    /// They are kept in a repository, whose CI proposes what changed
+    /// Keep them in a repository, whose CI proposes the changes
     Repo {
         /// Its https or ssh address
         url: String,
-        /// The branch or tag that counts
+        /// The branch or tag to follow
         #[arg(long, value_name = "REF")]
         r#ref: Option<String>,
         /// The folder in it

@@ -147,7 +147,7 @@ pub fn parsed(text: &str) -> Result<(Option<i64>, Bundle), String> {
             }
             (None, Some(content)) => content.push_str(line.strip_prefix(ESCAPE).unwrap_or(line)),
             (None, None) => {
-                return Err(format!("line {number} is neither of a plan nor of what `ok policy export` prints"));
+                return Err(format!("line {number} belongs neither to a plan nor to what `ok policy export` prints"));
             }
         }
     }

@@ -17,11 +17,12 @@ use types::effort::{Effort, Ended};
 use types::refusal::{Code, Refusal, Stop, TOO_LONG};
 
 /// Places of all lanes together.
-pub(crate) const PLACES: u32 = LISTS.0 + APPROVALS.0 + LONG.0 + ELSEWHERE.0;
+pub(crate) const PLACES: u32 = LISTS.0 + APPROVALS.0 + POLICIES.0 + LONG.0 + ELSEWHERE.0;
 /// Places of a lane, and how many of them one caller may have.
 const LISTS: (u32, u32) = (6, 4);
 const APPROVALS: (u32, u32) = (3, 2);
-const LONG: (u32, u32) = (4, 3);
+const POLICIES: (u32, u32) = (4, 2);
+const LONG: (u32, u32) = (6, 3);
 const ELSEWHERE: (u32, u32) = (8, 3);
 /// Changes that take long in the writer and may wait for it at once, and how many of them are one caller's.
 const HEAVY_CHANGES: (u32, u32) = (8, 2);
@@ -41,6 +42,7 @@ const FUEL: i64 = 500_000_000;
 pub(crate) struct Lanes {
     lists: Shares,
     approvals: Shares,
+    policies: Shares,
     long: Shares,
     elsewhere: Shares,
     heavy: Shares,
@@ -50,7 +52,8 @@ impl Default for Lanes {
     fn default() -> Lanes {
         let lane = |(total, part)| Shares::new(total, part);
         let (lists, approvals) = (lane(LISTS), lane(APPROVALS));
-        Lanes { lists, approvals, long: lane(LONG), elsewhere: lane(ELSEWHERE), heavy: lane(HEAVY_CHANGES) }
+        let (policies, long) = (lane(POLICIES), lane(LONG));
+        Lanes { lists, approvals, policies, long, elsewhere: lane(ELSEWHERE), heavy: lane(HEAVY_CHANGES) }
     }
 }
 
@@ -59,6 +62,7 @@ impl Lanes {
         match lane {
             Lane::Lists => &self.lists,
             Lane::Approvals => &self.approvals,
+            Lane::Policies => &self.policies,
             Lane::Long => &self.long,
             Lane::Elsewhere => &self.elsewhere,
         }
@@ -66,7 +70,7 @@ impl Lanes {
 
     /// A place among the changes that take long in the writer, for those that do.
     pub(crate) async fn heavy(&self, lane: Option<Lane>, caller: &Caller) -> Result<Option<Place>, Refusal> {
-        if lane != Some(Lane::Long) {
+        if !lane.is_some_and(Lane::is_long) {
             return Ok(None);
         }
         let place = self.heavy.take(caller.actor().as_str(), 1, PATIENCE).await;
@@ -82,7 +86,7 @@ impl Lanes {
         work: impl FnOnce() -> Result<T, Stop> + Send + 'static,
     ) -> Result<T, Stop> {
         let count = u32::try_from(1 + bytes / HEAVY).unwrap_or(u32::MAX);
-        let patience = if lane == Lane::Long { LONG_PATIENCE } else { PATIENCE };
+        let patience = if lane.is_long() { LONG_PATIENCE } else { PATIENCE };
         let place = self.of(lane).take(caller.actor().as_str(), count, patience).await;
         let place = place.ok_or_else(|| busy("too many long questions at once; try again"))?;
         let effort = Effort::new(FUEL);
@@ -99,7 +103,7 @@ impl Lanes {
         let deadline = match lane {
             _ if caller.channel == Channel::Cli => HOLDERS_DEADLINE,
             Lane::Elsewhere => ELSEWHERE_DEADLINE,
-            Lane::Lists | Lane::Approvals | Lane::Long => DEADLINE,
+            Lane::Lists | Lane::Approvals | Lane::Policies | Lane::Long => DEADLINE,
         };
         let done = timeout(deadline, task).await;
         // What fails while it is being ended fails because of that.

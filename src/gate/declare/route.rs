@@ -91,10 +91,19 @@ pub enum Lane {
     Lists,
     /// Decisions of approvals, which carry out what was approved.
     Approvals,
-    /// Whatever compiles, compares, tests or replays.
+    /// Whatever compiles, compares or tests whole bundles of policies.
+    Policies,
+    /// Whatever else looks at much.
     Long,
     /// What waits for another system.
     Elsewhere,
+}
+
+impl Lane {
+    /// Whether its work can take so long that whoever asks waits for those before them, and that others pass it in the writer.
+    pub const fn is_long(self) -> bool {
+        matches!(self, Lane::Policies | Lane::Long)
+    }
 }
 
 /// Where an operation is found, and the shape of its answer.
@@ -238,6 +247,10 @@ impl Route {
 
     pub const fn slow(self) -> Route {
         self.slow_among(Lane::Long)
+    }
+    /// Whole bundles of policies are compiled, compared or tested for it.
+    pub const fn compiles(self) -> Route {
+        self.slow_among(Lane::Policies)
     }
     pub const fn slow_among(self, lane: Lane) -> Route {
         Route { slow: Some(lane), ..self }

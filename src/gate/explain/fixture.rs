@@ -49,7 +49,7 @@ pub fn check(entries: &[Entry], bundle: &Bundle, options: &Options<'_>) -> Repor
     check::check(&schema(entries), bundle, &Known::new(entries), options)
 }
 
-/// Asks both sides made-up questions about these operations, about so many at the most.
+/// Asks both sides generated questions about these operations, about so many at the most.
 pub fn differences(entries: &[Entry], sides: &Sides<'_>, most: usize) -> Semantic {
     diff::search(sides, &Known::new(entries), most)
 }

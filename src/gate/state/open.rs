@@ -125,7 +125,9 @@ fn is_not_lost(path: &Path) -> Result<(), CannotOpen> {
     let mut wal = OsString::from(path);
     wal.push("-wal");
     let left = [wal.into(), beside(path, "key")].into_iter().find(|left| left.exists());
-    match left.filter(|_| !path.exists()) {
+    // Whatever has a key, or a write-ahead log, had tables before.
+    let is_there = std::fs::metadata(path).is_ok_and(|file| file.len() > 0);
+    match left.filter(|_| !is_there) {
         Some(left) => Err(CannotOpen::Lost(path.to_owned(), left)),
         None => Ok(()),
     }

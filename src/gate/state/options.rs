@@ -69,7 +69,8 @@ pub enum CannotOpen {
     NoKey(PathBuf),
     /// What a company has beside its state file is there, and the file is not.
     #[error(
-        "there is no {0}, but {1} is there: the state file was lost, or moved away. Put it back, or a backup; to begin another company here, move {1} away first"
+        "{lost} {0}, but {1} is there: the state file was lost, or moved away. Put it back, or a backup; to begin another company here, move {1} away first",
+        lost = if .0.exists() { "nothing is in" } else { "there is no" }
     )]
     Lost(PathBuf, PathBuf),
     #[error("the key {0}, which secrets are made from, {1}")]

@@ -28,7 +28,7 @@ pub(crate) enum Work {
 impl Work {
     /// Whether others need not wait for it: what is prepared apart takes long in the writer, too.
     pub(crate) fn is_heavy(&self) -> bool {
-        matches!(self, Work::Change(changing) if changing.entry.spec.route.slow == Some(Lane::Long))
+        matches!(self, Work::Change(changing) if changing.entry.spec.route.slow.is_some_and(Lane::is_long))
     }
 }
 

@@ -42,7 +42,7 @@ impl Change for Install {
         doc: "Install a blueprint: its teams, agents and settings at once, its policies as a proposal. Existing \
               objects are left unchanged.",
         scope: Reach::Full,
-        route: post("/blueprints").created().slow().large(),
+        route: post("/blueprints").created().compiles().large(),
         about: &[&COMPANY],
         events: &[
             ActorAdded::KIND,

@@ -80,7 +80,7 @@ pub enum Aggregate {}
 impl Query for Aggregate {
     const SPEC: Spec = Spec {
         name: "record.aggregate",
-        doc: "Count records and aggregate their values, in groups: of the records alone that the caller may read. Groups of \
+        doc: "Count records and aggregate their values in groups, over the records that the caller may read. Groups of \
               fewer records than the collection allows are left out; more than 1000 groups are refused.",
         scope: Reach::Full,
         route: post("/brain/collections/{collection}/aggregate").listed().partial(),

@@ -101,8 +101,8 @@ pub enum ReadField {}
 impl Query for ReadField {
     const SPEC: Spec = Spec {
         name: "field.read",
-        doc: "Read the fields of a collection that have a label. Asked once a query and label; what is refused is left out of the \
-              answer, and named.",
+        doc: "Read the fields of a collection that have a label. Decided once for each query and label; the answer \
+              leaves out refused fields, and names them.",
         scope: Reach::READ,
         route: Route::LOCAL,
         about: &[&COLLECTION],

@@ -117,9 +117,7 @@ fn kept_here(name: &str, read: &Reader<'_>) -> Result<Arc<Collection>, Stop> {
         None => Ok(of),
         Some(_) if !read.sees(&read.collection_target(name)) => Err(Refusal::not_found().into()),
         Some(Source { system, .. }) => {
-            let what = format!(
-                "its records are kept in {system}: here they are read, and neither changed, flagged nor remembered"
-            );
+            let what = format!("this collection is read-only here: its records are kept in {system}");
             Err(Refusal::field("collection", what).into())
         }
     }

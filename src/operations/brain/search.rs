@@ -94,8 +94,8 @@ pub enum Search {}
 impl Query for Search {
     const SPEC: Spec = Spec {
         name: "search",
-        doc: "Search the words of records, accepted knowledge and documents, and the titles of tasks: of those alone that the caller may read, and of records in the \
-              fields that they may read. The best hits first.",
+        doc: "Search records, accepted knowledge, documents and task titles for words, among what the caller may read, \
+              down to single fields. Best matches first.",
         scope: Reach::READ,
         route: get("/search").listed(),
         about: &[&COMPANY],

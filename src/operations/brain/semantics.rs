@@ -241,8 +241,8 @@ pub enum Propose {}
 impl Change for Propose {
     const SPEC: Spec = Spec {
         name: "semantics.propose",
-        doc: "Propose what the records of a collection mean, whole: a proposal to change the collection, which a steward applies. \
-              Nothing changes by it.",
+        doc: "Propose a complete description of what the records of a collection mean. Nothing changes until a steward \
+              applies the proposal.",
         scope: Reach::Full,
         route: put("/brain/collections/{collection}/semantics").created().slow().made_from("version"),
         about: &[&COLLECTION],

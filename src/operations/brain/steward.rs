@@ -104,8 +104,8 @@ pub enum Steward {}
 impl Change for Steward {
     const SPEC: Spec = Spec {
         name: "schema.steward",
-        doc: "Look over collections for fields that nobody uses, that always say the same or what another says, for texts that are \
-              choices and for missing indexes, and propose to change them. Looks only at what the caller may read.",
+        doc: "Review collections and propose improvements: retire fields that nobody uses, that are constant, or that repeat \
+              another; turn texts into choices; add missing indexes. Considers only what the caller may read.",
         scope: Reach::Full,
         route: post("/schema/steward").accepted().slow(),
         about: &[&COMPANY],

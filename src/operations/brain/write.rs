@@ -170,8 +170,8 @@ pub enum Put {}
 impl Change for Put {
     const SPEC: Spec = Spec {
         name: "record.replace",
-        doc: "Replace all values of a record; omitted fields are removed. The policies also decide `record.change` \
-              and `record.write`.",
+        doc: "Replace all values of a record; omitted fields are removed. Requires the version that the values were made \
+              from. The policies also decide `record.change` and `record.write`.",
         scope: Reach::Full,
         route: put("/brain/collections/{collection}/records/{id}").made_from("version"),
         about: &[&RECORD],
@@ -186,6 +186,12 @@ impl Change for Put {
     }
 
     fn run(_: Permit<Self>, input: Fields, draft: &mut Draft<'_>) -> Result<ShownRecord, Stop> {
+        // What somebody else has written meanwhile would be gone.
+        if input.version.is_none() {
+            let message =
+                "required to replace a record: the version that its values were made from, here or in If-Match";
+            return Err(Refusal::field("version", message).into());
+        }
         change(&input, Way::Whole, Self::SPEC.name, draft)
     }
 

@@ -20,6 +20,7 @@ use types::scope::Reach;
 /// The terms of a trial.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Terms {
+    /// The change's id.
     #[arg(value_name = "CHANGE")]
     pub id: String,
     /// The percentage of decisions to evaluate with the canary as well: 1 to 100.
@@ -42,7 +43,7 @@ impl Change for Canary {
         doc: "Start a canary: evaluate a change beside what is in force, on a share of the traffic. No answer is \
               affected.",
         scope: Reach::Full,
-        route: post("/changes/{id}/canary").slow(),
+        route: post("/changes/{id}/canary").compiles(),
         about: &[&CHANGE],
         events: &[CanaryStarted::KIND],
     };

@@ -32,7 +32,7 @@ impl Change for Evals {
         name: "change.evals",
         doc: "Run a change's tests. It cannot be promoted before they pass.",
         scope: Reach::Full,
-        route: post("/changes/{id}/evals").slow(),
+        route: post("/changes/{id}/evals").compiles(),
         about: &[&CHANGE],
         events: &[EvalsRun::KIND],
     };

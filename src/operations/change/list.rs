@@ -101,7 +101,7 @@ pub struct Compared {
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Comparing {
     pub id: String,
-    /// Whether to compare the answers to made-up questions, which takes longest; they are unless this is `false`.
+    /// Whether to compare the answers to generated questions, which takes longest; they are unless this is `false`.
     #[serde(default)]
     pub semantic: Option<bool>,
 }
@@ -121,7 +121,7 @@ impl Query for Diff {
         name: "change.read",
         doc: "Show a change, and what it would change.",
         scope: READS,
-        route: get("/changes/{id}/diff").slow(),
+        route: get("/changes/{id}/diff").compiles(),
         about: &[&CHANGE],
         events: &[],
     };

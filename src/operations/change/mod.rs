@@ -45,6 +45,7 @@ pub const ALL: &[Entry] = &[
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct OneChange {
+    /// The change's id.
     #[arg(value_name = "CHANGE")]
     pub id: String,
 }

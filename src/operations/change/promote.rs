@@ -22,7 +22,7 @@ impl Change for Promote {
         doc: "Promote a change: bring it into force. Its tests must have passed, and the version that it is based on \
               must be in force.",
         scope: Reach::Full,
-        route: post("/changes/{id}/promote").slow(),
+        route: post("/changes/{id}/promote").compiles(),
         about: &[&CHANGE],
         events: &[ChangePromoted::KIND, PolicyApplied::KIND],
     };

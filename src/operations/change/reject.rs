@@ -14,6 +14,7 @@ use types::scope::{Reach, Scope};
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Rejection {
+    /// The change's id.
     #[arg(value_name = "CHANGE")]
     pub id: String,
     /// Why; at most 1000 characters.

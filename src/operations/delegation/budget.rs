@@ -33,7 +33,7 @@ pub struct NewReservation {
     pub purpose: String,
 }
 
-/// What was set aside.
+/// A part of a budget that is reserved.
 #[derive(Serialize, JsonSchema)]
 pub struct Reserved {
     pub id: Id,
@@ -97,7 +97,7 @@ pub struct Cost {
     /// The delegation.
     #[arg(value_name = "DELEGATION")]
     pub id: String,
-    /// What was set aside.
+    /// The reservation's id.
     #[arg(value_name = "RESERVATION")]
     pub reservation: String,
     /// What was spent, even if more than was reserved.
@@ -105,11 +105,11 @@ pub struct Cost {
     pub cents: i64,
 }
 
-/// What a budget stands at.
+/// A settled reservation.
 #[derive(Serialize, JsonSchema)]
 pub struct Settled {
     pub id: String,
-    /// What was set aside for it.
+    /// What was reserved for it.
     pub reserved_cents: i64,
     pub cents: i64,
     /// What it came to beyond that.

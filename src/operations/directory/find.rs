@@ -194,8 +194,8 @@ impl Search<'_> {
 }
 
 fn why(matched: &[String], text: Option<&str>) -> String {
-    let skills = (!matched.is_empty()).then(|| format!("can {}", matched.join(", ")));
-    let text = text.map(|text| format!("is called like `{text}`"));
+    let skills = (!matched.is_empty()).then(|| format!("skills: {}", matched.join(", ")));
+    let text = text.map(|text| format!("id or name contains `{text}`"));
     let parts: Vec<String> = skills.into_iter().chain(text).collect();
     if parts.is_empty() { "is active".into() } else { parts.join("; ") }
 }

@@ -97,7 +97,7 @@ impl Query for Recall {
     const SPEC: Spec = Spec {
         name: "knowledge.recall",
         doc: "Recall accepted knowledge about topics, as far as the caller may read it, with its provenance, best \
-              match first; of documents also the passages that hold the words. Where the company has it so, what is near in \
+              match first; of documents also the passages that hold the words. If the company has enabled it, what is close in \
               meaning is recalled, too. It is data and grants no rights.",
         scope: Reach::READ,
         route: get("/knowledge/recall").slow(),

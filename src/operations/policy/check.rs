@@ -91,7 +91,7 @@ impl Query for Check {
         name: "policy.check",
         doc: "Check policies and run their tests. Nothing is applied.",
         scope: Reach::Scopes(&[Scope::Policy]),
-        route: post("/policy/check").slow().large(),
+        route: post("/policy/check").compiles().large(),
         about: &[&COMPANY],
         events: &[],
     };

@@ -53,7 +53,7 @@ impl<'a> Both<'a> {
         new.take(MOST_STRANGERS).map(|finding| Problem::from(&finding)).collect()
     }
 
-    /// The texts, and the answers to made-up questions unless those are left out.
+    /// The texts, and the answers to generated questions unless those are left out.
     pub fn seen(&self, semantic: Option<bool>, read: &Reader<'_>) -> (TextDiff, Semantic) {
         if semantic == Some(false) {
             let summary = "the answers were not compared, as asked".to_owned();
@@ -63,7 +63,7 @@ impl<'a> Both<'a> {
         (found.text.clone(), found.semantic.clone())
     }
 
-    /// The texts, and the answers to made-up questions.
+    /// The texts, and the answers to generated questions.
     pub fn compare(&self, read: &Reader<'_>) -> Arc<Comparison> {
         let sides = self.sides();
         let make = || {

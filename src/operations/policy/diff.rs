@@ -40,7 +40,7 @@ pub struct Candidate {
     pub max: Option<Budgets>,
     /// Whether to replay the decisions of the log; unless given, they are where the caller may read the audit.
     pub impact: Option<bool>,
-    /// Whether to compare the answers to made-up questions, which takes longest; they are unless this is `false`.
+    /// Whether to compare the answers to generated questions, which takes longest; they are unless this is `false`.
     pub semantic: Option<bool>,
 }
 
@@ -87,7 +87,7 @@ impl Query for Diff {
         name: "policy.diff",
         doc: "Compare policies with those in force: texts, answers, and the decisions of the log. Nothing is applied.",
         scope: Reach::Scopes(&[Scope::Policy]),
-        route: post("/policy/diff").slow().large(),
+        route: post("/policy/diff").compiles().large(),
         about: &[&COMPANY],
         events: &[],
     };
@@ -191,7 +191,7 @@ fn start(since: Option<&str>, read: &Reader<'_>) -> Result<i64, Stop> {
     }
     let Some(time) = text.parse::<Time>().ok().or_else(|| format!("{text}T00:00:00Z").parse().ok()) else {
         return wrong(format!(
-            "`{text}` is no time, no date and no event number; such as 2026-11-20T09:00:00Z, 2026-11-20 or 1042"
+            "`{text}` is not a time, a date or an event number, such as 2026-11-20T09:00:00Z, 2026-11-20 or 1042"
         ));
     };
     if time > read.now() {

@@ -58,7 +58,7 @@ impl Query for ShowDrift {
         name: "policy.drift",
         doc: "Check for drift: whether the policies in force are those that the repository declared last.",
         scope: Reach::READ,
-        route: get("/policy/drift").slow(),
+        route: get("/policy/drift").compiles(),
         about: &[&COMPANY],
         events: &[],
     };

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::agreed::agreed;
 use super::explained::{
     EvaluationExplained, Explained, NeededKind, PolicyVersion, ShownBreakGlass, ShownChange, links, needed,
 };
@@ -26,7 +27,6 @@ use types::id::{ActorId, Id};
 use types::impact::Decision;
 use types::refusal::{Code, Refusal, Stop};
 use types::scope::Reach;
-use types::target::Fact;
 use types::time::Time;
 
 /// What is to be explained.
@@ -171,12 +171,19 @@ fn explain(
     let under = if run.is_some() { None } else { under };
     let caller = at_work(Caller { under, ..caller(actor, entry, read) }, run.as_ref());
     let target = target(about, entry, &caller, read, then)?;
+    let (target, given) = match (&input.target, &input.input) {
+        (Some(_), Some(value)) => {
+            let (target, given) = agreed(target, value, (entry, &caller), then)?;
+            (target, Some(given))
+        }
+        (_, given) => (target, given.clone()),
+    };
     let caller = match run {
         Some(_) => caller,
         None => at_work(caller, run_about(entry, &target, read)?.as_ref()),
     };
-    let inquiry = read.inquire(then, caller, entry.spec.name, &target, input.input.clone());
-    let mut one = one(actor, entry, &target, &inquiry, input.input.as_ref(), read)?;
+    let inquiry = read.inquire(then, caller, entry.spec.name, &target, given.clone());
+    let mut one = one(actor, entry, &target, &inquiry, given.as_ref(), read)?;
     if one.decision == Decision::Allow {
         let theirs = then.acting_as(inquiry.caller());
         one.narrowed = narrowed(entry.spec.name, &target, &theirs, sees_policies(read));
@@ -246,32 +253,12 @@ fn with_parts(
     read: &Reader<'_>,
 ) -> Ruling {
     let Some(input) = input.filter(|_| !inquiry.is_past()) else { return ruling };
-    let (theirs, input) = (read.acting_as(inquiry.caller()), named_by_target(entry, inquiry.target(), input));
+    let theirs = read.acting_as(inquiry.caller());
     let found = entry.prepare(input.clone()).ok().and_then(|call| call.target(&theirs).ok());
     match found.filter(|found| found.id() == inquiry.target().id()) {
-        Some(_) => theirs.with_parts(entry, &input, ruling, &|part| read.sees(part)),
+        Some(_) => theirs.with_parts(entry, input, ruling, &|part| read.sees(part)),
         None => ruling,
     }
-}
-
-/// An input with what its target says of it, where it leaves that out: its id, and its collection.
-fn named_by_target(entry: &Entry, target: &Target, input: &Value) -> Value {
-    let mut input = input.clone();
-    let collection = match target {
-        Target::Thing(thing) => match thing.fact("collection") {
-            Some(Fact::Text(name)) => Some(name.clone()),
-            _ => None,
-        },
-        Target::Company | Target::Actor(_) => None,
-    };
-    let takes = |name: &str| entry.arguments().fields.iter().any(|field| field.name == name);
-    let said = [("id", Some(target.id())), ("collection", collection)];
-    for (name, value) in said.into_iter().filter(|(name, _)| takes(name)) {
-        if let (Some(fields), Some(value)) = (input.as_object_mut(), value) {
-            fields.entry(name).or_insert(Value::String(value));
-        }
-    }
-    input
 }
 
 /// The policies that only the call's parts run into. What they read is another question's.

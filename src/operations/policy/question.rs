@@ -97,7 +97,7 @@ pub(super) fn target(
         About::Nothing if entry.spec.about.contains(&&COMPANY) => Ok(Target::Company),
         About::Nothing if entry.spec.about.contains(&&ACTOR) => named(caller.actor().as_str(), entry, caller, then),
         About::Nothing => {
-            let message = format!("name what {} is about: {}", entry.spec.name, kinds(entry));
+            let message = format!("{} needs a target: {}", entry.spec.name, kinds(entry));
             return Err(Refusal::field("target", message).into());
         }
     };
@@ -122,7 +122,10 @@ pub(super) fn target(
 }
 
 fn none(id: &str, entry: &Entry) -> Refusal {
-    Refusal::field("target", format!("{} is about {}, and `{id}` is none", entry.spec.name, kinds(entry)))
+    Refusal::field(
+        "target",
+        format!("{} is about {}: there is no such `{id}` that you may see", entry.spec.name, kinds(entry)),
+    )
 }
 
 fn named(id: &str, entry: &Entry, caller: &Caller, read: &Reader<'_>) -> Result<Target, Stop> {

@@ -17,7 +17,7 @@ pub struct NewSource {
     pub kind: SourceKind,
     /// The repository's address, https or ssh; needed where kind is `repo`.
     pub url: Option<String>,
-    /// The branch or tag that counts.
+    /// The branch or tag to follow.
     pub r#ref: Option<String>,
     /// The folder in the repository.
     pub path: Option<String>,

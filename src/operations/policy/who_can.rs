@@ -96,7 +96,7 @@ fn wanted(input: &Wanted, entry: &'static Entry, read: &Reader<'_>) -> Result<Ta
     let about = match &input.target {
         Some(id) => About::Id(id),
         None if entry.spec.about.contains(&&COMPANY) => About::Nothing,
-        None => return Err(Refusal::field("target", format!("name what {} is about", entry.spec.name)).into()),
+        None => return Err(Refusal::field("target", format!("{} needs a target", entry.spec.name)).into()),
     };
     // Of an event, what it is to nobody in particular.
     target(about, entry, &Caller::new(Who::Server, read.caller().channel), read, read)

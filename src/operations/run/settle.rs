@@ -59,7 +59,7 @@ pub enum Settle {}
 impl Change for Settle {
     const SPEC: Spec = Spec {
         name: "run.settle",
-        doc: "Record what a run does by itself, or its end. The server does so itself.",
+        doc: "Record what a run does by itself, or its end. Called by the server itself.",
         scope: Reach::Full,
         route: Route::LOCAL.by_server(),
         about: &[&RUN],

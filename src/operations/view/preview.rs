@@ -28,7 +28,7 @@ pub enum Preview {}
 impl Query for Preview {
     const SPEC: Spec = Spec {
         name: "view.preview",
-        doc: "Run a view that is not saved: what it would show the caller, or what is wrong with it.",
+        doc: "Preview a view without saving it: its results for the caller, or its errors.",
         scope: Reach::Full,
         route: post("/views/preview").listed().partial(),
         about: &[&COLLECTION],

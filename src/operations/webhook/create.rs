@@ -47,7 +47,7 @@ pub struct NewWebhook {
     pub format: SignatureFormat,
 }
 
-const SIGNATURE: &str = "How messages are signed: with a shared secret, or with a key of which it gets the public half";
+const SIGNATURE: &str = "How messages are signed: with a shared secret, or with a private key whose public key you get";
 
 const fn v1() -> SignatureFormat {
     SignatureFormat::V1

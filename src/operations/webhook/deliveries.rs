@@ -109,6 +109,7 @@ pub struct OneDelivery {
     /// The subscription.
     #[arg(value_name = "SUBSCRIPTION")]
     pub id: String,
+    /// The message's id.
     #[arg(value_name = "MESSAGE")]
     pub message: String,
 }

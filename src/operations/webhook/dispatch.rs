@@ -51,13 +51,14 @@ pub struct Message {
     pub body: String,
 }
 
-/// Give the messages that are to be sent now.
+/// List the messages to send now.
 pub enum Dispatch {}
 
 impl Query for Dispatch {
     const SPEC: Spec = Spec {
         name: "webhook.dispatch",
-        doc: "Give the messages that are to be sent now, at most one for each webhook. The server asks itself, about each webhook.",
+        doc: "List the messages to send now, at most one for each webhook. Called by the server itself, for each \
+              webhook.",
         scope: Reach::Full,
         route: Route::LOCAL.by_server(),
         about: &[&COMPANY, &WEBHOOK],

@@ -1,4 +1,4 @@
-//! What a change of policies would do: to the texts, to made-up questions, and to decisions that were recorded.
+//! What a change of policies would do: to the texts, to generated questions, and to decisions that were recorded.
 //!
 //! Always true: nothing here is proved. A difference that is told was seen: the same question, put to both sides. That none
 //! was found means only that none was found among so many questions.

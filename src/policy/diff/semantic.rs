@@ -1,4 +1,4 @@
-//! Which operations became looser or tighter, for which kind of actor: a bounded search over made-up questions.
+//! Which operations became looser or tighter, for which kind of actor: a bounded search over generated questions.
 //!
 //! Always true: what is told was seen, with a witness; what is not told was not found, which proves nothing.
 

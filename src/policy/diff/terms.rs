@@ -113,12 +113,12 @@ fn rule(before: &ApprovalRule, after: &ApprovalRule, directory: Option<&Director
 /// `4 people → 9 (role admin → role admin or role lead)`
 fn people(before: &[Eligible], after: &[Eligible], directory: Option<&Directory>) -> Part {
     let eligible = format!("{} → {}", listed(before), listed(after));
-    let Some(directory) = directory else {
-        let set = |eligible: &[Eligible]| eligible.iter().map(ToString::to_string).collect::<BTreeSet<String>>();
-        return (wider(&set(before), &set(after)), eligible);
-    };
+    let set = |eligible: &[Eligible]| eligible.iter().map(ToString::to_string).collect::<BTreeSet<String>>();
+    let said = wider(&set(before), &set(after));
+    let Some(directory) = directory else { return (said, eligible) };
     let (old, new) = (directory.who(before), directory.who(after));
-    let shift = if old == new { Shift::Same } else { wider(&old, &new) };
+    // Where it is nobody else today, it is whoever comes next.
+    let shift = if old == new { said } else { wider(&old, &new) };
     let people = if old.len() == 1 { "person" } else { "people" };
     (shift, format!("{} {people} → {} ({eligible})", old.len(), new.len()))
 }

@@ -16,7 +16,7 @@ use super::approvals::{self, KIND_TYPE};
 use super::compiled::CompiledPolicy;
 use super::load::{MAX_HOPS, span};
 use super::names::covers;
-use super::parts::{PartKind, leaves, line, place, scope_span, text};
+use super::parts::{PartKind, conditions, conditions_of_arm, line, place, scope_span, text};
 use super::ruling::{Because, Effect};
 use super::snapshot::Snapshot;
 
@@ -137,7 +137,7 @@ impl Maker<'_> {
         scope(compiled, &whole, &mut drafts);
         if let Some(condition) = policy.non_scope_constraints() {
             let with = |condition| Draft { condition, ..whole.clone() };
-            for (index, leaf) in leaves(condition).into_iter().enumerate() {
+            for (index, leaf) in conditions(condition).into_iter().enumerate() {
                 let (at, shown) = (place(leaf, compiled), text(compiled, place(leaf, compiled)));
                 let without = replaced(condition, index, None);
                 drafts.push((format!("`{shown}` was dropped"), at, with(without)));
@@ -267,7 +267,7 @@ fn scope(compiled: &CompiledPolicy, whole: &Draft, drafts: &mut Vec<(String, Spa
 fn replaced(expr: &Expr, index: usize, with: Option<&Expr>) -> Option<Expr> {
     match expr.expr_kind() {
         ExprKind::And { left, right } | ExprKind::Or { left, right } => {
-            let before = leaves(left).len();
+            let before = conditions(left).len();
             let (left, right) = match index.checked_sub(before) {
                 Some(index) => (Some(left.as_ref().clone()), replaced(right, index, with)),
                 None => (replaced(left, index, with), Some(right.as_ref().clone())),
@@ -281,7 +281,23 @@ fn replaced(expr: &Expr, index: usize, with: Option<&Expr>) -> Option<Expr> {
             }
         }
         ExprKind::UnaryApp { op: UnaryOp::Not, arg } => replaced(arg, index, with).map(Expr::not),
+        ExprKind::If { test_expr, then_expr, else_expr } => {
+            Some(replaced_in_if((test_expr, then_expr, else_expr), index, with))
+        }
         _ => with.cloned(),
+    }
+}
+
+/// The same of an `if`. Without its test, its first arm decides; without an arm, the other does.
+fn replaced_in_if((test, then, other): (&Expr, &Expr, &Expr), index: usize, with: Option<&Expr>) -> Expr {
+    let again = |test: &Expr, then: &Expr, other: &Expr| Expr::ite(test.clone(), then.clone(), other.clone());
+    let in_test = conditions(test).len();
+    let Some(index) = index.checked_sub(in_test) else {
+        return replaced(test, index, with).map_or_else(|| then.clone(), |test| again(&test, then, other));
+    };
+    match index.checked_sub(conditions_of_arm(then).len()) {
+        None => replaced(then, index, with).map_or_else(|| other.clone(), |then| again(test, &then, other)),
+        Some(index) => replaced(other, index, with).map_or_else(|| then.clone(), |other| again(test, then, &other)),
     }
 }
 
@@ -292,6 +308,9 @@ fn nodes(expr: &Expr) -> Vec<&Expr> {
             [vec![expr], nodes(left), nodes(right)].concat()
         }
         ExprKind::UnaryApp { op: UnaryOp::Not, arg } => nodes(arg),
+        ExprKind::If { test_expr, then_expr, else_expr } => {
+            [nodes(test_expr), nodes(then_expr), nodes(else_expr)].concat()
+        }
         _ => Vec::new(),
     }
 }
@@ -307,6 +326,11 @@ fn swapped(expr: &Expr, left_to_go: &mut usize) -> Expr {
             if is_and == here { Expr::or(left, right) } else { Expr::and(left, right) }
         }
         ExprKind::UnaryApp { op: UnaryOp::Not, arg } => Expr::not(swapped(arg, left_to_go)),
+        ExprKind::If { test_expr, then_expr, else_expr } => {
+            let test = swapped(test_expr, left_to_go);
+            let then = swapped(then_expr, left_to_go);
+            Expr::ite(test, then, swapped(else_expr, left_to_go))
+        }
         _ => expr.clone(),
     }
 }

@@ -1,5 +1,6 @@
-//! The parts that a policy's answer can turn on: the three clauses of its scope, and each condition between `&&`, `||`
-//! and `!`. Tests are measured by which of them they have seen true, and which false.
+//! The parts that a policy's answer can turn on: the three clauses of its scope, and each condition between `&&`, `||`,
+//! `!` and `if`; of a policy that has only a scope, that as a whole, too. Tests are measured by which of them they have seen
+//! true, and which false.
 //!
 //! Always true: a part of a condition counts only where Cedar itself would have looked at it: the scope holds, and what
 //! stands before it did not settle the matter. The clauses of a scope are looked at each on its own.
@@ -7,7 +8,7 @@
 use std::sync::Arc;
 
 use cedar_policy_core::ast::{
-    ActionConstraint, Expr, ExprKind, Policy, PrincipalOrResourceConstraint, SlotEnv, UnaryOp,
+    ActionConstraint, Expr, ExprKind, Literal, Policy, PrincipalOrResourceConstraint, SlotEnv, UnaryOp,
 };
 use cedar_policy_core::evaluator::Evaluator;
 use cedar_policy_core::extensions::Extensions;
@@ -28,6 +29,8 @@ pub enum PartKind {
     Action,
     Resource,
     Condition,
+    /// All clauses of a scope together.
+    Scope,
 }
 
 /// One part of one policy.
@@ -77,8 +80,13 @@ impl Snapshot {
             let first = seen.parts.len();
             let clauses = clauses(&compiled.policy);
             seen.parts.extend(clauses.iter().map(|(kind, _)| part(compiled, *kind, scope_span(compiled, *kind))));
-            let leaves = compiled.policy.non_scope_constraints().map(leaves).unwrap_or_default();
-            seen.parts.extend(leaves.iter().map(|leaf| part(compiled, PartKind::Condition, place(leaf, compiled))));
+            let condition = compiled.policy.non_scope_constraints();
+            let whole = (condition.is_none() && clauses.len() > 1).then(|| whole_scope_span(compiled));
+            // That it does not match is seen by its clauses.
+            let whole = whole.map(|span| Part { seen_false: true, ..part(compiled, PartKind::Scope, span) });
+            seen.parts.extend(whole);
+            let conditions = condition.map(conditions).unwrap_or_default();
+            seen.parts.extend(conditions.iter().map(|leaf| part(compiled, PartKind::Condition, place(leaf, compiled))));
             let scope = clauses.into_iter().map(|(_, expr)| expr).collect();
             let condition = compiled.policy.non_scope_constraints_arc().cloned();
             seen.watched.push(Watched { scope, condition, first, env: compiled.policy.env().clone() });
@@ -96,6 +104,9 @@ impl Snapshot {
             let mut holds = true;
             for clause in &watched.scope {
                 holds &= look.leaf(clause) == Some(true);
+            }
+            if watched.condition.is_none() && watched.scope.len() > 1 {
+                look.note(holds);
             }
             if let Some(condition) = watched.condition.as_deref().filter(|_| holds) {
                 look.condition(condition);
@@ -128,12 +139,35 @@ impl Look<'_> {
                 self.leaf_of(arg, true).map(|holds| !holds)
             }
             ExprKind::UnaryApp { op: UnaryOp::Not, arg } => self.condition(arg).map(|holds| !holds),
+            ExprKind::If { test_expr, then_expr, else_expr } => match self.condition(test_expr) {
+                Some(true) => {
+                    let answer = self.arm(then_expr);
+                    self.pass_arm(else_expr, answer)
+                }
+                Some(false) => {
+                    self.pass_arm(then_expr, None);
+                    self.arm(else_expr)
+                }
+                None => {
+                    self.pass_arm(then_expr, None);
+                    self.pass_arm(else_expr, None)
+                }
+            },
             _ => self.leaf(expr),
         }
     }
 
+    fn arm(&mut self, expr: &Expr) -> Option<bool> {
+        constant(expr).or_else(|| self.condition(expr))
+    }
+
     fn pass(&mut self, unseen: &Expr, settled: Option<bool>) -> Option<bool> {
-        self.at += leaves(unseen).len();
+        self.at += conditions(unseen).len();
+        settled
+    }
+
+    fn pass_arm(&mut self, unseen: &Expr, settled: Option<bool>) -> Option<bool> {
+        self.at += conditions_of_arm(unseen).len();
         settled
     }
 
@@ -144,12 +178,20 @@ impl Look<'_> {
     /// The text of one that is `turned` says the opposite of the expression.
     fn leaf_of(&mut self, expr: &Expr, turned: bool) -> Option<bool> {
         let holds = self.evaluator.interpret(expr, self.env).ok().map(|value| is_true(&value));
-        if let (Some(part), Some(holds)) = (self.parts.get_mut(self.at), holds) {
-            part.seen_true |= holds != turned;
-            part.seen_false |= holds == turned;
+        match holds {
+            Some(holds) => self.note(holds != turned),
+            None => self.at += 1,
+        }
+        holds
+    }
+
+    /// What the next part was.
+    fn note(&mut self, holds: bool) {
+        if let Some(part) = self.parts.get_mut(self.at) {
+            part.seen_true |= holds;
+            part.seen_false |= !holds;
         }
         self.at += 1;
-        holds
     }
 }
 
@@ -165,6 +207,30 @@ pub(super) fn leaves(expr: &Expr) -> Vec<&Expr> {
         ExprKind::And { left, right } | ExprKind::Or { left, right } => [leaves(left), leaves(right)].concat(),
         ExprKind::UnaryApp { op: UnaryOp::Not, arg } => leaves(arg),
         _ => vec![expr],
+    }
+}
+
+/// What a condition is made of, between `&&`, `||`, `!` and `if`.
+pub(super) fn conditions(expr: &Expr) -> Vec<&Expr> {
+    match expr.expr_kind() {
+        ExprKind::And { left, right } | ExprKind::Or { left, right } => [conditions(left), conditions(right)].concat(),
+        ExprKind::UnaryApp { op: UnaryOp::Not, arg } => conditions(arg),
+        ExprKind::If { test_expr, then_expr, else_expr } => {
+            [conditions(test_expr), conditions_of_arm(then_expr), conditions_of_arm(else_expr)].concat()
+        }
+        _ => vec![expr],
+    }
+}
+
+/// The same of an arm of an `if`, of which nothing is left to be seen where it is always the same.
+pub(super) fn conditions_of_arm(arm: &Expr) -> Vec<&Expr> {
+    if constant(arm).is_some() { Vec::new() } else { conditions(arm) }
+}
+
+fn constant(expr: &Expr) -> Option<bool> {
+    match expr.expr_kind() {
+        ExprKind::Lit(Literal::Bool(value)) => Some(*value),
+        _ => None,
     }
 }
 
@@ -184,6 +250,13 @@ pub(super) fn clauses(policy: &Policy) -> Vec<(PartKind, Expr)> {
 pub(super) fn scope_span(compiled: &CompiledPolicy, kind: PartKind) -> (usize, usize) {
     let begin = compiled.policy.loc().map_or(0, |loc| loc.start());
     lexer::scope(&compiled.meta.text).get(kind as usize).map_or((begin, 1), |(at, length)| (begin + at, *length))
+}
+
+/// Where all the clauses of a policy's scope stand, from the first to the last.
+fn whole_scope_span(compiled: &CompiledPolicy) -> (usize, usize) {
+    let spans = clauses(&compiled.policy).into_iter().map(|(kind, _)| scope_span(compiled, kind));
+    let (from, to) = spans.fold((usize::MAX, 0), |(from, to), (at, length)| (from.min(at), to.max(at + length)));
+    (from, to.saturating_sub(from))
 }
 
 /// Where an expression of a policy stands.

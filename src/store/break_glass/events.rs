@@ -84,7 +84,7 @@ fn reviewed(event: &BreakGlassReviewed, moment: &Moment<'_>) -> rusqlite::Result
 
 fn notify_reviewers(event: &BreakGlassOpened, moment: &Moment<'_>) -> rusqlite::Result<()> {
     let BreakGlassOpened { id, reason, notified, .. } = event;
-    let title = format!("{} goes on without approval: {}", moment.by, quoted(reason));
+    let title = format!("{} opened a break-glass grant: {}", moment.by, quoted(reason));
     notified.iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Alert, id.as_str(), &title))?;
     inbox::mention(moment, id, reason)
 }

@@ -136,7 +136,8 @@ async fn nothing_changes_them_here() {
         let body = (!body.is_null()).then_some(body);
         let refused = test.call(method, &path, &test.admin, body).await.error();
         assert!(
-            refused.starts_with("422 invalid collection: its records are kept in shop"),
+            refused
+                .starts_with("422 invalid collection: this collection is read-only here: its records are kept in shop"),
             "{method} {path}: {refused}"
         );
     }

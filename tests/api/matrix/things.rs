@@ -7,6 +7,11 @@ use super::targets::Of::{self, *};
 use super::{Stage, Who};
 use crate::harness::Test;
 
+/// The caller, or somebody else; whoever writes nothing has nothing of their own.
+fn author(of: Of, who: &Who) -> &'static str {
+    if of == Own && !matches!(who.id, "" | "ext" | "aud") { who.id } else { "fay" }
+}
+
 impl Stage {
     /// A break-glass grant: of oneself, if one may have any, or of somebody else.
     pub(super) async fn grant(&mut self, of: Of, who: &Who) -> String {
@@ -46,7 +51,7 @@ impl Stage {
         if of == Absent {
             return "kno_00000000000000000000000000".into();
         }
-        let by = if of == Own && !matches!(who.id, "" | "ext") { who.id } else { "fay" };
+        let by = author(of, who);
         let token = self.test.token(by, json!({})).await;
         let new = json!({ "statement": self.fresh("known"), "topics": ["matrix"] });
         let id = self.test.post("/knowledge", &token, new).await.json()["id"].as_str().unwrap().to_owned();
@@ -67,7 +72,7 @@ impl Stage {
         if of == Absent {
             return "kno_00000000000000000000000000".into();
         }
-        let by = if of == Own && !matches!(who.id, "" | "ext") { who.id } else { "fay" };
+        let by = author(of, who);
         let token = self.test.token(by, json!({})).await;
         let new = self.new_document();
         self.test.post("/knowledge/documents", &token, new).await.json()["id"].as_str().unwrap().to_owned()
@@ -79,7 +84,7 @@ impl Stage {
         if of == Absent {
             return json!({ "collection": "notes", "id": "rec_00000000000000000000000000" });
         }
-        let by = if of == Own && !matches!(who.id, "" | "ext") { who.id } else { "fay" };
+        let by = author(of, who);
         let token = self.test.token(by, json!({})).await;
         let written = json!({ "fields": { "text": "tidying up" } });
         let record = self.test.post(&format!("{notes}/records"), &token, written).await.json();
@@ -116,6 +121,9 @@ impl Stage {
             name if name.starts_with("record.") => {
                 let mut record = self.record(of, who).await;
                 record["fields"] = json!({ "text": "another" });
+                if name == "record.replace" {
+                    record["version"] = json!(1);
+                }
                 record
             }
             "view.read" => json!({ "id": self.view(of, who) }),
@@ -154,7 +162,7 @@ impl Stage {
         if of == Absent {
             return "scp_00000000000000000000000000".into();
         }
-        let by = if of == Own && !matches!(who.id, "" | "ext") { who.id } else { "fay" };
+        let by = author(of, who);
         let token = self.test.token(by, json!({})).await;
         let ops = json!([{ "create": { "spec": { "fields": { "text": { "type": "text" } } } } }]);
         let new = json!({ "collection": self.fresh("made").replace('-', "_"), "ops": ops, "reason": "tidying up" });

@@ -70,9 +70,9 @@ fn is_heading(tag: &BytesStart<'_>) -> bool {
 
 fn unpacked(bytes: &[u8]) -> Result<String, String> {
     let none = |error: ZipError| match error {
-        ZipError::FileNotFound => format!("is no document of Word: it has no `{PART}`"),
+        ZipError::FileNotFound => format!("is not a Word document: it has no `{PART}`"),
         ZipError::UnsupportedArchive(why) => format!("cannot be read: {why}"),
-        other => format!("is no document of Word: {other}"),
+        other => format!("is not a Word document: {other}"),
     };
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(none)?;
     if archive.len() > MOST_FILES {

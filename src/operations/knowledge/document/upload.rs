@@ -71,8 +71,8 @@ pub enum Upload {}
 impl Change for Upload {
     const SPEC: Spec = Spec {
         name: "knowledge.upload",
-        doc: "Upload a document: text, Markdown, HTML, CSV, Word (.docx) or, where the server is built so, PDF. It is read and indexed at once, and a knowledge \
-              entry like any: recalled, by its passages, once somebody else has accepted it.",
+        doc: "Upload a document: text, Markdown, HTML, CSV, Word (.docx) or, where the server is built so, PDF. It is read and \
+              indexed at once; its passages can be recalled once somebody else has accepted it.",
         scope: Reach::Full,
         route: post("/knowledge/documents").created().large().slow(),
         about: &[&COMPANY, &ACTOR, &TEAM],

@@ -40,7 +40,7 @@ pub enum Embed {}
 impl Change for Embed {
     const SPEC: Spec = Spec {
         name: "knowledge.embed",
-        doc: "Send texts of a knowledge entry to the model that makes vectors of them. Asked about the company: send a question to it.",
+        doc: "Send texts of a knowledge entry to the embedding model; with the company as the target, a question.",
         scope: Reach::READ,
         route: Route::LOCAL.by_server(),
         about: &[&KNOWLEDGE, &COMPANY],

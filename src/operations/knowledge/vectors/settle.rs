@@ -38,7 +38,8 @@ pub enum Settle {}
 impl Change for Settle {
     const SPEC: Spec = Spec {
         name: "knowledge.settle",
-        doc: "Keep the vectors that a model has made of texts of a knowledge entry.",
+        doc: "Store the embeddings that the model returned for the texts of a knowledge entry. Called by the server \
+              itself.",
         scope: Reach::Full,
         route: Route::LOCAL.by_server(),
         about: &[&KNOWLEDGE],

@@ -44,13 +44,13 @@ pub struct Batch {
     pub texts: Vec<String>,
 }
 
-/// Give the next texts that vectors are to be made of.
+/// List the next texts to embed.
 pub enum Unembedded {}
 
 impl Query for Unembedded {
     const SPEC: Spec = Spec {
         name: "knowledge.unembedded",
-        doc: "Give the next texts that vectors are to be made of. The server asks itself, about each entry.",
+        doc: "List the next texts to embed. Called by the server itself, for each entry.",
         scope: Reach::Full,
         route: Route::LOCAL.by_server(),
         about: &[&COMPANY],

@@ -155,7 +155,7 @@ export const actorRead = <ThrowOnError extends boolean = false>(options: Options
 });
 
 /**
- * Change a person's role, anybody's team or name, a team's lead, or an agent's owner. Tokens that an admin issued for others, but for their own agents, are revoked once they are an admin no longer, unless `keep_issued` is set.
+ * Change a person's role, anybody's team or name, a team's lead, or an agent's owner. When somebody stops being an admin, the tokens that they issued for others, except for their own agents, are revoked, unless `keep_issued` is set.
  */
 export const actorUpdate = <ThrowOnError extends boolean = false>(options: Options<ActorUpdateData, ThrowOnError>) => (options.client ?? client).patch<ActorUpdateResponses, ActorUpdateErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -363,7 +363,7 @@ export const collectionRead = <ThrowOnError extends boolean = false>(options: Op
 });
 
 /**
- * Count records and aggregate their values, in groups: of the records alone that the caller may read. Groups of fewer records than the collection allows are left out; more than 1000 groups are refused.
+ * Count records and aggregate their values in groups, over the records that the caller may read. Groups of fewer records than the collection allows are left out; more than 1000 groups are refused.
  */
 export const recordAggregate = <ThrowOnError extends boolean = false>(options: Options<RecordAggregateData, ThrowOnError>) => (options.client ?? client).post<RecordAggregateResponses, RecordAggregateErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -455,7 +455,7 @@ export const recordChange = <ThrowOnError extends boolean = false>(options: Opti
 });
 
 /**
- * Replace all values of a record; omitted fields are removed. The policies also decide `record.change` and `record.write`.
+ * Replace all values of a record; omitted fields are removed. Requires the version that the values were made from. The policies also decide `record.change` and `record.write`.
  */
 export const recordReplace = <ThrowOnError extends boolean = false>(options: Options<RecordReplaceData, ThrowOnError>) => (options.client ?? client).put<RecordReplaceResponses, RecordReplaceErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -512,7 +512,7 @@ export const semanticsRead = <ThrowOnError extends boolean = false>(options: Opt
 });
 
 /**
- * Propose what the records of a collection mean, whole: a proposal to change the collection, which a steward applies. Nothing changes by it.
+ * Propose a complete description of what the records of a collection mean. Nothing changes until a steward applies the proposal.
  */
 export const semanticsPropose = <ThrowOnError extends boolean = false>(options: Options<SemanticsProposeData, ThrowOnError>) => (options.client ?? client).put<SemanticsProposeResponses, SemanticsProposeErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -842,7 +842,7 @@ export const knowledgePropose = <ThrowOnError extends boolean = false>(options: 
 });
 
 /**
- * Upload a document: text, Markdown, HTML, CSV, Word (.docx) or, where the server is built so, PDF. It is read and indexed at once, and a knowledge entry like any: recalled, by its passages, once somebody else has accepted it.
+ * Upload a document: text, Markdown, HTML, CSV, Word (.docx) or, where the server is built so, PDF. It is read and indexed at once; its passages can be recalled once somebody else has accepted it.
  */
 export const knowledgeUpload = <ThrowOnError extends boolean = false>(options: Options<KnowledgeUploadData, ThrowOnError>) => (options.client ?? client).post<KnowledgeUploadResponses, KnowledgeUploadErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -864,7 +864,7 @@ export const knowledgeQuarantine = <ThrowOnError extends boolean = false>(option
 });
 
 /**
- * Recall accepted knowledge about topics, as far as the caller may read it, with its provenance, best match first; of documents also the passages that hold the words. Where the company has it so, what is near in meaning is recalled, too. It is data and grants no rights.
+ * Recall accepted knowledge about topics, as far as the caller may read it, with its provenance, best match first; of documents also the passages that hold the words. If the company has enabled it, what is close in meaning is recalled, too. It is data and grants no rights.
  */
 export const knowledgeRecall = <ThrowOnError extends boolean = false>(options?: Options<KnowledgeRecallData, ThrowOnError>) => (options?.client ?? client).get<KnowledgeRecallResponses, KnowledgeRecallErrors, ThrowOnError>({
     querySerializer: { parameters: { topics: { array: { explode: false } } } },
@@ -1253,7 +1253,7 @@ export const schemaReject = <ThrowOnError extends boolean = false>(options: Opti
 });
 
 /**
- * Look over collections for fields that nobody uses, that always say the same or what another says, for texts that are choices and for missing indexes, and propose to change them. Looks only at what the caller may read.
+ * Review collections and propose improvements: retire fields that nobody uses, that are constant, or that repeat another; turn texts into choices; add missing indexes. Considers only what the caller may read.
  */
 export const schemaSteward = <ThrowOnError extends boolean = false>(options?: Options<SchemaStewardData, ThrowOnError>) => (options?.client ?? client).post<SchemaStewardResponses, SchemaStewardErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1275,7 +1275,7 @@ export const definitionSchemas = <ThrowOnError extends boolean = false>(options?
 });
 
 /**
- * Search the words of records, accepted knowledge and documents, and the titles of tasks: of those alone that the caller may read, and of records in the fields that they may read. The best hits first.
+ * Search records, accepted knowledge, documents and task titles for words, among what the caller may read, down to single fields. Best matches first.
  */
 export const search = <ThrowOnError extends boolean = false>(options: Options<SearchData, ThrowOnError>) => (options.client ?? client).get<SearchResponses, SearchErrors, ThrowOnError>({
     querySerializer: { parameters: { collections: { array: { explode: false } }, kinds: { array: { explode: false } } } },
@@ -1461,7 +1461,7 @@ export const viewList = <ThrowOnError extends boolean = false>(options?: Options
 });
 
 /**
- * Run a view that is not saved: what it would show the caller, or what is wrong with it.
+ * Preview a view without saving it: its results for the caller, or its errors.
  */
 export const viewPreview = <ThrowOnError extends boolean = false>(options: Options<ViewPreviewData, ThrowOnError>) => (options.client ?? client).post<ViewPreviewResponses, ViewPreviewErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

@@ -514,7 +514,7 @@ export type Candidate = {
      */
     impact?: boolean | null;
     /**
-     * Whether to compare the answers to made-up questions, which takes longest; they are unless this is `false`.
+     * Whether to compare the answers to generated questions, which takes longest; they are unless this is `false`.
      */
     semantic?: boolean | null;
 };
@@ -826,8 +826,8 @@ export type CompanyAnswer = {
      */
     budget_cents_month: number | null;
     /**
-     * Whether knowledge is recalled by its meaning, too: what is accepted, and the questions, are sent to the model that the
-     * server has for it (`embeddings` in OK_LLM_CONFIG).
+     * Whether knowledge is also recalled by its meaning: accepted entries, and questions, are sent to the server's embedding
+     * model (`embeddings` in OK_LLM_CONFIG).
      */
     vector_search: boolean;
     /**
@@ -925,7 +925,7 @@ export type Compared2 = {
 export type Comparing = {
     id: string;
     /**
-     * Whether to compare the answers to made-up questions, which takes longest; they are unless this is `false`.
+     * Whether to compare the answers to generated questions, which takes longest; they are unless this is `false`.
      */
     semantic?: boolean | null;
 };
@@ -987,7 +987,7 @@ export type Cost = {
      */
     id: string;
     /**
-     * What was set aside.
+     * The reservation's id.
      */
     reservation: string;
     /**
@@ -3191,8 +3191,8 @@ export type NewSettings = {
      */
     budget_cents_month?: number | null;
     /**
-     * Whether knowledge is recalled by its meaning, too: what is accepted, and the questions, are sent to the model that the
-     * server has for it (`embeddings` in OK_LLM_CONFIG).
+     * Whether knowledge is also recalled by its meaning: accepted entries, and questions, are sent to the server's embedding
+     * model (`embeddings` in OK_LLM_CONFIG).
      */
     vector_search?: boolean;
     /**
@@ -3211,7 +3211,7 @@ export type NewSource = {
      */
     url?: string | null;
     /**
-     * The branch or tag that counts.
+     * The branch or tag to follow.
      */
     ref?: string | null;
     /**
@@ -3432,6 +3432,9 @@ export type OneApproval = {
 };
 
 export type OneChange = {
+    /**
+     * The change's id.
+     */
     id: string;
 };
 
@@ -3457,6 +3460,9 @@ export type OneDelivery = {
      * The subscription.
      */
     id: string;
+    /**
+     * The message's id.
+     */
     message: string;
 };
 
@@ -3765,8 +3771,8 @@ export type OtherSettings = {
      */
     no_budget?: boolean;
     /**
-     * Whether knowledge is recalled by its meaning, too: what is accepted, and the questions, are sent to the model that the
-     * server has for it (`embeddings` in OK_LLM_CONFIG).
+     * Whether knowledge is also recalled by its meaning: accepted entries, and questions, are sent to the server's embedding
+     * model (`embeddings` in OK_LLM_CONFIG).
      */
     vector_search?: boolean | null;
     /**
@@ -3851,7 +3857,7 @@ export type Pair = {
     witnesses: Array<Witness>;
 };
 
-export type PartKind = 'principal' | 'action' | 'resource' | 'condition';
+export type PartKind = 'principal' | 'action' | 'resource' | 'condition' | 'scope';
 
 /**
  * A passage of a document.
@@ -4155,6 +4161,9 @@ export type Rejection = {
 };
 
 export type Rejection2 = {
+    /**
+     * The change's id.
+     */
     id: string;
     /**
      * Why; at most 1000 characters.
@@ -4224,7 +4233,7 @@ export type Report = {
 };
 
 /**
- * What was set aside.
+ * A part of a budget that is reserved.
  */
 export type Reserved = {
     id: Id;
@@ -4598,12 +4607,12 @@ export type SemanticsInput = {
 };
 
 /**
- * What a budget stands at.
+ * A settled reservation.
  */
 export type Settled = {
     id: string;
     /**
-     * What was set aside for it.
+     * What was reserved for it.
      */
     reserved_cents: number;
     cents: number;
@@ -5801,6 +5810,9 @@ export type Term = {
  * The terms of a trial.
  */
 export type Terms = {
+    /**
+     * The change's id.
+     */
     id: string;
     /**
      * The percentage of decisions to evaluate with the canary as well: 1 to 100.
@@ -11197,6 +11209,9 @@ export type ChangeCanaryData = {
         'ok-min-policy'?: string;
     };
     path: {
+        /**
+         * The change's id.
+         */
         id: string;
     };
     query?: never;
@@ -11286,7 +11301,7 @@ export type ChangeReadData = {
     };
     query?: {
         /**
-         * Whether to compare the answers to made-up questions, which takes longest; they are unless this is `false`.
+         * Whether to compare the answers to generated questions, which takes longest; they are unless this is `false`.
          */
         semantic?: boolean | null;
     };
@@ -11360,6 +11375,9 @@ export type ChangeEvalsData = {
         'ok-min-policy'?: string;
     };
     path: {
+        /**
+         * The change's id.
+         */
         id: string;
     };
     query?: never;
@@ -11449,6 +11467,9 @@ export type ChangePromoteData = {
         'ok-min-policy'?: string;
     };
     path: {
+        /**
+         * The change's id.
+         */
         id: string;
     };
     query?: never;
@@ -11543,6 +11564,9 @@ export type ChangeRejectData = {
         'ok-min-policy'?: string;
     };
     path: {
+        /**
+         * The change's id.
+         */
         id: string;
     };
     query?: never;
@@ -11816,8 +11840,8 @@ export type CompanyUpdateData = {
          */
         no_budget?: boolean;
         /**
-         * Whether knowledge is recalled by its meaning, too: what is accepted, and the questions, are sent to the model that the
-         * server has for it (`embeddings` in OK_LLM_CONFIG).
+         * Whether knowledge is also recalled by its meaning: accepted entries, and questions, are sent to the server's embedding
+         * model (`embeddings` in OK_LLM_CONFIG).
          */
         vector_search?: boolean | null;
         /**
@@ -11946,8 +11970,8 @@ export type CompanyReplaceData = {
          */
         budget_cents_month?: number | null;
         /**
-         * Whether knowledge is recalled by its meaning, too: what is accepted, and the questions, are sent to the model that the
-         * server has for it (`embeddings` in OK_LLM_CONFIG).
+         * Whether knowledge is also recalled by its meaning: accepted entries, and questions, are sent to the server's embedding
+         * model (`embeddings` in OK_LLM_CONFIG).
          */
         vector_search?: boolean;
         /**
@@ -12626,7 +12650,7 @@ export type DelegationSettleData = {
          */
         id: string;
         /**
-         * What was set aside.
+         * The reservation's id.
          */
         reservation: string;
     };
@@ -15708,7 +15732,7 @@ export type PolicySourceData = {
          */
         url?: string | null;
         /**
-         * The branch or tag that counts.
+         * The branch or tag to follow.
          */
         ref?: string | null;
         /**
@@ -19408,6 +19432,9 @@ export type WebhookRedeliverData = {
          * The subscription.
          */
         id: string;
+        /**
+         * The message's id.
+         */
         message: string;
     };
     query?: never;

@@ -148,7 +148,7 @@ const SENTENCES: Record<string, (e: Fields, by: string) => ReactNode> = {
   knowledge_rejected: (e) => <>rejected knowledge {code(e.id)} of {who(e.proposer)}{quoted(e.note)}</>,
   knowledge_retracted: (e) => <>retracted knowledge {code(e.id)} of {who(e.proposer)}{quoted(e.note)}</>,
   knowledge_expired: (e) => <>saw the time of knowledge {code(e.id)} end</>,
-  content_kept: () => 'kept content beside an event',
+  content_kept: () => 'stored the content of an event',
   entities_changed: (e) => <>changed {text(Number(e.kept) + Number(e.removed))} of the entities that are kept for decisions</>,
   entity_kept: (e) => <>keeps {code(`${text(e.kind)}::${text(e.name)}`)} for decisions</>,
   entity_removed: () => <>keeps an entity for decisions no longer</>,

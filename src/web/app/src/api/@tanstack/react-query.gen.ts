@@ -331,7 +331,7 @@ export const actorReadOptions = (options: Options<ActorReadData>) => queryOption
 });
 
 /**
- * Change a person's role, anybody's team or name, a team's lead, or an agent's owner. Tokens that an admin issued for others, but for their own agents, are revoked once they are an admin no longer, unless `keep_issued` is set.
+ * Change a person's role, anybody's team or name, a team's lead, or an agent's owner. When somebody stops being an admin, the tokens that they issued for others, except for their own agents, are revoked, unless `keep_issued` is set.
  */
 export const actorUpdateMutation = (options?: Partial<Options<ActorUpdateData>>): UseMutationOptions<ActorUpdateResponse, ActorUpdateError, Options<ActorUpdateData>> => {
     const mutationOptions: UseMutationOptions<ActorUpdateResponse, ActorUpdateError, Options<ActorUpdateData>> = {
@@ -737,7 +737,7 @@ export const collectionReadOptions = (options: Options<CollectionReadData>) => q
 });
 
 /**
- * Count records and aggregate their values, in groups: of the records alone that the caller may read. Groups of fewer records than the collection allows are left out; more than 1000 groups are refused.
+ * Count records and aggregate their values in groups, over the records that the caller may read. Groups of fewer records than the collection allows are left out; more than 1000 groups are refused.
  */
 export const recordAggregateMutation = (options?: Partial<Options<RecordAggregateData>>): UseMutationOptions<RecordAggregateResponse, RecordAggregateError, Options<RecordAggregateData>> => {
     const mutationOptions: UseMutationOptions<RecordAggregateResponse, RecordAggregateError, Options<RecordAggregateData>> = {
@@ -902,7 +902,7 @@ export const recordChangeMutation = (options?: Partial<Options<RecordChangeData>
 };
 
 /**
- * Replace all values of a record; omitted fields are removed. The policies also decide `record.change` and `record.write`.
+ * Replace all values of a record; omitted fields are removed. Requires the version that the values were made from. The policies also decide `record.change` and `record.write`.
  */
 export const recordReplaceMutation = (options?: Partial<Options<RecordReplaceData>>): UseMutationOptions<RecordReplaceResponse, RecordReplaceError, Options<RecordReplaceData>> => {
     const mutationOptions: UseMutationOptions<RecordReplaceResponse, RecordReplaceError, Options<RecordReplaceData>> = {
@@ -1016,7 +1016,7 @@ export const semanticsReadOptions = (options: Options<SemanticsReadData>) => que
 });
 
 /**
- * Propose what the records of a collection mean, whole: a proposal to change the collection, which a steward applies. Nothing changes by it.
+ * Propose a complete description of what the records of a collection mean. Nothing changes until a steward applies the proposal.
  */
 export const semanticsProposeMutation = (options?: Partial<Options<SemanticsProposeData>>): UseMutationOptions<SemanticsProposeResponse, SemanticsProposeError, Options<SemanticsProposeData>> => {
     const mutationOptions: UseMutationOptions<SemanticsProposeResponse, SemanticsProposeError, Options<SemanticsProposeData>> = {
@@ -1728,7 +1728,7 @@ export const knowledgeProposeMutation = (options?: Partial<Options<KnowledgeProp
 };
 
 /**
- * Upload a document: text, Markdown, HTML, CSV, Word (.docx) or, where the server is built so, PDF. It is read and indexed at once, and a knowledge entry like any: recalled, by its passages, once somebody else has accepted it.
+ * Upload a document: text, Markdown, HTML, CSV, Word (.docx) or, where the server is built so, PDF. It is read and indexed at once; its passages can be recalled once somebody else has accepted it.
  */
 export const knowledgeUploadMutation = (options?: Partial<Options<KnowledgeUploadData>>): UseMutationOptions<KnowledgeUploadResponse, KnowledgeUploadError, Options<KnowledgeUploadData>> => {
     const mutationOptions: UseMutationOptions<KnowledgeUploadResponse, KnowledgeUploadError, Options<KnowledgeUploadData>> = {
@@ -1792,7 +1792,7 @@ export const knowledgeQuarantineInfiniteOptions = (options?: Options<KnowledgeQu
 export const knowledgeRecallQueryKey = (options?: Options<KnowledgeRecallData>) => createQueryKey('knowledgeRecall', options);
 
 /**
- * Recall accepted knowledge about topics, as far as the caller may read it, with its provenance, best match first; of documents also the passages that hold the words. Where the company has it so, what is near in meaning is recalled, too. It is data and grants no rights.
+ * Recall accepted knowledge about topics, as far as the caller may read it, with its provenance, best match first; of documents also the passages that hold the words. If the company has enabled it, what is close in meaning is recalled, too. It is data and grants no rights.
  */
 export const knowledgeRecallOptions = (options?: Options<KnowledgeRecallData>) => queryOptions<KnowledgeRecallResponse, KnowledgeRecallError, KnowledgeRecallResponse, ReturnType<typeof knowledgeRecallQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -2565,7 +2565,7 @@ export const schemaRejectMutation = (options?: Partial<Options<SchemaRejectData>
 };
 
 /**
- * Look over collections for fields that nobody uses, that always say the same or what another says, for texts that are choices and for missing indexes, and propose to change them. Looks only at what the caller may read.
+ * Review collections and propose improvements: retire fields that nobody uses, that are constant, or that repeat another; turn texts into choices; add missing indexes. Considers only what the caller may read.
  */
 export const schemaStewardMutation = (options?: Partial<Options<SchemaStewardData>>): UseMutationOptions<SchemaStewardResponse, SchemaStewardError, Options<SchemaStewardData>> => {
     const mutationOptions: UseMutationOptions<SchemaStewardResponse, SchemaStewardError, Options<SchemaStewardData>> = {
@@ -2602,7 +2602,7 @@ export const definitionSchemasOptions = (options?: Options<DefinitionSchemasData
 export const searchQueryKey = (options: Options<SearchData>) => createQueryKey('search', options);
 
 /**
- * Search the words of records, accepted knowledge and documents, and the titles of tasks: of those alone that the caller may read, and of records in the fields that they may read. The best hits first.
+ * Search records, accepted knowledge, documents and task titles for words, among what the caller may read, down to single fields. Best matches first.
  */
 export const searchOptions = (options: Options<SearchData>) => queryOptions<SearchResponse, SearchError, SearchResponse, ReturnType<typeof searchQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -3004,7 +3004,7 @@ export const viewListInfiniteOptions = (options?: Options<ViewListData>) => infi
 });
 
 /**
- * Run a view that is not saved: what it would show the caller, or what is wrong with it.
+ * Preview a view without saving it: its results for the caller, or its errors.
  */
 export const viewPreviewMutation = (options?: Partial<Options<ViewPreviewData>>): UseMutationOptions<ViewPreviewResponse, ViewPreviewError, Options<ViewPreviewData>> => {
     const mutationOptions: UseMutationOptions<ViewPreviewResponse, ViewPreviewError, Options<ViewPreviewData>> = {

@@ -86,7 +86,7 @@ function Collections() {
               A steward makes one: <code>ok schema propose</code>
             </Empty>
           ) : (
-            <Table columns={['Name', 'Fields', 'Told apart by']}>
+            <Table columns={['Name', 'Fields', 'Key']}>
               {list.map((one) => (
                 <Row key={one.name} of={one} />
               ))}

@@ -143,7 +143,7 @@ function Changed({ now, before, of, isFirst }: { now: Record<string, unknown>; b
 function Leads({ collection, id }: { collection: string; id: string }) {
   const links = useQuery({ ...recordRefsOptions({ path: { collection, id } }), retry: false });
   return (
-    <Card flush title="Leads here">
+    <Card flush title="Referenced by">
       <Shown read={links} rows={2}>
         {(list) =>
           list.length === 0 ? (

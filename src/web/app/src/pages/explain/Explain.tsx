@@ -54,6 +54,11 @@ function operations() {
 
 const OPTIONS = operations();
 
+/** The operations, and the one that is asked about where it is none of those that have an address. */
+function offeredOperations(asked: string | undefined) {
+  return asked === undefined || asked in OPERATIONS ? OPTIONS : [...OPTIONS, { group: 'other', items: [{ value: asked, label: asked }] }];
+}
+
 function isJson(text: string): boolean {
   try {
     JSON.parse(text);
@@ -75,7 +80,7 @@ function Ask({ search, go }: { search: ExplainSearch; go: (next: ExplainSearch) 
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (asked.input && !isJson(asked.input)) return;
-    go({ ...asked, mode: search.mode, target: asked.target || undefined, at: /^\d+$/.test(String(asked.at)) ? Number(asked.at) : asked.at || undefined, input: asked.input || undefined });
+    go({ ...asked, actor: isWho ? asked.actor : (asked.actor ?? me?.id), mode: search.mode, target: asked.target || undefined, at: /^\d+$/.test(String(asked.at)) ? Number(asked.at) : asked.at || undefined, input: asked.input || undefined });
   };
   return (
     <form onSubmit={submit}>
@@ -85,7 +90,7 @@ function Ask({ search, go }: { search: ExplainSearch; go: (next: ExplainSearch) 
         ) : (
           <>
             <Select label="May" searchable data={people} limit={100} value={asked.actor ?? me?.id ?? null} onChange={(actor) => set({ actor: actor ?? undefined })} />
-            <Select label="do" placeholder="anything: a list" searchable clearable data={OPTIONS} value={asked.op ?? null} onChange={(op) => set({ op: op ?? undefined })} renderOption={({ option }) => <Operation name={option.value} />} />
+            <Select label="do" placeholder="anything: a list" searchable clearable data={offeredOperations(asked.op)} value={asked.op ?? null} onChange={(op) => set({ op: op ?? undefined })} renderOption={({ option }) => <Operation name={option.value} />} />
           </>
         )}
         <Autocomplete label="about" placeholder="the company, or an id" data={targets} limit={40} value={asked.target ?? ''} onChange={(target) => set({ target })} />

@@ -50,7 +50,7 @@ export function NewTask({ isOpen, close }: { isOpen: boolean; close: () => void 
   };
   return (
     <FormDialog title="New task" isOpen={isOpen} close={close} submit={submit} action="Create" busy={busy} disabled={!title.trim()}>
-      <TextInput label="Title" description="the log keeps it for good: what is personal belongs into the goal" maxLength={200} required value={title} onChange={(event) => setTitle(event.currentTarget.value)} data-autofocus />
+      <TextInput label="Title" description="the log keeps it forever: put personal data in the goal" maxLength={200} required value={title} onChange={(event) => setTitle(event.currentTarget.value)} data-autofocus />
       <Textarea label="Goal" value={goal} onChange={(event) => setGoal(event.currentTarget.value)} />
       <Select label="Owner" placeholder="Nobody yet" data={owners} searchable clearable limit={100} value={fields.owner || null} onChange={(owner) => set({ owner: owner ?? '' })} />
       <div className={css.pair}>

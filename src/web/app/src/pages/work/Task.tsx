@@ -141,7 +141,7 @@ function Refs({ task, isOpen }: { task: WholeTask; isOpen: boolean }) {
         )
       }
     >
-      {task.refs.length === 0 ? <p className={parts.dim}>Nothing yet: an address, or a thing of a collection.</p> : task.refs.map((ref) => <Ref key={`${ref.collection} ${ref.id}`} of={ref} />)}
+      {task.refs.length === 0 ? <p className={parts.dim}>No links yet. Add a web address or a record.</p> : task.refs.map((ref) => <Ref key={`${ref.collection} ${ref.id}`} of={ref} />)}
       <AddRef task={task} isOpen={isAdding} close={() => setAdding(false)} />
     </Card>
   );

@@ -83,7 +83,7 @@ export function Tasks() {
             ) : view === 'list' ? (
               <List key={`${whose} ${q}`} list={listed} />
             ) : (
-              <Board list={listed} />
+              <Board list={listed} isCut={all.length >= MOST} />
             )}
           </>
         )}
@@ -97,7 +97,8 @@ export function Tasks() {
 const CARDS = 50;
 const CLOSED = 20;
 
-function Board({ list }: { list: ShownTask[] }) {
+/** Of a list that is cut there may be more in each column. */
+function Board({ list, isCut }: { list: ShownTask[]; isCut: boolean }) {
   return (
     // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <div className={css.board} tabIndex={0} role="region" aria-label="board">
@@ -108,7 +109,11 @@ function Board({ list }: { list: ShownTask[] }) {
         return (
           <section key={title} className={css.lane} aria-label={title} data-empty={here.length === 0 || undefined}>
             <h2>
-              {title} <span>{here.length}</span>
+              {title}{' '}
+              <span>
+                {grouped(here.length)}
+                {isCut && '+'}
+              </span>
             </h2>
             <ul>
               {shown.map((task) => (

@@ -1,0 +1,86 @@
+//! A call of which both is said: what it is about, and what it is given. The two have to agree.
+
+use serde_json::{Map, Value, json};
+
+use gate::declare::arguments::{Field, Shape};
+use gate::{Entry, Reader, Target};
+use types::caller::Caller;
+use types::refusal::{Refusal, Stop};
+use types::target::Fact;
+
+/// What the call is about as the gate would find it by its input, and the input with the field that names it; as it was said
+/// where the input leaves out too much to tell.
+///
+/// Refused where the input is about something else.
+pub(super) fn agreed(
+    target: Target,
+    input: &Value,
+    (entry, caller): (&'static Entry, &Caller),
+    then: &Reader<'_>,
+) -> Result<(Target, Value), Stop> {
+    let Some(given) = input.as_object() else { return Ok((target, input.clone())) };
+    let theirs = then.acting_as(caller);
+    let about = |input: &Map<String, Value>| {
+        let whole = filled(entry, input.clone());
+        entry.prepare(whole).ok().and_then(|call| call.target(&theirs).ok())
+    };
+    let known = with_facts(entry, &target, given.clone());
+    let plain = about(&known);
+    if let Some(found) = plain.as_ref().filter(|found| found.id() == target.id()) {
+        return Ok((found.clone(), known.into()));
+    }
+    for field in entry.arguments().fields.iter().filter(|field| is_text(field) && !known.contains_key(&field.name)) {
+        let mut named = known.clone();
+        named.insert(field.name.clone(), target.id().into());
+        if let Some(found) = about(&named).filter(|found| found.id() == target.id()) {
+            return Ok((found, named.into()));
+        }
+    }
+    if plain.is_some() {
+        let message = format!(
+            "with this input, {} is not about `{}`: leave out the target, or what names another one",
+            entry.spec.name,
+            target.id()
+        );
+        return Err(Refusal::field("input", message).into());
+    }
+    Ok((target, input.clone()))
+}
+
+fn is_text(field: &Field) -> bool {
+    matches!(field.shape, Shape::Text)
+}
+
+/// An input with what its target says of it, where it leaves that out: its id, and its collection.
+fn with_facts(entry: &Entry, target: &Target, mut input: Map<String, Value>) -> Map<String, Value> {
+    let collection = match target {
+        Target::Thing(thing) => match thing.fact("collection") {
+            Some(Fact::Text(name)) => Some(name.clone()),
+            _ => None,
+        },
+        Target::Company | Target::Actor(_) => None,
+    };
+    let takes = |name: &str| entry.arguments().fields.iter().any(|field| field.name == name);
+    for (name, value) in [("id", Some(target.id())), ("collection", collection)] {
+        if let Some(value) = value.filter(|_| takes(name)) {
+            input.entry(name).or_insert(Value::String(value));
+        }
+    }
+    input
+}
+
+/// An input with something in each field that it has to have.
+fn filled(entry: &Entry, mut input: Map<String, Value>) -> Value {
+    for field in entry.arguments().fields.iter().filter(|field| field.is_required) {
+        let blank = || match &field.shape {
+            Shape::Text => field.choices.first().map_or("-", String::as_str).into(),
+            Shape::Length => "-".into(),
+            Shape::Bool => false.into(),
+            Shape::Long => 0.into(),
+            Shape::Set(_) => json!([]),
+            Shape::Record(_) => json!({}),
+        };
+        input.entry(field.name.clone()).or_insert_with(blank);
+    }
+    input.into()
+}
