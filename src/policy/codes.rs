@@ -325,7 +325,7 @@ pub const ALL: &[Code] = &[
     note(
         STRANGER,
         "An actor or a team that does not exist",
-        "A policy names an actor or a team that the company does not have, or that the caller may not see: until somebody of that name joins, it matches nobody. Only checked against a company: with a server, or with a state file.",
+        "A policy or a budget names an actor or a team that the company does not have, or that the caller may not see: until one of that name joins, it matches nobody. Only checked against a company: with a server, or with a state file.",
         "Correct the id, or keep it if they are yet to join.",
     ),
     note(

@@ -6,6 +6,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::Finding;
+use super::finding::code;
 use super::yaml::{self, YamlError};
 use types::actor::{ActorKind, Role};
 use types::delegation::MOST_CENTS;
@@ -73,6 +75,17 @@ impl Rate {
 }
 
 impl Limits {
+    /// A finding for each team that has a budget and is not among those who are there.
+    pub fn strangers(&self, known: &BTreeSet<String>, text: &str) -> Vec<Finding> {
+        let unknown = self.teams.keys().filter(|team| !known.contains(team.as_str()));
+        let finding = |team: &ActorId| {
+            let line = yaml::line_of(text, &["teams", team.as_str()]);
+            let message = format!("there is a budget of the team `{team}`, and there is no such team");
+            Finding::new(code::STRANGER, FILE, line, (0, 0), message)
+        };
+        unknown.map(finding).collect()
+    }
+
     /// Those of the default policies, which hold where a bundle has none of its own.
     pub fn usual() -> Limits {
         Limits::parse(include_str!("../../policies/limits.yaml")).unwrap_or_default()

@@ -101,7 +101,9 @@ async fn a_check_tells_whom_policies_name_and_nobody_knows() {
     let test = Test::new().await;
     test.cast().await;
     let policy = "@id(\"a\") @reason(\"r\") forbid (principal in Ok::Team::\"team:op\", action == Ok::Action::\"task.read\", resource) when { [Ok::Actor::\"mia\", Ok::Actor::\"nyx\"].contains(principal) || principal in Ok::Team::\"team:ops\" };";
-    let checked = test.post("/policy/check", &test.admin, json!({ "files": { "a.cedar": policy } })).await.json();
+    let limits = "teams:\n  team:ops: {month_cents: 5}\n  team:opps: {month_cents: 5}\n";
+    let files = json!({ "files": { "a.cedar": policy, "limits.yaml": limits } });
+    let checked = test.post("/policy/check", &test.admin, files).await.json();
     let told = checked["problems"].as_array().unwrap().iter().filter(|problem| problem["code"] == "names_nobody");
     let told: Vec<&str> = told.map(|problem| problem["message"].as_str().unwrap()).collect();
     assert_eq!(
@@ -109,6 +111,7 @@ async fn a_check_tells_whom_policies_name_and_nobody_knows() {
         [
             "the policy `a` names the team `team:op`, and there is none",
             "the policy `a` names the actor `nyx`, and there is none",
+            "there is a budget of the team `team:opps`, and there is no such team",
         ]
     );
 }

@@ -133,3 +133,28 @@ fn an_exception_that_is_added_is_found_or_named() {
         assert_eq!(unmet, if is_found { vec![] } else { vec![("tick-by-admins", Some(exception))] }, "{exception}");
     }
 }
+
+/// The same of the company's own types: what a policy permits where another forbids it anyway was not seen.
+#[test]
+fn a_policy_about_ones_own_types_that_is_masked_is_named() {
+    let schema = "namespace Shop { entity Clerk; entity Bill = { paid: Bool }; action refund appliesTo { principal: [Clerk], resource: [Bill] }; }";
+    let before = "@id(\"paid\") permit (principal is Shop::Clerk, action == Shop::Action::\"refund\", resource) when { resource.paid };\n\
+                  @id(\"no\") @reason(\"r\") forbid (principal is Shop::Clerk, action == Shop::Action::\"refund\", resource) unless { resource.paid };\n";
+    let more = "@id(\"more\") permit (principal is Shop::Clerk, action == Shop::Action::\"refund\", resource) when { !resource.paid };\n";
+    let bundle = |text: &str| {
+        let mut bundle = with("");
+        bundle.files.insert("schema.cedarschema".into(), schema.into());
+        bundle.files.insert("shop.cedar".into(), text.into());
+        bundle
+    };
+    let found = asked_at_most(&bundle(before), &bundle(&format!("{before}{more}")), 5_000);
+    assert_eq!(
+        found.unmet.iter().map(|unmet| unmet.policy.as_str()).collect::<Vec<_>>(),
+        ["more"],
+        "{}",
+        found.summary
+    );
+    let lifted = before.lines().next().unwrap();
+    let found = asked_at_most(&bundle(before), &bundle(&format!("{lifted}\n{more}")), 5_000);
+    assert_eq!(found.unmet, [], "{}", found.summary);
+}

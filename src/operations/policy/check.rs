@@ -14,6 +14,7 @@ use gate::{Permit, Query, Reader, Spec, Target, post};
 use policy::brain::is_collection;
 use policy::bundle::{is_policy, problems};
 use policy::check::{Directory, Options, Person};
+use policy::limits;
 use policy::{Bundle, Finding};
 use types::refusal::{Refusal, Stop};
 use types::scope::{Reach, Scope};
@@ -133,10 +134,13 @@ impl Query for Check {
     }
 }
 
-/// The actors and teams that are there, of all that stands between quotation marks in the policies.
+/// The actors and teams that are there, of all that stands between quotation marks in the policies, and of all words of the limits.
 pub(super) fn known(files: &BTreeMap<String, String>, read: &Reader<'_>) -> BTreeSet<String> {
     let policies = files.iter().filter(|(path, _)| is_policy(path));
-    let quoted: BTreeSet<&str> = policies.flat_map(|(_, text)| text.split('"')).collect();
+    let quoted = policies.flat_map(|(_, text)| text.split('"'));
+    let budgets =
+        files.get(limits::FILE).into_iter().flat_map(|text| text.split([' ', '"', '\'', '{', '}', ',', '\n']));
+    let quoted: BTreeSet<&str> = quoted.chain(budgets.map(|word| word.trim_end_matches(':'))).collect();
     let is_there = |id: &&str| id.parse().is_ok_and(|id| read.knows(&id));
     quoted.into_iter().filter(is_there).map(str::to_owned).collect()
 }

@@ -21,7 +21,7 @@ use super::kinds::{self, of_schema};
 use super::stack::deep;
 use super::testing::{self, Coverage, Mutation, Run, Stage};
 use super::{Bundle, Finding, Snapshot};
-use crate::approvals;
+use crate::{approvals, limits};
 
 /// Few policies do not make room for more cases than this leaves: each is kept until all have run.
 const LEAST: usize = 25;
@@ -142,6 +142,8 @@ fn all(schema: &str, bundle: &Bundle, stage: &dyn Stage, options: &Options<'_>) 
             findings.extend(eligible::unused(&of_schema(schema), &snapshot, text));
             findings.extend(options.directory.iter().flat_map(|directory| directory.findings(&snapshot, text)));
             findings.extend(options.known.iter().flat_map(|known| snapshot.strangers(known)));
+            let limits = bundle.files.get(limits::FILE).map(String::as_str).unwrap_or_default();
+            findings.extend(options.known.iter().flat_map(|known| snapshot.limits().strangers(known, limits)));
             let snapshot = Arc::new(snapshot);
             findings.extend(blind::findings(&snapshot, stage, text));
             tested(bundle, snapshot, stage, options, findings)

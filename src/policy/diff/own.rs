@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::pair::Pair;
 use super::unmet::Differences;
 use super::witness::{Witness, own_witness};
-use super::{Answer, Shift, Sides};
+use super::{Answer, Decision, Shift, Sides};
 use crate::Snapshot;
 use crate::bundle::is_test;
 use crate::engine::{Looks, Named};
 use crate::own::{Described, Inventor, Said};
-use crate::testing::{Evaluation, Records, parse};
+use crate::testing::{Evaluation, OwnedQuestion, Records, parse};
 
 /// Questions about one action, at the most.
 const MOST: usize = 3_000;
@@ -165,20 +165,28 @@ impl Search<'_> {
         let (before, after) = (self.sides.before.snapshot, self.sides.after.snapshot);
         // What one side's schema does not take, cannot be asked of both.
         let answers = [before, after].map(|side| self.answer(side, said, granted));
-        let [Some(old), Some(new)] = answers else { return };
+        let [Some((of_old, old)), Some((of_new, new))] = answers else { return };
         self.left -= 1;
         self.asked += 1;
+        // That what is denied anyway is denied shows nothing of a policy, unless both versions of it deny.
+        let shows = new.decision != Decision::Deny || Shift::between(&old, &new) != Shift::Same;
+        for asked in [of_old, of_new].iter().flatten() {
+            self.differences.spare(asked);
+            if shows {
+                self.differences.observe(asked);
+            }
+        }
         self.count(said, granted, old, new);
     }
 
     /// An action that a side does not know is allowed to nobody there, nor one that it does not let these ask about those.
-    fn answer(&self, side: &Snapshot, said: &Said, granted: &[String]) -> Option<Answer> {
+    fn answer(&self, side: &Snapshot, said: &Said, granted: &[String]) -> Option<(Option<OwnedQuestion>, Answer)> {
         if !takes(side, self.action, &said.subject.kind, &said.resource.kind) {
-            return Some(Answer::nobodys());
+            return Some((None, Answer::nobodys()));
         }
         let asked = said.asked(side, granted.to_vec()).ok()?;
-        self.differences.observe(&asked);
-        Some(Answer::of(&asked.answer(side)))
+        let answer = Answer::of(&asked.answer(side));
+        Some((Some(asked), answer))
     }
 
     fn count(&mut self, said: &Said, granted: &[String], old: Answer, new: Answer) {

@@ -94,14 +94,16 @@ impl Expected {
         let ruling = &answered.ruling;
         let answer = ruling.decision();
         let ids: BTreeSet<String> = ruling.because().iter().map(|policy| policy.id.clone()).collect();
-        let why = match (ruling, answered.hidden) {
-            (Ruling::Deny { fault: Some(fault), .. }, _) => format!(" ({fault})"),
-            (_, true) => " (the target is not to be seen)".to_owned(),
-            _ if ids.is_empty() => " (no policy permits it)".to_owned(),
-            _ => format!(" ({})", listed(&ids)),
-        };
         // A question that cannot be asked, or a policy that cannot be evaluated, is never what a test is about.
-        if answer != self.decision || matches!(ruling, Ruling::Deny { fault: Some(_), .. }) {
+        if let Ruling::Deny { fault: Some(fault), .. } = ruling {
+            return Some(format!("this cannot be decided, so it is denied whatever the policies say: {fault}"));
+        }
+        let why = match answered.hidden {
+            true => " (the target is not to be seen)".to_owned(),
+            false if ids.is_empty() => " (no policy permits it)".to_owned(),
+            false => format!(" ({})", listed(&ids)),
+        };
+        if answer != self.decision {
             return Some(format!("expected {}, got {}{why}", self.decision.name(), answer.name()));
         }
         if let Some(because) = self.because.as_ref().filter(|because| **because != ids) {
