@@ -7,7 +7,7 @@ use super::case::Expected;
 use super::file::{TestFile, line_spans, parse};
 use super::{OwnedQuestion, Stage};
 use crate::bundle::is_test;
-use crate::engine::{Mutant, Part};
+use crate::engine::{Mutant, Part, PartKind};
 use crate::finding::code;
 use crate::stack::each;
 use crate::{Bundle, Finding, Snapshot};
@@ -154,7 +154,12 @@ impl Coverage {
             };
             Finding::new(code::NOT_COVERED, part.policy.file.as_str(), part.line, part.span, message)
         };
-        self.parts.iter().filter(|part| !part.is_covered()).map(gap).collect()
+        // A scope of which a clause never holds is said with that.
+        let is_said = |part: &Part| {
+            let mut of_same = self.parts.iter().filter(|other| Arc::ptr_eq(&other.policy, &part.policy));
+            part.kind == PartKind::Scope && of_same.any(|other| other.kind != PartKind::Scope && !other.seen_true)
+        };
+        self.parts.iter().filter(|part| !part.is_covered() && !is_said(part)).map(gap).collect()
     }
 }
 
