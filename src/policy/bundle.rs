@@ -49,6 +49,11 @@ impl Bundle {
         Self { files: files.into_iter().map(|(path, text)| (path.into(), text.into())).collect() }
     }
 
+    /// The text of a file; nothing where there is none.
+    pub fn text(&self, path: &str) -> &str {
+        self.files.get(path).map_or("", String::as_str)
+    }
+
     /// The same bundle about the collections of another: policies come and go, the company's own data stays.
     #[must_use]
     pub fn about_collections_of(mut self, other: &Bundle) -> Bundle {

@@ -33,15 +33,18 @@ fn a_policy_that_no_question_meets_is_named() {
     assert!(asked_at_most(&with(""), &with(plain), 5_000).unmet.is_empty());
 }
 
+/// The default policies, and one more about who completes tasks.
+fn completing(condition: &str) -> Bundle {
+    with(&format!(
+        "@id(\"more\") permit (principal is Ok::Actor, action == Ok::Action::\"task.complete\", resource is Ok::Task)\nwhen {{\n  {condition}\n}};"
+    ))
+}
+
 /// Of a policy that holds in some questions, the alternative that decided none is named; one that was there before is not.
 #[test]
 fn an_alternative_that_no_question_meets_is_named() {
     let never = "context has run && context.run.asker == principal && principal.kind == \"agent\" && principal.trust == 4 && context.run.steps == 7";
-    let policy = |condition: &str| {
-        with(&format!(
-            "@id(\"more\") permit (principal is Ok::Actor, action == Ok::Action::\"task.complete\", resource is Ok::Task)\nwhen {{\n  {condition}\n}};"
-        ))
-    };
+    let policy = completing;
     let whole = "principal.admin";
     let both = policy(&format!("{whole} ||\n  ({never})"));
     let compare = |before: &Bundle, after: &Bundle| {
@@ -74,11 +77,7 @@ fn an_alternative_that_no_question_meets_is_named() {
 #[test]
 fn an_alternative_that_is_written_without_an_or_is_named() {
     let never = "context.hist[\"task.create\"].day * 3 == context.hist[\"token.issue\"].month + 17";
-    let policy = |condition: &str| {
-        with(&format!(
-            "@id(\"more\") permit (principal is Ok::Actor, action == Ok::Action::\"task.complete\", resource is Ok::Task)\nwhen {{ {condition} }};"
-        ))
-    };
+    let policy = completing;
     let before = policy("principal.admin && resource.status == \"open\"");
     for (condition, told) in [
         (format!("if principal.admin then resource.status == \"open\" else ({never})"), vec![never.to_owned()]),
@@ -97,6 +96,23 @@ fn an_alternative_that_is_written_without_an_or_is_named() {
         assert_eq!(unmet, told, "{condition}: {}", found.summary);
         let unmet: Vec<_> = asked_at_most(&policy(&condition), &before, 5_000).unmet;
         assert_eq!(unmet.iter().filter_map(|one| one.part.clone()).collect::<Vec<_>>(), told, "from {condition}");
+    }
+}
+
+/// More alternatives than are told apart hide none of them: what is not looked at is named.
+#[test]
+fn an_alternative_among_very_many_is_named() {
+    let never = "context.run.steps == 7 && principal.trust == 4 && principal.kind == \"agent\" && context has run";
+    let many = |name: &str| (0..70).map(|number| format!("resource.status == \"{name}{number}\"")).collect::<Vec<_>>();
+    let before = completing("principal.admin");
+    for condition in [
+        format!("(context has run && {never}) || principal.kind == \"person\" || {}", many("a").join(" || ")),
+        format!("[{}, context has run && {never}].contains(true) || principal.admin", many("a").join(", ")),
+    ] {
+        let found = asked_at_most(&before, &completing(&condition), 5_000);
+        let cut =
+            found.unmet.iter().filter_map(|one| one.part.as_deref()).any(|part| part.contains("context.run.steps"));
+        assert!(cut, "{}", found.summary);
     }
 }
 

@@ -20,19 +20,23 @@ pub(super) fn agreed(
 ) -> Result<(Target, Value), Stop> {
     let Some(given) = input.as_object() else { return Ok((target, input.clone())) };
     let theirs = then.acting_as(caller);
-    let about = |input: &Map<String, Value>| {
-        let whole = filled(entry, input.clone());
-        entry.prepare(whole).ok().and_then(|call| call.target(&theirs).ok())
+    let about = |input: &Map<String, Value>| -> Result<Option<Target>, Stop> {
+        let Ok(call) = entry.prepare(filled(entry, input.clone())) else { return Ok(None) };
+        match call.target(&theirs) {
+            Ok(found) => Ok(Some(found)),
+            Err(Stop::Refused(_)) => Ok(None),
+            Err(failed) => Err(failed),
+        }
     };
     let known = with_facts(entry, &target, given.clone());
-    let plain = about(&known);
+    let plain = about(&known)?;
     if let Some(found) = plain.as_ref().filter(|found| found.id() == target.id()) {
         return Ok((found.clone(), known.into()));
     }
     for field in entry.arguments().fields.iter().filter(|field| is_text(field) && !known.contains_key(&field.name)) {
         let mut named = known.clone();
         named.insert(field.name.clone(), target.id().into());
-        if let Some(found) = about(&named).filter(|found| found.id() == target.id()) {
+        if let Some(found) = about(&named)?.filter(|found| found.id() == target.id()) {
             return Ok((found, named.into()));
         }
     }

@@ -14,8 +14,9 @@ use gate::{Permit, Query, Reader, Spec, Target, post};
 use policy::brain::is_collection;
 use policy::bundle::{is_policy, problems};
 use policy::check::{Directory, Options, Person};
-use policy::limits;
+use policy::limits::{self, Limits};
 use policy::{Bundle, Finding};
+use types::id::ActorId;
 use types::refusal::{Refusal, Stop};
 use types::scope::{Reach, Scope};
 
@@ -134,15 +135,14 @@ impl Query for Check {
     }
 }
 
-/// The actors and teams that are there, of all that stands between quotation marks in the policies, and of all words of the limits.
+/// The actors and teams that are there, of all that stands between quotation marks in the policies, and of those that have budgets.
 pub(super) fn known(files: &BTreeMap<String, String>, read: &Reader<'_>) -> BTreeSet<String> {
     let policies = files.iter().filter(|(path, _)| is_policy(path));
     let quoted = policies.flat_map(|(_, text)| text.split('"'));
-    let budgets =
-        files.get(limits::FILE).into_iter().flat_map(|text| text.split([' ', '"', '\'', '{', '}', ',', '\n']));
-    let quoted: BTreeSet<&str> = quoted.chain(budgets.map(|word| word.trim_end_matches(':'))).collect();
+    let limits = files.get(limits::FILE).and_then(|text| Limits::parse(text).ok()).unwrap_or_default();
+    let named: BTreeSet<&str> = quoted.chain(limits.teams.keys().map(ActorId::as_str)).collect();
     let is_there = |id: &&str| id.parse().is_ok_and(|id| read.knows(&id));
-    quoted.into_iter().filter(is_there).map(str::to_owned).collect()
+    named.into_iter().filter(is_there).map(str::to_owned).collect()
 }
 
 /// So many people are looked at; where there are more, nobody is counted.

@@ -9,7 +9,7 @@ use crate::change::compiled;
 use gate::Reader;
 use gate::explain::fixture;
 use policy::diff::{self, Semantic, Side, Sides, Term, TextDiff};
-use policy::{Bundle, Snapshot};
+use policy::{Bundle, Snapshot, limits};
 use types::refusal::Stop;
 
 /// So many names of nobody are told.
@@ -47,7 +47,9 @@ impl<'a> Both<'a> {
 
     /// Whom the candidate names though there is nobody of that name, unless the other side names them, too.
     pub fn strangers(&self, read: &Reader<'_>) -> Vec<Problem> {
-        let of = |(bundle, snapshot): &(&Bundle, Arc<Snapshot>)| snapshot.strangers(&known(&bundle.files, read));
+        let of = |(bundle, snapshot): &(&Bundle, Arc<Snapshot>)| {
+            snapshot.strangers(&known(&bundle.files, read), bundle.text(limits::FILE))
+        };
         let before: BTreeSet<String> = of(&self.before).into_iter().map(|finding| finding.message).collect();
         let new = of(&self.after).into_iter().filter(|finding| !before.contains(&finding.message));
         new.take(MOST_STRANGERS).map(|finding| Problem::from(&finding)).collect()

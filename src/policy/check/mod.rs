@@ -138,12 +138,11 @@ fn all(schema: &str, bundle: &Bundle, stage: &dyn Stage, options: &Options<'_>) 
             findings.extend(snapshot.lint());
             findings.extend(snapshot.impossible(stage));
             findings.extend(emptiness(bundle, &snapshot, options));
-            let text = bundle.files.get(approvals::FILE).map(String::as_str).unwrap_or_default();
+            let text = bundle.text(approvals::FILE);
             findings.extend(eligible::unused(&of_schema(schema), &snapshot, text));
             findings.extend(options.directory.iter().flat_map(|directory| directory.findings(&snapshot, text)));
-            findings.extend(options.known.iter().flat_map(|known| snapshot.strangers(known)));
-            let limits = bundle.files.get(limits::FILE).map(String::as_str).unwrap_or_default();
-            findings.extend(options.known.iter().flat_map(|known| snapshot.limits().strangers(known, limits)));
+            let limits = bundle.text(limits::FILE);
+            findings.extend(options.known.iter().flat_map(|known| snapshot.strangers(known, limits)));
             let snapshot = Arc::new(snapshot);
             findings.extend(blind::findings(&snapshot, stage, text));
             tested(bundle, snapshot, stage, options, findings)

@@ -168,14 +168,9 @@ impl Search<'_> {
         let [Some((of_old, old)), Some((of_new, new))] = answers else { return };
         self.left -= 1;
         self.asked += 1;
-        // That what is denied anyway is denied shows nothing of a policy, unless both versions of it deny.
+        // That what is denied anyway is denied shows nothing of a policy.
         let shows = new.decision != Decision::Deny || Shift::between(&old, &new) != Shift::Same;
-        for asked in [of_old, of_new].iter().flatten() {
-            self.differences.spare(asked);
-            if shows {
-                self.differences.observe(asked);
-            }
-        }
+        [of_old, of_new].iter().flatten().for_each(|asked| self.differences.note(asked, shows));
         self.count(said, granted, old, new);
     }
 

@@ -44,6 +44,16 @@ impl Differences {
         self.decide && !met.iter().any(|met| met.any)
     }
 
+    /// Takes note of what a question meets, whose answers show it or do not.
+    pub(super) fn note(&self, asked: &OwnedQuestion, shows: bool) {
+        if shows {
+            self.observe(asked);
+        } else {
+            // Where both versions of a policy hold, their answers are compared all the same.
+            self.spare(asked);
+        }
+    }
+
     /// Whatever a question meets is met from now on: its answers show it.
     pub(super) fn observe(&self, asked: &OwnedQuestion) {
         for difference in &self.all {

@@ -4,12 +4,12 @@
 //! Always true: a condition holds if, and only if, one of its branches does; and each can be evaluated wherever Cedar would
 //! evaluate the alternative.
 
-use cedar_policy_core::ast::{BinaryOp, Effect, Expr, ExprKind, Literal, UnaryOp};
+use cedar_policy_core::ast::{BinaryOp, Effect, Expr, ExprKind, UnaryOp};
 
 use super::compiled::CompiledPolicy;
-use super::parts::{line, place, text};
+use super::parts::{constant, line, place, text};
 
-/// So many alternatives of one condition are told apart; what is before the last of them is one together.
+/// So many alternatives of one condition are told apart. What is before the last of them is one together, which nothing shows.
 const MOST: usize = 64;
 
 /// How many more alternatives are told apart, and whether those within values are.
@@ -30,6 +30,8 @@ pub(super) struct Branch {
     is_true: bool,
     /// What the condition is to be that it is an alternative of.
     wanted: bool,
+    /// There are alternatives in it that are not told apart.
+    is_cut: bool,
 }
 
 /// The alternatives of the conditions of a policy; none where there are no two.
@@ -73,7 +75,21 @@ impl Branch {
     /// Whether another version of the policy has it just so. What keeps a policy from holding is compared without what else has
     /// to be false: of that, each alternative is one of its own.
     pub fn is_same(&self, other: &Branch) -> bool {
-        if self.wanted { self.condition.eq_shape(&other.condition) } else { self.alone.eq_shape(&other.alone) }
+        let same = if self.wanted { (&self.condition, &other.condition) } else { (&self.alone, &other.alone) };
+        // What is cut is by its condition like any other that is.
+        same.0.eq_shape(same.1) && (!self.is_cut || self.own.eq_shape(&other.own))
+    }
+
+    /// A whole expression as one alternative.
+    fn whole(expr: &Expr, wanted: bool) -> Branch {
+        let own = expr.clone();
+        Branch { condition: own.clone(), alone: own.clone(), own, is_true: wanted, wanted, is_cut: false }
+    }
+
+    /// The same of one that has more in it than is told apart: it is never seen to be as is wanted.
+    fn cut(expr: &Expr, wanted: bool) -> Branch {
+        let never = Expr::val(!wanted);
+        Branch { condition: never.clone(), alone: never, is_cut: true, ..Branch::whole(expr, wanted) }
     }
 
     fn put(self, into: impl Fn(Expr) -> Expr) -> Branch {
@@ -142,11 +158,7 @@ fn arm(test: &Expr, (leads, arm): (bool, &Expr), wanted: bool, room: &mut Room) 
     let both = Join::both(wanted);
     // What the test has to be beside the arm, as the part of a whole that is as is wanted.
     let led = |test: Expr| if leads == wanted { test } else { Expr::not(test) };
-    let constant = match arm.expr_kind() {
-        ExprKind::Lit(Literal::Bool(value)) => Some(*value),
-        _ => None,
-    };
-    match constant {
+    match constant(arm) {
         // It is never as is wanted.
         Some(value) if value != wanted => Vec::new(),
         // The test alone decides.
@@ -166,21 +178,18 @@ fn arm(test: &Expr, (leads, arm): (bool, &Expr), wanted: bool, room: &mut Room) 
 
 /// Of a comparison, a set or the like: each condition that is a part of its value, once true and once false.
 fn parts_of_values(expr: &Expr, wanted: bool, room: &mut Room) -> Vec<Branch> {
-    let both = Join::both(wanted);
-    let mut found = Vec::new();
     let parts = if room.values { conditions_within(expr) } else { Vec::new() };
-    for part in parts {
-        for is_true in [true, false] {
-            if room.left == 0 {
-                return found;
-            }
-            room.left -= 1;
-            let beside = if is_true == wanted { part.clone() } else { Expr::not(part.clone()) };
-            let condition = both.of(beside, expr.clone());
-            found.push(Branch { alone: condition.clone(), condition, own: part.clone(), is_true, wanted });
-        }
-    }
-    found
+    let Some(left) = room.left.checked_sub(2 * parts.len()) else {
+        room.left = 0;
+        return vec![Branch::cut(expr, wanted)];
+    };
+    room.left = left;
+    let of = |part: &Expr, is_true: bool| {
+        let beside = if is_true == wanted { part.clone() } else { Expr::not(part.clone()) };
+        let condition = Join::both(wanted).of(beside, expr.clone());
+        Branch { alone: condition.clone(), condition, is_true, ..Branch::whole(part, wanted) }
+    };
+    parts.into_iter().flat_map(|part| [of(part, true), of(part, false)]).collect()
 }
 
 /// The conditions, each as large as it can be, that are parts of the value of an expression which is no condition made of others.
@@ -215,10 +224,15 @@ fn is_condition(expr: &Expr) -> bool {
 
 /// The alternatives of one side of two, which is one if there are none in it, or if there are too many.
 fn each(side: &Expr, wanted: bool, room: &mut Room) -> Vec<Branch> {
-    let all = if room.left > 1 { within(side, wanted, room) } else { Vec::new() };
-    if !all.is_empty() || room.left == 0 {
-        return all;
+    if room.left > 1 {
+        let all = within(side, wanted, room);
+        if !all.is_empty() {
+            return all;
+        }
     }
-    room.left -= 1;
-    vec![Branch { condition: side.clone(), alone: side.clone(), own: side.clone(), is_true: wanted, wanted }]
+    let made_of_others =
+        |part: &Expr| matches!(part.expr_kind(), ExprKind::And { .. } | ExprKind::Or { .. } | ExprKind::If { .. });
+    let is_cut = room.left == 0 || (room.left == 1 && side.subexpressions().any(made_of_others));
+    room.left = room.left.saturating_sub(1);
+    vec![if is_cut { Branch::cut(side, wanted) } else { Branch::whole(side, wanted) }]
 }

@@ -227,7 +227,8 @@ pub(super) fn conditions_of_arm(arm: &Expr) -> Vec<&Expr> {
     if constant(arm).is_some() { Vec::new() } else { conditions(arm) }
 }
 
-fn constant(expr: &Expr) -> Option<bool> {
+/// What a condition always is.
+pub(super) fn constant(expr: &Expr) -> Option<bool> {
     match expr.expr_kind() {
         ExprKind::Lit(Literal::Bool(value)) => Some(*value),
         _ => None,

@@ -11,9 +11,9 @@ use crate::Finding;
 use crate::finding::code;
 
 impl Snapshot {
-    /// A finding for each actor or team that a policy names and that is not among those who are there.
-    pub fn strangers(&self, known: &BTreeSet<String>) -> Vec<Finding> {
-        let mut findings = Vec::new();
+    /// A finding for each actor or team that a policy, or a budget of these limits, names and that is not among those who are there.
+    pub fn strangers(&self, known: &BTreeSet<String>, limits: &str) -> Vec<Finding> {
+        let mut findings = self.limits().strangers(known, limits);
         for compiled in &self.policies {
             for part in compiled.condition.subexpressions() {
                 let ExprKind::Lit(Literal::EntityUID(uid)) = part.expr_kind() else { continue };
