@@ -99,6 +99,27 @@ fn an_alternative_that_is_written_without_an_or_is_named() {
     }
 }
 
+/// A condition that stands in the place of another is seen only where the two differ.
+#[test]
+fn a_condition_that_differs_in_no_question_from_the_one_before_is_named() {
+    let before = with("");
+    let text = before.files["base/trust.cedar"].clone();
+    let old = "resource.trust > 3";
+    for (new, is_seen) in [
+        ("resource.trust > 2", true),
+        ("resource.trust + context.hist[\"task.create\"].day - context.hist[\"task.create\"].hour > 3", false),
+        ("resource.trust >= 4", false),
+    ] {
+        assert!(text.contains(old));
+        let mut after = before.clone();
+        after.files.insert("base/trust.cedar".into(), text.replacen(old, new, 1));
+        let found = asked_at_most(&before, &after, 20_000);
+        let unmet: Vec<_> = found.unmet.iter().map(|one| (one.policy.as_str(), one.part.as_deref())).collect();
+        let named = vec![("trust-not-raised-by-the-owner", Some(new))];
+        assert_eq!(unmet, if is_seen { vec![] } else { named }, "{new}: {}", found.summary);
+    }
+}
+
 /// More alternatives than are told apart hide none of them: what is not looked at is named.
 #[test]
 fn an_alternative_among_very_many_is_named() {

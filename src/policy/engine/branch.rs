@@ -10,7 +10,7 @@ use super::compiled::CompiledPolicy;
 use super::parts::{constant, line, place, text};
 
 /// So many alternatives of one condition are told apart. What is before the last of them is one together, which nothing shows.
-const MOST: usize = 64;
+pub(super) const MOST: usize = 64;
 
 /// How many more alternatives are told apart, and whether those within values are.
 struct Room {
@@ -86,8 +86,13 @@ impl Branch {
         Branch { condition: own.clone(), alone: own.clone(), own, is_true: wanted, wanted, is_cut: false }
     }
 
+    /// A part that is seen wherever something else is so.
+    pub fn seen_where(part: &Expr, condition: Expr) -> Branch {
+        Branch { alone: condition.clone(), condition, ..Branch::whole(part, true) }
+    }
+
     /// The same of one that has more in it than is told apart: it is never seen to be as is wanted.
-    fn cut(expr: &Expr, wanted: bool) -> Branch {
+    pub fn cut(expr: &Expr, wanted: bool) -> Branch {
         let never = Expr::val(!wanted);
         Branch { condition: never.clone(), alone: never, is_cut: true, ..Branch::whole(expr, wanted) }
     }

@@ -12,6 +12,7 @@ use cedar_policy_core::extensions::Extensions;
 
 use super::behalf::Giver;
 use super::branch::{Branch, branches, exceptions};
+use super::changed::changed;
 use super::compiled::CompiledPolicy;
 use super::decide::{Question, Reached, is_true};
 use super::parts::clauses;
@@ -52,6 +53,8 @@ struct Met {
     branches: Vec<Marked>,
     /// What keeps it from holding, and not the other version just so.
     exceptions: Vec<Marked>,
+    /// What it has in the place of something else.
+    changed: Vec<Marked>,
 }
 
 /// A part of a policy, and whether it has decided a question.
@@ -139,8 +142,15 @@ impl Difference {
         for compiled in [snapshot, other].into_iter().flat_map(|side| &side.policies) {
             versions.entry(&compiled.meta.id).or_default().push(compiled);
         }
+        // A change is of both versions: it is looked for in one.
+        let has_both = policies.iter().any(|(is_ours, _)| !is_ours);
         let met = policies.iter().map(|(is_ours, compiled)| {
             let versions = versions.get(compiled.meta.id.as_str()).map(Vec::as_slice).unwrap_or_default();
+            let is_other = |other: &&&CompiledPolicy| other.meta.text != compiled.meta.text;
+            let other =
+                versions.iter().find(is_other).filter(|other| other.policy.effect() == compiled.policy.effect());
+            let other = other.filter(|_| !(*is_ours && has_both));
+            let changed = other.map(|other| Marked::none(changed(compiled, other))).unwrap_or_default();
             let versions = alike(compiled, versions);
             // That a new policy does not hold somewhere is nothing new.
             let has_other = !versions.is_empty();
@@ -149,6 +159,7 @@ impl Difference {
                 whole: AtomicBool::new(false),
                 branches: fresh(branches, compiled, &versions),
                 exceptions: if has_other { fresh(exceptions, compiled, &versions) } else { Vec::new() },
+                changed,
             }
         });
         let met = met.collect();
@@ -187,6 +198,8 @@ impl Difference {
             }
             let parts = if holds { &seen.branches } else { &seen.exceptions };
             open.extend(parts.iter().filter(|part| part.is_open()).map(|part| (compiled, part, holds)));
+            let changed = seen.changed.iter().filter(|part| shows && part.is_open());
+            open.extend(changed.map(|part| (compiled, part, true)));
         }
         if !open.is_empty() {
             self.mark(question, &open);
@@ -199,15 +212,14 @@ impl Difference {
         let Ok(entities) = question.entities.entities() else { return };
         effort::spend(open.len());
         let evaluator = Evaluator::new(self.snapshot.request(question), entities, Extensions::all_available());
-        for (compiled, part, holds) in open {
+        for (compiled, part, wanted) in open {
             let is_so = |expr: &Expr, wanted: bool| {
                 evaluator.interpret(expr, compiled.policy.env()).is_ok_and(|value| is_true(&value) == wanted)
             };
             // What does not hold may not be asked about here.
-            let is_asked = *holds
-                || compiled.scope_is_indexed
-                || clauses(&compiled.policy).iter().all(|(_, one)| is_so(one, true));
-            if is_asked && is_so(&part.branch.condition, *holds) {
+            let is_asked =
+                compiled.scope_is_indexed || clauses(&compiled.policy).iter().all(|(_, one)| is_so(one, true));
+            if is_asked && is_so(&part.branch.condition, *wanted) {
                 part.is_met.store(true, Ordering::Relaxed);
             }
         }
@@ -220,7 +232,7 @@ impl Difference {
             if is_unmet(&met.whole) {
                 return vec![None];
             }
-            let open = || met.branches.iter().chain(&met.exceptions).filter(|part| part.is_open());
+            let open = || met.branches.iter().chain(&met.exceptions).chain(&met.changed).filter(|part| part.is_open());
             // Of what stands within another that is told nothing more is said.
             let is_outer = |part: &&Marked| !open().any(|other| part.branch.is_within(&other.branch, compiled));
             open().filter(is_outer).map(|part| Some(part.branch.describe(compiled))).collect()

@@ -9,6 +9,7 @@ mod approvals;
 mod behalf;
 mod branch;
 pub mod built_in;
+mod changed;
 mod compare;
 mod compiled;
 mod could;

@@ -264,7 +264,7 @@ fn scope(compiled: &CompiledPolicy, whole: &Draft, drafts: &mut Vec<(String, Spa
 }
 
 /// A condition with one of its parts replaced, or left out. None if nothing is left.
-fn replaced(expr: &Expr, index: usize, with: Option<&Expr>) -> Option<Expr> {
+pub(super) fn replaced(expr: &Expr, index: usize, with: Option<&Expr>) -> Option<Expr> {
     match expr.expr_kind() {
         ExprKind::And { left, right } | ExprKind::Or { left, right } => {
             let before = conditions(left).len();
