@@ -137,6 +137,29 @@ fn an_alternative_among_very_many_is_named() {
     }
 }
 
+/// Of the operations that a policy lists, the one that it decided in no question is named; what it listed before is not.
+#[test]
+fn an_operation_of_a_list_that_no_question_meets_is_named() {
+    let policy = |operations: &str, kind: &str| {
+        with(&format!(
+            "@id(\"more\") @reason(\"x\") forbid (principal is Ok::Actor, action in [{operations}], resource) when {{ principal.kind == \"{kind}\" }};"
+        ))
+    };
+    let (one, all) = ("Ok::Action::\"task.create\"", "Ok::Action::\"task.create\", Ok::Action::\"tick\"");
+    let tick = vec![("more".to_owned(), Some("Ok::Action::\"tick\"".to_owned()))];
+    let compare = |before: &Bundle, after: &Bundle| {
+        let unmet = asked_at_most(before, after, 5_000).unmet;
+        unmet.into_iter().map(|one| (one.policy, one.part)).collect::<Vec<_>>()
+    };
+    // Nobody but the server and admins may tick.
+    let agents = policy(all, "agent");
+    assert_eq!(compare(&with(""), &agents), tick);
+    assert_eq!(compare(&policy(one, "agent"), &agents), tick);
+    assert_eq!(compare(&policy("Ok::Action::\"tick\"", "agent"), &agents), []);
+    assert_eq!(compare(&policy(all, "person"), &agents), tick);
+    assert_eq!(compare(&with(""), &policy(all, "person")), []);
+}
+
 /// What lifts a forbid is looked for, and named where no question shows it.
 #[test]
 fn an_exception_that_is_added_is_found_or_named() {

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cedar_policy_core::ast::Expr;
+use cedar_policy_core::ast::{ActionConstraint, EntityUID, Expr, Var};
 use cedar_policy_core::evaluator::Evaluator;
 use cedar_policy_core::extensions::Extensions;
 
@@ -53,6 +53,8 @@ struct Met {
     branches: Vec<Marked>,
     /// What keeps it from holding, and not the other version just so.
     exceptions: Vec<Marked>,
+    /// The operations that its scope lists.
+    operations: Vec<Marked>,
     /// What it has in the place of something else.
     changed: Vec<Marked>,
 }
@@ -121,6 +123,40 @@ fn alike<'a>(compiled: &CompiledPolicy, versions: &[&'a CompiledPolicy]) -> Vec<
         .collect()
 }
 
+/// The operations, or groups of them, that the scope of a policy lists, each seen where it is asked about; without those that
+/// another version lists, too, where it differs in nothing but its list.
+fn listed(compiled: &CompiledPolicy, versions: &[&CompiledPolicy]) -> Vec<Branch> {
+    let list = |compiled: &CompiledPolicy| -> BTreeSet<EntityUID> {
+        match compiled.policy.action_constraint() {
+            ActionConstraint::In(uids) => uids.iter().map(|uid| uid.as_ref().clone()).collect(),
+            ActionConstraint::Eq(uid) => BTreeSet::from([uid.as_ref().clone()]),
+            ActionConstraint::Any => BTreeSet::new(),
+        }
+    };
+    let is_same_beside = |other: &&&CompiledPolicy| {
+        let (one, next) = (&compiled.policy, &other.policy);
+        one.effect() == next.effect()
+            && one.principal_constraint() == next.principal_constraint()
+            && one.resource_constraint() == next.resource_constraint()
+            && match (one.non_scope_constraints(), next.non_scope_constraints()) {
+                (Some(one), Some(next)) => one.eq_shape(next),
+                (one, next) => one.is_none() && next.is_none(),
+            }
+    };
+    let is_other = |other: &&&CompiledPolicy| other.meta.text != compiled.meta.text;
+    let known: BTreeSet<EntityUID> =
+        versions.iter().filter(is_other).filter(is_same_beside).flat_map(|other| list(other)).collect();
+    let mine = list(compiled);
+    if mine.len() < 2 {
+        return Vec::new();
+    }
+    let seen = |uid: EntityUID| {
+        let part = Expr::val(uid.clone()).with_maybe_source_loc(uid.loc().cloned());
+        Branch::seen_where(&part, Expr::is_in(Expr::var(Var::Action), Expr::val(uid)))
+    };
+    mine.difference(&known).cloned().map(seen).collect()
+}
+
 /// The parts of a policy that none of these has just so.
 fn fresh(
     parts: fn(&CompiledPolicy) -> Vec<Branch>,
@@ -151,6 +187,7 @@ impl Difference {
                 versions.iter().find(is_other).filter(|other| other.policy.effect() == compiled.policy.effect());
             let other = other.filter(|_| !(*is_ours && has_both));
             let changed = other.map(|other| Marked::none(changed(compiled, other))).unwrap_or_default();
+            let operations = Marked::none(listed(compiled, versions));
             let versions = alike(compiled, versions);
             // That a new policy does not hold somewhere is nothing new.
             let has_other = !versions.is_empty();
@@ -159,6 +196,7 @@ impl Difference {
                 whole: AtomicBool::new(false),
                 branches: fresh(branches, compiled, &versions),
                 exceptions: if has_other { fresh(exceptions, compiled, &versions) } else { Vec::new() },
+                operations,
                 changed,
             }
         });
@@ -196,8 +234,13 @@ impl Difference {
             if holds {
                 seen.whole.store(true, Ordering::Relaxed);
             }
-            let parts = if holds { &seen.branches } else { &seen.exceptions };
-            open.extend(parts.iter().filter(|part| part.is_open()).map(|part| (compiled, part, holds)));
+            let (parts, operations) = if holds {
+                (&seen.branches, seen.operations.as_slice())
+            } else {
+                (&seen.exceptions, Default::default())
+            };
+            let parts = parts.iter().chain(operations);
+            open.extend(parts.filter(|part| part.is_open()).map(|part| (compiled, part, holds)));
             let changed = seen.changed.iter().filter(|part| shows && part.is_open());
             open.extend(changed.map(|part| (compiled, part, true)));
         }
@@ -232,7 +275,8 @@ impl Difference {
             if is_unmet(&met.whole) {
                 return vec![None];
             }
-            let open = || met.branches.iter().chain(&met.exceptions).chain(&met.changed).filter(|part| part.is_open());
+            let parts = || met.operations.iter().chain(&met.branches).chain(&met.exceptions).chain(&met.changed);
+            let open = || parts().filter(|part| part.is_open());
             // Of what stands within another that is told nothing more is said.
             let is_outer = |part: &&Marked| !open().any(|other| part.branch.is_within(&other.branch, compiled));
             open().filter(is_outer).map(|part| Some(part.branch.describe(compiled))).collect()
