@@ -2,7 +2,7 @@
 //! very code that serves.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr as _;
 use std::sync::Arc;
 
@@ -101,8 +101,9 @@ impl Stage for Known<'_> {
         Some(format!("Ok::{}", noun.name))
     }
 
-    fn samples(&self, cast: &Cast<'_>) -> Vec<Sample> {
-        self.nouns.iter().flat_map(|noun| noun.samples(cast)).collect()
+    fn samples(&self, lists: &BTreeSet<&str>, cast: &Cast<'_>) -> Vec<Sample> {
+        let wanted = self.nouns.iter().filter(|noun| noun.list().is_some_and(|list| lists.contains(list)));
+        wanted.flat_map(|noun| noun.samples(cast)).collect()
     }
 
     fn row(&self, row: &Row) -> Result<(), String> {

@@ -70,10 +70,12 @@ pub(super) fn scenes(
         (fixture, true)
     });
     let all: Vec<(Fixture, bool)> = std::iter::once((base.clone(), false)).chain(others).collect();
+    let lists: BTreeSet<&str> = resources.iter().filter_map(|kind| stage.list(kind)).collect();
     let furnish = |(mut fixture, is_apart): (Fixture, bool)| {
-        let things = things::furnish(&mut fixture, collections, named, stage);
-        records::furnish(&mut fixture, collections, named, goals, stage);
-        fixture.rows.retain(|row| resources.iter().any(|kind| stage.list(kind) == Some(row.list.as_str())));
+        let things = things::furnish(&mut fixture, &lists, collections, named, stage);
+        if lists.contains("brain") {
+            records::furnish(&mut fixture, collections, named, goals, stage);
+        }
         let all_named = things::name(&mut fixture, named, stage);
         things::aim(&mut fixture, &things, goals, &all_named, stage);
         let rows =

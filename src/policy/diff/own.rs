@@ -170,7 +170,7 @@ impl Search<'_> {
         self.asked += 1;
         // That what is denied anyway is denied shows nothing of a policy.
         let shows = new.decision != Decision::Deny || Shift::between(&old, &new) != Shift::Same;
-        [of_old, of_new].iter().flatten().for_each(|asked| self.differences.note(asked, shows));
+        [of_old, of_new].iter().flatten().for_each(|asked| self.differences.gathered(asked).note(shows));
         self.count(said, granted, old, new);
     }
 

@@ -15,7 +15,7 @@ use super::pair::Pair;
 use super::things::MOST as MOST_NAMED;
 use super::unmet::{Differences, Unmet};
 use super::witness::kind_of;
-use super::{Answer, Shift, Sides, own};
+use super::{Shift, Sides, own};
 use crate::brain::Collections;
 use crate::bundle::is_test;
 use crate::engine::{Constants, Goal, Looks, Named};
@@ -299,19 +299,15 @@ impl Search<'_> {
         let questions = self.stage.questions(if knows { after } else { before }, fixture, &cases);
         for (case, asked) in cases.iter().zip(questions) {
             let Ok(asked) = asked else { continue };
-            let differences = self.differences;
+            let asked = self.differences.gathered(&asked);
             let pair = self.pair(kind_of(fixture, &case.actor));
-            if differences.spare(&asked) {
+            if asked.is_spared() {
                 continue;
             }
-            let (old, new) = match differences.decide {
-                true => asked.answers(before, after),
-                false => (asked.answer(before), asked.answer(after)),
-            };
-            let (old, new) = (Answer::of(&old), Answer::of(&new));
+            let Some((old, new)) = asked.answers(before, after) else { continue };
             // That what is denied anyway is denied shows nothing of a policy.
             if new.decision != Decision::Deny || Shift::between(&old, &new) != Shift::Same {
-                differences.observe(&asked);
+                asked.observe();
             }
             pair.count(fixture, case, old, new);
         }

@@ -20,15 +20,21 @@ pub(super) struct Things {
     pub only: BTreeMap<String, ActorId>,
 }
 
-/// Adds what each list has.
-pub(super) fn furnish(fixture: &mut Fixture, collections: &Collections, named: &Named, stage: &dyn Stage) -> Things {
+/// Adds what each of these lists has.
+pub(super) fn furnish(
+    fixture: &mut Fixture,
+    lists: &BTreeSet<&str>,
+    collections: &Collections,
+    named: &Named,
+    stage: &dyn Stage,
+) -> Things {
     let ids = |rows: &mut dyn Iterator<Item = &Member>| rows.map(|row| row.id.clone()).collect::<Vec<ActorId>>();
     let everybody = ids(&mut fixture.actors.iter().filter(|row| !row.offboarded));
     let agents = ids(&mut fixture.actors.iter().filter(|row| row.kind.is_agent()));
     let texts: Vec<&str> = named.texts.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
     let cast = Cast { everybody: &everybody, agents: &agents, collections, texts: &texts };
     let mut things = Things::default();
-    for Sample { row, only, is_model } in stage.samples(&cast) {
+    for Sample { row, only, is_model } in stage.samples(lists, &cast) {
         things.only.extend(only.map(|only| (row.id.clone(), only)));
         things.models.extend(is_model.then(|| row.clone()));
         fixture.rows.push(row);

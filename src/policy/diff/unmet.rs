@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Sides;
+use super::{Answer, Sides};
+use crate::Snapshot;
 use crate::engine::{Difference, Meeting};
-use crate::testing::OwnedQuestion;
+use crate::testing::{Gathered, OwnedQuestion};
 
 /// A policy that differs, and that no question met; or an alternative of one, that none met.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -22,7 +23,49 @@ pub struct Unmet {
 pub(super) struct Differences {
     all: Vec<Difference>,
     /// Whether what meets none of them has the same answer on both sides.
-    pub(super) decide: bool,
+    decide: bool,
+}
+
+/// A question to both sides.
+pub(super) struct Asked<'a> {
+    /// For each difference; where there are two, the first is of the one side, the last of the other.
+    parts: Vec<Gathered<'a>>,
+    decide: bool,
+}
+
+impl Asked<'_> {
+    /// Whether both sides surely answer the same.
+    pub(super) fn is_spared(&self) -> bool {
+        let met: Vec<Meeting> = self.parts.iter().map(|part| part.meets(false)).collect();
+        // Each is of one side: where both hold, the answers compare them.
+        if met.len() > 1 && met.iter().all(|met| met.any) {
+            self.observe();
+        }
+        self.decide && !met.iter().any(|met| met.any)
+    }
+
+    /// What the two sides answer.
+    pub(super) fn answers(&self, before: &Snapshot, after: &Snapshot) -> Option<(Answer, Answer)> {
+        let (one, other) = (self.parts.first()?, self.parts.last()?);
+        Some((Answer::of(&one.answer(before)), Answer::of(&other.answer(after))))
+    }
+
+    /// Takes note of what the question meets, whose answers show it or do not.
+    pub(super) fn note(&self, shows: bool) {
+        if shows {
+            self.observe();
+        } else {
+            // Where both versions of a policy hold, their answers are compared all the same.
+            self.is_spared();
+        }
+    }
+
+    /// Whatever the question meets is met from now on: its answers show it.
+    pub(super) fn observe(&self) {
+        for part in &self.parts {
+            part.meets(true);
+        }
+    }
 }
 
 impl Differences {
@@ -34,31 +77,9 @@ impl Differences {
         }
     }
 
-    /// Whether both sides surely answer the same.
-    pub(super) fn spare(&self, asked: &OwnedQuestion) -> bool {
-        let met: Vec<Meeting> = self.all.iter().map(|difference| asked.meets(difference, false)).collect();
-        // Each is of one side: where both hold, the answers compare them.
-        if met.len() > 1 && met.iter().all(|met| met.any) {
-            self.observe(asked);
-        }
-        self.decide && !met.iter().any(|met| met.any)
-    }
-
-    /// Takes note of what a question meets, whose answers show it or do not.
-    pub(super) fn note(&self, asked: &OwnedQuestion, shows: bool) {
-        if shows {
-            self.observe(asked);
-        } else {
-            // Where both versions of a policy hold, their answers are compared all the same.
-            self.spare(asked);
-        }
-    }
-
-    /// Whatever a question meets is met from now on: its answers show it.
-    pub(super) fn observe(&self, asked: &OwnedQuestion) {
-        for difference in &self.all {
-            asked.meets(difference, true);
-        }
+    /// A question with what either side looks at.
+    pub(super) fn gathered<'a>(&'a self, asked: &'a OwnedQuestion) -> Asked<'a> {
+        Asked { parts: self.all.iter().map(|difference| asked.gathered(difference)).collect(), decide: self.decide }
     }
 
     pub(super) fn unmet(&self) -> Vec<Unmet> {

@@ -62,15 +62,15 @@ struct Evaluation {
 }
 
 /// What a question reaches.
-pub(super) struct Reached {
+pub struct Reached {
     /// The policies that hold.
-    pub met: Positions,
+    pub(super) met: Positions,
     /// All that were asked: those, and others.
-    pub candidates: Positions,
+    pub(super) candidates: Positions,
 }
 
 /// It cannot be told which policies hold.
-pub(super) struct Unknown;
+pub struct Unknown;
 
 /// What an evaluation comes to.
 enum Weighed {

@@ -10,11 +10,10 @@ use cedar_policy_core::ast::{ActionConstraint, EntityUID, Expr, Var};
 use cedar_policy_core::evaluator::Evaluator;
 use cedar_policy_core::extensions::Extensions;
 
-use super::behalf::Giver;
 use super::branch::{Branch, branches, exceptions};
 use super::changed::changed;
 use super::compiled::CompiledPolicy;
-use super::decide::{Question, Reached, is_true};
+use super::decide::{Question, Reached, Unknown, is_true};
 use super::parts::clauses;
 use super::ruling::PolicyMeta;
 use super::snapshot::Snapshot;
@@ -205,17 +204,15 @@ impl Difference {
         Difference { snapshot: snapshot.with_policies(policies), met }
     }
 
-    /// Whether any of them holds for the caller, or for somebody on whose behalf it is asked; also where that cannot be told.
-    /// Those that hold are met where the answers show their effect, or where they hold on both sides and the answers compare them.
-    pub fn met_by(&self, question: &Question<'_>, givers: &[Giver], shows: bool) -> Meeting {
-        let theirs = |giver: &Giver| {
-            self.meets(&Question { principal: &giver.principal, facts: &giver.facts, ..*question }, shows)
-        };
-        givers.iter().fold(self.meets(question, shows), |met, giver| met.and(theirs(giver)))
+    /// What a question reaches of them; an error where it cannot be told of each whether it holds.
+    pub fn reached(&self, question: &Question<'_>) -> Result<Reached, Unknown> {
+        self.snapshot.reached(question)
     }
 
-    fn meets(&self, question: &Question<'_>, shows: bool) -> Meeting {
-        let Ok(Reached { met, candidates }) = self.snapshot.reached(question) else {
+    /// Whether any of them holds for a question that reaches these; also where that cannot be told. Those that hold are met where
+    /// the answers show their effect, or where they hold on both sides and the answers compare them.
+    pub fn met_by(&self, question: &Question<'_>, reached: &Result<Reached, Unknown>, shows: bool) -> Meeting {
+        let Ok(Reached { met, candidates }) = reached else {
             return Meeting { any: true, both: false };
         };
         let is_there =
@@ -223,11 +220,11 @@ impl Difference {
         let both = is_there(true) && is_there(false);
         let mut open = Vec::new();
         for at in candidates {
-            let (Some(compiled), Some(seen)) = (self.snapshot.policies.get(at as usize), self.met.get(at as usize))
+            let (Some(compiled), Some(seen)) = (self.snapshot.policies.get(*at as usize), self.met.get(*at as usize))
             else {
                 continue;
             };
-            let holds = met.contains(&at);
+            let holds = met.contains(at);
             if holds && !(shows || both) {
                 continue;
             }

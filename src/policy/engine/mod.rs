@@ -40,7 +40,7 @@ mod vocabulary;
 
 pub use behalf::{For, Giver};
 pub use compare::OpenToCallers;
-pub use decide::{PlainAnswer, Question};
+pub use decide::{PlainAnswer, Question, Reached, Unknown};
 pub use difference::{Difference, Meeting};
 pub use explain::{Alterable, ExplainedPolicy, Explanation, Eyes, Observed, Scalar, ShownPart, State, Want};
 pub use fragment::as_json;

@@ -56,29 +56,33 @@ pub(super) fn of(facts: &Facts, has_history: bool, is_enumerated: &impl Fn(&Enti
     let mut hasher = DefaultHasher::new();
     for (name, value) in facts.pairs().filter(|(name, _)| !(has_history && *name == history::ATTRIBUTE)) {
         name.hash(&mut hasher);
-        value_shape(value, is_enumerated).hash(&mut hasher);
+        hash_shape(value, is_enumerated, &mut hasher);
     }
     hasher.finish()
 }
 
-fn value_shape(value: &Value, is_enumerated: &impl Fn(&EntityUID) -> bool) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    std::mem::discriminant(value.value_kind()).hash(&mut hasher);
+fn hash_shape(value: &Value, is_enumerated: &impl Fn(&EntityUID) -> bool, hasher: &mut DefaultHasher) {
+    std::mem::discriminant(value.value_kind()).hash(hasher);
     match value.value_kind() {
-        ValueKind::Lit(Literal::EntityUID(uid)) if is_enumerated(uid) => uid.hash(&mut hasher),
-        ValueKind::Lit(Literal::EntityUID(uid)) => uid.entity_type().hash(&mut hasher),
-        ValueKind::Lit(literal) => std::mem::discriminant(literal).hash(&mut hasher),
+        ValueKind::Lit(Literal::EntityUID(uid)) if is_enumerated(uid) => uid.hash(hasher),
+        ValueKind::Lit(Literal::EntityUID(uid)) => uid.entity_type().hash(hasher),
+        ValueKind::Lit(literal) => std::mem::discriminant(literal).hash(hasher),
+        // The shapes of its items, each once, in whatever order they stand.
         ValueKind::Set(set) => {
-            let shapes: BTreeSet<u64> = set.iter().map(|item| value_shape(item, is_enumerated)).collect();
-            shapes.hash(&mut hasher);
+            let shape = |item: &Value| {
+                let mut own = DefaultHasher::new();
+                hash_shape(item, is_enumerated, &mut own);
+                own.finish()
+            };
+            set.iter().map(shape).collect::<BTreeSet<u64>>().hash(hasher);
         }
         ValueKind::Record(pairs) => {
+            pairs.len().hash(hasher);
             for (name, value) in pairs.iter() {
-                name.hash(&mut hasher);
-                value_shape(value, is_enumerated).hash(&mut hasher);
+                name.hash(hasher);
+                hash_shape(value, is_enumerated, hasher);
             }
         }
-        ValueKind::ExtensionValue(value) => value.typename().hash(&mut hasher),
+        ValueKind::ExtensionValue(value) => value.typename().hash(hasher),
     }
-    hasher.finish()
 }

@@ -11,6 +11,8 @@ mod rows;
 mod run;
 mod samples;
 
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use cedar_policy::EntityUid;
@@ -23,7 +25,7 @@ pub use rows::{Delegation, Fixture, Member, Row, Step, Team};
 pub use run::{Coverage, Mutation, Ran, Run, Tried, cover, mutate, run};
 pub use samples::{Cast, Sample, other_than};
 
-use super::engine::{Difference, Meeting, Words};
+use super::engine::{Difference, Meeting, Reached, Unknown, Words};
 use super::{Answered, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
 
 /// Turns a test's company into what the gate would ask.
@@ -51,8 +53,8 @@ pub trait Stage: Words + Sync {
         None
     }
 
-    /// What the company that a comparison makes up has, of every list.
-    fn samples(&self, _cast: &Cast<'_>) -> Vec<Sample> {
+    /// What the company that a comparison makes up has of these lists.
+    fn samples(&self, _lists: &BTreeSet<&str>, _cast: &Cast<'_>) -> Vec<Sample> {
         Vec::new()
     }
 
@@ -91,14 +93,20 @@ impl OwnedQuestion {
         (self.answer_in(&slice, before), self.answer_in(&slice, after))
     }
 
-    /// Whether two sides, of which this is the difference, may answer otherwise. If not, their answers are the same. What holds
-    /// is remembered where the answers show it.
-    pub fn meets(&self, difference: &Difference, shows: bool) -> Meeting {
-        let slice = self.slice(difference.snapshot());
+    /// The same for the sides of which this is the difference.
+    pub fn gathered<'a>(&'a self, difference: &'a Difference) -> Gathered<'a> {
+        Gathered { asked: self, difference, slice: self.slice(difference.snapshot()), reached: OnceCell::new() }
+    }
+
+    /// Everything that is asked of policies, for the principal and for those on whose behalf it asks.
+    fn questions<'a>(&'a self, slice: &'a Slice) -> impl Iterator<Item = Question<'a>> {
         let own = Some((&self.action, self.granted.as_slice())).filter(|_| self.refused.is_none());
         let seen = self.sight.as_ref().map(|sight| (sight, [].as_slice()));
-        let met = |(action, granted)| difference.met_by(&self.question(&slice, action, granted), &self.givers, shows);
-        own.into_iter().chain(seen).map(met).fold(Meeting::default(), Meeting::and)
+        own.into_iter().chain(seen).flat_map(|(action, granted)| {
+            let mine = self.question(slice, action, granted);
+            let theirs = |giver: &'a Giver| Question { principal: &giver.principal, facts: &giver.facts, ..mine };
+            std::iter::once(mine).chain(self.givers.iter().map(theirs)).collect::<Vec<_>>()
+        })
     }
 
     /// The entities with both actions that may be asked about.
@@ -136,5 +144,30 @@ impl OwnedQuestion {
     ) -> T {
         let slice = Slice::new(snapshot, action, self.entities.iter().cloned());
         then(&self.question(&slice, action, granted))
+    }
+}
+
+/// A question with what two sides look at that differ in some policies.
+pub struct Gathered<'a> {
+    asked: &'a OwnedQuestion,
+    difference: &'a Difference,
+    slice: Slice,
+    /// What it reaches of those policies, once that was looked for.
+    reached: OnceCell<Vec<Result<Reached, Unknown>>>,
+}
+
+impl Gathered<'_> {
+    /// What a side answers that has the schema in which the difference is asked.
+    pub fn answer(&self, side: &Snapshot) -> Answered {
+        self.asked.answer_in(&self.slice, side)
+    }
+
+    /// Whether the two sides may answer otherwise. If not, their answers are the same. What holds is remembered where the
+    /// answers show it.
+    pub fn meets(&self, shows: bool) -> Meeting {
+        let reach = || self.asked.questions(&self.slice).map(|one| self.difference.reached(&one)).collect();
+        let reached = self.reached.get_or_init(reach);
+        let asked = self.asked.questions(&self.slice).zip(reached);
+        asked.map(|(one, reached)| self.difference.met_by(&one, reached, shows)).fold(Meeting::default(), Meeting::and)
     }
 }
