@@ -15,6 +15,7 @@ use cedar_policy_core::extensions::Extensions;
 
 use super::compiled::CompiledPolicy;
 use super::decide::{Question, is_true};
+use super::names::covers;
 use super::ruling::Because;
 use super::snapshot::Snapshot;
 use crate::lexer;
@@ -60,7 +61,8 @@ pub struct Seen {
 
 /// One policy with the expressions of its parts, and where the first of them stands in the list.
 struct Watched {
-    scope: Vec<Expr>,
+    scope: Vec<(PartKind, Expr)>,
+    action: ActionConstraint,
     condition: Option<Arc<Expr>>,
     first: usize,
     env: SlotEnv,
@@ -87,9 +89,9 @@ impl Snapshot {
             seen.parts.extend(whole);
             let conditions = condition.map(conditions).unwrap_or_default();
             seen.parts.extend(conditions.iter().map(|leaf| part(compiled, PartKind::Condition, place(leaf, compiled))));
-            let scope = clauses.into_iter().map(|(_, expr)| expr).collect();
             let condition = compiled.policy.non_scope_constraints_arc().cloned();
-            seen.watched.push(Watched { scope, condition, first, env: compiled.policy.env().clone() });
+            let (action, env) = (compiled.policy.action_constraint().clone(), compiled.policy.env().clone());
+            seen.watched.push(Watched { scope: clauses, action, condition, first, env });
         }
         seen
     }
@@ -99,11 +101,18 @@ impl Snapshot {
         let Ok(entities) = question.entities.entities() else { return };
         effort::spend(1 + seen.watched.len());
         let evaluator = Evaluator::new(self.request(question), entities, Extensions::all_available());
+        let action = self.action(question).ok().and_then(|action| action.family.first());
         for watched in &seen.watched {
             let mut look = Look { evaluator: &evaluator, env: &watched.env, parts: &mut seen.parts, at: watched.first };
-            let mut holds = true;
-            for clause in &watched.scope {
-                holds &= look.leaf(clause) == Some(true);
+            let covered = action.map(|action| covers(&watched.action, action.entity()));
+            let mut holds = covered.unwrap_or(true);
+            for (kind, clause) in &watched.scope {
+                holds &= match (kind, covered) {
+                    (PartKind::Action, Some(covered)) => look.note(covered),
+                    // Nothing is left to be learnt of it, and nothing turns on it here.
+                    _ if !holds && look.is_covered() => look.pass_one(),
+                    _ => look.leaf(clause) == Some(true),
+                };
             }
             if watched.condition.is_none() && watched.scope.len() > 1 {
                 look.note(holds);
@@ -179,19 +188,32 @@ impl Look<'_> {
     fn leaf_of(&mut self, expr: &Expr, turned: bool) -> Option<bool> {
         let holds = self.evaluator.interpret(expr, self.env).ok().map(|value| is_true(&value));
         match holds {
-            Some(holds) => self.note(holds != turned),
+            Some(holds) => {
+                self.note(holds != turned);
+            }
             None => self.at += 1,
         }
         holds
     }
 
     /// What the next part was.
-    fn note(&mut self, holds: bool) {
+    fn note(&mut self, holds: bool) -> bool {
         if let Some(part) = self.parts.get_mut(self.at) {
             part.seen_true |= holds;
             part.seen_false |= !holds;
         }
         self.at += 1;
+        holds
+    }
+
+    /// Whether the next part was seen to be either already.
+    fn is_covered(&self) -> bool {
+        self.parts.get(self.at).is_some_and(Part::is_covered)
+    }
+
+    fn pass_one(&mut self) -> bool {
+        self.at += 1;
+        false
     }
 }
 
