@@ -173,9 +173,17 @@ fn a_report_goes_to_what_its_path_leads_to() {
     // But never over a company; with none here, nothing is compared.
     std::fs::create_dir(place.path().join("other")).unwrap();
     assert_eq!(place.ok("--state other/state.db init --admin ana").code, 0);
-    for file in ["state.db", "state.db.key", "state.db.secrets"] {
+    for file in ["state.db", "state.db.key", "state.db.secrets", "state.db.key.part", "state.db-journal"] {
         let ran = place.ok(&format!("ci --junit other/{file}"));
         assert!(ran.code == 1 && ran.stderr.contains("it is a state file, or belongs to one"), "{ran}");
+    }
+    let through = format!("/proc/self/cwd/other/{}", "state.db.key");
+    assert!(place.ok(&format!("ci --junit {through}")).stderr.contains("it is a state file"));
+    std::fs::copy(place.path().join("other/state.db"), place.path().join("other/copy.new")).unwrap();
+    assert!(place.ok("ci --junit other/copy").stderr.contains("it is a state file"), "what it would write first");
+    // What only begins like one is not one.
+    for _ in 0..2 {
+        assert_eq!(place.ok("ci --junit other/state.db.xml").code, 0);
     }
     assert_eq!(place.ok("--state other/state.db audit verify").code, 0);
 }

@@ -108,6 +108,7 @@ fn a_condition_that_differs_in_no_question_from_the_one_before_is_named() {
     for (new, is_seen) in [
         ("resource.trust > 2", true),
         ("resource.trust + context.hist[\"task.create\"].day - context.hist[\"task.create\"].hour > 3", false),
+        ("3 < resource.trust + context.hist[\"task.create\"].day - context.hist[\"task.create\"].hour", false),
         ("resource.trust >= 4", false),
     ] {
         assert!(text.contains(old));
@@ -135,6 +136,59 @@ fn an_alternative_among_very_many_is_named() {
             found.unmet.iter().filter_map(|one| one.part.as_deref()).any(|part| part.contains("context.run.steps"));
         assert!(cut, "{}", found.summary);
     }
+}
+
+/// What loosens is named, though what tightens beside it was seen.
+#[test]
+fn a_condition_that_was_only_seen_to_tighten_is_named() {
+    let later = "principal.trust + context.hist[\"task.create\"].day - context.hist[\"task.create\"].hour < 9";
+    for after in [format!("principal.admin && {later}"), format!("{later} && principal.admin")] {
+        let unmet = asked_at_most(&completing("principal.trust < 9"), &completing(&after), 5_000).unmet;
+        assert!(unmet.iter().any(|one| one.part.as_deref() == Some(later)), "{after}: {unmet:?}");
+    }
+}
+
+/// An exception is looked for where the policy had none, and where its scope is another or in another order, too.
+#[test]
+fn an_exception_of_a_policy_without_any_is_named() {
+    let never = "context.hist[\"task.create\"].day * 3 == context.hist[\"token.issue\"].month + 17";
+    let (one, other) = ("Ok::Action::\"task.create\"", "Ok::Action::\"task.complete\"");
+    let policy = |operations: [&str; 2], conditions: &str| {
+        with(&format!(
+            "@id(\"more\") @reason(\"x\") forbid (principal is Ok::Actor, action in [{}], resource) {conditions};",
+            operations.join(", ")
+        ))
+    };
+    let (plain, agents) = ("", "when { principal.kind == \"agent\" }");
+    for (before, after, told) in [
+        (policy([one, other], plain), policy([one, other], &format!("unless {{ {never} }}")), never.to_owned()),
+        (
+            policy([one, other], agents),
+            policy([other, one], &format!("{agents} unless {{ {never} }}")),
+            never.to_owned(),
+        ),
+        (
+            policy([one, other], agents),
+            policy([other, one], &format!("{agents} when {{ !({never}) }}")),
+            format!("!({never}) is false"),
+        ),
+    ] {
+        let unmet = asked_at_most(&before, &after, 5_000).unmet;
+        assert!(unmet.iter().any(|one| one.part.as_ref() == Some(&told)), "{unmet:?}");
+    }
+}
+
+/// That another policy was worded anew shows nothing of one that forbids what is denied anyway.
+#[test]
+fn a_policy_is_not_shown_by_another_that_both_sides_have() {
+    let masked = "@id(\"more\") @reason(\"x\") forbid (principal is Ok::Actor, action == Ok::Action::\"tick\", resource) when { principal.kind == \"agent\" };";
+    let (before, mut after) = (with(""), with(masked));
+    let text = before.files["base/admins.cedar"].clone();
+    let at = text.find("@id(\"tick-by-admins\")").unwrap();
+    let reason = text[at..].find("@reason(\"").unwrap() + at + "@reason(\"".len();
+    after.files.insert("base/admins.cedar".into(), format!("{}Now: {}", &text[..reason], &text[reason..]));
+    let found = asked_at_most(&before, &after, 5_000);
+    assert!(found.unmet.iter().any(|one| one.policy == "more"), "{}", found.summary);
 }
 
 /// Of the operations that a policy lists, the one that it decided in no question is named; what it listed before is not.

@@ -38,7 +38,7 @@ pub struct Semantic {
     pub identical: usize,
     /// Operations of which there were more questions than were asked.
     pub cut: Vec<String>,
-    /// Policies that differ, or alternatives in them, that hold in no question that was compared: what they change was not
+    /// Policies that differ, or parts of them, that decided no question that was compared: what they change was not
     /// seen. A test case in which one holds is always compared.
     pub unmet: Vec<Unmet>,
     /// Every kind of actor that was asked about, with every operation whose policies differ.

@@ -5,16 +5,17 @@ use serde::Serialize;
 
 use super::{Answer, Sides};
 use crate::Snapshot;
-use crate::engine::{Difference, Meeting};
+use crate::engine::{Difference, Shown};
 use crate::testing::{Gathered, OwnedQuestion};
 
-/// A policy that differs, and that no question met; or an alternative of one, that none met.
+/// A policy that differs, and that no question met; or a part of one that none met: an operation that it lists, an alternative, an
+/// exception, a condition in the place of another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct Unmet {
     pub policy: String,
     pub file: String,
     pub line: usize,
-    /// The alternative, where others of the same policy were met.
+    /// The part, where the policy was met.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
 }
@@ -36,12 +37,12 @@ pub(super) struct Asked<'a> {
 impl Asked<'_> {
     /// Whether both sides surely answer the same.
     pub(super) fn is_spared(&self) -> bool {
-        let met: Vec<Meeting> = self.parts.iter().map(|part| part.meets(false)).collect();
+        let met: Vec<bool> = self.parts.iter().map(|part| part.meets(Shown::Nothing)).collect();
         // Each is of one side: where both hold, the answers compare them.
-        if met.len() > 1 && met.iter().all(|met| met.any) {
-            self.observe();
+        if met.len() > 1 && met.iter().all(|met| *met) {
+            self.meet(Shown::Compared);
         }
-        self.decide && !met.iter().any(|met| met.any)
+        self.decide && !met.contains(&true)
     }
 
     /// What the two sides answer.
@@ -62,8 +63,12 @@ impl Asked<'_> {
 
     /// Whatever the question meets is met from now on: its answers show it.
     pub(super) fn observe(&self) {
+        self.meet(Shown::Effect);
+    }
+
+    fn meet(&self, shown: Shown) {
         for part in &self.parts {
-            part.meets(true);
+            part.meets(shown);
         }
     }
 }
@@ -73,7 +78,7 @@ impl Differences {
         let (before, after) = (sides.before.snapshot, sides.after.snapshot);
         match sides.have_same_types() {
             true => Differences { all: vec![before.difference(after)], decide: true },
-            false => Differences { all: vec![before.beyond(after), after.beyond(before)], decide: false },
+            false => Differences { all: vec![before.beyond(after, false), after.beyond(before, true)], decide: false },
         }
     }
 

@@ -10,7 +10,7 @@ use super::compiled::CompiledPolicy;
 use super::parts::{constant, line, place, text};
 
 /// So many alternatives of one condition are told apart. What is before the last of them is one together, which nothing shows.
-pub(super) const MOST: usize = 64;
+const MOST: usize = 64;
 
 /// How many more alternatives are told apart, and whether those within values are.
 struct Room {
@@ -50,7 +50,10 @@ fn ways(compiled: &CompiledPolicy, wanted: bool) -> Vec<Branch> {
     // What is part of a value is told where it would let through what the other version does not.
     let loosens = (compiled.policy.effect() == Effect::Permit) == wanted;
     let mut room = Room { left: MOST, values: loosens };
-    conditions.map(|all| within(all, wanted, &mut room)).unwrap_or_default()
+    let Some(all) = conditions else { return Vec::new() };
+    let found = within(all, wanted, &mut room);
+    // That its only condition holds is that the policy does; that it does not, is to be seen like any other.
+    if found.is_empty() && !wanted { vec![Branch::whole(all, wanted)] } else { found }
 }
 
 impl Branch {
@@ -58,13 +61,22 @@ impl Branch {
     pub fn describe(&self, compiled: &CompiledPolicy) -> (String, usize) {
         let span = place(&self.own, compiled);
         let text = text(compiled, span);
-        (if self.is_true { text } else { format!("{text} is false") }, line(compiled, span))
+        // Of a whole clause `unless`, what is in it is the opposite.
+        let (text, is_true) = match text.strip_prefix("unless").map(|clause| clause.trim().trim_matches(['{', '}'])) {
+            Some(inside) => (inside.trim().to_owned(), !self.is_true),
+            None => (text, self.is_true),
+        };
+        (if is_true { text } else { format!("{text} is false") }, line(compiled, span))
     }
 
     /// Whether it stands within another of the same policy.
     pub fn is_within(&self, other: &Branch, compiled: &CompiledPolicy) -> bool {
         let [(begin, length), (from, whole)] = [self, other].map(|branch| place(&branch.own, compiled));
         whole > length && from <= begin && begin + length <= from + whole
+    }
+
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     /// The alternative alone.

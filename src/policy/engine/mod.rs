@@ -41,7 +41,7 @@ mod vocabulary;
 pub use behalf::{For, Giver};
 pub use compare::OpenToCallers;
 pub use decide::{PlainAnswer, Question, Reached, Unknown};
-pub use difference::{Difference, Meeting};
+pub use difference::{Difference, Shown};
 pub use explain::{Alterable, ExplainedPolicy, Explanation, Eyes, Observed, Scalar, ShownPart, State, Want};
 pub use fragment::as_json;
 pub use goal::{Goal, Requirement, Requirements};

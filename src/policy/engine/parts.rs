@@ -234,13 +234,30 @@ pub(super) fn leaves(expr: &Expr) -> Vec<&Expr> {
 
 /// What a condition is made of, between `&&`, `||`, `!` and `if`.
 pub(super) fn conditions(expr: &Expr) -> Vec<&Expr> {
+    turned_conditions(expr).into_iter().map(|(part, _)| part).collect()
+}
+
+/// The same, each with whether an odd number of `!` stands before it.
+pub(super) fn turned_conditions(expr: &Expr) -> Vec<(&Expr, bool)> {
+    let mut found = Vec::new();
+    gather(expr, false, &mut found);
+    found
+}
+
+fn gather<'a>(expr: &'a Expr, turned: bool, into: &mut Vec<(&'a Expr, bool)>) {
     match expr.expr_kind() {
-        ExprKind::And { left, right } | ExprKind::Or { left, right } => [conditions(left), conditions(right)].concat(),
-        ExprKind::UnaryApp { op: UnaryOp::Not, arg } => conditions(arg),
-        ExprKind::If { test_expr, then_expr, else_expr } => {
-            [conditions(test_expr), conditions_of_arm(then_expr), conditions_of_arm(else_expr)].concat()
+        ExprKind::And { left, right } | ExprKind::Or { left, right } => {
+            gather(left, turned, into);
+            gather(right, turned, into);
         }
-        _ => vec![expr],
+        ExprKind::UnaryApp { op: UnaryOp::Not, arg } => gather(arg, !turned, into),
+        ExprKind::If { test_expr, then_expr, else_expr } => {
+            // The test turns neither arm.
+            gather(test_expr, false, into);
+            let arms = [then_expr, else_expr].into_iter().filter(|arm| constant(arm).is_none());
+            arms.for_each(|arm| gather(arm, turned, into));
+        }
+        _ => into.push((expr, turned)),
     }
 }
 

@@ -25,7 +25,7 @@ pub use rows::{Delegation, Fixture, Member, Row, Step, Team};
 pub use run::{Coverage, Mutation, Ran, Run, Tried, cover, mutate, run};
 pub use samples::{Cast, Sample, other_than};
 
-use super::engine::{Difference, Meeting, Reached, Unknown, Words};
+use super::engine::{Difference, Reached, Shown, Unknown, Words};
 use super::{Answered, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
 
 /// Turns a test's company into what the gate would ask.
@@ -164,10 +164,10 @@ impl Gathered<'_> {
 
     /// Whether the two sides may answer otherwise. If not, their answers are the same. What holds is remembered where the
     /// answers show it.
-    pub fn meets(&self, shows: bool) -> Meeting {
+    pub fn meets(&self, shown: Shown) -> bool {
         let reach = || self.asked.questions(&self.slice).map(|one| self.difference.reached(&one)).collect();
         let reached = self.reached.get_or_init(reach);
         let asked = self.asked.questions(&self.slice).zip(reached);
-        asked.map(|(one, reached)| self.difference.met_by(&one, reached, shows)).fold(Meeting::default(), Meeting::and)
+        asked.fold(false, |met, (one, reached)| self.difference.met_by(&one, reached, shown) || met)
     }
 }

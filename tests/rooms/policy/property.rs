@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{SCHEMA, action, actor_uid, facts, person, role, team_uid};
-use ok::policy::{Bundle, Closed, PlainAnswer, Question, Record, Ruling, Slice, Snapshot};
+use ok::policy::{Bundle, Closed, PlainAnswer, Question, Record, Ruling, Shown, Slice, Snapshot};
 
 pub(super) const ACTORS: [&str; 4] = ["a0", "a1", "a2", "a3"];
 pub(super) const TEAMS: [&str; 3] = ["t0", "t1", "t2"];
@@ -195,7 +195,7 @@ proptest! {
         for words in questions() {
             for approvals in [vec![], vec!["lead".to_owned()]] {
                 let (is_met, old, new) = asked(&before, &entities, words, &approvals, |before, question| {
-                    (difference.met_by(question, &difference.reached(question), false).any, outcome(&before.decide(question)), outcome(&after.decide(question)))
+                    (difference.met_by(question, &difference.reached(question), Shown::Nothing), outcome(&before.decide(question)), outcome(&after.decide(question)))
                 });
                 prop_assert!(is_met || old == new, "{:?} {:?} {:?}\n{}", words, old, new, text);
             }

@@ -4527,7 +4527,7 @@ export type Semantic = {
      */
     cut: Array<string>;
     /**
-     * Policies that differ, or alternatives in them, that hold in no question that was compared: what they change was not
+     * Policies that differ, or parts of them, that decided no question that was compared: what they change was not
      * seen. A test case in which one holds is always compared.
      */
     unmet: Array<Unmet>;
@@ -5965,14 +5965,15 @@ export type Traces = Array<Trace>;
 export type Trust = 'observe' | 'assist' | 'standard' | 'trusted' | 'autonomous';
 
 /**
- * A policy that differs, and that no question met; or an alternative of one, that none met.
+ * A policy that differs, and that no question met; or a part of one that none met: an operation that it lists, an alternative, an
+ * exception, a condition in the place of another.
  */
 export type Unmet = {
     policy: string;
     file: string;
     line: number;
     /**
-     * The alternative, where others of the same policy were met.
+     * The part, where the policy was met.
      */
     part?: string | null;
 };
