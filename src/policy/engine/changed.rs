@@ -24,6 +24,8 @@ pub(super) struct Changed {
     pub branch: Branch,
     /// What the policy is to be where it would be the opposite with the old one; either, unless given.
     pub wanted: Option<bool>,
+    /// How many conditions it has.
+    pub size: usize,
 }
 
 /// What stands in the conditions of a policy where those of its other version have something else. What is only added, or only
@@ -45,10 +47,10 @@ pub(super) fn changed(compiled: &CompiledPolicy, other: &CompiledPolicy) -> Vec<
         let with_old = replaced(mine, index, Some(&turned_back))?;
         // Of the same value compared with another constant, often only one of the two can be.
         let wanted = if is_of_one_value(part, old) { None } else { loosens };
-        Some(Changed { branch: Branch::seen_where(part, with_old), wanted })
+        Some(Changed { branch: Branch::seen_where(part, with_old), wanted, size: own.len() })
     };
     let mut found: Vec<Changed> = pairs.by_ref().take(MOST).filter_map(change).collect();
-    found.extend(pairs.next().map(|_| Changed { branch: Branch::cut(mine, true), wanted: loosens }));
+    found.extend(pairs.next().map(|_| Changed { branch: Branch::cut(mine, true), wanted: loosens, size: own.len() }));
     found
 }
 

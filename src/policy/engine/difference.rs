@@ -4,7 +4,7 @@
 //! evaluation is enough, and only of these.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use cedar_policy_core::ast::{ActionConstraint, EntityUID, Expr, Policy, Var};
 use cedar_policy_core::evaluator::Evaluator;
@@ -54,7 +54,13 @@ struct Met {
     operations: Vec<Marked>,
     /// What it has in the place of something else, and what the policy is to be that this shows; either, unless given.
     changed: Vec<(Marked, Option<bool>)>,
+    /// The conditions of one of them, and how many more are evaluated.
+    size: usize,
+    left: AtomicUsize,
 }
+
+/// So many conditions of one policy are evaluated to see whether what was replaced matters; what was not seen then is named.
+const MOST_TRIED: usize = 500_000;
 
 impl Met {
     /// Of a policy whose other versions are these, nothing that they have, too.
@@ -62,6 +68,7 @@ impl Met {
         let alike = alike(compiled, others);
         let marked = |one: Changed| (Marked::unmet(one.branch), one.wanted);
         let changes = others.first().filter(|_| looks_for_changes).map(|other| changed(compiled, other));
+        let size = changes.iter().flatten().map(|one| one.size).next().unwrap_or_default();
         Met {
             is_ours,
             whole: AtomicBool::new(false),
@@ -70,7 +77,14 @@ impl Met {
             exceptions: if others.is_empty() { Vec::new() } else { fresh(exceptions, compiled, others) },
             operations: Marked::none(listed(compiled, others)),
             changed: changes.unwrap_or_default().into_iter().map(marked).collect(),
+            size,
+            left: AtomicUsize::new(MOST_TRIED),
         }
+    }
+
+    fn can_try(&self) -> bool {
+        let spent = |left: usize| left.checked_sub(self.size);
+        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spent).is_ok()
     }
 
     fn parts(&self) -> impl Iterator<Item = &Marked> {
@@ -88,7 +102,8 @@ impl Met {
         let changed = self.changed.iter().filter(move |(part, wanted)| is_shown(*wanted) && !part.branch.is_cut());
         // With the other condition, the policy is to be the opposite.
         let changed = changed.map(move |(part, _)| (part, !holds, holds));
-        let open = plain.chain(changed).filter(|(part, _, _)| part.is_open());
+        let changed = changed.filter(|(part, _, _)| part.is_open() && self.can_try());
+        let open = plain.filter(|(part, _, _)| part.is_open()).chain(changed);
         open.map(move |(part, wanted, or_fails)| Open { compiled, part, holds, wanted, or_fails })
     }
 }
