@@ -62,7 +62,8 @@ impl Branch {
         let span = place(&self.own, compiled);
         let text = text(compiled, span);
         // Of a whole clause `unless`, what is in it is the opposite.
-        let (text, is_true) = match text.strip_prefix("unless").map(|clause| clause.trim().trim_matches(['{', '}'])) {
+        let inside = text.strip_prefix("unless").and_then(|clause| clause.trim().strip_prefix('{')?.strip_suffix('}'));
+        let (text, is_true) = match inside {
             Some(inside) => (inside.trim().to_owned(), !self.is_true),
             None => (text, self.is_true),
         };

@@ -24,8 +24,6 @@ pub(super) struct Changed {
     pub branch: Branch,
     /// What the policy is to be where it would be the opposite with the old one; either, unless given.
     pub wanted: Option<bool>,
-    /// How many conditions it has.
-    pub size: usize,
 }
 
 /// What stands in the conditions of a policy where those of its other version have something else. What is only added, or only
@@ -47,10 +45,10 @@ pub(super) fn changed(compiled: &CompiledPolicy, other: &CompiledPolicy) -> Vec<
         let with_old = replaced(mine, index, Some(&turned_back))?;
         // Of the same value compared with another constant, often only one of the two can be.
         let wanted = if is_of_one_value(part, old) { None } else { loosens };
-        Some(Changed { branch: Branch::seen_where(part, with_old), wanted, size: own.len() })
+        Some(Changed { branch: Branch::seen_where(part, with_old), wanted })
     };
     let mut found: Vec<Changed> = pairs.by_ref().take(MOST).filter_map(change).collect();
-    found.extend(pairs.next().map(|_| Changed { branch: Branch::cut(mine, true), wanted: loosens, size: own.len() }));
+    found.extend(pairs.next().map(|_| Changed { branch: Branch::cut(mine, true), wanted: loosens }));
     found
 }
 
@@ -64,7 +62,10 @@ fn pairs_of(hunk: &DiffOp, own: &[(&Expr, bool)], old: &[(&Expr, bool)]) -> Vec<
     let most = mine.len() * theirs.len();
     effort::spend(most.min(MOST_COMPARED));
     // Of more, some are not told apart, whichever they are.
-    let is_alike = |index: usize, before: usize| matches!((own.get(index), old.get(before)), (Some((one, _)), Some((other, _))) if share_an_attribute(one, other));
+    let is_alike = |index: usize, before: usize| match (own.get(index), old.get(before)) {
+        (Some((one, _)), Some((other, _))) => most > MOST_COMPARED || share_an_attribute(one, other),
+        _ => false,
+    };
     let beside =
         |index: usize| theirs.clone().filter(move |before| is_alike(index, *before)).map(move |at| (index, at));
     mine.flat_map(beside).take(MOST_COMPARED).collect()

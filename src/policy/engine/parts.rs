@@ -237,27 +237,28 @@ pub(super) fn conditions(expr: &Expr) -> Vec<&Expr> {
     turned_conditions(expr).into_iter().map(|(part, _)| part).collect()
 }
 
-/// The same, each with whether an odd number of `!` stands before it.
+/// The same, each with whether an odd number of `!` stands before it. Of the test of an `if`, to which both answers lead on, that
+/// says nothing.
 pub(super) fn turned_conditions(expr: &Expr) -> Vec<(&Expr, bool)> {
     let mut found = Vec::new();
-    gather(expr, false, &mut found);
+    gather(expr, Some(false), &mut found);
     found
 }
 
-fn gather<'a>(expr: &'a Expr, turned: bool, into: &mut Vec<(&'a Expr, bool)>) {
+/// `turned` is none within a test.
+fn gather<'a>(expr: &'a Expr, turned: Option<bool>, into: &mut Vec<(&'a Expr, bool)>) {
     match expr.expr_kind() {
         ExprKind::And { left, right } | ExprKind::Or { left, right } => {
             gather(left, turned, into);
             gather(right, turned, into);
         }
-        ExprKind::UnaryApp { op: UnaryOp::Not, arg } => gather(arg, !turned, into),
+        ExprKind::UnaryApp { op: UnaryOp::Not, arg } => gather(arg, turned.map(|turned| !turned), into),
         ExprKind::If { test_expr, then_expr, else_expr } => {
-            // The test turns neither arm.
-            gather(test_expr, false, into);
+            gather(test_expr, None, into);
             let arms = [then_expr, else_expr].into_iter().filter(|arm| constant(arm).is_none());
             arms.for_each(|arm| gather(arm, turned, into));
         }
-        _ => into.push((expr, turned)),
+        _ => into.push((expr, turned.unwrap_or_default())),
     }
 }
 

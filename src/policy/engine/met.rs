@@ -1,0 +1,179 @@
+//! What questions have shown of one policy that differs, and of its parts: the operations that it lists, its alternatives and
+//! exceptions, and the conditions that it has in the place of others.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use cedar_policy_core::ast::{ActionConstraint, EntityUID, Expr, Policy, Var};
+
+use super::branch::{Branch, branches, exceptions};
+use super::changed::{Changed, changed};
+use super::compiled::CompiledPolicy;
+use super::index::Position;
+
+/// What the answers to a question show of the policies that hold for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Nothing that would not be so without them.
+    Nothing,
+    /// Policies of both sides hold, whose answers are compared.
+    Compared,
+    /// Their effect.
+    Effect,
+}
+
+/// What has been seen of one policy.
+#[derive(Debug)]
+pub(super) struct Met {
+    /// Where its other version is, where that is among those that differ.
+    pub other: Option<Position>,
+    /// It has decided a question.
+    pub whole: AtomicBool,
+    pub parts: Vec<Part>,
+}
+
+/// A part of a policy, and whether it has decided a question.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub branch: Branch,
+    when: When,
+    is_met: AtomicBool,
+}
+
+/// When a part decides.
+#[derive(Clone, Copy, Debug)]
+enum When {
+    /// The policy holds, and the branch does.
+    Holds,
+    /// The policy does not hold, nor the branch.
+    Fails,
+    /// The two versions of the policy are not the same, and with the old condition in its place, this one would not be what it
+    /// is: which is to be this, where given.
+    Differs(Option<bool>),
+}
+
+/// What a question says of a policy.
+#[derive(Clone, Copy)]
+pub(super) struct Stand {
+    pub holds: bool,
+    /// Whether its other version is known to be the same.
+    pub is_as_before: bool,
+    pub shown: Shown,
+}
+
+impl Met {
+    /// Of a policy whose other versions are these, nothing that they have, too. What stands in the place of something else is
+    /// looked for in the newer one.
+    pub fn of(compiled: &CompiledPolicy, others: &[&CompiledPolicy], is_newer: bool) -> Met {
+        let mut parts: Vec<Part> = Vec::new();
+        let mut add =
+            |when: When, all: Vec<Branch>| parts.extend(all.into_iter().map(|branch| Part::new(branch, when)));
+        add(When::Holds, listed(compiled, others));
+        add(When::Holds, fresh(branches, compiled, &alike(compiled, others)));
+        // That a new policy does not hold somewhere is nothing new.
+        if let Some(other) = others.first() {
+            add(When::Fails, fresh(exceptions, compiled, others));
+            let changes = if is_newer { changed(compiled, other) } else { Vec::new() };
+            changes.into_iter().for_each(|Changed { branch, wanted }| add(When::Differs(wanted), vec![branch]));
+        }
+        Met { other: None, whole: AtomicBool::new(false), parts }
+    }
+
+    /// The parts that no question has shown, and this one may.
+    pub fn open(&self, stand: Stand) -> impl Iterator<Item = &Part> {
+        self.parts.iter().filter(move |part| part.is_open() && part.may_be_shown(stand))
+    }
+}
+
+impl Part {
+    fn new(branch: Branch, when: When) -> Part {
+        Part { branch, when, is_met: AtomicBool::new(false) }
+    }
+
+    pub fn is_open(&self) -> bool {
+        !self.is_met.load(Ordering::Relaxed)
+    }
+
+    fn may_be_shown(&self, Stand { holds, is_as_before, shown }: Stand) -> bool {
+        match self.when {
+            When::Holds => holds,
+            When::Fails => !holds,
+            When::Differs(wanted) => {
+                shown == Shown::Effect
+                    && !is_as_before
+                    && !self.branch.is_cut()
+                    && wanted.is_none_or(|wanted| wanted == holds)
+            }
+        }
+    }
+
+    /// Notes what its condition is for a question for which the policy holds, or does not; none if that cannot be evaluated,
+    /// which is to Cedar as if it did not hold.
+    pub fn note(&self, holds: bool, value: Option<bool>) {
+        let decides = match self.when {
+            When::Holds => value == Some(true),
+            When::Fails => value == Some(false),
+            When::Differs(_) => (value == Some(true)) != holds,
+        };
+        if decides {
+            self.is_met.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Those of the other versions of a policy that differ in nothing but their conditions.
+fn alike<'a>(compiled: &CompiledPolicy, others: &[&'a CompiledPolicy]) -> Vec<&'a CompiledPolicy> {
+    let is_alike = |other: &&&CompiledPolicy| {
+        let (one, next) = (&compiled.policy, &other.policy);
+        let is_single = |policy: &Policy| matches!(policy.action_constraint(), ActionConstraint::Eq(_));
+        has_same_ends(one, next) && is_single(one) == is_single(next) && named(compiled) == named(other)
+    };
+    others.iter().filter(is_alike).copied().collect()
+}
+
+fn has_same_ends(one: &Policy, next: &Policy) -> bool {
+    one.principal_constraint() == next.principal_constraint() && one.resource_constraint() == next.resource_constraint()
+}
+
+/// The operations, or groups of them, that the scope of a policy names.
+fn named(compiled: &CompiledPolicy) -> BTreeSet<EntityUID> {
+    match compiled.policy.action_constraint() {
+        ActionConstraint::In(uids) => uids.iter().map(|uid| uid.as_ref().clone()).collect(),
+        ActionConstraint::Eq(uid) => BTreeSet::from([uid.as_ref().clone()]),
+        ActionConstraint::Any => BTreeSet::new(),
+    }
+}
+
+/// The operations, or groups of them, that the scope of a policy lists, each seen where it is asked about; without those that
+/// another version lists, too, where it differs in nothing but its list.
+fn listed(compiled: &CompiledPolicy, others: &[&CompiledPolicy]) -> Vec<Branch> {
+    let mine = named(compiled);
+    if mine.len() < 2 {
+        return Vec::new();
+    }
+    let is_same_beside = |other: &&&CompiledPolicy| {
+        let (one, next) = (&compiled.policy, &other.policy);
+        let has_same_conditions = match (one.non_scope_constraints(), next.non_scope_constraints()) {
+            (Some(one), Some(next)) => one.eq_shape(next),
+            (one, next) => one.is_none() && next.is_none(),
+        };
+        has_same_ends(one, next) && has_same_conditions
+    };
+    let known: BTreeSet<EntityUID> = others.iter().filter(is_same_beside).flat_map(|other| named(other)).collect();
+    let branch_of = |uid: EntityUID| {
+        let part = Expr::val(uid.clone()).with_maybe_source_loc(uid.loc().cloned());
+        Branch::seen_where(&part, Expr::is_in(Expr::var(Var::Action), Expr::val(uid)))
+    };
+    mine.difference(&known).cloned().map(branch_of).collect()
+}
+
+/// The parts of a policy that none of these has just so.
+fn fresh(
+    parts: fn(&CompiledPolicy) -> Vec<Branch>,
+    compiled: &CompiledPolicy,
+    versions: &[&CompiledPolicy],
+) -> Vec<Branch> {
+    let theirs: Vec<Branch> = versions.iter().flat_map(|other| parts(other)).collect();
+    let is_known = |branch: &Branch| theirs.iter().any(|other| branch.is_same(other));
+    parts(compiled).into_iter().filter(|branch| !is_known(branch)).collect()
+}
