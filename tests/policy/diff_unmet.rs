@@ -107,8 +107,8 @@ fn a_condition_that_differs_in_no_question_from_the_one_before_is_named() {
     let old = "resource.trust > 3";
     for (new, is_seen) in [
         ("resource.trust > 2", true),
-        ("resource.trust + context.hist[\"task.create\"].day - context.hist[\"task.create\"].hour > 3", false),
-        ("3 < resource.trust + context.hist[\"task.create\"].day - context.hist[\"task.create\"].hour", false),
+        ("resource.trust + context.hist[\"task.create\"].day * context.hist[\"task.update\"].day > 3", false),
+        ("3 < resource.trust + context.hist[\"task.create\"].day * context.hist[\"task.update\"].day", false),
         ("resource.trust >= 4", false),
     ] {
         assert!(text.contains(old));
@@ -141,7 +141,7 @@ fn an_alternative_among_very_many_is_named() {
 /// What loosens is named, though what tightens beside it was seen.
 #[test]
 fn a_condition_that_was_only_seen_to_tighten_is_named() {
-    let later = "principal.trust + context.hist[\"task.create\"].day - context.hist[\"task.create\"].hour < 9";
+    let later = "principal.trust + context.hist[\"task.create\"].day * context.hist[\"task.update\"].day < 9";
     for after in [format!("principal.admin && {later}"), format!("{later} && principal.admin")] {
         let unmet = asked_at_most(&completing("principal.trust < 9"), &completing(&after), 5_000).unmet;
         assert!(unmet.iter().any(|one| one.part.as_deref() == Some(later)), "{after}: {unmet:?}");

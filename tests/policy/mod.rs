@@ -6,6 +6,7 @@ mod blueprints;
 mod diff;
 mod diff_command;
 mod diff_cut;
+mod diff_exempt;
 mod diff_found;
 mod diff_laws;
 mod diff_near;

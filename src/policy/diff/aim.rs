@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::people;
-use crate::engine::Goal;
+use crate::engine::{Goal, Requirement};
 use crate::testing::{Around, Fixture, Step, Way};
 use types::history::Done;
 use types::id::ActorId;
@@ -13,7 +13,7 @@ use types::id::ActorId;
 /// As much of a goal as can be the case in a company; none where nothing of it is.
 pub(super) fn aimed(goal: &Goal, fixture: &Fixture) -> Option<Around> {
     let mut around = Around::default();
-    for (path, want) in &goal.context {
+    for (path, want) in goal.context.iter().filter(|(_, want)| **want != Requirement::Absent) {
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         let value = want.value().unwrap_or(&Value::Null);
         match path.as_slice() {

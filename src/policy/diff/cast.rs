@@ -72,9 +72,9 @@ pub(super) fn scenes(
     let all: Vec<(Fixture, bool)> = std::iter::once((base.clone(), false)).chain(others).collect();
     let lists: BTreeSet<&str> = resources.iter().filter_map(|kind| stage.list(kind)).collect();
     let furnish = |(mut fixture, is_apart): (Fixture, bool)| {
-        let things = things::furnish(&mut fixture, &lists, collections, named, stage);
+        let mut things = things::furnish(&mut fixture, &lists, collections, named, stage);
         if lists.contains("brain") {
-            records::furnish(&mut fixture, collections, named, goals, stage);
+            things.only.extend(records::furnish(&mut fixture, collections, named, goals, stage));
         }
         let all_named = things::name(&mut fixture, named, stage);
         things::aim(&mut fixture, &things, goals, &all_named, stage);
@@ -139,9 +139,9 @@ fn switches(fixture: &Fixture, named: &Named) -> Vec<String> {
 }
 
 impl Scene {
-    /// Whether policies name both: who asks, and what about.
+    /// Whether policies name the thing that somebody asks about, or both actors.
     pub fn names(&self, asker: &str, target: &str) -> bool {
-        self.actors.contains(asker) && (self.actors.contains(target) || self.named.contains(target))
+        self.named.contains(target) || (self.actors.contains(asker) && self.actors.contains(target))
     }
 
     /// Who asks.

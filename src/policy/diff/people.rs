@@ -92,6 +92,7 @@ pub(super) enum Fill {
     Same(String),
     /// Another word than these.
     Not(Vec<Value>),
+    Nothing,
 }
 
 /// The fields of a thing as a goal wants them.
@@ -111,6 +112,7 @@ pub(super) fn fills(fixture: &Fixture, goal: &Goal) -> Vec<(String, Fill)> {
             Requirement::Is(value) => Some(Fill::Value(value.clone())),
             Requirement::Not(all) => Some(Fill::Not(all.clone())),
             Requirement::Same(path) => path.first().filter(|_| path.len() == 1).cloned().map(Fill::Same),
+            Requirement::Absent => Some(Fill::Nothing),
             Requirement::There | Requirement::Role(_) | Requirement::Within(_) => None,
         }
     };
@@ -135,6 +137,7 @@ impl Fill {
                 let mut words = words.words(kind, field).into_iter().map(Value::from);
                 words.find(|word| !all.contains(word))
             }
+            Fill::Nothing => None,
         }
     }
 }
@@ -165,17 +168,20 @@ fn holds(fixture: &Fixture, id: &ActorId, path: &[String], want: &Requirement) -
         Requirement::Is(wanted) => *wanted == value,
         Requirement::Not(all) => !all.contains(&value),
         Requirement::There => true,
+        Requirement::Absent => false,
         Requirement::Role(_) | Requirement::Within(_) | Requirement::Same(_) => false,
     };
     match (path.split_first(), team, actor) {
         (None, _, actor) => match want {
             Requirement::Role(wanted) => actor.is_some_and(|row| role(row).name() == wanted),
             Requirement::Within(wanted) => is_in(fixture, id, wanted),
-            Requirement::Same(_) => false,
+            Requirement::Same(_) | Requirement::Absent => false,
             Requirement::There | Requirement::Is(_) | Requirement::Not(_) => is(id.to_string().into()),
         },
         (Some((first, rest)), Some(row), _) => first == "lead" && behind(row.lead.as_ref(), rest),
         (Some((first, rest)), _, Some(row)) => match first.as_str() {
+            "team" if *want == Requirement::Absent && rest.is_empty() => row.team.is_none(),
+            "owner" if *want == Requirement::Absent && rest.is_empty() => row.owner.is_none(),
             "team" => behind(row.team.as_ref(), rest),
             "owner" => behind(row.owner.as_ref(), rest),
             "kind" => is(row.kind.name().into()),

@@ -264,7 +264,7 @@ impl Search<'_> {
                 whole &= asked == pairs.len();
                 // Where not all can be asked: whom the policies name about what they name, then about what is one's own.
                 let first = named.len().min(asked);
-                let second = own.len().min((asked - first) / 2).max((asked - first).saturating_sub(others.len()));
+                let second = own.len().min((asked - first) * 2 / 3).max((asked - first).saturating_sub(others.len()));
                 let chosen = spread(&named, first).chain(spread(&own, second));
                 let chosen: Vec<&(String, String)> = chosen.chain(spread(&others, asked - first - second)).collect();
                 for some in chosen.chunks(CHUNK) {

@@ -72,9 +72,12 @@ fn copy(model: &Row, number: usize, count: usize) -> Row {
 /// A thing as a goal wants it.
 fn filled(row: Row, fills: &[(String, Fill)], stage: &dyn Stage) -> Row {
     let kind = stage.kind(&row.list).unwrap_or_default();
-    fills.iter().fold(row, |row, (field, fill)| match fill.value(&row, (&kind, field), field == "team", stage) {
-        Some(value) => row.with(field, value),
-        None => row,
+    fills.iter().fold(row, |row, (field, fill)| {
+        match (fill, fill.value(&row, (&kind, field), field == "team", stage)) {
+            (_, Some(value)) => row.with(field, value),
+            (Fill::Nothing, None) => row.without(field),
+            (_, None) => row,
+        }
     })
 }
 

@@ -27,6 +27,8 @@ const TURNS: usize = 3;
 pub enum Requirement {
     /// That something is there.
     There,
+    /// That nothing is there.
+    Absent,
     Is(Json),
     /// An actor with this role.
     Role(String),
@@ -44,6 +46,7 @@ impl Requirement {
         match self {
             Requirement::Is(value) => Some(value),
             Requirement::There
+            | Requirement::Absent
             | Requirement::Role(_)
             | Requirement::Within(_)
             | Requirement::Same(_)
@@ -113,8 +116,11 @@ fn ways(expr: &Expr, wanted: bool) -> Vec<Vec<Wish<'_>>> {
         (ExprKind::And { left, right }, true) | (ExprKind::Or { left, right }, false) => {
             together(&ways(left, wanted), &ways(right, wanted))
         }
-        (ExprKind::Or { left, right }, true) | (ExprKind::And { left, right }, false) => {
-            either(ways(left, wanted), ways(right, wanted))
+        (ExprKind::Or { left, right }, true) => either(ways(left, wanted), ways(right, wanted)),
+        (ExprKind::And { left, right }, false) => {
+            // What keeps the whole from being true shows where all before it is.
+            let before: Vec<Vec<Wish<'_>>> = ways(left, true).into_iter().take(1).collect();
+            either(ways(left, wanted), together(&before, &ways(right, wanted)))
         }
         (ExprKind::UnaryApp { op: UnaryOp::Not, arg }, _) => ways(arg, !wanted),
         (ExprKind::If { test_expr, then_expr, else_expr }, _) => either(
@@ -152,6 +158,7 @@ impl Goal {
             ExprKind::GetAttr { .. } => self.set(part, Requirement::Is(wanted.into())),
             ExprKind::HasAttr { expr, attr } if wanted => self.open(expr, std::iter::once(attr.as_str())),
             ExprKind::ExtHasAttr { expr, attrs } if wanted => self.open(expr, attrs.iter().map(|attr| attr.as_str())),
+            ExprKind::HasAttr { expr, attr } => self.close(expr, attr.as_str()),
             ExprKind::Like { expr, pattern } if wanted => {
                 let text: String = pattern
                     .iter()
@@ -275,6 +282,13 @@ impl Goal {
         let Some((var, mut place)) = path(expr) else { return };
         place.extend(attrs.map(str::to_owned));
         self.end(var).entry(place).or_insert(Requirement::There);
+    }
+
+    /// Lets something not be there, unless more is said of it.
+    fn close(&mut self, expr: &Expr, attr: &str) {
+        let Some((var, mut place)) = path(expr) else { return };
+        place.push(attr.to_owned());
+        self.end(var).entry(place).or_insert(Requirement::Absent);
     }
 }
 

@@ -97,7 +97,8 @@ impl Part {
     fn may_be_shown(&self, Stand { holds, is_as_before, shown }: Stand) -> bool {
         match self.when {
             When::Holds => holds,
-            When::Fails => !holds,
+            // Where its other version does not hold either, the answers compare them.
+            When::Fails => !holds && (shown == Shown::Effect || is_as_before),
             When::Differs(wanted) => {
                 shown == Shown::Effect
                     && !is_as_before

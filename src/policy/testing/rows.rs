@@ -102,6 +102,12 @@ impl Row {
         self
     }
 
+    #[must_use]
+    pub fn without(mut self, field: &str) -> Row {
+        self.fields.shift_remove(field);
+        self
+    }
+
     /// Reads what stands in a list.
     pub(super) fn of(list: &str, mut fields: Map<String, Value>) -> Result<Row, String> {
         let id = match fields.shift_remove("id") {
