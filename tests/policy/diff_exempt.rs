@@ -36,7 +36,7 @@ fn an_exemption_from_what_keeps_people_from_their_own_records_is_found() {
         "principal in Ok::Team::\"team:lab\" && resource has ref && resource.ref == \"xyz\"",
     ];
     let all = exemptions.iter().flat_map(|exempt| [(exempt, "", false), (exempt, OF_ONES_TEAM, true)]);
-    for (exempt, beside, is_inside) in some_of(all.collect::<Vec<_>>(), 5) {
+    for (exempt, beside, is_inside) in some_of(all.collect::<Vec<_>>(), 7) {
         let of = |exempt| with(&format!("{beside}{}", final_unless(exempt, is_inside)));
         let found = asked_at_most(&of(""), &of(exempt), 120_000);
         let is_found = |operation: &str| {
@@ -54,4 +54,29 @@ fn an_exemption_of_those_whom_another_policy_keeps_from_it_anyway_is_named() {
     let found = asked_at_most(&with(&final_unless("", false)), &with(&final_unless(exempt, false)), 120_000);
     let parts: Vec<&str> = found.unmet.iter().filter_map(|unmet| unmet.part.as_deref()).collect();
     assert_eq!((found.changed().count(), parts), (0, vec![exempt]), "{}", found.summary);
+}
+
+/// The same of everything else that somebody can own.
+#[test]
+fn an_exemption_of_leads_is_found_where_only_their_own_things_show_it() {
+    let rules = [
+        ("task.update", "Ok::Task", "resource.status == \"running\""),
+        ("run.cancel", "Ok::Run", "resource.status == \"held\""),
+        ("knowledge.read", "Ok::Knowledge", "resource.kind == \"warning\""),
+        ("webhook.read", "Ok::Webhook", "resource.host like \"*.example.net\""),
+        ("view.read", "Ok::View", "resource.collection == \"invoices\""),
+    ];
+    let of = |exempt: &str| {
+        let policies = rules.iter().enumerate().map(|(number, (operation, about, condition))| {
+            format!(
+                "@id(\"more-{number}\") @reason(\"r\") forbid (principal, action == Ok::Action::\"{operation}\", resource is {about}) when {{ {condition} }} {exempt};\n"
+            )
+        });
+        with(&policies.collect::<String>())
+    };
+    let found = asked_at_most(&of(""), &of("unless { principal in Ok::Role::\"lead\" }"), 60_000);
+    for (operation, ..) in rules {
+        let is_found = found.pairs.iter().any(|pair| pair.operation == operation && pair.change == Shift::Looser);
+        assert!(is_found, "{operation}: {}", found.summary);
+    }
 }

@@ -77,7 +77,7 @@ pub(super) fn scenes(
             things.only.extend(records::furnish(&mut fixture, collections, named, goals, stage));
         }
         let all_named = things::name(&mut fixture, named, stage);
-        things::aim(&mut fixture, &things, goals, &all_named, stage);
+        things::aim(&mut fixture, &mut things, goals, &all_named, stage);
         let rows =
             resources.iter().filter_map(|kind| Some((kind.clone(), rows(&fixture, kind, stage.list(kind)?)))).collect();
         let (actors, only) = (actors.clone(), things.only);

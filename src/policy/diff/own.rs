@@ -50,12 +50,13 @@ pub(super) fn search(
     tests: &[OwnTests],
     most: usize,
 ) -> Found {
-    let (before, after) = (sides.before.snapshot, sides.after.snapshot);
+    let (before, after): (&Snapshot, &Snapshot) = (sides.before.snapshot, sides.after.snapshot);
     let named = before.named(action).and(after.named(action));
     let looks = before.looks(action).and(after.looks(action));
     let mut search = Search {
         sides,
         differences,
+        takers: [(before, after), (after, before)].map(|sides| Taker::new(sides, &named)),
         action,
         looks,
         left: most.min(MOST),
@@ -71,6 +72,8 @@ pub(super) fn search(
 struct Search<'a> {
     sides: &'a Sides<'a>,
     differences: &'a Differences,
+    /// The one side, and the other.
+    takers: [Taker<'a>; 2],
     action: &'a str,
     looks: Looks,
     left: usize,
@@ -120,10 +123,15 @@ impl Search<'_> {
             }
         }
         let ends: Vec<(String, String)> = self.ends().into_iter().collect();
+        let alternate = !self.sides.have_same_types();
         // Some of what is made up does not fit, or was asked already.
         for at in 0..self.left * 2 {
             let Some((subject, resource)) = ends.get(at % ends.len().max(1)) else { return };
-            let inventor = if takes(after.snapshot, self.action, subject, resource) { &mut now } else { &mut then };
+            let [is_known, was_known] =
+                [after, before].map(|side| takes(side.snapshot, self.action, subject, resource));
+            // Of two schemas each has its turn.
+            let is_now = is_known && (!was_known || !alternate || (at / ends.len()).is_multiple_of(2));
+            let inventor = if is_now { &mut now } else { &mut then };
             if let Some(said) = inventor.question(self.action, subject, resource) {
                 self.around(&said);
             }
@@ -162,30 +170,20 @@ impl Search<'_> {
         if self.left == 0 || !self.seen.insert(key) {
             return;
         }
-        let (before, after) = (self.sides.before.snapshot, self.sides.after.snapshot);
-        // What one side's schema does not take, cannot be asked of both.
-        let answers = [before, after].map(|side| self.answer(side, said, granted));
-        let [Some((of_old, old)), Some((of_new, new))] = answers else { return };
+        let [Some(old), Some(new)] = self.takers.each_mut().map(|taker| taker.answer(said, granted)) else { return };
         self.left -= 1;
         self.asked += 1;
         // That what is denied anyway is denied shows nothing of a policy.
-        let shows = new.decision != Decision::Deny || Shift::between(&old, &new) != Shift::Same;
-        [of_old, of_new].iter().flatten().for_each(|asked| self.differences.gathered(asked).note(shows));
-        self.count(said, granted, old, new);
+        let shows = new.answer.decision != Decision::Deny || Shift::between(&old.answer, &new.answer) != Shift::Same;
+        [&old, &new]
+            .into_iter()
+            .flat_map(|of| &of.asked)
+            .for_each(|asked| self.differences.gathered(asked).note(shows));
+        self.count(granted, old, new);
     }
 
-    /// An action that a side does not know is allowed to nobody there, nor one that it does not let these ask about those.
-    fn answer(&self, side: &Snapshot, said: &Said, granted: &[String]) -> Option<(Option<OwnedQuestion>, Answer)> {
-        if !takes(side, self.action, &said.subject.kind, &said.resource.kind) {
-            return Some((None, Answer::nobodys()));
-        }
-        let asked = said.asked(side, granted.to_vec()).ok()?;
-        let answer = Answer::of(&asked.answer(side));
-        Some((Some(asked), answer))
-    }
-
-    fn count(&mut self, said: &Said, granted: &[String], old: Answer, new: Answer) {
-        let pair = self.pairs.entry(said.subject.kind.clone()).or_insert_with_key(|kind| Pair {
+    fn count(&mut self, granted: &[String], old: Answered, new: Answered) {
+        let pair = self.pairs.entry(new.said.subject.kind.clone()).or_insert_with_key(|kind| Pair {
             operation: self.action.to_owned(),
             actor_kind: kind.clone(),
             change: Shift::Same,
@@ -193,14 +191,47 @@ impl Search<'_> {
             witnesses: Vec::new(),
         });
         pair.questions += 1;
-        let shift = Shift::between(&old, &new);
+        let shift = Shift::between(&old.answer, &new.answer);
         if shift == Shift::Same {
             return;
         }
         pair.change = pair.change.and(shift);
         if !pair.witnesses.iter().any(|witness: &Witness| witness.change == shift) {
-            pair.witnesses.push(own_witness(said, granted, old, new));
+            pair.witnesses.push(own_witness((&old.said, &new.said), granted, old.answer, new.answer));
         }
+    }
+}
+
+/// One side, and what makes a question fit that only the other's schema takes.
+struct Taker<'a> {
+    snapshot: &'a Snapshot,
+    other: &'a Snapshot,
+    fitting: Inventor<'a>,
+}
+
+/// A question as a side took it.
+struct Answered {
+    said: Said,
+    asked: Option<OwnedQuestion>,
+    answer: Answer,
+}
+
+impl<'a> Taker<'a> {
+    fn new((snapshot, other): (&'a Snapshot, &'a Snapshot), named: &'a Named) -> Taker<'a> {
+        Taker { snapshot, other, fitting: Inventor::new(snapshot, named) }
+    }
+
+    /// An action that a side does not know is allowed to nobody there, nor one that it does not let these ask about those.
+    fn answer(&mut self, said: &Said, granted: &[String]) -> Option<Answered> {
+        let side = self.snapshot;
+        if !takes(side, &said.action, &said.subject.kind, &said.resource.kind) {
+            return Some(Answered { said: said.clone(), asked: None, answer: Answer::nobodys() });
+        }
+        let asked = |said: Said| {
+            let asked = said.asked(side, granted.to_vec()).ok()?;
+            Some(Answered { answer: Answer::of(&asked.answer(side)), asked: Some(asked), said })
+        };
+        asked(said.clone()).or_else(|| asked(self.fitting.fitted(said, self.other)?))
     }
 }
 

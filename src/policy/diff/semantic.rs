@@ -34,7 +34,7 @@ const CHUNK: usize = 512;
 pub struct Semantic {
     /// The questions that were compared; those that meet no policy that differs are counted, too.
     pub questions: usize,
-    /// How many operations have the same policies on both sides, word for word: they were not asked about.
+    /// How many operations have policies that say the same on both sides: they were not asked about.
     pub identical: usize,
     /// Operations of which there were more questions than were asked.
     pub cut: Vec<String>,

@@ -14,8 +14,8 @@ pub(super) const MOST: usize = 8;
 /// What there is in a made-up company besides its actors.
 #[derive(Default)]
 pub(super) struct Things {
-    /// What is tried as policies look for it, too.
-    models: Vec<Row>,
+    /// What is tried as policies look for it, too; of a thing of its owner's whom alone it is asked of then, the owner.
+    models: Vec<(Row, Option<ActorId>)>,
     /// Of what only one actor is asked about, by its id: that actor.
     pub only: BTreeMap<String, ActorId>,
 }
@@ -33,17 +33,29 @@ pub(super) fn furnish(
     let agents = ids(&mut fixture.actors.iter().filter(|row| row.kind.is_agent()));
     let texts: Vec<&str> = named.texts.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
     let cast = Cast { everybody: &everybody, agents: &agents, collections, texts: &texts };
-    let mut things = Things::default();
-    for Sample { row, only, is_model } in stage.samples(lists, &cast) {
+    let (mut things, mut seen) = (Things::default(), BTreeSet::new());
+    for Sample { row, owner, only, is_model } in stage.samples(lists, &cast) {
         things.only.extend(only.map(|only| (row.id.clone(), only)));
-        things.models.extend(is_model.then(|| row.clone()));
+        // Of everybody else the first of their own.
+        let mut is_first = || owner.as_ref().is_some_and(|owner| seen.insert((row.list.clone(), owner.clone())));
+        if is_model {
+            things.models.push((row.clone(), None));
+        } else if is_first() {
+            things.models.push((row.clone(), owner));
+        }
         fixture.rows.push(row);
     }
     things
 }
 
 /// Things as policies look for them, and what policies name. Records were made so.
-pub(super) fn aim(fixture: &mut Fixture, things: &Things, goals: &[Goal], named: &BTreeSet<String>, stage: &dyn Stage) {
+pub(super) fn aim(
+    fixture: &mut Fixture,
+    things: &mut Things,
+    goals: &[Goal],
+    named: &BTreeSet<String>,
+    stage: &dyn Stage,
+) {
     let mut seen = BTreeSet::new();
     for goal in goals {
         let fills = people::fills(fixture, goal);
@@ -51,8 +63,12 @@ pub(super) fn aim(fixture: &mut Fixture, things: &Things, goals: &[Goal], named:
             continue;
         }
         let number = seen.len();
-        let copies = things.models.iter().enumerate();
-        let copies: Vec<Row> = copies.map(|(count, row)| filled(copy(row, number, count), &fills, stage)).collect();
+        let mut copies = Vec::new();
+        for (count, (model, owner)) in things.models.iter().enumerate() {
+            let row = filled(copy(model, number, count), &fills, stage);
+            things.only.extend(owner.iter().map(|owner| (row.id.clone(), owner.clone())));
+            copies.push(row);
+        }
         let named_rows = fixture.rows.iter_mut().filter(|row| row.list != "brain" && named.contains(&row.id));
         named_rows.for_each(|row| *row = filled(row.clone(), &fills, stage));
         fixture.rows.extend(copies);

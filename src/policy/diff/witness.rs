@@ -55,16 +55,12 @@ impl Witness {
     }
 }
 
-/// The same about the company's own types.
-pub(super) fn own_witness(said: &Said, granted: &[String], before: Answer, after: Answer) -> Witness {
-    let described = |end: &str, properties: Option<&Properties>| {
-        let all = properties.into_iter().flat_map(Properties::iter);
-        all.map(|(name, value)| format!("{end}.{name}: {}", written(value))).collect::<Vec<_>>()
-    };
+/// The same about the company's own types, as either side's schema takes it.
+pub(super) fn own_witness((then, said): (&Said, &Said), granted: &[String], before: Answer, after: Answer) -> Witness {
     let mut given: Vec<String> = granted.iter().map(|kind| format!("approved: {kind}")).collect();
-    given.extend(described("subject", said.subject.properties.as_ref()));
-    given.extend(described("resource", said.resource.properties.as_ref()));
-    given.extend(described("context", Some(&said.context)));
+    let (now, once) = (described(said), described(then));
+    let only_then = once.iter().filter(|one| !now.contains(one)).map(|one| format!("before: {one}"));
+    given.extend(now.iter().cloned().chain(only_then));
     Witness {
         change: Shift::between(&before, &after),
         actor: said.subject.name(),
@@ -75,6 +71,20 @@ pub(super) fn own_witness(said: &Said, granted: &[String], before: Answer, after
         before,
         after,
     }
+}
+
+/// Everything that a question says of its ends and of what is the case.
+fn described(said: &Said) -> Vec<String> {
+    let ends = [
+        ("subject", said.subject.properties.as_ref()),
+        ("resource", said.resource.properties.as_ref()),
+        ("context", Some(&said.context)),
+    ];
+    let of = |(end, properties): (&'static str, Option<&Properties>)| {
+        let all: Vec<_> = properties.into_iter().flat_map(Properties::iter).collect();
+        all.into_iter().map(move |(name, value)| format!("{end}.{name}: {}", written(value))).collect::<Vec<_>>()
+    };
+    ends.into_iter().flat_map(of).collect()
 }
 
 fn own_test_file(said: &Said, granted: &[String], after: &Answer) -> String {

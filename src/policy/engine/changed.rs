@@ -83,8 +83,16 @@ fn is_of_one_value(one: &Expr, other: &Expr) -> bool {
 }
 
 fn compared(expr: &Expr) -> Option<&Expr> {
-    let ExprKind::BinaryApp { arg1, arg2, .. } = expr.expr_kind() else { return None };
-    let is_constant = |expr: &Expr| matches!(expr.expr_kind(), ExprKind::Lit(_));
+    let (arg1, arg2) = match expr.expr_kind() {
+        ExprKind::BinaryApp { arg1, arg2, .. } => (&**arg1, &**arg2),
+        ExprKind::ExtensionFunctionApp { args, .. } => match args.as_slice() {
+            [one, other] => (one, other),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let is_variable = |part: &Expr| matches!(part.expr_kind(), ExprKind::Var(_));
+    let is_constant = |expr: &Expr| !expr.subexpressions().any(is_variable);
     match (is_constant(arg1), is_constant(arg2)) {
         (false, true) => Some(arg1),
         (true, false) => Some(arg2),

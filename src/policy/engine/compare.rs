@@ -1,9 +1,9 @@
 //! Two snapshots side by side: which actions they could answer differently, and what the policies that differ name.
 //!
-//! Always true: an action that is not told has the same policies by id and text in both, and so, with the same schema, the
-//! same answers.
+//! Always true: an action that is not told has policies in both that say the same under the same ids, and so, with the same
+//! schema, the same answers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cedar_policy_core::ast::{
     Effect, Entity, EntityReference, EntityType, ExprKind, Literal, Policy, PrincipalOrResourceConstraint,
@@ -45,25 +45,30 @@ fn scope_type(scope: &PrincipalOrResourceConstraint) -> Option<&EntityType> {
     }
 }
 
+fn is_among(compiled: &CompiledPolicy, others: &BTreeMap<&str, &CompiledPolicy>) -> bool {
+    others.get(compiled.meta.id.as_str()).is_some_and(|other| compiled.is_same(other))
+}
+
 impl Snapshot {
     /// The names of all actions, sorted: `token.issue`, and `Docs::Action::view` for one of the company's own.
     pub fn action_names(&self) -> BTreeSet<&str> {
         self.actions.values().map(|action| action.name.as_str()).collect()
     }
 
-    /// The actions that either knows and for which the policies are not the same, by id and text.
+    /// The actions that either knows and for which the policies are not the same, by id and by what they say.
     pub fn actions_unlike(&self, other: &Snapshot) -> BTreeSet<String> {
         let names: BTreeSet<&str> = self.action_names().union(&other.action_names()).copied().collect();
         let unlike = |name: &&str| {
-            let texts = |side: &Snapshot| -> Option<Vec<(String, String)>> {
+            let policies = |side: &'_ Snapshot| -> Option<Vec<CompiledPolicy>> {
                 let action = side.named_action(name)?;
-                Some(
-                    side.covering(action)
-                        .map(|compiled| (compiled.meta.id.clone(), compiled.meta.text.clone()))
-                        .collect(),
-                )
+                Some(side.covering(action).cloned().collect())
             };
-            texts(self) != texts(other)
+            match (policies(self), policies(other)) {
+                (Some(ours), Some(theirs)) => {
+                    ours.len() != theirs.len() || ours.iter().zip(&theirs).any(|(one, next)| !one.is_same(next))
+                }
+                (ours, theirs) => ours.is_some() != theirs.is_some(),
+            }
         };
         names.into_iter().filter(unlike).map(str::to_owned).collect()
     }
@@ -84,10 +89,19 @@ impl Snapshot {
 
     /// The policies of an action that `other` does not have just so.
     pub(super) fn unlike<'a>(&'a self, other: &'a Snapshot, action: &str) -> impl Iterator<Item = &'a CompiledPolicy> {
-        let theirs: BTreeSet<(&str, &str)> =
-            other.policies.iter().map(|compiled| (compiled.meta.id.as_str(), compiled.meta.text.as_str())).collect();
+        let theirs = other.by_id();
         let ours = self.named_action(action).into_iter().flat_map(|entity| self.covering(entity));
-        ours.filter(move |compiled| !theirs.contains(&(&compiled.meta.id, &compiled.meta.text)))
+        ours.filter(move |compiled| !is_among(compiled, &theirs))
+    }
+
+    /// The policies that `other` does not have just so.
+    pub(super) fn missing_in(&self, other: &Snapshot) -> Vec<CompiledPolicy> {
+        let theirs = other.by_id();
+        self.policies.iter().filter(|compiled| !is_among(compiled, &theirs)).cloned().collect()
+    }
+
+    fn by_id(&self) -> BTreeMap<&str, &CompiledPolicy> {
+        self.policies.iter().map(|compiled| (compiled.meta.id.as_str(), compiled)).collect()
     }
 
     /// What all the policies of an action name.

@@ -3,7 +3,7 @@
 //! Always true: what does not hold for a question holds no more once approvals are given (`approvals` lints that), so one
 //! evaluation is enough, and only of these.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use cedar_policy_core::ast::Expr;
@@ -38,27 +38,16 @@ pub struct Unmet<'a> {
 }
 
 impl Snapshot {
-    /// The policies that are not the same, by id and text, in both. The two have the same schema, kinds of approval and collections.
+    /// The policies that are not the same, by id and by what they say, in both. The two have the same schema, kinds of approval and collections.
     pub fn difference(&self, other: &Snapshot) -> Difference {
-        Difference::of((self, missing(self, other)), (other, Some(missing(other, self))), false)
+        Difference::of((self, self.missing_in(other)), (other, Some(other.missing_in(self))), false)
     }
 
     /// The policies that the other has not, in questions as this one's schema has them. What conditions it has in the place of
     /// others is looked for where it is the newer one.
     pub fn beyond(&self, other: &Snapshot, is_newer: bool) -> Difference {
-        Difference::of((self, missing(self, other)), (other, None), is_newer)
+        Difference::of((self, self.missing_in(other)), (other, None), is_newer)
     }
-}
-
-/// The policies of one that the other has not.
-fn missing(from: &Snapshot, other: &Snapshot) -> Vec<CompiledPolicy> {
-    let theirs: BTreeSet<(&str, &str)> =
-        other.policies.iter().map(|compiled| (compiled.meta.id.as_str(), compiled.meta.text.as_str())).collect();
-    from.policies
-        .iter()
-        .filter(|compiled| !theirs.contains(&(&compiled.meta.id, &compiled.meta.text)))
-        .cloned()
-        .collect()
 }
 
 impl Difference {
@@ -70,28 +59,37 @@ impl Difference {
         is_newer: bool,
     ) -> Difference {
         let (has_both, theirs) = (theirs.is_some(), theirs.unwrap_or_default());
-        let marked = |is_ours: bool| move |compiled| (is_ours, compiled);
-        let mut policies: Vec<(bool, CompiledPolicy)> =
-            ours.into_iter().map(marked(true)).chain(theirs.into_iter().map(marked(false))).collect();
-        policies.sort_by(|(_, one), (_, next)| one.meta.id.cmp(&next.meta.id));
         let mut versions: BTreeMap<&str, Vec<&CompiledPolicy>> = BTreeMap::new();
         for compiled in [snapshot, other].into_iter().flat_map(|side| &side.policies) {
             versions.entry(&compiled.meta.id).or_default().push(compiled);
         }
-        let met = policies.iter().enumerate().map(|(at, (is_ours, compiled))| {
-            let versions = versions.get(compiled.meta.id.as_str()).map(Vec::as_slice).unwrap_or_default();
+        let versions_of =
+            |compiled: &CompiledPolicy| versions.get(compiled.meta.id.as_str()).map_or(&[][..], Vec::as_slice);
+        // What only one side has under its id may be there under another.
+        let key = |compiled: &CompiledPolicy| match versions_of(compiled) {
+            [_] => (false, compiled.form()),
+            _ => (true, compiled.meta.id.clone()),
+        };
+        let marked = |is_ours: bool| move |compiled| (key(&compiled), is_ours, compiled);
+        let mut policies: Vec<((bool, String), bool, CompiledPolicy)> =
+            ours.into_iter().map(marked(true)).chain(theirs.into_iter().map(marked(false))).collect();
+        policies.sort_by(|(one, ..), (next, ..)| one.cmp(next));
+        let met = policies.iter().enumerate().map(|(at, (key, is_ours, compiled))| {
             let is_other = |other: &&&CompiledPolicy| {
                 other.meta.text != compiled.meta.text && other.policy.effect() == compiled.policy.effect()
             };
-            let others: Vec<&CompiledPolicy> = versions.iter().filter(is_other).copied().collect();
-            // Of one id there are two at most, one of each side, next to each other.
-            let beside = |place: &usize| policies.get(*place).is_some_and(|(_, next)| next.meta.id == compiled.meta.id);
-            let other = [at.wrapping_sub(1), at + 1].into_iter().find(beside);
-            let other = other.and_then(|place| Position::try_from(place).ok());
+            let mut others: Vec<&CompiledPolicy> = versions_of(compiled).iter().filter(is_other).copied().collect();
+            let beside =
+                [at.wrapping_sub(1), at + 1].into_iter().filter_map(|place| Some((place, policies.get(place)?)));
+            let other = beside.into_iter().find(|(_, (of, is_too, _))| of == key && is_too != is_ours);
+            if let Some((_, (_, _, renamed))) = other.filter(|_| others.is_empty()) {
+                others.push(renamed);
+            }
+            let other = other.and_then(|(place, _)| Position::try_from(place).ok());
             Met { other, ..Met::of(compiled, &others, *is_ours == is_newer) }
         });
         let met = met.collect();
-        let policies = policies.into_iter().map(|(_, compiled)| compiled).collect();
+        let policies = policies.into_iter().map(|(_, _, compiled)| compiled).collect();
         Difference { snapshot: snapshot.with_policies(policies), met, has_both }
     }
 
@@ -151,7 +149,8 @@ impl Difference {
             if !met.whole.load(Ordering::Relaxed) {
                 return vec![None];
             }
-            let open = || met.parts.iter().filter(|part| part.is_open());
+            let is_told = |part: &&Part| part.is_open() && (self.has_both || !part.is_of_another_schema());
+            let open = || met.parts.iter().filter(is_told);
             // Of what stands within another that is told nothing more is said.
             let is_outer = |part: &&Part| !open().any(|other| part.branch.is_within(&other.branch, compiled));
             open().filter(is_outer).map(|part| Some(part.branch.describe(compiled))).collect()

@@ -230,6 +230,9 @@ impl Goal {
                     one_of(constants(one, false), turn).into_iter().for_each(|want| self.set(other, want));
                 }
             }
+            (BinaryOp::Contains, false) if path(one).is_none() => {
+                constants(one, false).iter().filter_map(Requirement::value).for_each(|value| self.avoid(other, value));
+            }
             _ => {}
         }
     }

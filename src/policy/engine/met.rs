@@ -38,6 +38,8 @@ pub(super) struct Part {
     pub branch: Branch,
     when: When,
     is_met: AtomicBool,
+    /// It could be evaluated for a question.
+    is_known: AtomicBool,
 }
 
 /// When a part decides.
@@ -87,11 +89,16 @@ impl Met {
 
 impl Part {
     fn new(branch: Branch, when: When) -> Part {
-        Part { branch, when, is_met: AtomicBool::new(false) }
+        Part { branch, when, is_met: AtomicBool::new(false), is_known: AtomicBool::new(false) }
     }
 
     pub fn is_open(&self) -> bool {
         !self.is_met.load(Ordering::Relaxed)
+    }
+
+    /// Whether no question can show it: the old condition looks at what the schema of the new one does not have.
+    pub fn is_of_another_schema(&self) -> bool {
+        matches!(self.when, When::Differs(_)) && !self.branch.is_cut() && !self.is_known.load(Ordering::Relaxed)
     }
 
     fn may_be_shown(&self, Stand { holds, is_as_before, shown }: Stand) -> bool {
@@ -111,6 +118,9 @@ impl Part {
     /// Notes what its condition is for a question for which the policy holds, or does not; none if that cannot be evaluated,
     /// which is to Cedar as if it did not hold.
     pub fn note(&self, holds: bool, value: Option<bool>) {
+        if value.is_some() {
+            self.is_known.store(true, Ordering::Relaxed);
+        }
         let decides = match self.when {
             When::Holds => value == Some(true),
             When::Fails => value == Some(false),

@@ -16,6 +16,7 @@ mod could;
 mod decide;
 mod difference;
 mod explain;
+mod form;
 pub mod fragment;
 mod goal;
 mod history;

@@ -17,7 +17,7 @@ use crate::Snapshot;
 use crate::engine::Named;
 
 /// How many references of an end, and of the context, a policy may open.
-const OPENED: u8 = 1;
+pub(super) const OPENED: u8 = 1;
 /// Groups that one thing is put into.
 const GROUPS: usize = 4;
 
@@ -44,12 +44,21 @@ impl<'a> Inventor<'a> {
         Some(Said { subject, action: name.to_owned(), resource, context })
     }
 
-    /// A question with one thing otherwise.
-    pub fn neighbour(&mut self, said: &Said) -> Option<Said> {
+    /// Begins a question about these.
+    pub(super) fn begin(&mut self, ends: [&Described; 2]) {
         self.met.clear();
-        for end in [&said.subject, &said.resource] {
+        for end in ends {
             self.met.insert((end.kind.clone(), end.id.clone()), end.properties.clone());
         }
+    }
+
+    pub(super) fn snapshot(&self) -> &'a Snapshot {
+        self.snapshot
+    }
+
+    /// A question with one thing otherwise.
+    pub fn neighbour(&mut self, said: &Said) -> Option<Said> {
+        self.begin([&said.subject, &said.resource]);
         let mut said = said.clone();
         match self.below(3) {
             0 => self.alter(&mut said.subject)?,
@@ -166,7 +175,7 @@ impl<'a> Inventor<'a> {
         (!groups.is_empty()).then_some(Json::Array(groups))
     }
 
-    fn value(&mut self, ty: &Type, opened: u8) -> Option<Json> {
+    pub(super) fn value(&mut self, ty: &Type, opened: u8) -> Option<Json> {
         match ty {
             Type::Bool(_) => Some(Json::Bool(self.below(2) == 0)),
             Type::Long => self.long(),

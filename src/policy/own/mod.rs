@@ -7,6 +7,7 @@
 mod ask;
 mod catalog;
 mod completed;
+mod fit;
 mod invent;
 mod json;
 mod read;

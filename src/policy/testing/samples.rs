@@ -38,6 +38,8 @@ pub fn other_than(who: &ActorId) -> &'static str {
 #[derive(Clone, Debug)]
 pub struct Sample {
     pub row: Row,
+    /// Whose it is.
+    pub owner: Option<ActorId>,
     /// Who alone is asked about it; everybody where that is nobody.
     pub only: Option<ActorId>,
     /// Whether there are others like it, as policies look for them.
@@ -47,12 +49,12 @@ pub struct Sample {
 impl Sample {
     /// A thing that everybody is asked about.
     pub fn new(row: Row) -> Sample {
-        Sample { row, only: None, is_model: false }
+        Sample { row, owner: None, only: None, is_model: false }
     }
 
     /// A thing of somebody's.
     pub fn of(who: &ActorId, row: Row) -> Sample {
-        Sample { is_model: MODELS.contains(&who.as_str()), ..Sample::new(row) }
+        Sample { owner: Some(who.clone()), is_model: MODELS.contains(&who.as_str()), ..Sample::new(row) }
     }
 
     /// A thing of somebody's that others are not asked about, unless it is that of one of these: of what everybody has, a few

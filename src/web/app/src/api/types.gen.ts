@@ -4519,7 +4519,7 @@ export type Semantic = {
      */
     questions: number;
     /**
-     * How many operations have the same policies on both sides, word for word: they were not asked about.
+     * How many operations have policies that say the same on both sides: they were not asked about.
      */
     identical: number;
     /**

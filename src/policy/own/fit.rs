@@ -1,0 +1,133 @@
+//! A question as another version of the schema takes it: without what that does not know, with what it asks for made up.
+//!
+//! Always true: what both versions know is as the question says it. The value of an attribute that is gone is that of a new one,
+//! where each is the only one of its type.
+
+use cedar_policy_core::validator::types::{Attributes, EntityKind, Type};
+
+use super::catalog::action;
+use super::invent::{Inventor, OPENED};
+use super::json::{Json, Properties};
+use super::reader::{PARENTS, extension};
+use super::said::{Described, Said};
+use crate::Snapshot;
+
+const PROPERTIES: &str = "properties";
+
+/// What one thing has in the version that is asked, and in the other.
+#[derive(Clone, Copy)]
+struct Versions<'t> {
+    ours: &'t Attributes,
+    theirs: Option<&'t Attributes>,
+}
+
+impl Inventor<'_> {
+    /// A question of another version in the schema of this one; none where it has no such action or types, or nothing can be made
+    /// up.
+    pub fn fitted(&mut self, said: &Said, other: &Snapshot) -> Option<Said> {
+        self.begin([&said.subject, &said.resource]);
+        let subject = self.fitted_end(&said.subject, other)?;
+        let resource =
+            if said.resource == said.subject { subject.clone() } else { self.fitted_end(&said.resource, other)? };
+        let versions =
+            Versions { ours: context_of(self.snapshot(), &said.action)?, theirs: context_of(other, &said.action) };
+        let context = self.fitted_fields(versions, &said.context, OPENED + 1)?;
+        Some(Said { subject, action: said.action.clone(), resource, context })
+    }
+
+    fn fitted_end(&mut self, end: &Described, other: &Snapshot) -> Option<Described> {
+        let properties = match &end.properties {
+            Some(all) => Some(self.fitted_fields(entity_of([self.snapshot(), other], &end.kind)?, all, OPENED)?),
+            None => None,
+        };
+        Some(Described { properties, ..end.clone() })
+    }
+
+    fn fitted_fields(&mut self, versions: Versions<'_>, said: &Properties, opened: u8) -> Option<Properties> {
+        let Versions { ours, .. } = versions;
+        let mut fields = Properties::default();
+        for (name, attribute) in ours.iter() {
+            let ty = &*attribute.attr_type;
+            let value = match said.get(name).or_else(|| versions.renamed(said, ty).filter(|_| versions.is_new(name))) {
+                Some(value) => Some(self.fitted_value(ty, versions.theirs_of(name), value, opened)?),
+                None if attribute.is_required => Some(self.value(ty, opened)?),
+                None => None,
+            };
+            fields = fields.with(name, value);
+        }
+        let parents = said.get(PARENTS).filter(|_| ours.get_attr(PARENTS).is_none());
+        Some(match parents {
+            Some(parents) => fields.with(PARENTS, Some(parents.clone())),
+            None => fields,
+        })
+    }
+
+    fn fitted_value(&mut self, ty: &Type, theirs: Option<&Type>, value: &Json, opened: u8) -> Option<Json> {
+        match (ty, value) {
+            (Type::Record { attrs: ours, .. }, Json::Object(fields)) => {
+                let theirs = match theirs {
+                    Some(Type::Record { attrs, .. }) => Some(attrs),
+                    _ => None,
+                };
+                self.fitted_fields(Versions { ours, theirs }, fields, opened).map(Json::Object)
+            }
+            (Type::Entity(EntityKind::Entity(kinds)), Json::Object(said)) => {
+                let Some(Json::Object(properties)) = said.get(PROPERTIES) else { return Some(value.clone()) };
+                let snapshot = self.snapshot();
+                let kind = snapshot.catalog().named(&kinds.get_single_entity()?.to_string())?;
+                let versions = Versions { ours: kind.declared.attributes(), theirs: None };
+                let fitted = self.fitted_fields(versions, properties, opened.checked_sub(1)?)?;
+                Some(Json::Object(said.clone().with(PROPERTIES, Some(Json::Object(fitted)))))
+            }
+            _ => Some(value.clone()),
+        }
+    }
+}
+
+impl<'t> Versions<'t> {
+    fn is_new(&self, name: &str) -> bool {
+        self.theirs.is_some_and(|theirs| theirs.get_attr(name).is_none())
+    }
+
+    fn theirs_of(&self, name: &str) -> Option<&'t Type> {
+        self.theirs.and_then(|theirs| theirs.get_attr(name)).map(|attribute| &*attribute.attr_type)
+    }
+
+    /// The value that an attribute had under another name: the only one that is gone and can be of the type, where no other new
+    /// attribute can have it.
+    fn renamed<'a>(&self, said: &'a Properties, ty: &Type) -> Option<&'a Json> {
+        let is_gone = |name: &str| name != PARENTS && self.ours.get_attr(name).is_none();
+        let mut gone = said.iter().filter(|(name, value)| is_gone(name) && fits(ty, value)).map(|(_, value)| value);
+        let value = gone.next().filter(|_| gone.next().is_none())?;
+        let new = self.ours.iter().filter(|(name, one)| self.is_new(name) && fits(&one.attr_type, value));
+        (new.count() == 1).then_some(value)
+    }
+}
+
+fn entity_of<'t>([ours, theirs]: [&'t Snapshot; 2], kind: &str) -> Option<Versions<'t>> {
+    let of = |snapshot: &'t Snapshot| snapshot.catalog().named(kind).map(|kind| kind.declared.attributes());
+    Some(Versions { ours: of(ours)?, theirs: of(theirs) })
+}
+
+fn context_of<'t>(snapshot: &'t Snapshot, name: &str) -> Option<&'t Attributes> {
+    let uid = action(snapshot, name).ok()?;
+    match snapshot.schema().as_ref().context_type(uid.as_ref()) {
+        Some(Type::Record { attrs, .. }) => Some(attrs),
+        _ => None,
+    }
+}
+
+/// Whether a value can be of a type.
+fn fits(ty: &Type, value: &Json) -> bool {
+    match (ty, value) {
+        (Type::Bool(_), Json::Bool(_)) | (Type::Long, Json::Whole(_)) | (Type::String, Json::Text(_)) => true,
+        (Type::Record { .. }, Json::Object(fields)) => fields.get("type").is_none(),
+        (Type::Set { .. }, Json::Array(_)) => true,
+        (Type::Entity(EntityKind::Entity(kinds)), Json::Object(said)) => {
+            let kind = kinds.get_single_entity().map(ToString::to_string);
+            kind.is_some() && said.get("type").and_then(Json::as_str) == kind.as_deref()
+        }
+        (Type::ExtensionType { name }, Json::Text(text)) => extension(name, text).is_some(),
+        _ => false,
+    }
+}

@@ -1,0 +1,56 @@
+//! What a comparison finds where the company's own schema changes, too: each side is asked as its own schema takes it.
+
+use ok::policy::Bundle;
+use ok::policy::diff::Shift;
+
+use super::diff_found::with;
+use super::diff_laws::{alone, asked_at_most};
+
+const READ: &str = "@id(\"read\") permit (principal is Docs::User, action == Docs::Action::\"purge\", resource);\n";
+const FORBID: &str = "@id(\"no-purge\") @reason(\"r\") forbid (principal is Docs::User, action == Docs::Action::\"purge\", resource) when { resource.open };\n";
+
+fn bundle((user, doc, context): (&str, &str, &str), policies: &str) -> Bundle {
+    let mut bundle = with("");
+    let schema = format!(
+        "namespace Docs {{ entity User = {{ {user} }}; entity Doc = {{ {doc} }}; action purge appliesTo {{ principal: [User], resource: [Doc], context: {{ {context} }} }}; }}"
+    );
+    bundle.files.insert("schema.cedarschema".into(), schema);
+    bundle.files.insert("docs.cedar".into(), policies.into());
+    bundle
+}
+
+#[test]
+fn a_policy_that_goes_while_the_schema_asks_for_more_is_seen_to_go() {
+    let before = bundle(("level: Long", "open: Bool", ""), &format!("{READ}{FORBID}"));
+    let schemas = [
+        ("level: Long", "open: Bool, size: Long", ""),
+        ("level: Long, email: String", "open: Bool", ""),
+        ("level: Long", "open: Bool", "at: datetime"),
+        ("level: Long", "open: Bool, place: { land: String }", ""),
+        ("level: Long", "public: Bool", ""),
+        ("", "size: Long", ""),
+    ];
+    for schema in schemas {
+        let after = bundle(schema, READ);
+        let found = asked_at_most(&before, &after, 5_000);
+        let looser = found.pairs.iter().find(|pair| pair.change == Shift::Looser);
+        let looser = looser.unwrap_or_else(|| panic!("{schema:?}: {}", found.summary));
+        assert_eq!((found.cut.len(), found.unmet.len()), (0, 0), "{schema:?}: {}", found.summary);
+        let witness = &looser.witnesses[0];
+        assert_eq!(alone(&after, &witness.test), (1, 0, 0), "{}", witness.test);
+        let was_open = |given: &String| given.ends_with("open: true") || given.ends_with("public: true");
+        assert!(witness.given.iter().any(was_open), "{:?}", witness.given);
+        let back = asked_at_most(&after, &before, 5_000);
+        assert!(back.pairs.iter().any(|pair| pair.change == Shift::Tighter), "{schema:?}: {}", back.summary);
+    }
+}
+
+#[test]
+fn an_attribute_under_another_name_is_no_difference() {
+    let before = bundle(("level: Long", "open: Bool, size?: Long", ""), &format!("{READ}{FORBID}"));
+    let renamed = FORBID.replace("resource.open", "resource.public");
+    let after = bundle(("level: Long", "public: Bool, size?: Long", ""), &format!("{READ}{renamed}"));
+    let found = asked_at_most(&before, &after, 5_000);
+    assert!(found.changed().next().is_none() && found.questions > 40, "{}", found.summary);
+    assert_eq!((found.cut.len(), found.unmet), (0, vec![]), "{}", found.summary);
+}
