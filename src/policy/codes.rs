@@ -48,6 +48,7 @@ pub const APPROVALS_UNUSED: &str = "approvals_unused";
 pub const LIMITS_FILE: &str = "limits_invalid";
 pub const APPROVALS_BLIND: &str = "approvals_blind";
 pub const APPROVALS_UNREACHABLE: &str = "approvals_unreachable";
+pub const ENTITIES_UNFIT: &str = "entities_unfit";
 pub const FORMAT: &str = "policy_format";
 pub const SHADOWED: &str = "policy_shadowed";
 pub const ALLOWS_ALL: &str = "policy_allows_everything";
@@ -237,6 +238,12 @@ pub const ALL: &[Code] = &[
         "Lower the threshold, or make more people eligible.",
     ),
     warning(
+        ENTITIES_UNFIT,
+        "Kept entities do not fit the schema",
+        "The schema that a change brings does not take entities that are kept: an attribute is gone, is required now, or has another type. Every question that rests on one is refused until it is kept anew.",
+        "Make the attribute optional, or keep the entities anew right after the change is in force.",
+    ),
+    warning(
         FORMAT,
         "A file is not formatted",
         "One way to write policies keeps their history readable.",
@@ -245,8 +252,8 @@ pub const ALL: &[Code] = &[
     warning(
         IMPOSSIBLE,
         "A comparison with a value that never occurs",
-        "What is compared has a closed list of values, such as the kinds of actors, the states of tasks or the options of a choice, and this is none of them. A forbid with such a comparison forbids nothing.",
-        "Write one of the values that the finding lists.",
+        "What is compared has a closed list of values, such as the kinds of actors, the states of tasks or the options of a choice, and this is none of them; or an entity has another type, an actor the id of a team, or an attribute is looked for that nothing has. A forbid with such a condition forbids nothing.",
+        "Write what the finding suggests, or one of the values that it lists.",
     ),
     warning(
         SHADOWED,

@@ -139,6 +139,20 @@ async fn a_comparison_tells_whom_the_candidate_names_and_nobody_knows() {
 }
 
 #[tokio::test]
+async fn a_comparison_tells_which_approvals_too_few_people_could_give() {
+    let test = Test::new().await;
+    test.cast().await;
+    let mut files = test.get("/policy/export", &test.admin).await.json()["files"].clone();
+    files["late.cedar"] = Value::from(
+        "@id(\"late\") @reason(\"r\") forbid (principal, action == Ok::Action::\"tick\", resource) unless { context.approvals.contains(Ok::ApprovalKind::\"finance\") };",
+    );
+    let compared = test.post("/policy/diff", &test.admin, json!({ "files": files, "impact": false })).await.json();
+    let told = &compared["strangers"][0];
+    assert_eq!(told["code"], "approvals_unreachable", "{told}");
+    assert_eq!(told["message"], "an approval of `finance` takes 1, and the directory has 0 who may give it");
+}
+
+#[tokio::test]
 async fn a_request_runs_only_so_many_tests() {
     let test = Test::new().await;
     let ops = "tick,".repeat(700);

@@ -42,16 +42,14 @@ fn a_policy_under_another_id_was_seen_to_be_the_same() {
 #[test]
 fn what_is_only_nearly_the_same_is_found() {
     for (from, to, shift) in [
-        ("resource.status == \"paid\"", "\"new\" == resource.status", None),
-        ("[\"open\", \"running\"]", "[\"open\"]", Some(Shift::Looser)),
-        ("!(principal.trust <= 3)", "principal.trust < 3", None),
-        ("decimal(\"10000.00\")", "decimal(\"9999.99\")", Some(Shift::Tighter)),
-        ("@id(\"final\") @reason(\"r\") forbid", "@id(\"finally\") @reason(\"r\") permit", Some(Shift::Looser)),
+        ("[\"open\", \"running\"]", "[\"open\"]", Shift::Looser),
+        ("decimal(\"10000.00\")", "decimal(\"9999.99\")", Shift::Tighter),
+        ("@id(\"final\") @reason(\"r\") forbid", "@id(\"finally\") @reason(\"r\") permit", Shift::Looser),
     ] {
         let found = asked_at_most(&with(RULES), &edited(from, to), 20_000);
         let shifts: Vec<Shift> = found.changed().map(|pair| pair.change).collect();
         assert!(!shifts.is_empty(), "{to}: {}", found.summary);
-        assert!(shift.is_none_or(|shift| shifts.iter().all(|one| *one == shift)), "{to}: {shifts:?}");
+        assert!(shifts.iter().all(|one| *one == shift), "{to}: {shifts:?}");
         assert_eq!(found.unmet, [], "{to}: {}", found.summary);
     }
 }

@@ -94,3 +94,30 @@ fn what_a_namespace_of_the_companys_own_declares_can_be_anything() {
     assert_eq!(never.count(), 0, "{:?}", report.findings);
     assert!(report.findings.iter().all(|finding| finding.severity.name() != "error"), "{:?}", report.findings);
 }
+
+#[test]
+fn an_entity_or_an_attribute_that_nothing_is_or_has_is_told() {
+    let wrong = [
+        ("principal in Ok::Actor::\"team:lab\"", "did you mean `Ok::Team::\\\"team:lab\\\"`?"),
+        ("principal in Ok::Team::\"lab\"", "did you mean `Ok::Team::\\\"team:lab\\\"`?"),
+        ("principal.admin || principal == Ok::Team::\"team:lab\"", "its type can be Ok::Actor"),
+        ("principal.admin || principal has ownr", "did you mean `owner`?"),
+        ("principal.admin || principal has name", ""),
+    ];
+    for (condition, help) in wrong {
+        assert_eq!(proposals(&on("tick"), condition), [help], "{condition}");
+    }
+    let in_scope = "@id(\"a\")\n@reason(\"r\")\nforbid (principal in Ok::Actor::\"team:lab\", action == Ok::Action::\"tick\", resource);\n";
+    let report = check(&Bundle::new([("a.cedar", in_scope)]));
+    let told: Vec<&str> = report.findings.iter().map(|finding| finding.message.as_str()).collect();
+    let message = "the policy `a` names `Ok::Actor::\"team:lab\"`, and no actor has the id of a team";
+    assert!(told.contains(&message), "{told:?}");
+    for right in [
+        "principal in Ok::Team::\"team:lab\"",
+        "principal == Ok::Actor::\"kai\"",
+        "principal has team && principal.team == Ok::Team::\"team:lab\"",
+        "principal has owner && principal.owner == Ok::Actor::\"kai\"",
+    ] {
+        assert_eq!(proposals(&on("tick"), right), Vec::<String>::new(), "{right}");
+    }
+}

@@ -34,6 +34,10 @@ fn what_is_not_there_is_told_with_its_line() {
         ("cases:\n  - {actor: nob, op: tick, expect: deny}\n", "`nob` is not in this file's actors or teams"),
         ("cases:\n  - {actor: max, op: tock, expect: deny}\n", "there is no operation `tock`"),
         (
+            "cases:\n  - {actor: max, op: change, expect: deny}\n",
+            "`change` is a group of operations: write the operations that are in it",
+        ),
+        (
             "cases:\n  - {actor: max, op: token.revoke, target: tok, expect: deny}\n",
             "`token.revoke` is about Token, and this file has no such `tok`",
         ),

@@ -67,7 +67,7 @@ fn differences(page: &mut Page, answer: &Value) {
         vec![word(row, "/message").to_owned(), format!("{}:{}", word(row, "/file"), number(row, "/line"))]
     };
     let strangers = rows(answer, "/strangers").iter().map(stranger).collect();
-    page.table("Names that do not exist", &["Policy", "Place"], strangers);
+    page.table("Names that do not exist, and approvals that cannot be given", &["Finding", "Place"], strangers);
     let unmet = |row: &Value| {
         let place = format!("{}:{}", word(row, "/file"), number(row, "/line"));
         vec![word(row, "/policy").to_owned(), word(row, "/part").to_owned(), place]

@@ -87,8 +87,8 @@ fn kept(answer: &Value, into: &mut String) {
     }
 }
 
-/// Whom the candidate names though there is nobody of that name.
-fn strangers(answer: &Value, into: &mut String) {
+/// Whom the candidate names though there is nobody of that name, and the approvals that nobody could give.
+pub fn strangers(answer: &Value, into: &mut String) {
     for row in rows(answer, "/strangers") {
         let _ = writeln!(into, "warning: {} ({}:{})", word(row, "/message"), word(row, "/file"), number(row, "/line"));
     }

@@ -9,11 +9,12 @@ use super::super::column::columns;
 use super::super::exit::{Exit, Failure};
 use super::super::operation::{change, query};
 use super::super::{Context, show};
+use super::compared::strangers;
 use crate::operations::approval::OneApproval;
 use crate::operations::approval::list::Show;
 use crate::operations::approval::shown::ShownApproval;
 use crate::operations::change::evals::Evals;
-use crate::operations::change::list::{List, Which};
+use crate::operations::change::list::{Comparing, Diff, List, Which};
 use crate::operations::change::promote::Promote;
 use crate::operations::change::{OneChange, ShownChange};
 use crate::operations::policy::in_force::{Applied, AppliedVersion, LastApplied, WhichApplied};
@@ -72,6 +73,7 @@ impl Rollout {
         }
         tell_its_reason(&change, &self.proposal.reason);
         show::note(&format!("proposed as {}", change.id));
+        warn(session, context, &change.id).await?;
         let id = change.id.clone();
         let why = match self.promote(session, context, change).await? {
             Ok(()) => return arrived(session, context, id).await,
@@ -152,6 +154,17 @@ pub async fn last_applied(session: &mut Session, context: &Context) -> Result<La
 pub fn in_force(applied: &AppliedVersion) -> String {
     let with = applied.change.as_ref().map(|change| format!(" with {change}"));
     format!("version {} is in force, applied by {}{}", applied.version, applied.by, with.unwrap_or_default())
+}
+
+/// Tells what it names that does not exist, and which approvals nobody could give, to those who may see it.
+async fn warn(session: &mut Session, context: &Context, id: &str) -> Result<(), Failure> {
+    let texts_alone = Comparing { id: id.to_owned(), semantic: Some(false) };
+    if let Ok(compared) = query::<Diff>().within(session, context, &texts_alone).await? {
+        let mut warnings = String::new();
+        strangers(&compared.value, &mut warnings);
+        warnings.lines().for_each(show::note);
+    }
+    Ok(())
 }
 
 /// One's own change as it is now, among the newest ones.

@@ -252,6 +252,9 @@ impl<'a> Known<'a> {
         }
         let action = uid("Action", op);
         let declared = world.policy.schema().actions().any(|known| *known == action);
+        if declared && world.policy.principals_of(op).is_empty() {
+            return Err(format!("`{op}` is a group of operations: write the operations that are in it"));
+        }
         declared.then(|| world.nouns.iter().collect()).ok_or_else(|| format!("there is no operation `{op}`"))
     }
 }

@@ -9,6 +9,7 @@ mod metadata;
 mod pages;
 mod recorded;
 mod search;
+pub mod unfit;
 mod words;
 
 pub use self::kept::{Kept, completed};

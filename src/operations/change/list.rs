@@ -85,8 +85,9 @@ pub struct Compared {
     /// What it was made from.
     pub base: PolicyVersion,
     pub hash: String,
-    /// Actors and teams that a policy of it names and that do not exist, unless those it was made from name them, too; at most
-    /// 100.
+    /// Actors and teams that a policy of it names and that do not exist, and kinds of approval that fewer people may give than
+    /// it takes; neither where it is so of those it was made from, too; at most 100. Types of which kept entities would not fit
+    /// its schema.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub strangers: Vec<Problem>,
     /// The policies and files that differ.
@@ -140,7 +141,7 @@ impl Query for Diff {
         let (text, terms, semantic, strangers) = if shows_policies(&change, read) {
             let both = Both::new(&base, &wanted, read)?;
             let (text, semantic) = both.seen(input.semantic, read);
-            (text, both.terms(read), semantic, both.strangers(read))
+            (text, both.terms(read), semantic, both.strangers(read)?)
         } else {
             let summary =
                 "its changes are shown only to those who may export the policies or decide about it".to_owned();

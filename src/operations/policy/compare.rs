@@ -5,12 +5,13 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use super::check::{Problem, directory, known};
+use crate::authzen::unfit::unfit;
 use crate::change::compiled;
 use gate::Reader;
 use gate::explain::fixture;
 use policy::diff::{self, Semantic, Side, Sides, Term, TextDiff};
-use policy::{Bundle, Snapshot, limits};
-use types::refusal::Stop;
+use policy::{Bundle, Finding, Snapshot, approvals, limits};
+use types::refusal::{Fault, Stop};
 
 /// So many names of nobody are told.
 const MOST_STRANGERS: usize = 100;
@@ -45,14 +46,22 @@ impl<'a> Both<'a> {
         diff::terms(&self.sides(), directory(read).as_ref())
     }
 
-    /// Whom the candidate names though there is nobody of that name, unless the other side names them, too.
-    pub fn strangers(&self, read: &Reader<'_>) -> Vec<Problem> {
+    /// Whom the candidate names though there is nobody of that name, and the approvals that too few people could give; unless it is
+    /// so of the other side, too. The kept entities that its schema would not take.
+    pub fn strangers(&self, read: &Reader<'_>) -> Result<Vec<Problem>, Fault> {
+        let directory = directory(read);
         let of = |(bundle, snapshot): &(&Bundle, Arc<Snapshot>)| {
-            snapshot.strangers(&known(&bundle.files, read), bundle.text(limits::FILE))
+            let unreachable = directory.iter().flat_map(|all| all.unreachable(snapshot, bundle.text(approvals::FILE)));
+            let strangers = snapshot.strangers(&known(&bundle.files, read), bundle.text(limits::FILE));
+            strangers.into_iter().chain(unreachable).collect::<Vec<Finding>>()
         };
         let before: BTreeSet<String> = of(&self.before).into_iter().map(|finding| finding.message).collect();
         let new = of(&self.after).into_iter().filter(|finding| !before.contains(&finding.message));
-        new.take(MOST_STRANGERS).map(|finding| Problem::from(&finding)).collect()
+        let mut told: Vec<Problem> = new.take(MOST_STRANGERS).map(|finding| Problem::from(&finding)).collect();
+        if !self.sides().have_same_types() {
+            told.extend(unfit(&self.before.1, &self.after.1, read)?.iter().map(Problem::from));
+        }
+        Ok(told)
     }
 
     /// The texts, and the answers to generated questions unless those are left out.

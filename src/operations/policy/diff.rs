@@ -59,8 +59,9 @@ pub struct Compared {
     /// schema proposal, a view removed by a change of its own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<String>,
-    /// Actors and teams that a policy of the candidate names and that do not exist, unless the other side names them, too;
-    /// differences found for them concern nobody yet. At most 100.
+    /// Actors and teams that a policy of the candidate names and that do not exist: differences found for them concern nobody
+    /// yet. Kinds of approval that fewer people may give than it takes. Neither where it is so of the other side, too; at
+    /// most 100. Types of which kept entities would not fit the schema.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub strangers: Vec<Problem>,
     pub text: TextDiff,
@@ -154,7 +155,7 @@ impl Query for Diff {
             base,
             hash: candidate.hash().as_str().to_owned(),
             kept,
-            strangers: both.strangers(read),
+            strangers: both.strangers(read)?,
             text,
             terms: both.terms(read),
             semantic,

@@ -43,7 +43,7 @@ pub struct Person {
 
 impl Directory {
     /// A finding for each kind whose threshold can never be met.
-    pub(super) fn findings(&self, snapshot: &Snapshot, text: &str) -> Vec<Finding> {
+    pub fn unreachable(&self, snapshot: &Snapshot, text: &str) -> Vec<Finding> {
         let finding = |kind: &str| {
             let rule = snapshot.approvals().rule(kind);
             let able = self.eligible(&rule);

@@ -140,10 +140,11 @@ fn all(schema: &str, bundle: &Bundle, stage: &dyn Stage, options: &Options<'_>) 
             findings.extend(emptiness(bundle, &snapshot, options));
             let text = bundle.text(approvals::FILE);
             findings.extend(eligible::unused(&of_schema(schema), &snapshot, text));
-            findings.extend(options.directory.iter().flat_map(|directory| directory.findings(&snapshot, text)));
+            findings.extend(options.directory.iter().flat_map(|directory| directory.unreachable(&snapshot, text)));
             let limits = bundle.text(limits::FILE);
             findings.extend(options.known.iter().flat_map(|known| snapshot.strangers(known, limits)));
-            let snapshot = Arc::new(snapshot);
+            // Nobody really asks what tests ask.
+            let snapshot = Arc::new(snapshot.apart());
             findings.extend(blind::findings(&snapshot, stage, text));
             tested(bundle, snapshot, stage, options, findings)
         }

@@ -1,8 +1,8 @@
-//! Comparisons with a text that what they look at can never be: a slip of the pen that validates, and a forbid with one stands
-//! open.
+//! Comparisons with what they look at can never be, and attributes that nothing has: a slip of the pen that validates, and a forbid
+//! with one stands open.
 //!
-//! Always true: only what has a closed list of texts is told, and only where all that it can mean has one: what the product
-//! declares, and choices of collections.
+//! Always true: of texts only what has a closed list is told, and only where all that it can mean has one: what the product
+//! declares, and choices of collections. Of types and attributes only what the schema rules out.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -37,15 +37,18 @@ pub trait Words {
 }
 
 impl Snapshot {
-    /// A finding for each text that a policy compares with something that can never be it.
+    /// A finding for each text or entity that a policy compares with something that can never be it, and for each attribute that it
+    /// looks for where nothing has it.
     pub fn impossible(&self, words: &dyn Words) -> Vec<Finding> {
         let mut findings = Vec::new();
         for compiled in &self.policies {
-            let Some(condition) = compiled.policy.non_scope_constraints() else { continue };
+            let condition = compiled.policy.non_scope_constraints();
             let mut conjuncts = Vec::new();
-            split(condition, &mut conjuncts);
+            condition.into_iter().for_each(|condition| split(condition, &mut conjuncts));
             let read = Read { snapshot: self, compiled, conjuncts, covered: OnceCell::new(), words };
-            findings.extend(condition.subexpressions().flat_map(|expr| read.compared(expr)));
+            findings.extend(compiled.condition.subexpressions().filter_map(|expr| read.misnamed(expr)));
+            let parts = condition.into_iter().flat_map(Expr::subexpressions);
+            findings.extend(parts.flat_map(|expr| read.compared(expr)));
         }
         findings
     }
@@ -93,8 +96,14 @@ impl Read<'_> {
                 arg1,
                 arg2,
             } => {
-                [(arg1, arg2), (arg2, arg1)].into_iter().flat_map(|(what, with)| self.impossible(what, with)).collect()
+                let sides = [(arg1, arg2), (arg2, arg1)];
+                let texts = sides.into_iter().flat_map(|(what, with)| self.impossible(what, with));
+                let is_equal = matches!(expr.expr_kind(), ExprKind::BinaryApp { op: BinaryOp::Eq, .. });
+                let types =
+                    sides.into_iter().filter(|_| is_equal).filter_map(|(what, with)| self.of_another(what, with));
+                texts.chain(types).collect()
             }
+            ExprKind::HasAttr { expr: of, attr } => self.lacking(expr, of, attr).into_iter().collect(),
             ExprKind::Like { expr: what, pattern } => {
                 let some = self.values(what).filter(|values| !values.iter().any(|value| pattern.wildcard_match(value)));
                 some.map(|values| self.finding(expr, what, &pattern.to_string(), &values)).into_iter().collect()
@@ -109,6 +118,58 @@ impl Read<'_> {
         let Some(values) = self.values(what).filter(|_| !texts.is_empty()) else { return Vec::new() };
         let wrong = texts.into_iter().filter(|(_, text)| !values.contains(*text));
         wrong.map(|(at, text)| self.finding(at, what, text, &values)).collect()
+    }
+
+    /// An actor with the id of a team, or the other way round.
+    fn misnamed(&self, at: &Expr) -> Option<Finding> {
+        let ExprKind::Lit(Literal::EntityUID(uid)) = at.expr_kind() else { return None };
+        let (ty, id) = (uid.entity_type().to_string(), AsRef::<str>::as_ref(uid.eid()));
+        let (what, other) = match (ty.as_str(), id.strip_prefix("team:")) {
+            ("Ok::Actor", Some(_)) => ("no actor has the id of a team", format!("Ok::Team::\"{id}\"")),
+            ("Ok::Team", None) => ("the id of every team starts with `team:`", format!("Ok::Team::\"team:{id}\"")),
+            _ => return None,
+        };
+        let message = format!("the policy `{}` names `{uid}`, and {what}", self.compiled.meta.id);
+        Some(self.told(at, message).helped(format!("did you mean `{}`?", other.escape_debug())))
+    }
+
+    /// It is compared with an entity of a type that it never has.
+    fn of_another(&self, what: &Expr, with: &Expr) -> Option<Finding> {
+        let ExprKind::Lit(Literal::EntityUID(uid)) = with.expr_kind() else { return None };
+        let types = self.types_of(what);
+        if types.is_empty() || types.contains(&uid.entity_type().to_string()) {
+            return None;
+        }
+        let message =
+            format!("the policy `{}` compares `{what}` with `{uid}`, which it never is", self.compiled.meta.id);
+        let types: Vec<&str> = types.iter().map(String::as_str).take(SHOWN).collect();
+        Some(self.told(with, message).helped(format!("its type can be {}", types.join(", "))))
+    }
+
+    /// An attribute that nothing has which it is looked for in.
+    fn lacking(&self, at: &Expr, of: &Expr, attr: &str) -> Option<Finding> {
+        let types = self.types_of(of);
+        if types.is_empty() || types.iter().any(|ty| self.declared(ty, attr).is_some()) {
+            return None;
+        }
+        let message = format!("the policy `{}` looks for `{of}.{attr}`, which is never there", self.compiled.meta.id);
+        let attributes: BTreeSet<String> = types.iter().flat_map(|ty| self.attributes_of(ty)).collect();
+        let near = nearest(attr, attributes.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?"));
+        let finding = self.told(at, message);
+        Some(match near {
+            Some(near) => finding.helped(near),
+            None => finding,
+        })
+    }
+
+    fn attributes_of(&self, ty: &str) -> Vec<String> {
+        let found = ty.parse().ok().and_then(|ty| self.snapshot.schema().as_ref().get_entity_type(&ty));
+        found.into_iter().flat_map(|ty| ty.attributes().iter().map(|(name, _)| name.to_string())).collect()
+    }
+
+    fn told(&self, at: &Expr, message: String) -> Finding {
+        let span = place(at, self.compiled);
+        Finding::new(code::IMPOSSIBLE, self.compiled.meta.file.as_str(), line(self.compiled, span), span, message)
     }
 
     /// All that an expression can be, where that is known.
@@ -188,10 +249,8 @@ impl Read<'_> {
     }
 
     fn finding(&self, at: &Expr, what: &Expr, text: &str, values: &BTreeSet<String>) -> Finding {
-        let span = place(at, self.compiled);
-        let (meta, line) = (&self.compiled.meta, line(self.compiled, span));
-        let message =
-            format!("the policy `{}` compares `{what}` with `{}`, which it never is", meta.id, text.escape_debug());
+        let id = &self.compiled.meta.id;
+        let message = format!("the policy `{id}` compares `{what}` with `{}`, which it never is", text.escape_debug());
         let mut listed: Vec<&str> = values.iter().map(String::as_str).take(SHOWN).collect();
         if values.len() > SHOWN {
             listed.push("…");
@@ -200,7 +259,7 @@ impl Read<'_> {
             Some(near) => format!("did you mean `{near}`? It can be {}", listed.join(", ")),
             None => format!("it can be {}", listed.join(", ")),
         };
-        Finding::new(code::IMPOSSIBLE, meta.file.as_str(), line, span, message).helped(help)
+        self.told(at, message).helped(help)
     }
 }
 

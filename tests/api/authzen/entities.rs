@@ -276,3 +276,26 @@ async fn a_page_of_a_long_search_ends_after_so_many_decisions() {
     let second = find(&test, "resource", asked(json!({ "token": token }))).await.json();
     assert_eq!(second["page"], json!({ "next_token": "", "count": 1_000 }));
 }
+
+#[tokio::test]
+async fn a_comparison_tells_which_kept_entities_a_schema_would_not_take() {
+    let test = company().await;
+    keep(&test, json!([doc("plan", json!({ "open": true })), doc("draft", json!({ "open": false }))])).await;
+    let mut files = test.get("/policy/export", &test.admin).await.json()["files"].clone();
+    for file in files.as_object_mut().unwrap().values_mut() {
+        *file = Value::from(file.as_str().unwrap().replace("resource.open", "resource.public"));
+    }
+    let schema = files["schema.cedarschema"].as_str().unwrap();
+    assert!(schema.contains("open: Bool"), "{schema}");
+    files["schema.cedarschema"] = Value::from(schema.replace("open: Bool", "public: Bool"));
+    let compared = test.post("/policy/diff", &test.admin, json!({ "files": files, "semantic": false })).await.json();
+    let told = &compared["strangers"][0];
+    assert_eq!(
+        (&told["code"], told["message"].as_str().unwrap()),
+        (
+            &json!("entities_unfit"),
+            "of the newest 1000 kept entities, 2 of the type `Docs::Doc` would not fit the schema (properties.open: the schema has no such attribute of `Docs::Doc`): questions that rest on them are refused until they are kept anew"
+        ),
+        "{compared}"
+    );
+}

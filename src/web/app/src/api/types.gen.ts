@@ -851,8 +851,9 @@ export type Compared = {
     base: PolicyVersion;
     hash: string;
     /**
-     * Actors and teams that a policy of it names and that do not exist, unless those it was made from name them, too; at most
-     * 100.
+     * Actors and teams that a policy of it names and that do not exist, and kinds of approval that fewer people may give than
+     * it takes; neither where it is so of those it was made from, too; at most 100. Types of which kept entities would not fit
+     * its schema.
      */
     strangers?: Array<Problem2>;
     /**
@@ -895,8 +896,9 @@ export type Compared2 = {
      */
     kept?: Array<string>;
     /**
-     * Actors and teams that a policy of the candidate names and that do not exist, unless the other side names them, too;
-     * differences found for them concern nobody yet. At most 100.
+     * Actors and teams that a policy of the candidate names and that do not exist: differences found for them concern nobody
+     * yet. Kinds of approval that fewer people may give than it takes. Neither where it is so of the other side, too; at
+     * most 100. Types of which kept entities would not fit the schema.
      */
     strangers?: Array<Problem2>;
     text: TextDiff;

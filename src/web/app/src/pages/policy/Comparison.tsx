@@ -20,6 +20,12 @@ type Impact = NonNullable<Compared2['impact']>;
 type Semantic = NonNullable<Compared2['semantic']>;
 type Stranger = NonNullable<Compared2['strangers']>[number];
 
+// What a warning is in short, and what comes of it.
+const TOLD: Record<string, [string, string]> = {
+  approvals_unreachable: ['cannot be given', 'What asks for this approval waits until more people may give it.'],
+  entities_unfit: ['does not fit', 'Keep these entities anew once the change is in force, or make the attribute optional.'],
+};
+
 /** What a change would do: to the text, to the answers, and to the decisions of the log. */
 export function Comparison({ of, impact, needs }: { of: { text: TextDiff; terms: Term[]; semantic: Semantic; kept?: string[]; strangers?: Stranger[] }; impact?: Impact | null; needs?: string | null }) {
   return (
@@ -92,14 +98,14 @@ function Answers({ semantic, terms, strangers }: { semantic: Semantic; terms: Te
           {semantic.summary}
         </Empty>
       )}
-      {strangers.map(({ message, file, line }) => (
+      {strangers.map(({ code, message, file, line }) => (
         <div key={message} className={css.shift}>
           <div>
-            <Tag tone="wait">names nobody</Tag>
+            <Tag tone="wait">{TOLD[code]?.[0] ?? 'names nobody'}</Tag>
             {message}
           </div>
           <p>
-            {file}:{line}. What differs for that name concerns nobody until somebody has it.
+            {file}:{line}. {TOLD[code]?.[1] ?? 'What differs for that name concerns nobody until somebody has it.'}
           </p>
         </div>
       ))}
