@@ -129,19 +129,47 @@ pub struct Budgets {
     pub newly_approval: Option<u64>,
 }
 
-impl FromStr for Budgets {
+/// How much a comparison of policies may find.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ceilings {
+    /// Decisions of the log that would be allowed, and were not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newly_allowed: Option<u64>,
+    /// Decisions that would be denied, and were not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newly_denied: Option<u64>,
+    /// Decisions that would need approval, and did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newly_approval: Option<u64>,
+    /// Operations that became looser for a kind of actor, also where they became tighter, too; approvals that are easier to get,
+    /// budgets and rates that are larger, and views that are shown to more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looser: Option<u64>,
+    /// Policies that differ, or parts of them, whose effect was not observed; and operations about which not everything was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unobserved: Option<u64>,
+}
+
+impl FromStr for Ceilings {
     type Err = String;
 
-    /// `newly_allowed=0,newly_denied=5`
-    fn from_str(text: &str) -> Result<Budgets, String> {
-        let mut budgets = Budgets::default();
+    /// `newly_allowed=0,looser=5`
+    fn from_str(text: &str) -> Result<Ceilings, String> {
+        let mut ceilings = Ceilings::default();
         for part in text.split(',') {
             let (name, number) = part.split_once('=').ok_or_else(|| format!("`{part}` is not <name>=<number>"))?;
             let place = match name.trim() {
-                "newly_allowed" => &mut budgets.newly_allowed,
-                "newly_denied" => &mut budgets.newly_denied,
-                "newly_approval" => &mut budgets.newly_approval,
-                other => return Err(format!("there is no budget `{other}`; there are {}", Budgets::NAMES.join(", "))),
+                "newly_allowed" => &mut ceilings.newly_allowed,
+                "newly_denied" => &mut ceilings.newly_denied,
+                "newly_approval" => &mut ceilings.newly_approval,
+                LOOSER => &mut ceilings.looser,
+                UNOBSERVED => &mut ceilings.unobserved,
+                other => {
+                    let [allowed, denied, approval] = Budgets::NAMES;
+                    let names = [allowed, denied, approval, LOOSER, UNOBSERVED].join(", ");
+                    return Err(format!("there is no budget `{other}`; there are {names}"));
+                }
             };
             let number = number.trim();
             let read = number.parse().map_err(|_| format!("{name}: `{number}` is not a number from 0 on"))?;
@@ -149,7 +177,43 @@ impl FromStr for Budgets {
                 return Err(format!("{name} is given twice"));
             }
         }
-        Ok(budgets)
+        Ok(ceilings)
+    }
+}
+
+impl FromStr for Budgets {
+    type Err = String;
+
+    /// `newly_allowed=0,newly_denied=5`
+    fn from_str(text: &str) -> Result<Budgets, String> {
+        let all: Ceilings = text.parse()?;
+        if all.are_of_answers() {
+            return Err(format!("decisions are counted here: there are {}", Budgets::NAMES.join(", ")));
+        }
+        Ok(all.of_decisions())
+    }
+}
+
+const LOOSER: &str = "looser";
+const UNOBSERVED: &str = "unobserved";
+
+impl Ceilings {
+    /// Those for the decisions of the log.
+    pub fn of_decisions(&self) -> Budgets {
+        let Ceilings { newly_allowed, newly_denied, newly_approval, .. } = *self;
+        Budgets { newly_allowed, newly_denied, newly_approval }
+    }
+
+    /// Whether they are about the answers to generated questions.
+    pub fn are_of_answers(&self) -> bool {
+        self.looser.is_some() || self.unobserved.is_some()
+    }
+
+    /// Those of the answers that are not kept.
+    pub fn over_answers(&self, looser: usize, unobserved: usize) -> Vec<Over> {
+        let found = [(LOOSER, self.looser, looser), (UNOBSERVED, self.unobserved, unobserved)];
+        let over = found.into_iter().filter_map(|(budget, max, found)| Over::beyond(budget, max, found as u64));
+        over.collect()
     }
 }
 
@@ -176,11 +240,16 @@ impl Budgets {
 
     pub fn over(&self, found: Newly) -> Vec<Over> {
         let found = [found.newly_allowed, found.newly_denied, found.newly_approval];
-        let over = self.each().into_iter().zip(found).filter_map(|((budget, max), found)| {
-            let max = max.filter(|max| found > *max)?;
-            Some(Over { budget, max, found })
-        });
+        let over =
+            self.each().into_iter().zip(found).filter_map(|((budget, max), found)| Over::beyond(budget, max, found));
         over.collect()
+    }
+}
+
+impl Over {
+    fn beyond(budget: &'static str, max: Option<u64>, found: u64) -> Option<Over> {
+        let max = max.filter(|max| found > *max)?;
+        Some(Over { budget, max, found })
     }
 }
 

@@ -66,6 +66,9 @@ fn the_exit_code_tells_same_different_and_over_budget() {
         ("policy diff --max newly_denied=1,newly_denied=2", 64),
         ("policy diff --max newly_denied", 64),
         ("policy diff --no-impact --since 1", 64),
+        ("policy diff --no-impact --max looser=0,unobserved=0", 2),
+        ("policy diff --no-impact --max newly_denied=0", 1),
+        ("policy diff --no-answers --max looser=0", 1),
     ] {
         let ran = place.ana(line);
         assert_eq!(ran.code, code, "{}", ran.shown);
@@ -73,6 +76,19 @@ fn the_exit_code_tells_same_different_and_over_budget() {
     let over = place.ana("policy diff --max newly_allowed=0,newly_denied=1 --save over.json");
     let is_told = over.stderr.contains("over.json is not written");
     assert!(over.code == 3 && is_told && !place.path().join("over.json").exists(), "{}", over.shown);
+    // One that lets members add actors, and one that no question meets.
+    let looser = "@id(\"more\") permit (principal in Ok::Role::\"member\", action == Ok::Action::\"actor.add\", resource);\n@id(\"never\") permit (principal in Ok::Role::\"lead\", action == Ok::Action::\"tick\", resource) when { context.hist[\"tick\"].day * context.hist[\"tick\"].month == 77 };\n";
+    std::fs::write(place.path().join("policies/more.cedar"), looser).unwrap();
+    for (ceilings, told) in [
+        ("looser=0", "over budget: looser is 1, and may be 0"),
+        ("looser=1,unobserved=0", "over budget: unobserved is 1, and may be 0"),
+    ] {
+        let ran = place.ana(&format!("policy diff --no-impact --max {ceilings}"));
+        assert!(ran.code == 3 && ran.stdout.contains(told), "{}", ran.shown);
+    }
+    assert_eq!(place.ana("policy diff --no-impact --max looser=1,unobserved=1").code, 2);
+    let ci = place.ana("ci --max looser=0");
+    assert!(ci.code == 2 && ci.stdout.contains("over budget: looser is 1, and may be 0"), "{}", ci.shown);
     std::fs::write(place.path().join("policies/more.cedar"), "permit (").unwrap();
     let broken = place.ana("policy diff");
     assert_eq!((broken.code, broken.stderr.contains("more.cedar:1: ")), (1, true), "{}", broken.shown);

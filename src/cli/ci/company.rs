@@ -16,7 +16,7 @@ use super::steps::{Status, Step, UNLOADED};
 use crate::operations::Nothing;
 use crate::operations::policy::diff::{Candidate, Diff};
 use crate::operations::policy::drift::ShowDrift;
-use crate::types::impact::{Budgets, grouped};
+use crate::types::impact::{Ceilings, grouped};
 use crate::types::refusal::Code;
 
 /// More pairs than this are counted in a step's line.
@@ -28,9 +28,9 @@ pub struct OfCompany {
     /// Replay the decisions from here on: a time, a date, or the number of an event [default: all]
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// How many decisions may change: newly_allowed, newly_denied, newly_approval
+    /// How much may be found: newly_allowed, newly_denied, newly_approval, looser, unobserved
     #[arg(long, value_name = "NAME=NUMBER,...")]
-    max: Option<Budgets>,
+    max: Option<Ceilings>,
     /// Fail if the policies differ from those in force
     #[arg(long)]
     frozen: bool,
@@ -166,7 +166,9 @@ fn diff(answer: &Value, frozen: bool) -> Step {
     if !searched.is_empty() {
         summary = format!("{summary}; {searched}");
     }
+    let over = over(answer, false);
     match frozen {
+        _ if !over.is_empty() => Step::new("diff", Status::Failed, format!("{summary}{over}")),
         true => Step::new(
             "diff",
             Status::Findings,
@@ -197,19 +199,25 @@ fn impact(answer: &Value) -> Step {
         return Step::skipped("impact", "shown only to callers who may read the audit");
     }
     let newly = |field: &str| grouped(number(answer, &format!("/impact/{field}")));
-    let mut summary = format!(
+    let summary = format!(
         "{}: {} newly allowed, {} newly denied, {} newly need approval",
         word(answer, "/impact/denominator/summary"),
         newly("newly_allowed"),
         newly("newly_denied"),
         newly("newly_approval"),
     );
-    let over = rows(answer, "/over_budget");
-    for over in over {
+    let over = over(answer, true);
+    Step::new("impact", if over.is_empty() { Status::Passed } else { Status::Failed }, format!("{summary}{over}"))
+}
+
+/// `; over budget: looser is 2, and may be 0`; of the decisions of the log, or of the answers.
+fn over(answer: &Value, of_decisions: bool) -> String {
+    let is_asked = |over: &&Value| word(over, "/budget").starts_with("newly_") == of_decisions;
+    let told = |over: &Value| {
         let (name, found, max) = (word(over, "/budget"), number(over, "/found"), number(over, "/max"));
-        summary = format!("{summary}; over budget: {name} is {found}, and may be {max}");
-    }
-    Step::new("impact", if over.is_empty() { Status::Passed } else { Status::Failed }, summary)
+        format!("; over budget: {name} is {found}, and may be {max}")
+    };
+    rows(answer, "/over_budget").iter().filter(is_asked).map(told).collect()
 }
 
 /// `in sync`

@@ -25,6 +25,7 @@ pub fn text(answer: &Value) -> String {
     terms(answer).iter().for_each(|term| text.push_str(&format!("\n{term}\n")));
     answers(answer, &mut text);
     decisions(answer, &mut text);
+    over_budget(answer, &mut text);
     text
 }
 
@@ -197,6 +198,10 @@ fn decisions(answer: &Value, into: &mut String) {
             let _ = writeln!(into, "and {more} more");
         }
     }
+}
+
+/// What is found more of than may be.
+fn over_budget(answer: &Value, into: &mut String) {
     for over in rows(answer, "/over_budget") {
         let (name, found, max) = (word(over, "/budget"), number(over, "/found"), number(over, "/max"));
         let _ = writeln!(into, "\nover budget: {name} is {found}, and may be {max}");

@@ -17,13 +17,13 @@ use super::given::Given;
 use crate::operations::policy::diff::{self as operation, Candidate, Compared};
 use crate::policy::Bundle;
 use crate::policy::plan::{Base, Plan};
-use crate::types::impact::Budgets;
+use crate::types::impact::Ceilings;
 use crate::types::refusal::{Code, TOO_LONG};
 
 /// Show what a folder of policies would change; nothing is applied
 ///
 /// Compares with the policies in force: the texts by their @id, the answers to generated questions, and the answers to every
-/// decision of the log. Ends with 0 if every file is the same, 2 if something differs, 3 if more decisions would change than --max allows.
+/// decision of the log. Ends with 0 if every file is the same, 2 if something differs, 3 if more is found than --max allows.
 ///
 /// With --change, it compares what somebody has proposed.
 ///
@@ -39,11 +39,11 @@ pub struct Diff {
     /// Replay the decisions from here on: a time, a date, or the number of an event [default: all]
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// How many decisions may change: newly_allowed, newly_denied, newly_approval
+    /// How much may be found: newly_allowed, newly_denied, newly_approval, looser, unobserved
     #[arg(long, value_name = "NAME=NUMBER,...")]
-    max: Option<Budgets>,
+    max: Option<Ceilings>,
     /// Do not replay the log
-    #[arg(long, conflicts_with_all = ["since", "max"])]
+    #[arg(long, conflicts_with = "since")]
     no_impact: bool,
     /// Do not compare the answers to generated questions, which takes longest
     #[arg(long)]

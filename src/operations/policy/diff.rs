@@ -14,7 +14,7 @@ use crate::change::{content, whole};
 use crate::company::COMPANY;
 use gate::past::impact;
 use gate::{Permit, Query, Reader, Spec, Target, post};
-use policy::diff::{Budgets, Groups, Impact, Over, Semantic, Term, TextDiff};
+use policy::diff::{Ceilings, Groups, Impact, Over, Semantic, Shift, Term, TextDiff};
 use types::caller::Who;
 use types::refusal::{Code, Refusal, Stop};
 use types::scope::{Reach, Scope};
@@ -36,8 +36,8 @@ pub struct Candidate {
     pub base: Option<i64>,
     /// Replay the decisions from here on: a time, a date, or the number of an event; all of them unless given.
     pub since: Option<String>,
-    /// How many decisions may change.
-    pub max: Option<Budgets>,
+    /// How much may be found.
+    pub max: Option<Ceilings>,
     /// Whether to replay the decisions of the log; unless given, they are where the caller may read the audit.
     pub impact: Option<bool>,
     /// Whether to compare the answers to generated questions, which takes longest; they are unless this is `false`.
@@ -103,7 +103,12 @@ impl Query for Diff {
         if !may_export(read) {
             return Err(denied("policy.export", "a comparison shows the policies in force").into());
         }
-        let budgets = input.max.unwrap_or_default();
+        let ceilings = input.max.unwrap_or_default();
+        let budgets = ceilings.of_decisions();
+        if input.semantic == Some(false) && ceilings.are_of_answers() {
+            let message = "`looser` and `unobserved` are counted from the answers, which are not to be compared";
+            return Err(Refusal::field("max", message).into());
+        }
         if input.impact == Some(false) && !budgets.is_empty() {
             return Err(Refusal::field("max", "without the impact there is nothing to compare it with").into());
         }
@@ -149,6 +154,7 @@ impl Query for Diff {
             false => None,
         };
         let (text, semantic) = both.seen(input.semantic, read);
+        let terms = both.terms(read);
         Ok(Compared {
             same: sides.is_same(),
             company: read.head().origin.clone(),
@@ -157,13 +163,20 @@ impl Query for Diff {
             kept,
             strangers: both.strangers(read)?,
             text,
-            terms: both.terms(read),
+            over_budget: over(&ceilings, impact.as_ref(), &semantic, &terms),
+            terms,
             semantic,
-            over_budget: impact.as_ref().map(|impact| budgets.over(impact.newly)).unwrap_or_default(),
             impact: impact.map(|impact| shown(impact, read)),
             impact_needs: (input.impact.is_none() && !may_count).then_some(COUNTS),
         })
     }
+}
+
+/// What is found more of than may be.
+fn over(ceilings: &Ceilings, impact: Option<&Impact>, semantic: &Semantic, terms: &[Term]) -> Vec<Over> {
+    let eased = terms.iter().filter(|term| matches!(term.change, Shift::Looser | Shift::Mixed)).count();
+    let decisions = impact.map(|impact| ceilings.of_decisions().over(impact.newly)).unwrap_or_default();
+    decisions.into_iter().chain(ceilings.over_answers(semantic.looser() + eased, semantic.unobserved())).collect()
 }
 
 /// The files that are compared: those given, or those of a change.

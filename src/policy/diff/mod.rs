@@ -36,7 +36,7 @@ pub use witness::{Witness, named_by, test_file};
 use super::bundle::{is_policy, is_test};
 use super::finding::SCHEMA_FILE;
 use super::{Answered, Bundle, Ruling, Snapshot, is_own};
-pub use types::impact::{Budgets, Decision, Matrix, Newly, Over, Row, grouped};
+pub use types::impact::{Budgets, Ceilings, Decision, Matrix, Newly, Over, Row, grouped};
 
 /// One of the two bundles.
 #[derive(Clone, Copy)]

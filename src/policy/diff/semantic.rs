@@ -52,6 +52,16 @@ impl Semantic {
     pub fn changed(&self) -> impl Iterator<Item = &Pair> {
         self.pairs.iter().filter(|pair| pair.change != Shift::Same)
     }
+
+    /// For how many of the pairs something became looser.
+    pub fn looser(&self) -> usize {
+        self.pairs.iter().filter(|pair| matches!(pair.change, Shift::Looser | Shift::Mixed)).count()
+    }
+
+    /// How much of what differs was not observed: policies, parts of them, and operations that were not asked about whole.
+    pub fn unobserved(&self) -> usize {
+        self.unmet.len() + self.cut.len()
+    }
 }
 
 /// Asks both sides. `most` is the number of questions that it may cost.

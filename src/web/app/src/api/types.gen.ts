@@ -506,9 +506,9 @@ export type Candidate = {
      */
     since?: string | null;
     /**
-     * How many decisions may change.
+     * How much may be found.
      */
-    max?: Budgets | null;
+    max?: Ceilings | null;
     /**
      * Whether to replay the decisions of the log; unless given, they are where the caller may read the audit.
      */
@@ -528,6 +528,33 @@ export type Capability = 'tools' | 'vision' | 'reasoning';
  * What a phrase can mean; the first of these first, where two fit as well.
  */
 export type CatalogKind = 'collection' | 'metric' | 'dimension' | 'entity' | 'field';
+
+/**
+ * How much a comparison of policies may find.
+ */
+export type Ceilings = {
+    /**
+     * Decisions of the log that would be allowed, and were not.
+     */
+    newly_allowed?: number | null;
+    /**
+     * Decisions that would be denied, and were not.
+     */
+    newly_denied?: number | null;
+    /**
+     * Decisions that would need approval, and did not.
+     */
+    newly_approval?: number | null;
+    /**
+     * Operations that became looser for a kind of actor, also where they became tighter, too; approvals that are easier to get,
+     * budgets and rates that are larger, and views that are shown to more.
+     */
+    looser?: number | null;
+    /**
+     * Policies that differ, or parts of them, whose effect was not observed; and operations about which not everything was asked.
+     */
+    unobserved?: number | null;
+};
 
 export type ChangeKind = 'added' | 'removed' | 'changed' | 'moved';
 
