@@ -6,6 +6,7 @@ use ok::policy::diff::Shift;
 use super::diff_found::with;
 use super::diff_laws::asked_at_most;
 use crate::harness::prove::some_of;
+use ok::policy::Bundle;
 
 const OF_ONES_TEAM: &str = "@id(\"of-ones-team\") @reason(\"r\") forbid (principal is Ok::Actor, action == Ok::Action::\"record.read\", resource is Brain::invoices) unless { resource has unit && principal in resource.unit };\n";
 
@@ -78,5 +79,49 @@ fn an_exemption_of_leads_is_found_where_only_their_own_things_show_it() {
     for (operation, ..) in rules {
         let is_found = found.pairs.iter().any(|pair| pair.operation == operation && pair.change == Shift::Looser);
         assert!(is_found, "{operation}: {}", found.summary);
+    }
+}
+
+/// Edits of policies that hide an exception before other conditions, or between two clauses: each is found, or named.
+#[test]
+fn an_exception_is_found_or_named_wherever_it_stands() {
+    let finance = "principal in Ok::Team::\"team:finance\"";
+    let by_role = "when { context.input has role }";
+    let none = "context.hist[\"model.call\"].day_cents < 777";
+    let few = "@id(\"few\") @reason(\"r\") forbid (principal is Ok::Actor, action == Ok::Action::\"task.create\", resource) when { principal.kind == \"agent\" && context.hist[\"task.create\"].hour >= 20 };";
+    let late = "@id(\"late\") @reason(\"r\") forbid (principal is Ok::Actor, action == Ok::Action::\"approval.decide\", resource) when { context.now < datetime(\"2026-01-01\") };";
+    let lead = "principal has team && principal.team has lead && principal.team.lead == Ok::Actor::\"dee\"";
+    let asker = "context has run && context.run.asker in Ok::Role::\"auditor\"";
+    let edits = [
+        ("", by_role, format!("when {{ !({finance}) && context.input has role }}")),
+        ("", by_role, format!("when {{ context.input has role && !({finance}) }}")),
+        ("", by_role, "when { context.channel != \"cli\" && context.input has role }".to_owned()),
+        ("", by_role, format!("when {{ context.input has role }} unless {{ {finance} }}")),
+        ("", by_role, format!("when {{ {none} && context.input has role }}")),
+        (few, "when { principal", "when { context.channel != \"run\" && principal".to_owned()),
+        (few, "when { principal", format!("when {{ !({asker}) && principal")),
+        (few, "when { principal", format!("when {{ !({lead}) && principal")),
+        (few, "when { principal", format!("when {{ !({lead}) }} when {{ principal")),
+        (few, "when { principal", format!("unless {{ {lead} }} when {{ principal")),
+        (few, "when { principal", format!("when {{ {none} && principal")),
+        (few, "when { principal", format!("when {{ !(principal in Ok::Team::\"team:ops\") && !({asker}) && principal")),
+        (few, ">= 20 }", format!(">= 20 && (if {lead} then false else true) }}")),
+        (late, "when { context", "when { context.channel != \"cli\" && context".to_owned()),
+        (late, "when { context", format!("when {{ {none} && context")),
+    ];
+    for (more, from, to) in some_of(edits.to_vec(), 2) {
+        let before = with(more);
+        let file = if more.is_empty() { "base/leads.cedar" } else { "more.cedar" };
+        let text = before.files[file].as_str();
+        assert!(text.contains(from), "{from}");
+        let files = [(file.to_owned(), text.replacen(from, &to, 1))];
+        let after = Bundle { files: before.files.clone().into_iter().chain(files).collect() };
+        let found = asked_at_most(&before, &after, 30_000);
+        let is_found = found.pairs.iter().any(|pair| pair.change == Shift::Looser);
+        assert!(is_found || !found.unmet.is_empty(), "{to}: {}", found.summary);
+        let is_whole = !to.contains(asker)
+            || found.unmet.iter().any(|one| one.part.as_deref() == Some(asker))
+            || !to.contains("team:ops");
+        assert!(is_whole, "{to}: {} {:?}", found.summary, found.unmet);
     }
 }

@@ -204,6 +204,11 @@ pub struct ShownEntity {
     pub kept_at: Time,
 }
 
+/// Whether the caller may see all that is kept.
+pub(crate) fn may_list(read: &Reader<'_>) -> bool {
+    read.may(List::SPEC.name, &Target::Company)
+}
+
 /// List what is kept.
 pub enum List {}
 

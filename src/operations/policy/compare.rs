@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use super::check::{Problem, directory, known};
+use crate::authzen::entities::may_list;
 use crate::authzen::unfit::unfit;
 use crate::change::compiled;
 use gate::Reader;
@@ -58,7 +59,7 @@ impl<'a> Both<'a> {
         let before: BTreeSet<String> = of(&self.before).into_iter().map(|finding| finding.message).collect();
         let new = of(&self.after).into_iter().filter(|finding| !before.contains(&finding.message));
         let mut told: Vec<Problem> = new.take(MOST_STRANGERS).map(|finding| Problem::from(&finding)).collect();
-        if !self.sides().have_same_types() {
+        if !self.sides().have_same_types() && may_list(read) {
             told.extend(unfit(&self.before.1, &self.after.1, read)?.iter().map(Problem::from));
         }
         Ok(told)

@@ -2,7 +2,7 @@
 //! of an `if`; and a condition that is only a part of a value, such as of a set, where it is true and where it is false.
 //!
 //! Always true: a condition holds if, and only if, one of its branches does; and each can be evaluated wherever Cedar would
-//! evaluate the alternative.
+//! evaluate the alternative. A branch decides where the conditions are as is wanted, and would not be without it.
 
 use cedar_policy_core::ast::{BinaryOp, Effect, Expr, ExprKind, UnaryOp};
 
@@ -25,6 +25,8 @@ pub(super) struct Branch {
     pub condition: Expr,
     /// The same without what has to be so beside it.
     alone: Expr,
+    /// All conditions with the opposite of what is wanted in the place of the alternative; none of a part of a value.
+    without: Option<Expr>,
     /// The alternative alone, and what it is.
     own: Expr,
     is_true: bool,
@@ -80,6 +82,12 @@ impl Branch {
         self.is_cut
     }
 
+    /// All conditions, as they would be if the alternative were not as is wanted. Of a part of a value, that says nothing: the value
+    /// may be the same.
+    pub fn without(&self) -> Option<&Expr> {
+        self.without.as_ref()
+    }
+
     /// The alternative alone.
     pub fn own(&self) -> &Expr {
         &self.own
@@ -96,7 +104,8 @@ impl Branch {
     /// A whole expression as one alternative.
     fn whole(expr: &Expr, wanted: bool) -> Branch {
         let own = expr.clone();
-        Branch { condition: own.clone(), alone: own.clone(), own, is_true: wanted, wanted, is_cut: false }
+        let without = Some(Expr::val(!wanted));
+        Branch { condition: own.clone(), alone: own.clone(), without, own, is_true: wanted, wanted, is_cut: false }
     }
 
     /// A part that is seen wherever something else is so.
@@ -110,12 +119,14 @@ impl Branch {
         Branch { condition: never.clone(), alone: never, is_cut: true, ..Branch::whole(expr, wanted) }
     }
 
-    fn put(self, into: impl Fn(Expr) -> Expr) -> Branch {
-        Branch { condition: into(self.condition), ..self }
+    /// As a part of something else: with what has to be so beside it, and in the place that it has there.
+    fn put(self, beside: impl Fn(Expr) -> Expr, place: impl Fn(Expr) -> Expr) -> Branch {
+        Branch { condition: beside(self.condition), without: self.without.map(place), ..self }
     }
 
-    fn put_whole(self, into: impl Fn(Expr) -> Expr) -> Branch {
-        Branch { condition: into(self.condition), alone: into(self.alone), ..self }
+    /// The same where nothing has to be so beside it.
+    fn put_whole(self, into: impl Fn(Expr) -> Expr, place: impl Fn(Expr) -> Expr) -> Branch {
+        Branch { condition: into(self.condition), alone: into(self.alone), without: self.without.map(place), ..self }
     }
 }
 
@@ -145,19 +156,25 @@ fn within(expr: &Expr, wanted: bool, room: &mut Room) -> Vec<Branch> {
     let both = Join::both(wanted);
     match expr.expr_kind() {
         ExprKind::UnaryApp { op: UnaryOp::Not, arg } => {
-            within(arg, !wanted, room).into_iter().map(|branch| branch.put_whole(Expr::not)).collect()
+            within(arg, !wanted, room).into_iter().map(|branch| branch.put_whole(Expr::not, Expr::not)).collect()
         }
         ExprKind::And { left: one, right: other } if wanted => sides(both, (one, other), wanted, room),
         ExprKind::Or { left: one, right: other } if !wanted => sides(both, (one, other), wanted, room),
         ExprKind::And { left: one, right: other } | ExprKind::Or { left: one, right: other } => {
             // Of two alternatives, the second decides where the first does not.
             let beside = |at: Expr| both.of(Expr::not((**one).clone()), at);
-            let second: Vec<Branch> = each(other, wanted, room).into_iter().map(|at| at.put_whole(beside)).collect();
-            second.into_iter().chain(each(one, wanted, room)).collect()
+            let either = Join::both(!wanted);
+            let second = each(other, wanted, room).into_iter();
+            let second = second.map(|at| at.put_whole(beside, |at| either.of((**one).clone(), at)));
+            let second: Vec<Branch> = second.collect();
+            let first = each(one, wanted, room).into_iter();
+            let first = first.map(|at| at.put_whole(|at| at, |at| either.of(at, (**other).clone())));
+            second.into_iter().chain(first).collect()
         }
         ExprKind::If { test_expr, then_expr, else_expr } => {
-            let last = arm(test_expr, (false, else_expr), wanted, room);
-            last.into_iter().chain(arm(test_expr, (true, then_expr), wanted, room)).collect()
+            let parts = (&**test_expr, &**then_expr, &**else_expr);
+            let last = arm(parts, false, wanted, room);
+            last.into_iter().chain(arm(parts, true, wanted, room)).collect()
         }
         _ => parts_of_values(expr, wanted, room),
     }
@@ -165,15 +182,23 @@ fn within(expr: &Expr, wanted: bool, room: &mut Room) -> Vec<Branch> {
 
 /// The alternatives of two sides that have to be as is wanted together.
 fn sides(both: Join, (one, other): (&Expr, &Expr), wanted: bool, room: &mut Room) -> Vec<Branch> {
-    let second = within(other, wanted, room).into_iter().map(|at| at.put(|at| both.of(one.clone(), at)));
-    let second: Vec<Branch> = second.collect();
-    let first = within(one, wanted, room).into_iter().map(|at| at.put(|at| both.of(at, other.clone())));
+    let beside_one = |at: Expr| both.of(one.clone(), at);
+    let second: Vec<Branch> =
+        within(other, wanted, room).into_iter().map(|at| at.put(beside_one, beside_one)).collect();
+    let beside_other = |at: Expr| both.of(at, other.clone());
+    let first = within(one, wanted, room).into_iter().map(|at| at.put(beside_other, beside_other));
     second.into_iter().chain(first).collect()
 }
 
 /// The alternatives of an arm of an `if`, and of its test, where the test leads to the arm.
-fn arm(test: &Expr, (leads, arm): (bool, &Expr), wanted: bool, room: &mut Room) -> Vec<Branch> {
+fn arm((test, then, other): (&Expr, &Expr, &Expr), leads: bool, wanted: bool, room: &mut Room) -> Vec<Branch> {
     let both = Join::both(wanted);
+    let arm = if leads { then } else { other };
+    let in_test = |test: Expr| Expr::ite(test, then.clone(), other.clone());
+    let in_arm = |arm: Expr| match leads {
+        true => Expr::ite(test.clone(), arm, other.clone()),
+        false => Expr::ite(test.clone(), then.clone(), arm),
+    };
     // What the test has to be beside the arm, as the part of a whole that is as is wanted.
     let led = |test: Expr| if leads == wanted { test } else { Expr::not(test) };
     match constant(arm) {
@@ -181,14 +206,14 @@ fn arm(test: &Expr, (leads, arm): (bool, &Expr), wanted: bool, room: &mut Room) 
         Some(value) if value != wanted => Vec::new(),
         // The test alone decides.
         Some(_) => {
-            let all = each(test, leads, room).into_iter().map(|at| Branch { wanted, ..at.put_whole(led) });
+            let all = each(test, leads, room).into_iter().map(|at| Branch { wanted, ..at.put_whole(led, in_test) });
             all.collect()
         }
         None => {
             let beside = |at: Expr| both.of(led(test.clone()), at);
-            let own: Vec<Branch> = each(arm, wanted, room).into_iter().map(|at| at.put_whole(beside)).collect();
+            let own: Vec<Branch> = each(arm, wanted, room).into_iter().map(|at| at.put_whole(beside, in_arm)).collect();
             let tests = within(test, leads, room).into_iter();
-            let tests = tests.map(|at| Branch { wanted, ..at.put(|at| both.of(led(at), arm.clone())) });
+            let tests = tests.map(|at| Branch { wanted, ..at.put(|at| both.of(led(at), arm.clone()), in_test) });
             own.into_iter().chain(tests).collect()
         }
     }
@@ -205,7 +230,7 @@ fn parts_of_values(expr: &Expr, wanted: bool, room: &mut Room) -> Vec<Branch> {
     let of = |part: &Expr, is_true: bool| {
         let beside = if is_true == wanted { part.clone() } else { Expr::not(part.clone()) };
         let condition = Join::both(wanted).of(beside, expr.clone());
-        Branch { alone: condition.clone(), condition, is_true, ..Branch::whole(part, wanted) }
+        Branch { alone: condition.clone(), condition, without: None, is_true, ..Branch::whole(part, wanted) }
     };
     parts.into_iter().flat_map(|part| [of(part, true), of(part, false)]).collect()
 }

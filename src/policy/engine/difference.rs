@@ -138,7 +138,7 @@ impl Difference {
                 || compiled.scope_is_indexed
                 || clauses(&compiled.policy).iter().all(|(_, one)| value(one) == Some(true));
             if is_asked {
-                part.note(*holds, value(&part.branch.condition));
+                part.note(*holds, value(part.condition()));
             }
         }
     }

@@ -116,11 +116,11 @@ fn ways(expr: &Expr, wanted: bool) -> Vec<Vec<Wish<'_>>> {
         (ExprKind::And { left, right }, true) | (ExprKind::Or { left, right }, false) => {
             together(&ways(left, wanted), &ways(right, wanted))
         }
-        (ExprKind::Or { left, right }, true) => either(ways(left, wanted), ways(right, wanted)),
-        (ExprKind::And { left, right }, false) => {
-            // What keeps the whole from being true shows where all before it is.
-            let before: Vec<Vec<Wish<'_>>> = ways(left, true).into_iter().take(1).collect();
-            either(ways(left, wanted), together(&before, &ways(right, wanted)))
+        (ExprKind::Or { left, right }, true) | (ExprKind::And { left, right }, false) => {
+            // What decides shows where the other side does not decide.
+            let beside = |side| ways(side, !wanted).into_iter().take(1).collect::<Vec<_>>();
+            let (first, second) = (ways(left, wanted), ways(right, wanted));
+            either(together(&beside(right), &first), together(&beside(left), &second))
         }
         (ExprKind::UnaryApp { op: UnaryOp::Not, arg }, _) => ways(arg, !wanted),
         (ExprKind::If { test_expr, then_expr, else_expr }, _) => either(

@@ -46,8 +46,10 @@ pub(super) struct Part {
 #[derive(Clone, Copy, Debug)]
 enum When {
     /// The policy holds, and the branch does.
+    Listed,
+    /// The policy holds, and would not without the branch.
     Holds,
-    /// The policy does not hold, nor the branch.
+    /// The policy does not hold, and would without the branch.
     Fails,
     /// The two versions of the policy are not the same, and with the old condition in its place, this one would not be what it
     /// is: which is to be this, where given.
@@ -70,7 +72,7 @@ impl Met {
         let mut parts: Vec<Part> = Vec::new();
         let mut add =
             |when: When, all: Vec<Branch>| parts.extend(all.into_iter().map(|branch| Part::new(branch, when)));
-        add(When::Holds, listed(compiled, others));
+        add(When::Listed, listed(compiled, others));
         add(When::Holds, fresh(branches, compiled, &alike(compiled, others)));
         // That a new policy does not hold somewhere is nothing new.
         if let Some(other) = others.first() {
@@ -103,15 +105,24 @@ impl Part {
 
     fn may_be_shown(&self, Stand { holds, is_as_before, shown }: Stand) -> bool {
         match self.when {
-            When::Holds => holds,
+            When::Listed => holds,
+            When::Holds => holds && !self.branch.is_cut(),
             // Where its other version does not hold either, the answers compare them.
-            When::Fails => !holds && (shown == Shown::Effect || is_as_before),
+            When::Fails => !holds && !self.branch.is_cut() && (shown == Shown::Effect || is_as_before),
             When::Differs(wanted) => {
                 shown == Shown::Effect
                     && !is_as_before
                     && !self.branch.is_cut()
                     && wanted.is_none_or(|wanted| wanted == holds)
             }
+        }
+    }
+
+    /// What is asked about it.
+    pub fn condition(&self) -> &Expr {
+        match self.when {
+            When::Listed | When::Differs(_) => &self.branch.condition,
+            When::Holds | When::Fails => self.branch.without().unwrap_or(&self.branch.condition),
         }
     }
 
@@ -122,9 +133,9 @@ impl Part {
             self.is_known.store(true, Ordering::Relaxed);
         }
         let decides = match self.when {
-            When::Holds => value == Some(true),
-            When::Fails => value == Some(false),
-            When::Differs(_) => (value == Some(true)) != holds,
+            When::Holds | When::Fails if self.branch.without().is_none() => value == Some(holds),
+            When::Listed => value == Some(true),
+            When::Holds | When::Fails | When::Differs(_) => (value == Some(true)) != holds,
         };
         if decides {
             self.is_met.store(true, Ordering::Relaxed);

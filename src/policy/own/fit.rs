@@ -31,25 +31,33 @@ impl Inventor<'_> {
             if said.resource == said.subject { subject.clone() } else { self.fitted_end(&said.resource, other)? };
         let versions =
             Versions { ours: context_of(self.snapshot(), &said.action)?, theirs: context_of(other, &said.action) };
-        let context = self.fitted_fields(versions, &said.context, OPENED + 1)?;
+        let context = self.fitted_fields(versions, &said.context, other, OPENED + 1)?;
         Some(Said { subject, action: said.action.clone(), resource, context })
     }
 
     fn fitted_end(&mut self, end: &Described, other: &Snapshot) -> Option<Described> {
         let properties = match &end.properties {
-            Some(all) => Some(self.fitted_fields(entity_of([self.snapshot(), other], &end.kind)?, all, OPENED)?),
+            Some(all) => {
+                Some(self.fitted_fields(entity_of([self.snapshot(), other], &end.kind)?, all, other, OPENED)?)
+            }
             None => None,
         };
         Some(Described { properties, ..end.clone() })
     }
 
-    fn fitted_fields(&mut self, versions: Versions<'_>, said: &Properties, opened: u8) -> Option<Properties> {
+    fn fitted_fields(
+        &mut self,
+        versions: Versions<'_>,
+        said: &Properties,
+        other: &Snapshot,
+        opened: u8,
+    ) -> Option<Properties> {
         let Versions { ours, .. } = versions;
         let mut fields = Properties::default();
         for (name, attribute) in ours.iter() {
             let ty = &*attribute.attr_type;
             let value = match said.get(name).or_else(|| versions.renamed(said, ty).filter(|_| versions.is_new(name))) {
-                Some(value) => Some(self.fitted_value(ty, versions.theirs_of(name), value, opened)?),
+                Some(value) => Some(self.fitted_value((ty, versions.theirs_of(name)), value, other, opened)?),
                 None if attribute.is_required => Some(self.value(ty, opened)?),
                 None => None,
             };
@@ -62,21 +70,25 @@ impl Inventor<'_> {
         })
     }
 
-    fn fitted_value(&mut self, ty: &Type, theirs: Option<&Type>, value: &Json, opened: u8) -> Option<Json> {
+    fn fitted_value(
+        &mut self,
+        (ty, theirs): (&Type, Option<&Type>),
+        value: &Json,
+        other: &Snapshot,
+        opened: u8,
+    ) -> Option<Json> {
         match (ty, value) {
             (Type::Record { attrs: ours, .. }, Json::Object(fields)) => {
                 let theirs = match theirs {
                     Some(Type::Record { attrs, .. }) => Some(attrs),
                     _ => None,
                 };
-                self.fitted_fields(Versions { ours, theirs }, fields, opened).map(Json::Object)
+                self.fitted_fields(Versions { ours, theirs }, fields, other, opened).map(Json::Object)
             }
             (Type::Entity(EntityKind::Entity(kinds)), Json::Object(said)) => {
                 let Some(Json::Object(properties)) = said.get(PROPERTIES) else { return Some(value.clone()) };
-                let snapshot = self.snapshot();
-                let kind = snapshot.catalog().named(&kinds.get_single_entity()?.to_string())?;
-                let versions = Versions { ours: kind.declared.attributes(), theirs: None };
-                let fitted = self.fitted_fields(versions, properties, opened.checked_sub(1)?)?;
+                let versions = entity_of([self.snapshot(), other], &kinds.get_single_entity()?.to_string())?;
+                let fitted = self.fitted_fields(versions, properties, other, opened.checked_sub(1)?)?;
                 Some(Json::Object(said.clone().with(PROPERTIES, Some(Json::Object(fitted)))))
             }
             _ => Some(value.clone()),
