@@ -189,6 +189,7 @@ impl Search<'_> {
             change: Shift::Same,
             questions: 0,
             witnesses: Vec::new(),
+            shown: BTreeSet::new(),
         });
         pair.questions += 1;
         let shift = Shift::between(&old.answer, &new.answer);

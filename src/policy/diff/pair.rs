@@ -1,5 +1,7 @@
 //! What was found about one operation for one kind of actor.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -16,18 +18,36 @@ pub struct Pair {
     /// `looser`, `tighter`, `mixed`, or `same` if no difference was found.
     pub change: Shift,
     pub questions: usize,
-    /// The plainest question of each direction.
+    /// The plainest question of each direction, and of each part of a policy that another one shows, at most 4 in all.
     pub witnesses: Vec<Witness>,
+    /// The parts of policies that they show.
+    #[serde(skip)]
+    pub(super) shown: BTreeSet<(usize, u32, usize)>,
 }
 
+/// As many questions are told of one pair.
+const MOST: usize = 4;
+
 impl Pair {
-    pub(super) fn count(&mut self, fixture: &Fixture, case: &Case, old: Answer, new: Answer) {
+    /// Counts one question with its answers, and with the parts of policies that make them what they are.
+    pub(super) fn count(
+        &mut self,
+        (fixture, case): (&Fixture, &Case),
+        (old, new): (Answer, Answer),
+        decisive: impl FnOnce() -> BTreeSet<(usize, u32, usize)>,
+    ) {
         let shift = Shift::between(&old, &new);
         if shift == Shift::Same {
             return;
         }
         self.change = self.change.and(shift);
-        if !self.witnesses.iter().any(|witness| witness.change == shift) {
+        let is_first = !self.witnesses.iter().any(|witness| witness.change == shift);
+        if !is_first && self.witnesses.len() >= MOST {
+            return;
+        }
+        let decisive = decisive();
+        if is_first || !decisive.is_subset(&self.shown) {
+            self.shown.extend(decisive);
             self.witnesses.push(Witness::new(fixture, case, old, new));
         }
     }

@@ -319,7 +319,7 @@ impl Search<'_> {
             if new.decision != Decision::Deny || Shift::between(&old, &new) != Shift::Same {
                 asked.observe();
             }
-            pair.count(fixture, case, old, new);
+            pair.count((fixture, case), (old, new), || asked.decisive());
         }
         whole
     }
@@ -333,6 +333,7 @@ impl Search<'_> {
             change: Shift::Same,
             questions: 0,
             witnesses: Vec::new(),
+            shown: BTreeSet::new(),
         });
         pair.questions += 1;
         pair

@@ -1,5 +1,7 @@
 //! The policies that differ, and which of them hold in no question that was compared.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -59,6 +61,12 @@ impl Asked<'_> {
             // Where both versions of a policy hold, their answers are compared all the same.
             self.is_spared();
         }
+    }
+
+    /// The parts that make their policies what they are here: which side's, the place of the policy, the number of the part.
+    pub(super) fn decisive(&self) -> BTreeSet<(usize, u32, usize)> {
+        let sides = self.parts.iter().enumerate();
+        sides.flat_map(|(side, of)| of.decisive().into_iter().map(move |(at, part)| (side, at, part))).collect()
     }
 
     /// Whatever the question meets is met from now on: its answers show it.

@@ -3,7 +3,7 @@
 //! Always true: what does not hold for a question holds no more once approvals are given (`approvals` lints that), so one
 //! evaluation is enough, and only of these.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
 use cedar_policy_core::ast::Expr;
@@ -127,10 +127,44 @@ impl Difference {
 
     /// Notes which parts let their policies hold, or keep them from it.
     fn mark(&self, question: &Question<'_>, open: &[(&CompiledPolicy, &Part, bool)]) {
+        self.look(question, open, |_, part, holds, value| part.note(holds, value));
+    }
+
+    /// The parts that make their policies what they are for a question whose answers show it: the place of the policy, and the
+    /// number of the part.
+    pub fn decisive(&self, question: &Question<'_>, reached: &Result<Reached, Unknown>) -> BTreeSet<(Position, usize)> {
+        let Ok(Reached { met, candidates }) = reached else { return BTreeSet::new() };
+        let (mut places, mut parts) = (Vec::new(), Vec::new());
+        for at in candidates {
+            let (Some(compiled), Some(seen)) = (self.snapshot.policies.get(*at as usize), self.met.get(*at as usize))
+            else {
+                continue;
+            };
+            let holds = met.contains(at);
+            let is_as_before = self.has_both && seen.other.is_some_and(|other| met.contains(&other)) == holds;
+            for (number, part) in seen.shown_by(Stand { holds, is_as_before, shown: Shown::Effect }) {
+                places.push((*at, number));
+                parts.push((compiled, part, holds));
+            }
+        }
+        let mut decisive = BTreeSet::new();
+        self.look(question, &parts, |at, part, holds, value| {
+            decisive.extend(places.get(at).filter(|_| part.decides(holds, value)));
+        });
+        decisive
+    }
+
+    /// Evaluates the conditions of parts, wherever their policies are asked about.
+    fn look(
+        &self,
+        question: &Question<'_>,
+        parts: &[(&CompiledPolicy, &Part, bool)],
+        mut each: impl FnMut(usize, &Part, bool, Option<bool>),
+    ) {
         let Ok(entities) = question.entities.entities() else { return };
-        effort::spend(open.len());
+        effort::spend(parts.len());
         let evaluator = Evaluator::new(self.snapshot.request(question), entities, Extensions::all_available());
-        for (compiled, part, holds) in open {
+        for (at, (compiled, part, holds)) in parts.iter().enumerate() {
             let value =
                 |expr: &Expr| evaluator.interpret(expr, compiled.policy.env()).ok().map(|value| is_true(&value));
             // What does not hold may not be asked about here.
@@ -138,7 +172,7 @@ impl Difference {
                 || compiled.scope_is_indexed
                 || clauses(&compiled.policy).iter().all(|(_, one)| value(one) == Some(true));
             if is_asked {
-                part.note(*holds, value(part.condition()));
+                each(at, part, *holds, value(part.condition()));
             }
         }
     }

@@ -85,7 +85,12 @@ impl Met {
 
     /// The parts that no question has shown, and this one may.
     pub fn open(&self, stand: Stand) -> impl Iterator<Item = &Part> {
-        self.parts.iter().filter(move |part| part.is_open() && part.may_be_shown(stand))
+        self.shown_by(stand).map(|(_, part)| part).filter(|part| part.is_open())
+    }
+
+    /// All parts that a question may show, each with its number.
+    pub fn shown_by(&self, stand: Stand) -> impl Iterator<Item = (usize, &Part)> {
+        self.parts.iter().enumerate().filter(move |(_, part)| part.may_be_shown(stand))
     }
 }
 
@@ -132,13 +137,17 @@ impl Part {
         if value.is_some() {
             self.is_known.store(true, Ordering::Relaxed);
         }
-        let decides = match self.when {
+        if self.decides(holds, value) {
+            self.is_met.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether it makes the policy what it is, by what its condition is.
+    pub fn decides(&self, holds: bool, value: Option<bool>) -> bool {
+        match self.when {
             When::Holds | When::Fails if self.branch.without().is_none() => value == Some(holds),
             When::Listed => value == Some(true),
             When::Holds | When::Fails | When::Differs(_) => (value == Some(true)) != holds,
-        };
-        if decides {
-            self.is_met.store(true, Ordering::Relaxed);
         }
     }
 }

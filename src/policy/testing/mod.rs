@@ -165,9 +165,18 @@ impl Gathered<'_> {
     /// Whether the two sides may answer otherwise. If not, their answers are the same. What holds is remembered where the
     /// answers show it.
     pub fn meets(&self, shown: Shown) -> bool {
-        let reach = || self.asked.questions(&self.slice).map(|one| self.difference.reached(&one)).collect();
-        let reached = self.reached.get_or_init(reach);
-        let asked = self.asked.questions(&self.slice).zip(reached);
+        let asked = self.asked.questions(&self.slice).zip(self.reached());
         asked.fold(false, |met, (one, reached)| self.difference.met_by(&one, reached, shown) || met)
+    }
+
+    /// The parts of those policies that make them what they are here.
+    pub fn decisive(&self) -> BTreeSet<(u32, usize)> {
+        let asked = self.asked.questions(&self.slice).zip(self.reached());
+        asked.flat_map(|(one, reached)| self.difference.decisive(&one, reached)).collect()
+    }
+
+    fn reached(&self) -> &[Result<Reached, Unknown>] {
+        let reach = || self.asked.questions(&self.slice).map(|one| self.difference.reached(&one)).collect();
+        self.reached.get_or_init(reach)
     }
 }

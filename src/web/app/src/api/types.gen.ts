@@ -3881,7 +3881,7 @@ export type Pair = {
     change: Shift;
     questions: number;
     /**
-     * The plainest question of each direction.
+     * The plainest question of each direction, and of each part of a policy that another one shows, at most 4 in all.
      */
     witnesses: Array<Witness>;
 };
