@@ -118,6 +118,7 @@ fn an_exception_is_found_or_named_wherever_it_stands() {
         let found = asked_at_most(&before, &after, 30_000);
         let is_found = found.pairs.iter().any(|pair| pair.change == Shift::Looser);
         assert!(is_found || !found.unmet.is_empty(), "{to}: {}", found.summary);
+        assert!(is_found || from != by_role, "{to}: {} {:?}", found.summary, found.unmet);
     }
 }
 

@@ -10,8 +10,9 @@ use crate::testing::{Around, Fixture, Step, Way};
 use types::history::Done;
 use types::id::ActorId;
 
-/// As much of a goal as can be the case in a company; none where nothing of it is.
-pub(super) fn aimed(goal: &Goal, fixture: &Fixture) -> Option<Around> {
+/// As much of a goal as can be the case in a company; none where nothing of it is. What only has to be there of an input, is as one
+/// of these inputs has it.
+pub(super) fn aimed(goal: &Goal, fixture: &Fixture, inputs: &[Value]) -> Option<Around> {
     let mut around = Around::default();
     for (path, want) in goal.context.iter().filter(|(_, want)| **want != Requirement::Absent) {
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -25,9 +26,16 @@ pub(super) fn aimed(goal: &Goal, fixture: &Fixture) -> Option<Around> {
             ["run"] => around.run = Some(around.run.take().or_else(step)?),
             ["run", what] => around.run = Some(taken(around.run.take().or_else(step)?, what, value)),
             ["hist", operation, what] => done(around.hist.entry((*operation).to_owned()).or_default(), what, value),
-            ["input", rest @ ..] if !value.is_null() => {
-                let input = around.input.get_or_insert_with(|| Map::new().into());
-                put(input, rest, value);
+            ["input", rest @ ..] => {
+                let mut known = inputs.iter().filter_map(|input| within(input, rest));
+                let value = match want {
+                    Requirement::There => known.next(),
+                    Requirement::Not(all) => known.find(|value| !all.contains(value)),
+                    _ => want.value(),
+                };
+                if let Some(value) = value {
+                    put(around.input.get_or_insert_with(|| Map::new().into()), rest, value);
+                }
             }
             ["approvals"] => around.granted = texts(value).map(str::to_owned).collect(),
             ["break_glass"] => around.broken = true,
@@ -109,6 +117,12 @@ fn done(done: &mut Done, what: &str, value: &Value) {
         _ => return,
     };
     *place = number;
+}
+
+/// What stands at a path of an input, where it is no record of others.
+fn within<'a>(input: &'a Value, path: &[&str]) -> Option<&'a Value> {
+    let found = path.iter().try_fold(input, |value, field| value.get(field))?;
+    (!path.is_empty() && !found.is_null() && !found.is_object()).then_some(found)
 }
 
 fn put(input: &mut Value, path: &[&str], value: &Value) {

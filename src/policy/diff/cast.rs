@@ -97,15 +97,13 @@ fn member(id: ActorId, role: Role, team: Option<ActorId>) -> Member {
     Member { id, kind, role: Some(role), team, owner, trust: None, offboarded: false }
 }
 
-/// A team that policies name, with somebody of every role in it.
+/// A team that policies name, with somebody of every role in it; whoever has that of a lead leads it.
 fn add_team(fixture: &mut Fixture, number: usize, team: &ActorId) {
+    let id_of = |role: &Role| format!("{}-of-{}", role.name(), number + 1).parse().ok();
     if !fixture.teams.iter().any(|row| row.id == *team) {
-        fixture.teams.push(Team { id: team.clone(), lead: "lex".parse().ok(), team: None });
+        fixture.teams.push(Team { id: team.clone(), lead: id_of(&Role::Lead), team: None });
     }
-    let somebody = |role: &Role| {
-        let id = format!("{}-of-{}", role.name(), number + 1).parse().ok()?;
-        Some(member(id, *role, Some(team.clone())))
-    };
+    let somebody = |role: &Role| Some(member(id_of(role)?, *role, Some(team.clone())));
     fixture.actors.extend(Role::ALL.iter().filter_map(somebody));
 }
 

@@ -355,7 +355,7 @@ impl Asking {
             let part = in_part(&around);
             [Some(around), part].into_iter().flatten()
         };
-        let aimed = self.goals.iter().filter_map(|goal| aimed(goal, fixture)).flat_map(with_part);
+        let aimed = self.goals.iter().filter_map(|goal| aimed(goal, fixture, &self.inputs)).flat_map(with_part);
         let aimed = aimed.filter(|around| seen.insert(format!("{around:?}")));
         [plain, aimed.collect(), others]
     }

@@ -287,11 +287,11 @@ impl Goal {
         self.end(var).entry(place).or_insert(Requirement::There);
     }
 
-    /// Lets something not be there, unless more is said of it.
+    /// Lets something not be there, whatever was said of it beside.
     fn close(&mut self, expr: &Expr, attr: &str) {
         let Some((var, mut place)) = path(expr) else { return };
         place.push(attr.to_owned());
-        self.end(var).entry(place).or_insert(Requirement::Absent);
+        self.end(var).insert(place, Requirement::Absent);
     }
 }
 
