@@ -115,9 +115,11 @@ impl Search<'_> {
         let (mut then, mut now) = (Inventor::new(before.snapshot, named), Inventor::new(after.snapshot, named));
         let is_gone = after.snapshot.principals_of(self.action).is_empty();
         for said in known {
+            let [old, new] = &mut self.takers;
+            let (inventor, taker) = if is_gone { (&mut then, old) } else { (&mut now, new) };
+            let Some(said) = taker.taken(said) else { continue };
             for _ in 0..NEIGHBOURS {
-                let inventor = if is_gone { &mut then } else { &mut now };
-                if let Some(next) = inventor.neighbour(said) {
+                if let Some(next) = inventor.neighbour(&said) {
                     self.around(&next);
                 }
             }
@@ -175,10 +177,11 @@ impl Search<'_> {
         self.asked += 1;
         // That what is denied anyway is denied shows nothing of a policy.
         let shows = new.answer.decision != Decision::Deny || Shift::between(&old.answer, &new.answer) != Shift::Same;
-        [&old, &new]
-            .into_iter()
-            .flat_map(|of| &of.asked)
-            .for_each(|asked| self.differences.gathered(asked).note(shows));
+        match (&old.asked, &new.asked) {
+            (Some(one), Some(other)) => self.differences.gathered_of([one, other]).note(shows),
+            (Some(only), None) | (None, Some(only)) => self.differences.gathered(only).note(shows),
+            (None, None) => {}
+        }
         self.count(granted, old, new);
     }
 
@@ -233,6 +236,14 @@ impl<'a> Taker<'a> {
             Some(Answered { answer: Answer::of(&asked.answer(side)), asked: Some(asked), said })
         };
         asked(said.clone()).or_else(|| asked(self.fitting.fitted(said, self.other)?))
+    }
+
+    /// The question as it takes it.
+    fn taken(&mut self, said: &Said) -> Option<Said> {
+        match said.asked(self.snapshot, Vec::new()) {
+            Ok(_) => Some(said.clone()),
+            Err(_) => self.fitting.fitted(said, self.other),
+        }
     }
 }
 

@@ -40,9 +40,11 @@ impl Asked<'_> {
     /// Whether both sides surely answer the same.
     pub(super) fn is_spared(&self) -> bool {
         let met: Vec<bool> = self.parts.iter().map(|part| part.meets(Shown::Nothing)).collect();
-        // Each is of one side: where both hold, the answers compare them.
-        if met.len() > 1 && met.iter().all(|met| *met) {
-            self.meet(Shown::Compared);
+        // Each is of one side: where both hold, or neither, the answers compare them.
+        match met.as_slice() {
+            [true, true] => self.meet(Shown::Compared),
+            [false, false] => self.meet(Shown::Neither),
+            _ => {}
         }
         self.decide && !met.contains(&true)
     }
@@ -93,6 +95,12 @@ impl Differences {
     /// A question with what either side looks at.
     pub(super) fn gathered<'a>(&'a self, asked: &'a OwnedQuestion) -> Asked<'a> {
         Asked { parts: self.all.iter().map(|difference| asked.gathered(difference)).collect(), decide: self.decide }
+    }
+
+    /// The same of a question that each side takes in its own way.
+    pub(super) fn gathered_of<'a>(&'a self, sides: [&'a OwnedQuestion; 2]) -> Asked<'a> {
+        let parts = self.all.iter().zip(sides).map(|(difference, asked)| asked.gathered(difference));
+        Asked { parts: parts.collect(), decide: self.decide }
     }
 
     pub(super) fn unmet(&self) -> Vec<Unmet> {

@@ -18,6 +18,8 @@ pub enum Shown {
     Nothing,
     /// Policies of both sides hold, whose answers are compared.
     Compared,
+    /// No policy that differs holds on either side: what keeps them from it is compared.
+    Neither,
     /// Their effect.
     Effect,
 }
@@ -113,7 +115,10 @@ impl Part {
             When::Listed => holds,
             When::Holds => holds && !self.branch.is_cut(),
             // Where its other version does not hold either, the answers compare them.
-            When::Fails => !holds && !self.branch.is_cut() && (shown == Shown::Effect || is_as_before),
+            When::Fails => {
+                let is_compared = matches!(shown, Shown::Effect | Shown::Neither) || is_as_before;
+                !holds && !self.branch.is_cut() && is_compared
+            }
             When::Differs(wanted) => {
                 shown == Shown::Effect
                     && !is_as_before
