@@ -133,15 +133,9 @@ pub struct Budgets {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ceilings {
-    /// Decisions of the log that would be allowed, and were not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub newly_allowed: Option<u64>,
-    /// Decisions that would be denied, and were not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub newly_denied: Option<u64>,
-    /// Decisions that would need approval, and did not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub newly_approval: Option<u64>,
+    /// Of the decisions of the log.
+    #[serde(flatten)]
+    pub decisions: Budgets,
     /// Operations that became looser for a kind of actor, also where they became tighter, too; approvals that are easier to get,
     /// budgets and rates that are larger, and views that are shown to more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -160,9 +154,9 @@ impl FromStr for Ceilings {
         for part in text.split(',') {
             let (name, number) = part.split_once('=').ok_or_else(|| format!("`{part}` is not <name>=<number>"))?;
             let place = match name.trim() {
-                "newly_allowed" => &mut ceilings.newly_allowed,
-                "newly_denied" => &mut ceilings.newly_denied,
-                "newly_approval" => &mut ceilings.newly_approval,
+                "newly_allowed" => &mut ceilings.decisions.newly_allowed,
+                "newly_denied" => &mut ceilings.decisions.newly_denied,
+                "newly_approval" => &mut ceilings.decisions.newly_approval,
                 LOOSER => &mut ceilings.looser,
                 UNOBSERVED => &mut ceilings.unobserved,
                 other => {
@@ -190,7 +184,7 @@ impl FromStr for Budgets {
         if all.are_of_answers() {
             return Err(format!("decisions are counted here: there are {}", Budgets::NAMES.join(", ")));
         }
-        Ok(all.of_decisions())
+        Ok(all.decisions)
     }
 }
 
@@ -198,12 +192,6 @@ const LOOSER: &str = "looser";
 const UNOBSERVED: &str = "unobserved";
 
 impl Ceilings {
-    /// Those for the decisions of the log.
-    pub fn of_decisions(&self) -> Budgets {
-        let Ceilings { newly_allowed, newly_denied, newly_approval, .. } = *self;
-        Budgets { newly_allowed, newly_denied, newly_approval }
-    }
-
     /// Whether they are about the answers to generated questions.
     pub fn are_of_answers(&self) -> bool {
         self.looser.is_some() || self.unobserved.is_some()

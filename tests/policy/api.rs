@@ -124,13 +124,13 @@ async fn a_comparison_tells_whom_the_candidate_names_and_nobody_knows() {
     let policy = |name: &str| {
         format!("@id(\"late\") permit (principal == Ok::Actor::\"{name}\", action == Ok::Action::\"tick\", resource);")
     };
-    let mut strangers = async |name: &str| {
+    let mut warnings = async |name: &str| {
         files["late.cedar"] = Value::from(policy(name));
         let compared = test.post("/policy/diff", &test.admin, json!({ "files": files, "impact": false })).await.json();
-        compared["strangers"].clone()
+        compared["warnings"].clone()
     };
-    assert_eq!(strangers("mia").await, Value::Null);
-    let told = strangers("nyx").await;
+    assert_eq!(warnings("mia").await, Value::Null);
+    let told = warnings("nyx").await;
     assert_eq!(told[0]["message"], "the policy `late` names the actor `nyx`, and there is none");
     assert_eq!(
         (&told[0]["file"], &told[0]["line"], told.as_array().unwrap().len()),
@@ -147,7 +147,7 @@ async fn a_comparison_tells_which_approvals_too_few_people_could_give() {
         "@id(\"late\") @reason(\"r\") forbid (principal, action == Ok::Action::\"tick\", resource) unless { context.approvals.contains(Ok::ApprovalKind::\"finance\") };",
     );
     let compared = test.post("/policy/diff", &test.admin, json!({ "files": files, "impact": false })).await.json();
-    let told = &compared["strangers"][0];
+    let told = &compared["warnings"][0];
     assert_eq!(told["code"], "approvals_unreachable", "{told}");
     assert_eq!(told["message"], "an approval of `finance` takes 1, and the directory has 0 who may give it");
 }

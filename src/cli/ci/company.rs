@@ -10,7 +10,7 @@ use super::super::client::Session;
 use super::super::exit::Failure;
 use super::super::operation::query;
 use super::super::policy::checked::Checked;
-use super::super::policy::compared::{number, rows, terms, word};
+use super::super::policy::compared::{excess, number, rows, terms, word};
 use super::super::policy::lock::PolicyLock;
 use super::steps::{Status, Step, UNLOADED};
 use crate::operations::Nothing;
@@ -213,11 +213,7 @@ fn impact(answer: &Value) -> Step {
 /// `; over budget: looser is 2, and may be 0`; of the decisions of the log, or of the answers.
 fn over(answer: &Value, of_decisions: bool) -> String {
     let is_asked = |over: &&Value| word(over, "/budget").starts_with("newly_") == of_decisions;
-    let told = |over: &Value| {
-        let (name, found, max) = (word(over, "/budget"), number(over, "/found"), number(over, "/max"));
-        format!("; over budget: {name} is {found}, and may be {max}")
-    };
-    rows(answer, "/over_budget").iter().filter(is_asked).map(told).collect()
+    rows(answer, "/over_budget").iter().filter(is_asked).map(|over| format!("; {}", excess(over))).collect()
 }
 
 /// `in sync`

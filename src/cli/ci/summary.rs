@@ -63,11 +63,11 @@ fn differences(page: &mut Page, answer: &Value) {
     if answer.get("same") != Some(&Value::Bool(true)) {
         page.line(word(answer, "/semantic/summary"));
     }
-    let stranger = |row: &Value| {
+    let warning = |row: &Value| {
         vec![word(row, "/message").to_owned(), format!("{}:{}", word(row, "/file"), number(row, "/line"))]
     };
-    let strangers = rows(answer, "/strangers").iter().map(stranger).collect();
-    page.table("Names that do not exist, and approvals that cannot be given", &["Finding", "Place"], strangers);
+    let warnings = rows(answer, "/warnings").iter().map(warning).collect();
+    page.table("Warnings", &["Warning", "Place"], warnings);
     let unmet = |row: &Value| {
         let place = format!("{}:{}", word(row, "/file"), number(row, "/line"));
         vec![word(row, "/policy").to_owned(), word(row, "/part").to_owned(), place]

@@ -20,7 +20,7 @@ pub(super) fn show(answer: &Value) -> Result<(), Failure> {
 pub fn text(answer: &Value) -> String {
     let mut text = head(answer);
     kept(answer, &mut text);
-    strangers(answer, &mut text);
+    warnings(answer, &mut text);
     texts(answer, &mut text);
     terms(answer).iter().for_each(|term| text.push_str(&format!("\n{term}\n")));
     answers(answer, &mut text);
@@ -88,9 +88,9 @@ fn kept(answer: &Value, into: &mut String) {
     }
 }
 
-/// Whom the candidate names though there is nobody of that name, and the approvals that nobody could give.
-pub fn strangers(answer: &Value, into: &mut String) {
-    for row in rows(answer, "/strangers") {
+/// What the candidate names that does not exist, the approvals that nobody could give, and what would not fit.
+pub fn warnings(answer: &Value, into: &mut String) {
+    for row in rows(answer, "/warnings") {
         let _ = writeln!(into, "warning: {} ({}:{})", word(row, "/message"), word(row, "/file"), number(row, "/line"));
     }
 }
@@ -203,9 +203,14 @@ fn decisions(answer: &Value, into: &mut String) {
 /// What is found more of than may be.
 fn over_budget(answer: &Value, into: &mut String) {
     for over in rows(answer, "/over_budget") {
-        let (name, found, max) = (word(over, "/budget"), number(over, "/found"), number(over, "/max"));
-        let _ = writeln!(into, "\nover budget: {name} is {found}, and may be {max}");
+        let _ = writeln!(into, "\n{}", excess(over));
     }
+}
+
+/// `over budget: looser is 2, and may be 0`
+pub fn excess(over: &Value) -> String {
+    let (name, found, max) = (word(over, "/budget"), number(over, "/found"), number(over, "/max"));
+    format!("over budget: {name} is {found}, and may be {max}")
 }
 
 /// A table after an empty line; nothing where it has no rows.

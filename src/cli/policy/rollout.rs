@@ -9,7 +9,7 @@ use super::super::column::columns;
 use super::super::exit::{Exit, Failure};
 use super::super::operation::{change, query};
 use super::super::{Context, show};
-use super::compared::strangers;
+use super::compared::warnings;
 use crate::operations::approval::OneApproval;
 use crate::operations::approval::list::Show;
 use crate::operations::approval::shown::ShownApproval;
@@ -156,13 +156,13 @@ pub fn in_force(applied: &AppliedVersion) -> String {
     format!("version {} is in force, applied by {}{}", applied.version, applied.by, with.unwrap_or_default())
 }
 
-/// Tells what it names that does not exist, and which approvals nobody could give, to those who may see it.
+/// Tells what a comparison warns of, to those who may see it.
 async fn warn(session: &mut Session, context: &Context, id: &str) -> Result<(), Failure> {
     let texts_alone = Comparing { id: id.to_owned(), semantic: Some(false) };
     if let Ok(compared) = query::<Diff>().within(session, context, &texts_alone).await? {
-        let mut warnings = String::new();
-        strangers(&compared.value, &mut warnings);
-        warnings.lines().for_each(show::note);
+        let mut told = String::new();
+        warnings(&compared.value, &mut told);
+        told.lines().for_each(show::note);
     }
     Ok(())
 }

@@ -89,7 +89,7 @@ pub struct Compared {
     /// it takes; neither where it is so of those it was made from, too; at most 100. Types of which kept entities would not fit
     /// its schema.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub strangers: Vec<Problem>,
+    pub warnings: Vec<Problem>,
     /// The policies and files that differ.
     pub text: TextDiff,
     /// What differs in `approvals.yaml` and `limits.yaml`, by its meaning.
@@ -138,10 +138,10 @@ impl Query for Diff {
         let gone = || Refusal::conflict(format!("version {} is no longer in the log", change.base_version));
         let base = read.bundle_of(change.base_version)?.ok_or_else(gone)?.about_collections_of(&read.bundle()?);
         let wanted = Bundle { files: read.change_files(&change.id)? }.about_collections_of(&base);
-        let (text, terms, semantic, strangers) = if shows_policies(&change, read) {
+        let (text, terms, semantic, warnings) = if shows_policies(&change, read) {
             let both = Both::new(&base, &wanted, read)?;
             let (text, semantic) = both.seen(input.semantic, read);
-            (text, both.terms(read), semantic, both.strangers(read)?)
+            (text, both.terms(read), semantic, both.warnings(read)?)
         } else {
             let summary =
                 "its changes are shown only to those who may export the policies or decide about it".to_owned();
@@ -150,7 +150,7 @@ impl Query for Diff {
         Ok(Compared {
             base: PolicyVersion { version: change.base_version, hash: base.hash().to_string() },
             hash: change.hash.clone(),
-            strangers,
+            warnings,
             text,
             terms,
             semantic,

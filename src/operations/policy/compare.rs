@@ -49,7 +49,7 @@ impl<'a> Both<'a> {
 
     /// Whom the candidate names though there is nobody of that name, and the approvals that too few people could give; unless it is
     /// so of the other side, too. The kept entities that its schema would not take.
-    pub fn strangers(&self, read: &Reader<'_>) -> Result<Vec<Problem>, Fault> {
+    pub fn warnings(&self, read: &Reader<'_>) -> Result<Vec<Problem>, Fault> {
         let directory = directory(read);
         let of = |(bundle, snapshot): &(&Bundle, Arc<Snapshot>)| {
             let unreachable = directory.iter().flat_map(|all| all.unreachable(snapshot, bundle.text(approvals::FILE)));

@@ -63,7 +63,7 @@ pub struct Compared {
     /// yet. Kinds of approval that fewer people may give than it takes. Neither where it is so of the other side, too; at
     /// most 100. Types of which kept entities would not fit the schema.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub strangers: Vec<Problem>,
+    pub warnings: Vec<Problem>,
     pub text: TextDiff,
     /// What differs in `approvals.yaml` and `limits.yaml`, by its meaning.
     pub terms: Vec<Term>,
@@ -104,7 +104,7 @@ impl Query for Diff {
             return Err(denied("policy.export", "a comparison shows the policies in force").into());
         }
         let ceilings = input.max.unwrap_or_default();
-        let budgets = ceilings.of_decisions();
+        let budgets = ceilings.decisions;
         if input.semantic == Some(false) && ceilings.are_of_answers() {
             let message = "`looser` and `unobserved` are counted from the answers, which are not to be compared";
             return Err(Refusal::field("max", message).into());
@@ -161,7 +161,7 @@ impl Query for Diff {
             base,
             hash: candidate.hash().as_str().to_owned(),
             kept,
-            strangers: both.strangers(read)?,
+            warnings: both.warnings(read)?,
             text,
             over_budget: over(&ceilings, impact.as_ref(), &semantic, &terms),
             terms,
@@ -175,7 +175,7 @@ impl Query for Diff {
 /// What is found more of than may be.
 fn over(ceilings: &Ceilings, impact: Option<&Impact>, semantic: &Semantic, terms: &[Term]) -> Vec<Over> {
     let eased = terms.iter().filter(|term| matches!(term.change, Shift::Looser | Shift::Mixed)).count();
-    let decisions = impact.map(|impact| ceilings.of_decisions().over(impact.newly)).unwrap_or_default();
+    let decisions = impact.map(|impact| ceilings.decisions.over(impact.newly)).unwrap_or_default();
     decisions.into_iter().chain(ceilings.over_answers(semantic.looser() + eased, semantic.unobserved())).collect()
 }
 

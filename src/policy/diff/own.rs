@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::pair::Pair;
-use super::unmet::Differences;
-use super::witness::{Witness, own_witness};
-use super::{Answer, Decision, Shift, Sides};
+use super::unmet::{Asked, Differences};
+use super::witness::own_witness;
+use super::{Answer, Sides};
 use crate::Snapshot;
 use crate::bundle::is_test;
 use crate::engine::{Looks, Named};
@@ -117,7 +117,7 @@ impl Search<'_> {
         for said in known {
             let [old, new] = &mut self.takers;
             let (inventor, taker) = if is_gone { (&mut then, old) } else { (&mut now, new) };
-            let Some(said) = taker.taken(said) else { continue };
+            let Some(Taken { said, .. }) = taker.asked(said, &[]) else { continue };
             for _ in 0..NEIGHBOURS {
                 if let Some(next) = inventor.neighbour(&said) {
                     self.around(&next);
@@ -172,38 +172,43 @@ impl Search<'_> {
         if self.left == 0 || !self.seen.insert(key) {
             return;
         }
-        let [Some(old), Some(new)] = self.takers.each_mut().map(|taker| taker.answer(said, granted)) else { return };
+        let [Some(old), Some(new)] = self.takers.each_mut().map(|taker| taker.asked(said, granted)) else { return };
         self.left -= 1;
         self.asked += 1;
-        // That what is denied anyway is denied shows nothing of a policy.
-        let shows = new.answer.decision != Decision::Deny || Shift::between(&old.answer, &new.answer) != Shift::Same;
-        match (&old.asked, &new.asked) {
-            (Some(one), Some(other)) => self.differences.gathered_of([one, other]).note(shows),
-            (Some(only), None) | (None, Some(only)) => self.differences.gathered(only).note(shows),
-            (None, None) => {}
-        }
-        self.count(granted, old, new);
-    }
-
-    fn count(&mut self, granted: &[String], old: Answered, new: Answered) {
-        let pair = self.pairs.entry(new.said.subject.kind.clone()).or_insert_with_key(|kind| Pair {
-            operation: self.action.to_owned(),
-            actor_kind: kind.clone(),
-            change: Shift::Same,
-            questions: 0,
-            witnesses: Vec::new(),
-            shown: BTreeSet::new(),
-        });
+        let pair = self.pairs.entry(new.said.subject.kind.clone());
+        let pair = pair.or_insert_with_key(|kind| Pair::new(self.action, kind));
         pair.questions += 1;
-        let shift = Shift::between(&old.answer, &new.answer);
-        if shift == Shift::Same {
-            return;
-        }
-        pair.change = pair.change.and(shift);
-        if !pair.witnesses.iter().any(|witness: &Witness| witness.change == shift) {
-            pair.witnesses.push(own_witness((&old.said, &new.said), granted, old.answer, new.answer));
-        }
+        let Some((asked, was, is)) = answers(self.sides, self.differences, &old, &new) else { return };
+        asked.observe(&was, &is);
+        let witness = |was, is| own_witness((&old.said, &new.said), granted, was, is);
+        pair.count((was, is), || asked.decisive(), witness);
     }
+}
+
+/// Both answers, unless they are surely the same. What a side does not take is allowed to nobody there.
+fn answers<'a>(
+    sides: &Sides<'_>,
+    differences: &'a Differences,
+    old: &'a Taken,
+    new: &'a Taken,
+) -> Option<(Asked<'a>, Answer, Answer)> {
+    let (before, after) = (sides.before.snapshot, sides.after.snapshot);
+    let asked = match (&old.question, &new.question) {
+        (Some(one), Some(other)) => differences.gathered_of([one, other]),
+        (Some(only), None) | (None, Some(only)) => differences.gathered(only),
+        (None, None) => return None,
+    };
+    if asked.is_spared() {
+        return None;
+    }
+    let of_one = |question: &Option<OwnedQuestion>, side: &Snapshot| {
+        question.as_ref().map_or_else(Answer::nobodys, |question| Answer::of(&question.answer(side)))
+    };
+    let (was, is) = match (&old.question, &new.question) {
+        (Some(_), Some(_)) => asked.answers(before, after)?,
+        (one, other) => (of_one(one, before), of_one(other, after)),
+    };
+    Some((asked, was, is))
 }
 
 /// One side, and what makes a question fit that only the other's schema takes.
@@ -213,11 +218,11 @@ struct Taker<'a> {
     fitting: Inventor<'a>,
 }
 
-/// A question as a side took it.
-struct Answered {
+/// A question as a side takes it.
+struct Taken {
     said: Said,
-    asked: Option<OwnedQuestion>,
-    answer: Answer,
+    /// None where the side does not know the action, or does not let these ask about those.
+    question: Option<OwnedQuestion>,
 }
 
 impl<'a> Taker<'a> {
@@ -225,25 +230,16 @@ impl<'a> Taker<'a> {
         Taker { snapshot, other, fitting: Inventor::new(snapshot, named) }
     }
 
-    /// An action that a side does not know is allowed to nobody there, nor one that it does not let these ask about those.
-    fn answer(&mut self, said: &Said, granted: &[String]) -> Option<Answered> {
-        let side = self.snapshot;
-        if !takes(side, &said.action, &said.subject.kind, &said.resource.kind) {
-            return Some(Answered { said: said.clone(), asked: None, answer: Answer::nobodys() });
+    /// None where it cannot be asked here.
+    fn asked(&mut self, said: &Said, granted: &[String]) -> Option<Taken> {
+        if !takes(self.snapshot, &said.action, &said.subject.kind, &said.resource.kind) {
+            return Some(Taken { said: said.clone(), question: None });
         }
         let asked = |said: Said| {
-            let asked = said.asked(side, granted.to_vec()).ok()?;
-            Some(Answered { answer: Answer::of(&asked.answer(side)), asked: Some(asked), said })
+            let question = said.asked(self.snapshot, granted.to_vec()).ok()?;
+            Some(Taken { said, question: Some(question) })
         };
         asked(said.clone()).or_else(|| asked(self.fitting.fitted(said, self.other)?))
-    }
-
-    /// The question as it takes it.
-    fn taken(&mut self, said: &Said) -> Option<Said> {
-        match said.asked(self.snapshot, Vec::new()) {
-            Ok(_) => Some(said.clone()),
-            Err(_) => self.fitting.fitted(said, self.other),
-        }
     }
 }
 

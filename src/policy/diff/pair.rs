@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::witness::Witness;
 use super::{Answer, Shift};
-use crate::testing::{Case, Fixture};
 
 /// One operation, for one kind of actor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -18,23 +17,37 @@ pub struct Pair {
     /// `looser`, `tighter`, `mixed`, or `same` if no difference was found.
     pub change: Shift,
     pub questions: usize,
-    /// The plainest question of each direction, and of each part of a policy that another one shows, at most 4 in all.
+    /// The plainest question of each direction; and, until there are 4, one for each part of a policy that no other shows.
     pub witnesses: Vec<Witness>,
     /// The parts of policies that they show.
     #[serde(skip)]
-    pub(super) shown: BTreeSet<(usize, u32, usize)>,
+    shown: Decisive,
 }
 
-/// As many questions are told of one pair.
+/// Once so many questions are told, only another direction adds one.
 const MOST: usize = 4;
 
+/// A part of a policy that differs: which side's, the place of the policy, the number of the part.
+pub(super) type Decisive = BTreeSet<(usize, u32, usize)>;
+
 impl Pair {
-    /// Counts one question with its answers, and with the parts of policies that make them what they are.
+    pub(super) fn new(operation: &str, actor_kind: &str) -> Pair {
+        Pair {
+            operation: operation.to_owned(),
+            actor_kind: actor_kind.to_owned(),
+            change: Shift::Same,
+            questions: 0,
+            witnesses: Vec::new(),
+            shown: Decisive::new(),
+        }
+    }
+
+    /// Counts the answers to one question, with the parts of policies that make them what they are.
     pub(super) fn count(
         &mut self,
-        (fixture, case): (&Fixture, &Case),
         (old, new): (Answer, Answer),
-        decisive: impl FnOnce() -> BTreeSet<(usize, u32, usize)>,
+        decisive: impl FnOnce() -> Decisive,
+        witness: impl FnOnce(Answer, Answer) -> Witness,
     ) {
         let shift = Shift::between(&old, &new);
         if shift == Shift::Same {
@@ -48,7 +61,7 @@ impl Pair {
         let decisive = decisive();
         if is_first || !decisive.is_subset(&self.shown) {
             self.shown.extend(decisive);
-            self.witnesses.push(Witness::new(fixture, case, old, new));
+            self.witnesses.push(witness(old, new));
         }
     }
 }

@@ -14,7 +14,7 @@ use super::cast::{Scene, arounds, scenes};
 use super::pair::Pair;
 use super::things::MOST as MOST_NAMED;
 use super::unmet::{Differences, Unmet};
-use super::witness::kind_of;
+use super::witness::{Witness, kind_of};
 use super::{Shift, Sides, own};
 use crate::brain::Collections;
 use crate::bundle::is_test;
@@ -315,11 +315,8 @@ impl Search<'_> {
                 continue;
             }
             let Some((old, new)) = asked.answers(before, after) else { continue };
-            // That what is denied anyway is denied shows nothing of a policy.
-            if new.decision != Decision::Deny || Shift::between(&old, &new) != Shift::Same {
-                asked.observe();
-            }
-            pair.count((fixture, case), (old, new), || asked.decisive());
+            asked.observe(&old, &new);
+            pair.count((old, new), || asked.decisive(), |old, new| Witness::new(fixture, case, old, new));
         }
         whole
     }
@@ -327,14 +324,7 @@ impl Search<'_> {
     /// The pair that one more question counts for.
     fn pair(&mut self, kind: String) -> &mut Pair {
         self.asked += 1;
-        let pair = self.pairs.entry(kind).or_insert_with_key(|kind| Pair {
-            operation: self.asking.operation.clone(),
-            actor_kind: kind.clone(),
-            change: Shift::Same,
-            questions: 0,
-            witnesses: Vec::new(),
-            shown: BTreeSet::new(),
-        });
+        let pair = self.pairs.entry(kind).or_insert_with_key(|kind| Pair::new(&self.asking.operation, kind));
         pair.questions += 1;
         pair
     }

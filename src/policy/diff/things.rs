@@ -37,10 +37,8 @@ pub(super) fn furnish(
     for Sample { row, owner, only, is_model } in stage.samples(lists, &cast) {
         things.only.extend(only.map(|only| (row.id.clone(), only)));
         // Of everybody else the first of their own.
-        let mut is_first = || owner.as_ref().is_some_and(|owner| seen.insert((row.list.clone(), owner.clone())));
-        if is_model {
-            things.models.push((row.clone(), None));
-        } else if is_first() {
+        let owner = owner.filter(|owner| !is_model && seen.insert((row.list.clone(), owner.clone())));
+        if is_model || owner.is_some() {
             things.models.push((row.clone(), owner));
         }
         fixture.rows.push(row);

@@ -1,11 +1,10 @@
 //! The policies that differ, and which of them hold in no question that was compared.
 
-use std::collections::BTreeSet;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Answer, Sides};
+use super::pair::Decisive;
+use super::{Answer, Decision, Shift, Sides};
 use crate::Snapshot;
 use crate::engine::{Difference, Shown};
 use crate::testing::{Gathered, OwnedQuestion};
@@ -55,25 +54,17 @@ impl Asked<'_> {
         Some((Answer::of(&one.answer(before)), Answer::of(&other.answer(after))))
     }
 
-    /// Takes note of what the question meets, whose answers show it or do not.
-    pub(super) fn note(&self, shows: bool) {
-        if shows {
-            self.observe();
-        } else {
-            // Where both versions of a policy hold, their answers are compared all the same.
-            self.is_spared();
-        }
-    }
-
-    /// The parts that make their policies what they are here: which side's, the place of the policy, the number of the part.
-    pub(super) fn decisive(&self) -> BTreeSet<(usize, u32, usize)> {
+    /// The parts that make their policies what they are here.
+    pub(super) fn decisive(&self) -> Decisive {
         let sides = self.parts.iter().enumerate();
         sides.flat_map(|(side, of)| of.decisive().into_iter().map(move |(at, part)| (side, at, part))).collect()
     }
 
-    /// Whatever the question meets is met from now on: its answers show it.
-    pub(super) fn observe(&self) {
-        self.meet(Shown::Effect);
+    /// Whatever the question meets is met from now on, if its answers show it: that what is denied anyway is denied shows nothing.
+    pub(super) fn observe(&self, old: &Answer, new: &Answer) {
+        if new.decision != Decision::Deny || Shift::between(old, new) != Shift::Same {
+            self.meet(Shown::Effect);
+        }
     }
 
     fn meet(&self, shown: Shown) {

@@ -58,17 +58,13 @@ impl Snapshot {
     /// The actions that either knows and for which the policies are not the same, by id and by what they say.
     pub fn actions_unlike(&self, other: &Snapshot) -> BTreeSet<String> {
         let names: BTreeSet<&str> = self.action_names().union(&other.action_names()).copied().collect();
-        let unlike = |name: &&str| {
-            let policies = |side: &'_ Snapshot| -> Option<Vec<CompiledPolicy>> {
-                let action = side.named_action(name)?;
-                Some(side.covering(action).cloned().collect())
-            };
-            match (policies(self), policies(other)) {
-                (Some(ours), Some(theirs)) => {
-                    ours.len() != theirs.len() || ours.iter().zip(&theirs).any(|(one, next)| !one.is_same(next))
-                }
-                (ours, theirs) => ours.is_some() != theirs.is_some(),
+        let unlike = |name: &&str| match (self.named_action(name), other.named_action(name)) {
+            (Some(ours), Some(theirs)) => {
+                let ours: Vec<&CompiledPolicy> = self.covering(ours).collect();
+                let theirs: Vec<&CompiledPolicy> = other.covering(theirs).collect();
+                ours.len() != theirs.len() || ours.iter().zip(&theirs).any(|(one, next)| !one.is_same(next))
             }
+            (ours, theirs) => ours.is_some() != theirs.is_some(),
         };
         names.into_iter().filter(unlike).map(str::to_owned).collect()
     }

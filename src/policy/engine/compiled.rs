@@ -1,6 +1,6 @@
 //! One policy, ready to be evaluated.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cedar_policy_core::ast::{self, Expr};
 
@@ -17,11 +17,13 @@ pub(super) struct CompiledPolicy {
     /// Its conditions, where other policies have the same.
     pub shared: Option<Arc<Expr>>,
     pub meta: Because,
+    /// What it says, once that was asked for.
+    pub(super) form: Arc<OnceLock<String>>,
 }
 
 impl CompiledPolicy {
     pub fn new(policy: ast::Policy, meta: PolicyMeta) -> CompiledPolicy {
         let (condition, scope_is_indexed) = (policy.condition(), index::decides(&policy));
-        CompiledPolicy { condition, scope_is_indexed, shared: None, policy, meta: Arc::new(meta) }
+        CompiledPolicy { condition, scope_is_indexed, shared: None, policy, meta: Arc::new(meta), form: Arc::default() }
     }
 }

@@ -50,6 +50,59 @@ impl Snapshot {
     }
 }
 
+/// By what a policy is found on the other side: its id; where that is not there, what it says.
+type Key = (bool, String);
+
+/// The policies of both sides, by id.
+struct Versions<'a>(BTreeMap<&'a str, Vec<&'a CompiledPolicy>>);
+
+impl<'a> Versions<'a> {
+    fn of(sides: [&'a Snapshot; 2]) -> Versions<'a> {
+        let mut versions: BTreeMap<&str, Vec<&CompiledPolicy>> = BTreeMap::new();
+        for compiled in sides.into_iter().flat_map(|side| &side.policies) {
+            versions.entry(&compiled.meta.id).or_default().push(compiled);
+        }
+        Versions(versions)
+    }
+
+    fn all(&self, compiled: &CompiledPolicy) -> &[&'a CompiledPolicy] {
+        self.0.get(compiled.meta.id.as_str()).map_or(&[], Vec::as_slice)
+    }
+
+    /// Those that have its effect, and another text.
+    fn others(&self, compiled: &CompiledPolicy) -> Vec<&'a CompiledPolicy> {
+        let is_other = |other: &&&CompiledPolicy| {
+            other.meta.text != compiled.meta.text && other.policy.effect() == compiled.policy.effect()
+        };
+        self.all(compiled).iter().filter(is_other).copied().collect()
+    }
+
+    fn key(&self, compiled: &CompiledPolicy) -> Key {
+        match self.all(compiled) {
+            [_] => (false, compiled.form().to_owned()),
+            _ => (true, compiled.meta.id.clone()),
+        }
+    }
+}
+
+/// A policy that may hold for a question.
+struct Candidate<'a> {
+    at: Position,
+    compiled: &'a CompiledPolicy,
+    seen: &'a Met,
+    holds: bool,
+    /// Whether its other version does.
+    other_holds: bool,
+}
+
+/// A part that is to be looked at: the place of its policy and its number, and whether the policy holds.
+struct Look<'a> {
+    place: (Position, usize),
+    compiled: &'a CompiledPolicy,
+    part: &'a Part,
+    holds: bool,
+}
+
 impl Difference {
     /// Of two snapshots, each with its policies that differ; those of the second may be left out. What conditions stand in the
     /// place of others is looked for in the policies of the second, or in those of the first where that `is_newer`.
@@ -59,32 +112,19 @@ impl Difference {
         is_newer: bool,
     ) -> Difference {
         let (has_both, theirs) = (theirs.is_some(), theirs.unwrap_or_default());
-        let mut versions: BTreeMap<&str, Vec<&CompiledPolicy>> = BTreeMap::new();
-        for compiled in [snapshot, other].into_iter().flat_map(|side| &side.policies) {
-            versions.entry(&compiled.meta.id).or_default().push(compiled);
-        }
-        let versions_of =
-            |compiled: &CompiledPolicy| versions.get(compiled.meta.id.as_str()).map_or(&[][..], Vec::as_slice);
-        // What only one side has under its id may be there under another.
-        let key = |compiled: &CompiledPolicy| match versions_of(compiled) {
-            [_] => (false, compiled.form()),
-            _ => (true, compiled.meta.id.clone()),
-        };
+        let versions = Versions::of([snapshot, other]);
+        let key = |compiled: &CompiledPolicy| versions.key(compiled);
         let marked = |is_ours: bool| move |compiled| (key(&compiled), is_ours, compiled);
-        let mut policies: Vec<((bool, String), bool, CompiledPolicy)> =
+        let mut policies: Vec<(Key, bool, CompiledPolicy)> =
             ours.into_iter().map(marked(true)).chain(theirs.into_iter().map(marked(false))).collect();
         policies.sort_by(|(one, ..), (next, ..)| one.cmp(next));
         let met = policies.iter().enumerate().map(|(at, (key, is_ours, compiled))| {
-            let is_other = |other: &&&CompiledPolicy| {
-                other.meta.text != compiled.meta.text && other.policy.effect() == compiled.policy.effect()
-            };
-            let mut others: Vec<&CompiledPolicy> = versions_of(compiled).iter().filter(is_other).copied().collect();
-            let beside =
-                [at.wrapping_sub(1), at + 1].into_iter().filter_map(|place| Some((place, policies.get(place)?)));
-            let other = beside.into_iter().find(|(_, (of, is_too, _))| of == key && is_too != is_ours);
-            if let Some((_, (_, _, renamed))) = other.filter(|_| others.is_empty()) {
-                others.push(renamed);
-            }
+            let beside = [at.wrapping_sub(1), at + 1].into_iter();
+            let mut beside = beside.filter_map(|place| Some((place, policies.get(place)?)));
+            let other = beside.find(|(_, (of, is_too, _))| of == key && is_too != is_ours);
+            let mut others = versions.others(compiled);
+            // Under another id it is there, too.
+            others.extend(other.filter(|_| others.is_empty()).map(|(_, (_, _, renamed))| renamed));
             let other = other.and_then(|(place, _)| Position::try_from(place).ok());
             Met { other, ..Met::of(compiled, &others, *is_ours == is_newer) }
         });
@@ -101,78 +141,66 @@ impl Difference {
     /// Whether any of them holds for a question that reaches these; also where that cannot be told. Those that hold are met where
     /// the answers show it, or compare both versions of them.
     pub fn met_by(&self, question: &Question<'_>, reached: &Result<Reached, Unknown>, shown: Shown) -> bool {
-        let Ok(Reached { met, candidates }) = reached else { return true };
+        let Ok(reached) = reached else { return true };
         let mut open = Vec::new();
-        for at in candidates {
-            let (Some(compiled), Some(seen)) = (self.snapshot.policies.get(*at as usize), self.met.get(*at as usize))
-            else {
-                continue;
-            };
-            let holds = met.contains(at);
-            let other_holds = seen.other.is_some_and(|other| met.contains(&other));
+        for Candidate { at, compiled, seen, holds, other_holds } in self.candidates(reached) {
             if holds && shown == Shown::Nothing && !other_holds {
                 continue;
             }
             if holds {
                 seen.whole.store(true, Ordering::Relaxed);
             }
-            let is_as_before = self.has_both && other_holds == holds;
-            open.extend(seen.open(Stand { holds, is_as_before, shown }).map(|part| (compiled, part, holds)));
+            let stand = Stand { holds, is_as_before: self.has_both && other_holds == holds, shown };
+            let parts = seen.shown_by(stand).filter(|(_, part)| part.is_open());
+            open.extend(parts.map(|(number, part)| Look { place: (at, number), compiled, part, holds }));
         }
-        if !open.is_empty() {
-            self.mark(question, &open);
-        }
-        !met.is_empty()
-    }
-
-    /// Notes which parts let their policies hold, or keep them from it.
-    fn mark(&self, question: &Question<'_>, open: &[(&CompiledPolicy, &Part, bool)]) {
-        self.look(question, open, |_, part, holds, value| part.note(holds, value));
+        self.look(question, &open, |look, value| look.part.note(look.holds, value));
+        !reached.met.is_empty()
     }
 
     /// The parts that make their policies what they are for a question whose answers show it: the place of the policy, and the
     /// number of the part.
     pub fn decisive(&self, question: &Question<'_>, reached: &Result<Reached, Unknown>) -> BTreeSet<(Position, usize)> {
-        let Ok(Reached { met, candidates }) = reached else { return BTreeSet::new() };
-        let (mut places, mut parts) = (Vec::new(), Vec::new());
-        for at in candidates {
-            let (Some(compiled), Some(seen)) = (self.snapshot.policies.get(*at as usize), self.met.get(*at as usize))
-            else {
-                continue;
-            };
-            let holds = met.contains(at);
-            let is_as_before = self.has_both && seen.other.is_some_and(|other| met.contains(&other)) == holds;
-            for (number, part) in seen.shown_by(Stand { holds, is_as_before, shown: Shown::Effect }) {
-                places.push((*at, number));
-                parts.push((compiled, part, holds));
-            }
-        }
+        let Ok(reached) = reached else { return BTreeSet::new() };
+        let parts = self.candidates(reached).flat_map(|Candidate { at, compiled, seen, holds, other_holds }| {
+            let is_as_before = self.has_both && other_holds == holds;
+            let parts = seen.shown_by(Stand { holds, is_as_before, shown: Shown::Effect });
+            parts.map(move |(number, part)| Look { place: (at, number), compiled, part, holds })
+        });
         let mut decisive = BTreeSet::new();
-        self.look(question, &parts, |at, part, holds, value| {
-            decisive.extend(places.get(at).filter(|_| part.decides(holds, value)));
+        self.look(question, &parts.collect::<Vec<_>>(), |look, value| {
+            decisive.extend(look.part.decides(look.holds, value).then_some(look.place));
         });
         decisive
     }
 
+    /// The policies that may hold for a question, and whether they do.
+    fn candidates<'a>(&'a self, reached: &'a Reached) -> impl Iterator<Item = Candidate<'a>> {
+        reached.candidates.iter().filter_map(|at| {
+            let (compiled, seen) = (self.snapshot.policies.get(*at as usize)?, self.met.get(*at as usize)?);
+            let holds = reached.met.contains(at);
+            let other_holds = seen.other.is_some_and(|other| reached.met.contains(&other));
+            Some(Candidate { at: *at, compiled, seen, holds, other_holds })
+        })
+    }
+
     /// Evaluates the conditions of parts, wherever their policies are asked about.
-    fn look(
-        &self,
-        question: &Question<'_>,
-        parts: &[(&CompiledPolicy, &Part, bool)],
-        mut each: impl FnMut(usize, &Part, bool, Option<bool>),
-    ) {
+    fn look<'a>(&self, question: &Question<'_>, parts: &[Look<'a>], mut each: impl FnMut(&Look<'a>, Option<bool>)) {
         let Ok(entities) = question.entities.entities() else { return };
+        if parts.is_empty() {
+            return;
+        }
         effort::spend(parts.len());
         let evaluator = Evaluator::new(self.snapshot.request(question), entities, Extensions::all_available());
-        for (at, (compiled, part, holds)) in parts.iter().enumerate() {
-            let value =
-                |expr: &Expr| evaluator.interpret(expr, compiled.policy.env()).ok().map(|value| is_true(&value));
+        for look in parts {
+            let policy = &look.compiled.policy;
+            let value = |expr: &Expr| evaluator.interpret(expr, policy.env()).ok().map(|value| is_true(&value));
             // What does not hold may not be asked about here.
-            let is_asked = *holds
-                || compiled.scope_is_indexed
-                || clauses(&compiled.policy).iter().all(|(_, one)| value(one) == Some(true));
+            let is_asked = look.holds
+                || look.compiled.scope_is_indexed
+                || clauses(policy).iter().all(|(_, one)| value(one) == Some(true));
             if is_asked {
-                each(at, part, *holds, value(part.condition()));
+                each(look, value(look.part.condition()));
             }
         }
     }

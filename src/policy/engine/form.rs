@@ -14,8 +14,12 @@ impl CompiledPolicy {
         self.meta.id == other.meta.id && (self.meta.text == other.meta.text || self.form() == other.form())
     }
 
-    /// All that it says but its id.
-    pub fn form(&self) -> String {
+    /// All that it says but its id. Written down once: every operation that it is about compares it.
+    pub fn form(&self) -> &str {
+        self.form.get_or_init(|| self.written())
+    }
+
+    fn written(&self) -> String {
         let actions = match self.policy.action_constraint() {
             ActionConstraint::In(uids) => {
                 let mut uids: Vec<String> = uids.iter().map(ToString::to_string).collect();

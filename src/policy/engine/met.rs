@@ -85,11 +85,6 @@ impl Met {
         Met { other: None, whole: AtomicBool::new(false), parts }
     }
 
-    /// The parts that no question has shown, and this one may.
-    pub fn open(&self, stand: Stand) -> impl Iterator<Item = &Part> {
-        self.shown_by(stand).map(|(_, part)| part).filter(|part| part.is_open())
-    }
-
     /// All parts that a question may show, each with its number.
     pub fn shown_by(&self, stand: Stand) -> impl Iterator<Item = (usize, &Part)> {
         self.parts.iter().enumerate().filter(move |(_, part)| part.may_be_shown(stand))

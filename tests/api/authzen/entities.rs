@@ -289,7 +289,7 @@ async fn a_comparison_tells_which_kept_entities_a_schema_would_not_take() {
     assert!(schema.contains("open: Bool"), "{schema}");
     files["schema.cedarschema"] = Value::from(schema.replace("open: Bool", "public: Bool"));
     let compared = test.post("/policy/diff", &test.admin, json!({ "files": files, "semantic": false })).await.json();
-    let told = &compared["strangers"][0];
+    let told = &compared["warnings"][0];
     assert_eq!(
         (&told["code"], told["message"].as_str().unwrap()),
         (

@@ -18,7 +18,7 @@ const CHANGES: Record<string, Tone> = { added: 'allow', removed: 'deny', changed
 // Of what they are a part: the generated names count up where another noun has a type of that name.
 type Impact = NonNullable<Compared2['impact']>;
 type Semantic = NonNullable<Compared2['semantic']>;
-type Stranger = NonNullable<Compared2['strangers']>[number];
+type Warning = NonNullable<Compared2['warnings']>[number];
 
 // What a warning is in short, and what comes of it.
 const TOLD: Record<string, [string, string]> = {
@@ -27,12 +27,12 @@ const TOLD: Record<string, [string, string]> = {
 };
 
 /** What a change would do: to the text, to the answers, and to the decisions of the log. */
-export function Comparison({ of, impact, needs }: { of: { text: TextDiff; terms: Term[]; semantic: Semantic; kept?: string[]; strangers?: Stranger[] }; impact?: Impact | null; needs?: string | null }) {
+export function Comparison({ of, impact, needs }: { of: { text: TextDiff; terms: Term[]; semantic: Semantic; kept?: string[]; warnings?: Warning[] }; impact?: Impact | null; needs?: string | null }) {
   return (
     <>
       {impact && <ImpactCard impact={impact} />}
       {needs && <NoImpact needs={needs} />}
-      <Answers semantic={of.semantic} terms={of.terms} strangers={of.strangers ?? []} />
+      <Answers semantic={of.semantic} terms={of.terms} warnings={of.warnings ?? []} />
       <Texts text={of.text} kept={of.kept ?? []} />
     </>
   );
@@ -88,7 +88,7 @@ const MOST_LISTED = 20;
 
 const listed = (names: string[]) => `${names.slice(0, MOST_LISTED).join(', ')}${names.length > MOST_LISTED ? ` and ${grouped(names.length - MOST_LISTED)} more` : ''}`;
 
-function Answers({ semantic, terms, strangers }: { semantic: Semantic; terms: Term[]; strangers: Stranger[] }) {
+function Answers({ semantic, terms, warnings }: { semantic: Semantic; terms: Term[]; warnings: Warning[] }) {
   const moved = semantic.pairs.filter(({ change }) => change !== 'same');
   const isPartial = semantic.cut.length + semantic.unmet.length > 0;
   return (
@@ -98,7 +98,7 @@ function Answers({ semantic, terms, strangers }: { semantic: Semantic; terms: Te
           {semantic.summary}
         </Empty>
       )}
-      {strangers.map(({ code, message, file, line }) => (
+      {warnings.map(({ code, message, file, line }) => (
         <div key={message} className={css.shift}>
           <div>
             <Tag tone="wait">{TOLD[code]?.[0] ?? 'names nobody'}</Tag>
