@@ -534,15 +534,15 @@ export type CatalogKind = 'collection' | 'metric' | 'dimension' | 'entity' | 'fi
  */
 export type Ceilings = {
     /**
-     * Decisions of the log that would be allowed, and were not.
+     * Would be allowed, and was not.
      */
     newly_allowed?: number | null;
     /**
-     * Decisions that would be denied, and were not.
+     * Would be denied, and was not.
      */
     newly_denied?: number | null;
     /**
-     * Decisions that would need approval, and did not.
+     * Would need approval, and did not.
      */
     newly_approval?: number | null;
     /**
@@ -882,7 +882,7 @@ export type Compared = {
      * it takes; neither where it is so of those it was made from, too; at most 100. Types of which kept entities would not fit
      * its schema.
      */
-    strangers?: Array<Problem2>;
+    warnings?: Array<Problem2>;
     /**
      * The policies and files that differ.
      */
@@ -927,7 +927,7 @@ export type Compared2 = {
      * yet. Kinds of approval that fewer people may give than it takes. Neither where it is so of the other side, too; at
      * most 100. Types of which kept entities would not fit the schema.
      */
-    strangers?: Array<Problem2>;
+    warnings?: Array<Problem2>;
     text: TextDiff;
     /**
      * What differs in `approvals.yaml` and `limits.yaml`, by its meaning.
@@ -3881,7 +3881,7 @@ export type Pair = {
     change: Shift;
     questions: number;
     /**
-     * The plainest question of each direction, and of each part of a policy that another one shows, at most 4 in all.
+     * The plainest question of each direction; and, until there are 4, one for each part of a policy that no other shows.
      */
     witnesses: Array<Witness>;
 };
