@@ -28,6 +28,8 @@ const MAX_ASK: u64 = 16 << 20;
 const MAX_ANSWER: u64 = 64 << 20;
 /// How long a peer may take to read an answer: one that never does must not keep a server from stopping.
 const READING: Duration = Duration::from_secs(5);
+/// How long a server that stops still works on what it was asked.
+const STOPPING: Duration = Duration::from_secs(10);
 /// The longest path that every system takes for a socket.
 const MAX_PATH: usize = 100;
 
@@ -56,7 +58,7 @@ impl Socket {
         &self.path
     }
 
-    /// Answers until `stop`, and what it has begun to the end.
+    /// Answers until `stop`; what it has begun then has some seconds to end.
     pub async fn serve(self, gate: Arc<Gate>, stop: CancellationToken) {
         let talks = TaskTracker::new();
         loop {
@@ -114,7 +116,12 @@ async fn talk(peer: UnixStream, gate: Arc<Gate>, stop: CancellationToken) {
         let answer = match line {
             Ok(None) => return,
             Ok(Some(line)) => match json::read::<Ask>(&line) {
-                Ok(ask) => answered(&gate, ask).await,
+                // What takes long ends with whoever waits for it.
+                Ok(ask) => tokio::select! {
+                    answer = answered(&gate, ask) => answer,
+                    () = gone(&mut peer) => return,
+                    () = late(&stop) => Refusal::new(Code::Unavailable, "the server is stopping").into(),
+                },
                 Err(error) => Refusal::bad_request(format!("not understood: {error}")).into(),
             },
             Err(error) => {
@@ -126,6 +133,20 @@ async fn talk(peer: UnixStream, gate: Arc<Gate>, stop: CancellationToken) {
             return;
         }
     }
+}
+
+/// Waits until the peer has hung up.
+async fn gone(peer: &mut BufReader<UnixStream>) {
+    if peer.fill_buf().await.is_ok_and(|more| !more.is_empty()) {
+        // It has asked something more, and so waits for this.
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Waits until a server that stops has no more time.
+async fn late(stop: &CancellationToken) {
+    stop.cancelled().await;
+    tokio::time::sleep(STOPPING).await;
 }
 
 async fn reply(peer: &mut BufReader<UnixStream>, answer: &Answer) -> io::Result<()> {

@@ -341,3 +341,40 @@ fn what_makes_a_server_open_to_others_and_what_has_no_effect_is_said() {
     }
     assert_eq!(place.ok("audit rekey").code, 75, "one process has the file");
 }
+
+/// Policies that take minutes to compare: each is about every operation.
+fn export_many(place: &Place) {
+    assert_eq!(place.ana("policy export --dir policies").code, 0);
+    let many = (0..400).map(|number| {
+        format!(
+            "@id(\"many-{number}\")\n@reason(\"x\")\nforbid (\n  principal is Ok::Actor,\n  action,\n  resource\n)\nwhen {{ context.now.toTime() == duration(\"{number}ms\") }};\n\n"
+        )
+    });
+    std::fs::write(place.path().join("policies/many.cedar"), many.collect::<String>()).unwrap();
+}
+
+#[test]
+fn long_work_for_a_command_ends_with_the_command_or_soon_after_a_stop() {
+    let place = Place::with_company();
+    export_many(&place);
+    let server = place.serve();
+    let begin = || {
+        let mut command = place.command(&["--as", "ana", "policy", "diff", "policies", "--no-impact"]);
+        let command = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_secs(3));
+        command
+    };
+    // More than have places at once.
+    for _ in 0..4 {
+        let mut left = begin();
+        assert!(left.try_wait().unwrap().is_none(), "it takes longer");
+        left.kill().unwrap();
+        left.wait().unwrap();
+    }
+    let same = place.ana("policy diff --no-impact --no-answers");
+    assert_eq!(same.code, 2, "{same}");
+    let waiting = begin();
+    assert_eq!(server.stop().code, 0);
+    let told = waiting.wait_with_output().unwrap();
+    assert!(String::from_utf8_lossy(&told.stderr).contains("the server is stopping"), "{told:?}");
+}
