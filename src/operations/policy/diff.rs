@@ -103,15 +103,9 @@ impl Query for Diff {
         if !may_export(read) {
             return Err(denied("policy.export", "a comparison shows the policies in force").into());
         }
+        fits_together(&input)?;
         let ceilings = input.max.unwrap_or_default();
         let budgets = ceilings.decisions;
-        if input.semantic == Some(false) && ceilings.are_of_answers() {
-            let message = "`looser` and `unobserved` are counted from the answers, which are not to be compared";
-            return Err(Refusal::field("max", message).into());
-        }
-        if input.impact == Some(false) && !budgets.is_empty() {
-            return Err(Refusal::field("max", "without the impact there is nothing to compare it with").into());
-        }
         let wanted = input.impact == Some(true) || input.since.is_some() || !budgets.is_empty();
         let may_count = may_read_all(read);
         if wanted && !may_count {
@@ -177,6 +171,21 @@ fn over(ceilings: &Ceilings, impact: Option<&Impact>, semantic: &Semantic, terms
     let eased = terms.iter().filter(|term| matches!(term.change, Shift::Looser | Shift::Mixed)).count();
     let decisions = impact.map(|impact| ceilings.decisions.over(impact.newly)).unwrap_or_default();
     decisions.into_iter().chain(ceilings.over_answers(semantic.looser() + eased, semantic.unobserved())).collect()
+}
+
+/// Something is compared with something, and what has a limit is counted.
+fn fits_together(input: &Candidate) -> Result<(), Refusal> {
+    let ceilings = input.max.unwrap_or_default();
+    let (field, message) = if input.semantic == Some(false) && ceilings.are_of_answers() {
+        ("max", "`looser` and `unobserved` are counted from the answers, which are not to be compared")
+    } else if input.impact == Some(false) && !ceilings.decisions.is_empty() {
+        ("max", "without the impact there is nothing to compare it with")
+    } else if input.files.is_none() && input.change.is_none() && input.from.is_none() {
+        ("files", "required, unless `change` or `from` says what is compared with the policies in force")
+    } else {
+        return Ok(());
+    };
+    Err(Refusal::field(field, message))
 }
 
 /// The files that are compared: those given, or those of a change.
