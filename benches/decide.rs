@@ -114,6 +114,7 @@ fn asked(snapshot: &Snapshot, action: &str, entities: &[Closed], run: impl FnOnc
         facts: &facts(),
         input: None,
         approvals: &[],
+        supposed: None,
     });
 }
 

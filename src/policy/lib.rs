@@ -31,8 +31,10 @@ pub mod yaml;
 
 pub use bundle::{Bundle, Hash};
 pub use engine::{Alterable, ExplainedPolicy, Explanation, Eyes, Observed, Scalar, ShownPart, State, Want};
-pub use engine::{Answered, Because, Counts, Effect, PlainAnswer, PolicyMeta, Question, Ruling, Snapshot, is_own};
-pub use engine::{For, Giver, Shown};
+pub use engine::{
+    Answered, Because, Counts, Effect, PlainAnswer, PolicyMeta, Question, Ruling, Snapshot, Supposed, is_own,
+};
+pub use engine::{For, Giver};
 pub use entities::{Closed, Slice};
 pub use finding::{Finding, Severity};
 pub use folder::{Folder, FolderError};

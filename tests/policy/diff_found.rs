@@ -226,7 +226,9 @@ fn a_grant_beside_a_long_list_is_found() {
         )
     };
     let pair = "principal == Ok::Actor::\"mia\" && resource == Ok::Actor::\"kai\"";
-    for pair in [pair, "principal == Ok::Actor::\"mia\" && resource == Ok::Actor::\"bot\" && !principal.admin"] {
+    for pair in
+        [pair, "principal == Ok::Actor::\"mia\" && resource == Ok::Actor::\"bot\" && context.channel == \"cli\""]
+    {
         let before = with(&policy("list", "actor.trust", &list));
         let together = format!("({list}) || ({pair})");
         let beside = [policy("list", "actor.trust", &list), policy("pair", "actor.trust", pair)].concat();

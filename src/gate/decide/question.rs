@@ -192,6 +192,7 @@ impl<'a> Asker<'a> {
             facts: &self.facts,
             input: self.input(operation),
             approvals: granted,
+            supposed: None,
         })
     }
 }

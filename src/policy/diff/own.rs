@@ -179,7 +179,6 @@ impl Search<'_> {
         let pair = pair.or_insert_with_key(|kind| Pair::new(self.action, kind));
         pair.questions += 1;
         let Some((asked, was, is)) = answers(self.sides, self.differences, &old, &new) else { return };
-        asked.observe(&was, &is);
         let witness = |was, is| own_witness((&old.said, &new.said), granted, was, is);
         pair.count((was, is), || asked.decisive(), witness);
     }
@@ -198,6 +197,7 @@ fn answers<'a>(
         (Some(only), None) | (None, Some(only)) => differences.gathered(only),
         (None, None) => return None,
     };
+    asked.observe(before, after);
     if asked.is_spared() {
         return None;
     }

@@ -311,11 +311,11 @@ impl Search<'_> {
             let Ok(asked) = asked else { continue };
             let asked = self.differences.gathered(&asked);
             let pair = self.pair(kind_of(fixture, &case.actor));
+            asked.observe(before, after);
             if asked.is_spared() {
                 continue;
             }
             let Some((old, new)) = asked.answers(before, after) else { continue };
-            asked.observe(&old, &new);
             pair.count((old, new), || asked.decisive(), |old, new| Witness::new(fixture, case, old, new));
         }
         whole

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::pair::Decisive;
-use super::{Answer, Decision, Shift, Sides};
+use super::{Answer, Sides};
 use crate::Snapshot;
-use crate::engine::{Difference, Shown};
+use crate::engine::Difference;
 use crate::testing::{Gathered, OwnedQuestion};
 
 /// A policy that differs, and that no question met; or a part of one that none met: an operation that it lists, an alternative, an
@@ -38,39 +38,34 @@ pub(super) struct Asked<'a> {
 impl Asked<'_> {
     /// Whether both sides surely answer the same.
     pub(super) fn is_spared(&self) -> bool {
-        let met: Vec<bool> = self.parts.iter().map(|part| part.meets(Shown::Nothing)).collect();
-        // Each is of one side: where both hold, or neither, the answers compare them.
-        match met.as_slice() {
-            [true, true] => self.meet(Shown::Compared),
-            [false, false] => self.meet(Shown::Neither),
-            _ => {}
+        self.decide && !self.parts.iter().any(Gathered::is_met)
+    }
+
+    /// Notes what it shows of the policies that differ.
+    pub(super) fn observe(&self, before: &Snapshot, after: &Snapshot) {
+        match self.parts.as_slice() {
+            [both] => both.observe([before, after]),
+            each => each.iter().zip([before, after]).for_each(|(one, side)| one.observe([side, side])),
         }
-        self.decide && !met.contains(&true)
     }
 
     /// What the two sides answer.
     pub(super) fn answers(&self, before: &Snapshot, after: &Snapshot) -> Option<(Answer, Answer)> {
-        let (one, other) = (self.parts.first()?, self.parts.last()?);
-        Some((Answer::of(&one.answer(before)), Answer::of(&other.answer(after))))
+        let (old, new) = match self.parts.as_slice() {
+            [both] => both.answers([before, after]).into(),
+            [one, other] => {
+                let ([old, _], [new, _]) = (one.answers([before, before]), other.answers([after, after]));
+                (old, new)
+            }
+            _ => return None,
+        };
+        Some((Answer::of(old), Answer::of(new)))
     }
 
     /// The parts that make their policies what they are here.
     pub(super) fn decisive(&self) -> Decisive {
         let sides = self.parts.iter().enumerate();
         sides.flat_map(|(side, of)| of.decisive().into_iter().map(move |(at, part)| (side, at, part))).collect()
-    }
-
-    /// Whatever the question meets is met from now on, if its answers show it: that what is denied anyway is denied shows nothing.
-    pub(super) fn observe(&self, old: &Answer, new: &Answer) {
-        if new.decision != Decision::Deny || Shift::between(old, new) != Shift::Same {
-            self.meet(Shown::Effect);
-        }
-    }
-
-    fn meet(&self, shown: Shown) {
-        for part in &self.parts {
-            part.meets(shown);
-        }
     }
 }
 

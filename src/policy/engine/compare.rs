@@ -3,7 +3,7 @@
 //! Always true: an action that is not told has policies in both that say the same under the same ids, and so, with the same
 //! schema, the same answers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use cedar_policy_core::ast::{
     Effect, Entity, EntityReference, EntityType, ExprKind, Literal, Policy, PrincipalOrResourceConstraint,
@@ -45,24 +45,20 @@ fn scope_type(scope: &PrincipalOrResourceConstraint) -> Option<&EntityType> {
     }
 }
 
-fn is_among(compiled: &CompiledPolicy, others: &BTreeMap<&str, &CompiledPolicy>) -> bool {
-    others.get(compiled.meta.id.as_str()).is_some_and(|other| compiled.is_same(other))
-}
-
 impl Snapshot {
     /// The names of all actions, sorted: `token.issue`, and `Docs::Action::view` for one of the company's own.
     pub fn action_names(&self) -> BTreeSet<&str> {
         self.actions.values().map(|action| action.name.as_str()).collect()
     }
 
-    /// The actions that either knows and for which the policies are not the same, by id and by what they say.
+    /// The actions that either knows and for which the policies do not decide by the same.
     pub fn actions_unlike(&self, other: &Snapshot) -> BTreeSet<String> {
         let names: BTreeSet<&str> = self.action_names().union(&other.action_names()).copied().collect();
         let unlike = |name: &&str| match (self.named_action(name), other.named_action(name)) {
             (Some(ours), Some(theirs)) => {
-                let ours: Vec<&CompiledPolicy> = self.covering(ours).collect();
-                let theirs: Vec<&CompiledPolicy> = other.covering(theirs).collect();
-                ours.len() != theirs.len() || ours.iter().zip(&theirs).any(|(one, next)| !one.is_same(next))
+                let ours: BTreeSet<&str> = self.covering(ours).map(CompiledPolicy::form).collect();
+                let theirs: BTreeSet<&str> = other.covering(theirs).map(CompiledPolicy::form).collect();
+                ours != theirs
             }
             (ours, theirs) => ours.is_some() != theirs.is_some(),
         };
@@ -78,33 +74,32 @@ impl Snapshot {
         self.unlike(other, action).flat_map(named).collect()
     }
 
-    pub(super) fn permits<'a>(&'a self, action: &str) -> impl Iterator<Item = &'a CompiledPolicy> {
-        let covering = self.named_action(action).into_iter().flat_map(|entity| self.covering(entity));
-        covering.filter(|compiled| compiled.policy.effect() == Effect::Permit)
+    /// The policies that may decide about an action.
+    pub(super) fn about<'a>(&'a self, action: &str) -> impl Iterator<Item = &'a CompiledPolicy> {
+        self.named_action(action).into_iter().flat_map(|entity| self.covering(entity))
     }
 
     /// The policies of an action that `other` does not have just so.
     pub(super) fn unlike<'a>(&'a self, other: &'a Snapshot, action: &str) -> impl Iterator<Item = &'a CompiledPolicy> {
-        let theirs = other.by_id();
-        let ours = self.named_action(action).into_iter().flat_map(|entity| self.covering(entity));
-        ours.filter(move |compiled| !is_among(compiled, &theirs))
+        let theirs = other.forms();
+        self.about(action).filter(move |compiled| !theirs.contains(compiled.form()))
     }
 
     /// The policies that `other` does not have just so.
     pub(super) fn missing_in(&self, other: &Snapshot) -> Vec<CompiledPolicy> {
-        let theirs = other.by_id();
-        self.policies.iter().filter(|compiled| !is_among(compiled, &theirs)).cloned().collect()
+        let theirs = other.forms();
+        self.policies.iter().filter(|compiled| !theirs.contains(compiled.form())).cloned().collect()
     }
 
-    fn by_id(&self) -> BTreeMap<&str, &CompiledPolicy> {
-        self.policies.iter().map(|compiled| (compiled.meta.id.as_str(), compiled)).collect()
+    /// What its policies decide by.
+    fn forms(&self) -> BTreeSet<&str> {
+        self.policies.iter().map(CompiledPolicy::form).collect()
     }
 
     /// What all the policies of an action name.
     pub fn named(&self, action: &str) -> Named {
         let mut named = Named::default();
-        let policies = self.named_action(action).into_iter().flat_map(|entity| self.covering(entity));
-        policies.flat_map(|compiled| compiled.condition.subexpressions()).for_each(|part| named.gather(part));
+        self.about(action).flat_map(|compiled| compiled.condition.subexpressions()).for_each(|part| named.gather(part));
         named
     }
 

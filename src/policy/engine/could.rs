@@ -10,7 +10,8 @@ use cedar_policy_core::evaluator::Evaluator;
 use cedar_policy_core::extensions::Extensions;
 
 use super::compiled::CompiledPolicy;
-use super::decide::{Question, is_true};
+use super::decide::Question;
+use super::evaluate::is_true;
 use super::parts::{PartKind, clauses};
 use super::ruling::{Because, Effect};
 use super::snapshot::Snapshot;

@@ -6,22 +6,19 @@
 use std::collections::BTreeSet;
 
 use cedar_policy::EntityUid;
-use cedar_policy_core::ast::{
-    Context, Effect, EntityUID, EntityUIDEntry, Literal, Request, RequestSchema, Value, ValueKind,
-};
+use cedar_policy_core::ast::{Context, EntityUID, EntityUIDEntry, Request, RequestSchema, Value};
 use cedar_policy_core::authorizer::Authorizer;
 use cedar_policy_core::entities::Entities;
-use cedar_policy_core::evaluator::{EvaluationError, Evaluator};
 use cedar_policy_core::extensions::Extensions;
 use cedar_policy_core::validator::RequestValidationError;
 
-use super::alike::Known;
 use super::approvals::ATTRIBUTE;
 use super::compiled::CompiledPolicy;
+use super::evaluate::{Evaluation, Supposed, Weighed};
 use super::history;
-use super::index::{Met, Position, Positions};
+use super::index::{Met, Positions};
 use super::input::{self, Input};
-use super::ruling::{Because, NO_PERMIT, Ruling};
+use super::ruling::{self, Because, NO_PERMIT, Ruling};
 use super::shape;
 use super::snapshot::{Action, Snapshot};
 use crate::entities::{Slice, Within};
@@ -41,6 +38,8 @@ pub struct Question<'a> {
     pub input: Option<&'a serde_json::Value>,
     /// The kinds truly granted for this very request.
     pub approvals: &'a [String],
+    /// What a comparison supposes of one policy; none where the question is what it seems.
+    pub supposed: Option<&'a Supposed<'a>>,
 }
 
 /// One evaluation as Cedar tells it, for comparisons.
@@ -53,14 +52,6 @@ pub struct PlainAnswer {
     pub errors: usize,
 }
 
-/// What one evaluation found, in the order of policy ids.
-#[derive(Default)]
-struct Evaluation {
-    permits: Vec<Position>,
-    forbids: Vec<Position>,
-    errors: Vec<(Position, EvaluationError)>,
-}
-
 /// What a question reaches.
 pub struct Reached {
     /// The policies that hold.
@@ -69,15 +60,15 @@ pub struct Reached {
     pub(super) candidates: Positions,
 }
 
+impl Reached {
+    /// Whether any policy holds.
+    pub fn is_met(&self) -> bool {
+        !self.met.is_empty()
+    }
+}
+
 /// It cannot be told which policies hold.
 pub struct Unknown;
-
-/// What an evaluation comes to.
-enum Weighed {
-    Settled(Ruling),
-    /// These forbids stand in the way.
-    Refused(Vec<Position>),
-}
 
 impl Snapshot {
     /// The policies whose action is the question's, whatever else they say.
@@ -132,7 +123,7 @@ impl Snapshot {
                 .gather(&met(question.principal, &mut within), &met(question.resource, &mut within));
             Ok(self.evaluate(self.request(question), entities, &candidates))
         });
-        let Ok(Evaluation { permits, forbids, errors }) = found else { return PlainAnswer::default() };
+        let Ok(Evaluation { permits, forbids, errors, .. }) = found else { return PlainAnswer::default() };
         let determining = if forbids.is_empty() { &permits } else { &forbids };
         PlainAnswer {
             allowed: forbids.is_empty() && !permits.is_empty(),
@@ -148,16 +139,22 @@ impl Snapshot {
         self.fits(question, action, &request)?;
         let candidates = self.gather(question, action, entities)?;
         effort::spend(1 + candidates.len());
-        let forbids = match self.weigh(self.evaluate(request, entities, &candidates), is_real) {
+        let supposed = question.supposed.filter(|supposed| supposed.concerns(question.principal, question.action));
+        let found = self.supposing(supposed, self.evaluate(request, entities, &candidates), false);
+        let beside = found.beside.clone();
+        let forbids = match self.weigh(found, is_real) {
             Weighed::Settled(ruling) => return Ok(ruling),
             Weighed::Refused(forbids) => forbids,
         };
         let because = self.because(&forbids);
-        let Some(kinds) = self.kinds_missing(&forbids, question.approvals) else {
+        let metas = forbids.iter().filter_map(|forbid| self.compiled(*forbid)).map(|compiled| &compiled.meta);
+        let beside = beside.iter().filter(|policy| policy.effect == ruling::Effect::Forbid);
+        let Some(kinds) = kinds_missing(metas.chain(beside), question.approvals) else {
             return Ok(Ruling::Deny { because, fault: None, why: None });
         };
         let with_approvals = self.request_with(question, Some(action), &kinds);
-        match self.weigh(self.evaluate(with_approvals, entities, &candidates), is_real) {
+        let found = self.supposing(supposed, self.evaluate(with_approvals, entities, &candidates), true);
+        match self.weigh(found, is_real) {
             Weighed::Settled(Ruling::Allow { .. }) => Ok(Ruling::NeedsApproval { kinds, because }),
             // Approvals would clear the way, but for nobody who is permitted to go it.
             Weighed::Settled(Ruling::Deny { fault: None, .. }) => {
@@ -186,7 +183,7 @@ impl Snapshot {
             effort::spend(1 + candidates.len());
             Ok::<_, String>((self.evaluate(request, entities, &candidates), candidates))
         };
-        let (Evaluation { permits, forbids, errors }, candidates) = reached().map_err(|_| Unknown)?;
+        let (Evaluation { permits, forbids, errors, .. }, candidates) = reached().map_err(|_| Unknown)?;
         let met = permits.into_iter().chain(forbids).collect();
         if errors.is_empty() { Ok(Reached { met, candidates }) } else { Err(Unknown) }
     }
@@ -295,80 +292,18 @@ impl Snapshot {
             None => Ok(action.index.gather(&principal, &resource)),
         }
     }
+}
 
-    fn evaluate(&self, request: Request, entities: &Entities, candidates: &[Position]) -> Evaluation {
-        let evaluator = Evaluator::new(request, entities, Extensions::all_available());
-        let (mut found, mut seen) = (Evaluation::default(), Known::default());
-        for position in candidates {
-            let Some(compiled) = self.compiled(*position) else { continue };
-            // The index stands for the scope where it can.
-            let asked = match compiled.policy.non_scope_constraints() {
-                _ if !compiled.scope_is_indexed => Some(&compiled.condition),
-                conditions => conditions,
-            };
-            let holds = match (seen.of(compiled), asked) {
-                (Some(holds), _) => Ok(holds),
-                (None, Some(asked)) => {
-                    let holds = evaluator.interpret(asked, compiled.policy.env()).map(|value| is_true(&value));
-                    holds.inspect(|holds| seen.keep(compiled, *holds))
-                }
-                (None, None) => Ok(true),
-            };
-            match holds {
-                Ok(true) => match compiled.policy.effect() {
-                    Effect::Permit => found.permits.push(*position),
-                    Effect::Forbid => found.forbids.push(*position),
-                },
-                Ok(false) => {}
-                Err(error) => found.errors.push((*position, error)),
-            }
+/// The kinds that these forbids name and that are not granted yet. None if a forbid is final, or nothing is left to ask.
+fn kinds_missing<'a>(forbids: impl Iterator<Item = &'a Because>, granted: &[String]) -> Option<Vec<String>> {
+    let mut missing = BTreeSet::new();
+    for forbid in forbids {
+        if forbid.kinds.is_empty() {
+            return None;
         }
-        found
+        missing.extend(forbid.kinds.iter().filter(|kind| !granted.contains(kind)).cloned());
     }
-
-    /// What goes wrong in a question that was really asked is counted and logged.
-    fn weigh(&self, found: Evaluation, is_real: bool) -> Weighed {
-        let mut unsafe_rules = Vec::new();
-        let mut fault = None;
-        for (position, error) in found.errors {
-            let Some(compiled) = self.compiled(position) else { continue };
-            if compiled.policy.effect() == Effect::Permit {
-                if is_real {
-                    self.count_skipped();
-                }
-                if is_real && !self.quiet {
-                    tracing::warn!(policy = compiled.meta.id, %error, "a permit could not be evaluated and is passed over");
-                }
-                continue;
-            }
-            unsafe_rules.push(position);
-            fault.get_or_insert_with(|| format!("policy_error: `{}`: {error}", compiled.meta.id));
-        }
-        if fault.is_some() {
-            if is_real {
-                self.count_fault();
-            }
-            return Weighed::Settled(Ruling::Deny { because: self.because(&unsafe_rules), fault, why: None });
-        }
-        match (found.forbids.is_empty(), found.permits.is_empty()) {
-            (false, _) => Weighed::Refused(found.forbids),
-            (true, false) => Weighed::Settled(Ruling::Allow { because: self.because(&found.permits) }),
-            (true, true) => Weighed::Settled(Ruling::Deny { because: Vec::new(), fault: None, why: None }),
-        }
-    }
-
-    /// The kinds that these forbids name and that are not granted yet. None if a forbid is final, or nothing is left to ask.
-    fn kinds_missing(&self, forbids: &[Position], granted: &[String]) -> Option<Vec<String>> {
-        let mut missing = BTreeSet::new();
-        for forbid in forbids {
-            let kinds = &self.compiled(*forbid)?.meta.kinds;
-            if kinds.is_empty() {
-                return None;
-            }
-            missing.extend(kinds.iter().filter(|kind| !granted.contains(kind)).cloned());
-        }
-        (!missing.is_empty()).then(|| missing.into_iter().collect())
-    }
+    (!missing.is_empty()).then(|| missing.into_iter().collect())
 }
 
 fn unfit(error: &RequestValidationError) -> String {
@@ -377,8 +312,4 @@ fn unfit(error: &RequestValidationError) -> String {
 
 fn met<'a>(uid: &'a EntityUid, within: &mut Within<'a, impl Fn(&EntityUID) -> bool>) -> Met<'a> {
     Met { uid: uid.as_ref(), entity: within.root(uid.as_ref()) }
-}
-
-pub(super) fn is_true(value: &Value) -> bool {
-    matches!(value.value_kind(), ValueKind::Lit(Literal::Bool(true)))
 }

@@ -3,24 +3,23 @@
 //! Always true: what does not hold for a question holds no more once approvals are given (`approvals` lints that), so one
 //! evaluation is enough, and only of these.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::Ordering;
-
 use cedar_policy_core::ast::Expr;
 use cedar_policy_core::evaluator::Evaluator;
 use cedar_policy_core::extensions::Extensions;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::compiled::CompiledPolicy;
-use super::decide::{Question, Reached, Unknown, is_true};
+use super::decide::{Question, Reached, Unknown};
+use super::evaluate::is_true;
 use super::index::Position;
-use super::met::{Met, Part, Shown, Stand};
+use super::met::{Met, Part, Stand};
 use super::parts::clauses;
-use super::ruling::PolicyMeta;
+use super::ruling::{Because, PolicyMeta};
 use super::snapshot::Snapshot;
 use types::effort;
 
-/// The policies that only one of two snapshots has, and which of them, and of their alternatives, a question has met: they hold
-/// for it, and its answers are not what they would be anyway.
+/// The policies that only one of two snapshots has, and which of them, and of their parts, a question has shown: its answer would
+/// be another if they were not what they are for it.
 #[derive(Debug)]
 pub struct Difference {
     snapshot: Snapshot,
@@ -50,9 +49,6 @@ impl Snapshot {
     }
 }
 
-/// By what a policy is found on the other side: its id; where that is not there, what it says.
-type Key = (bool, String);
-
 /// The policies of both sides, by id.
 struct Versions<'a>(BTreeMap<&'a str, Vec<&'a CompiledPolicy>>);
 
@@ -76,13 +72,16 @@ impl<'a> Versions<'a> {
         };
         self.all(compiled).iter().filter(is_other).copied().collect()
     }
+}
 
-    fn key(&self, compiled: &CompiledPolicy) -> Key {
-        match self.all(compiled) {
-            [_] => (false, compiled.form().to_owned()),
-            _ => (true, compiled.meta.id.clone()),
-        }
-    }
+/// What a policy is for a question.
+pub struct Standing<'a> {
+    pub policy: &'a Because,
+    /// Its other version; itself, where there is none that differs.
+    pub other: &'a Because,
+    /// Whether the first snapshot has it.
+    pub is_ours: bool,
+    pub holds: bool,
 }
 
 /// A policy that may hold for a question.
@@ -103,6 +102,15 @@ struct Look<'a> {
     holds: bool,
 }
 
+impl<'a> Candidate<'a> {
+    /// Its parts that a question may show.
+    fn looks(&self, has_both: bool) -> impl Iterator<Item = Look<'a>> {
+        let Candidate { at, compiled, seen, holds, other_holds } = *self;
+        let parts = seen.shown_by(Stand { holds, is_as_before: has_both && other_holds == holds });
+        parts.map(move |(number, part)| Look { place: (at, number), compiled, part, holds })
+    }
+}
+
 impl Difference {
     /// Of two snapshots, each with its policies that differ; those of the second may be left out. What conditions stand in the
     /// place of others is looked for in the policies of the second, or in those of the first where that `is_newer`.
@@ -113,23 +121,19 @@ impl Difference {
     ) -> Difference {
         let (has_both, theirs) = (theirs.is_some(), theirs.unwrap_or_default());
         let versions = Versions::of([snapshot, other]);
-        let key = |compiled: &CompiledPolicy| versions.key(compiled);
-        let marked = |is_ours: bool| move |compiled| (key(&compiled), is_ours, compiled);
-        let mut policies: Vec<(Key, bool, CompiledPolicy)> =
+        let marked = |is_ours: bool| move |compiled| (is_ours, compiled);
+        let mut policies: Vec<(bool, CompiledPolicy)> =
             ours.into_iter().map(marked(true)).chain(theirs.into_iter().map(marked(false))).collect();
-        policies.sort_by(|(one, ..), (next, ..)| one.cmp(next));
-        let met = policies.iter().enumerate().map(|(at, (key, is_ours, compiled))| {
-            let beside = [at.wrapping_sub(1), at + 1].into_iter();
-            let mut beside = beside.filter_map(|place| Some((place, policies.get(place)?)));
-            let other = beside.find(|(_, (of, is_too, _))| of == key && is_too != is_ours);
-            let mut others = versions.others(compiled);
-            // Under another id it is there, too.
-            others.extend(other.filter(|_| others.is_empty()).map(|(_, (_, _, renamed))| renamed));
-            let other = other.and_then(|(place, _)| Position::try_from(place).ok());
-            Met { other, ..Met::of(compiled, &others, *is_ours == is_newer) }
+        policies.sort_by(|(_, one), (_, next)| one.meta.id.cmp(&next.meta.id));
+        let met = policies.iter().enumerate().map(|(at, (is_ours, compiled))| {
+            let mut beside = [at.wrapping_sub(1), at + 1].into_iter();
+            let other =
+                beside.find(|place| policies.get(*place).is_some_and(|(_, next)| next.meta.id == compiled.meta.id));
+            let other = other.and_then(|place| Position::try_from(place).ok());
+            Met { other, is_ours: *is_ours, ..Met::of(compiled, &versions.others(compiled), *is_ours == is_newer) }
         });
         let met = met.collect();
-        let policies = policies.into_iter().map(|(_, _, compiled)| compiled).collect();
+        let policies = policies.into_iter().map(|(_, compiled)| compiled).collect();
         Difference { snapshot: snapshot.with_policies(policies), met, has_both }
     }
 
@@ -138,37 +142,48 @@ impl Difference {
         self.snapshot.reached(question)
     }
 
-    /// Whether any of them holds for a question that reaches these; also where that cannot be told. Those that hold are met where
-    /// the answers show it, or compare both versions of them.
-    pub fn met_by(&self, question: &Question<'_>, reached: &Result<Reached, Unknown>, shown: Shown) -> bool {
-        let Ok(reached) = reached else { return true };
-        let mut open = Vec::new();
-        for Candidate { at, compiled, seen, holds, other_holds } in self.candidates(reached) {
-            if holds && shown == Shown::Nothing && !other_holds {
-                continue;
+    /// Notes which of them, and which of their parts, a question shows. `tells` says of one whether it does; it is asked only of
+    /// what no question has shown yet.
+    pub fn observe(
+        &self,
+        question: &Question<'_>,
+        reached: &Result<Reached, Unknown>,
+        tells: impl Fn(&Standing<'_>) -> bool,
+    ) {
+        let Ok(reached) = reached else { return };
+        let candidates: Vec<Candidate<'_>> = self.candidates(reached).collect();
+        let is_new = |candidate: &&Candidate<'_>| candidate.holds && candidate.seen.is_open();
+        let mut shown: BTreeMap<Position, Vec<&Part>> =
+            candidates.iter().filter(is_new).map(|candidate| (candidate.at, Vec::new())).collect();
+        let open = candidates.iter().flat_map(|candidate| candidate.looks(self.has_both));
+        let open: Vec<Look<'_>> = open.filter(|look| look.part.is_open()).collect();
+        self.look(question, &open, |look, value| {
+            if value.is_some() {
+                look.part.know();
             }
+            if look.part.decides(look.holds, value) {
+                shown.entry(look.place.0).or_default().push(look.part);
+            }
+        });
+        for Candidate { at, compiled, seen, holds, .. } in candidates {
+            let other = seen.other.and_then(|other| self.snapshot.compiled(other)).unwrap_or(compiled);
+            let standing = Standing { policy: &compiled.meta, other: &other.meta, is_ours: seen.is_ours, holds };
+            let Some(parts) = shown.get(&at).filter(|_| tells(&standing)) else { continue };
+            parts.iter().for_each(|part| part.see());
             if holds {
-                seen.whole.store(true, Ordering::Relaxed);
+                seen.see();
             }
-            let stand = Stand { holds, is_as_before: self.has_both && other_holds == holds, shown };
-            let parts = seen.shown_by(stand).filter(|(_, part)| part.is_open());
-            open.extend(parts.map(|(number, part)| Look { place: (at, number), compiled, part, holds }));
         }
-        self.look(question, &open, |look, value| look.part.note(look.holds, value));
-        !reached.met.is_empty()
     }
 
     /// The parts that make their policies what they are for a question whose answers show it: the place of the policy, and the
     /// number of the part.
     pub fn decisive(&self, question: &Question<'_>, reached: &Result<Reached, Unknown>) -> BTreeSet<(Position, usize)> {
         let Ok(reached) = reached else { return BTreeSet::new() };
-        let parts = self.candidates(reached).flat_map(|Candidate { at, compiled, seen, holds, other_holds }| {
-            let is_as_before = self.has_both && other_holds == holds;
-            let parts = seen.shown_by(Stand { holds, is_as_before, shown: Shown::Effect });
-            parts.map(move |(number, part)| Look { place: (at, number), compiled, part, holds })
-        });
+        let parts: Vec<Look<'_>> =
+            self.candidates(reached).flat_map(|candidate| candidate.looks(self.has_both).collect::<Vec<_>>()).collect();
         let mut decisive = BTreeSet::new();
-        self.look(question, &parts.collect::<Vec<_>>(), |look, value| {
+        self.look(question, &parts, |look, value| {
             decisive.extend(look.part.decides(look.holds, value).then_some(look.place));
         });
         decisive
@@ -208,7 +223,9 @@ impl Difference {
     /// Those that no question has met yet; of a policy that one has met: its parts.
     pub fn unmet(&self) -> Vec<Unmet<'_>> {
         let of = |(compiled, met): (&'_ CompiledPolicy, &'_ Met)| -> Vec<Option<(String, usize)>> {
-            if !met.whole.load(Ordering::Relaxed) {
+            let other = met.other.and_then(|other| self.met.get(other as usize));
+            let is_covered = met.is_covered && other.is_some_and(|other| !other.is_open());
+            if met.is_open() && !is_covered {
                 return vec![None];
             }
             let is_told = |part: &&Part| part.is_open() && (self.has_both || !part.is_of_another_schema());

@@ -1,20 +1,16 @@
-//! What a policy says, whichever way its comparisons are written: `"paid" == resource.status` is `resource.status == "paid"`,
-//! `!(a <= b)` is `b < a`, and in a set the order is nothing.
+//! What a policy decides, whichever way it is written: `"paid" == resource.status` is `resource.status == "paid"`, `!(a <= b)` is
+//! `b < a`, `!(a && b)` is `!a || !b`, `trust < 2` is `trust <= 1`; and in a set, or between conditions that cannot fail, the order
+//! is nothing.
 //!
-//! Always true: two policies of the same form have the same effect on every question. What is written otherwise and means the
-//! same may have another form.
+//! Always true: two policies of the same form decide the same on every question; so does a company without one of them. What is
+//! written otherwise and means the same may have another form.
 
-use cedar_policy_core::ast::{ActionConstraint, BinaryOp, Expr, ExprKind, UnaryOp};
+use cedar_policy_core::ast::{ActionConstraint, BinaryOp, Expr, ExprKind, Literal, UnaryOp};
 
 use super::compiled::CompiledPolicy;
 
 impl CompiledPolicy {
-    /// Whether another version of it says the same.
-    pub fn is_same(&self, other: &CompiledPolicy) -> bool {
-        self.meta.id == other.meta.id && (self.meta.text == other.meta.text || self.form() == other.form())
-    }
-
-    /// All that it says but its id. Written down once: every operation that it is about compares it.
+    /// All that it decides by, whatever its id and its reason. Written down once: every operation that it is about compares it.
     pub fn form(&self) -> &str {
         self.form.get_or_init(|| self.written())
     }
@@ -29,37 +25,125 @@ impl CompiledPolicy {
             constraint => constraint.to_string(),
         };
         let (policy, meta) = (&self.policy, &self.meta);
-        let told = format!("{:?} {:?} {:?} {:?} {:?}", meta.effect, meta.reason, meta.title, meta.runbook, meta.kinds);
-        let scope = format!("{} {actions} {}", policy.principal_constraint(), policy.resource_constraint());
-        format!("{told} {scope} {}", policy.non_scope_constraints().map(form).unwrap_or_default())
+        let (who, what) = (policy.principal_constraint(), policy.resource_constraint());
+        let conditions = policy.non_scope_constraints().map_or_else(|| "true".to_owned(), |all| form(all, true));
+        format!("{:?} {:?} {who} {actions} {what} {conditions}", meta.effect, meta.kinds)
     }
 }
 
-fn form(expr: &Expr) -> String {
+/// The form of a condition, or of its opposite.
+fn form(expr: &Expr, is_true: bool) -> String {
     match expr.expr_kind() {
-        ExprKind::And { left, right } => format!("({} && {})", form(left), form(right)),
-        ExprKind::Or { left, right } => format!("({} || {})", form(left), form(right)),
-        ExprKind::UnaryApp { op: UnaryOp::Not, arg } => match arg.expr_kind() {
-            ExprKind::BinaryApp { op: BinaryOp::Less, arg1, arg2 } => format!("({} <= {})", form(arg2), form(arg1)),
-            ExprKind::BinaryApp { op: BinaryOp::LessEq, arg1, arg2 } => format!("({} < {})", form(arg2), form(arg1)),
-            _ => format!("!{}", form(arg)),
-        },
-        ExprKind::BinaryApp { op: BinaryOp::Less, arg1, arg2 } => format!("({} < {})", form(arg1), form(arg2)),
-        ExprKind::BinaryApp { op: BinaryOp::LessEq, arg1, arg2 } => format!("({} <= {})", form(arg1), form(arg2)),
+        ExprKind::And { .. } | ExprKind::Or { .. } => joined(expr, is_true),
+        ExprKind::UnaryApp { op: UnaryOp::Not, arg } => form(arg, !is_true),
+        ExprKind::Lit(Literal::Bool(value)) => (*value == is_true).to_string(),
+        ExprKind::BinaryApp { op: BinaryOp::Less, arg1, arg2 } if is_true => less(arg1, arg2),
+        ExprKind::BinaryApp { op: BinaryOp::Less, arg1, arg2 } => less_or_equal(arg2, arg1),
+        ExprKind::BinaryApp { op: BinaryOp::LessEq, arg1, arg2 } if is_true => less_or_equal(arg1, arg2),
+        ExprKind::BinaryApp { op: BinaryOp::LessEq, arg1, arg2 } => less(arg2, arg1),
+        ExprKind::If { test_expr, then_expr, else_expr } => {
+            let (then, other) = (form(then_expr, is_true), form(else_expr, is_true));
+            format!("(if {} then {then} else {other})", form(test_expr, true))
+        }
+        _ if !is_true => format!("!{}", form(expr, true)),
         ExprKind::BinaryApp { op: BinaryOp::Eq, arg1, arg2 } => {
-            let mut sides = [form(arg1), form(arg2)];
+            let mut sides = [form(arg1, true), form(arg2, true)];
             sides.sort();
             format!("({})", sides.join(" == "))
         }
-        ExprKind::BinaryApp { op, arg1, arg2 } => format!("({op:?} {} {})", form(arg1), form(arg2)),
-        ExprKind::If { test_expr, then_expr, else_expr } => {
-            format!("(if {} then {} else {})", form(test_expr), form(then_expr), form(else_expr))
-        }
+        ExprKind::BinaryApp { op, arg1, arg2 } => format!("({op:?} {} {})", form(arg1, true), form(arg2, true)),
         ExprKind::Set(elements) => {
-            let mut elements: Vec<String> = elements.iter().map(form).collect();
+            let mut elements: Vec<String> = elements.iter().map(|element| form(element, true)).collect();
             elements.sort();
             format!("[{}]", elements.join(", "))
         }
         _ => format!("({expr})"),
     }
+}
+
+/// What has to hold together, or one of which has to: one after the other, and in one order as far as none of them can fail.
+fn joined(expr: &Expr, is_true: bool) -> String {
+    let is_all = matches!(expr.expr_kind(), ExprKind::And { .. }) == is_true;
+    let mut parts = Vec::new();
+    flatten(expr, is_true, is_all, &mut parts);
+    let neutral = is_all.to_string();
+    let mut forms: Vec<(bool, String)> =
+        parts.into_iter().map(|(part, wanted)| (is_total(part), form(part, wanted))).collect();
+    forms.retain(|(_, form)| *form != neutral);
+    forms.chunk_by_mut(|(one, _), (next, _)| *one && *next).for_each(<[(bool, String)]>::sort);
+    match forms.as_slice() {
+        [] => neutral,
+        [(_, one)] => one.clone(),
+        _ => {
+            let forms: Vec<&str> = forms.iter().map(|(_, form)| form.as_str()).collect();
+            format!("({})", forms.join(if is_all { " && " } else { " || " }))
+        }
+    }
+}
+
+/// The operands of a row of `&&`, or of `||`, each with what it is to be.
+fn flatten<'a>(expr: &'a Expr, is_true: bool, is_all: bool, into: &mut Vec<(&'a Expr, bool)>) {
+    match expr.expr_kind() {
+        ExprKind::And { left, right } if is_true == is_all => {
+            flatten(left, is_true, is_all, into);
+            flatten(right, is_true, is_all, into);
+        }
+        ExprKind::Or { left, right } if is_true != is_all => {
+            flatten(left, is_true, is_all, into);
+            flatten(right, is_true, is_all, into);
+        }
+        ExprKind::UnaryApp { op: UnaryOp::Not, arg } => flatten(arg, !is_true, is_all, into),
+        _ => into.push((expr, is_true)),
+    }
+}
+
+/// Less than a number is as much as the next smaller one, or less.
+fn less(one: &Expr, other: &Expr) -> String {
+    match (long(one), long(other)) {
+        (_, Some(number)) if number > i64::MIN => format!("({} <= {})", form(one, true), number - 1),
+        (Some(number), _) if number < i64::MAX => format!("({} <= {})", number + 1, form(other, true)),
+        _ => format!("({} < {})", form(one, true), form(other, true)),
+    }
+}
+
+fn less_or_equal(one: &Expr, other: &Expr) -> String {
+    let side = |expr| long(expr).map_or_else(|| form(expr, true), |number| number.to_string());
+    format!("({} <= {})", side(one), side(other))
+}
+
+fn long(expr: &Expr) -> Option<i64> {
+    match expr.expr_kind() {
+        ExprKind::Lit(Literal::Long(number)) => Some(*number),
+        _ => None,
+    }
+}
+
+/// Whether it can be evaluated whatever is the case. Attributes can: the policy is valid, and what it refers to is loaded, or the
+/// question is not put.
+fn is_total(expr: &Expr) -> bool {
+    expr.subexpressions().all(|part| match part.expr_kind() {
+        ExprKind::Lit(_)
+        | ExprKind::Var(_)
+        | ExprKind::If { .. }
+        | ExprKind::And { .. }
+        | ExprKind::Or { .. }
+        | ExprKind::UnaryApp { op: UnaryOp::Not, .. }
+        | ExprKind::GetAttr { .. }
+        | ExprKind::HasAttr { .. }
+        | ExprKind::Like { .. }
+        | ExprKind::Is { .. }
+        | ExprKind::Set(_) => true,
+        ExprKind::BinaryApp { op, .. } => matches!(
+            op,
+            BinaryOp::Eq
+                | BinaryOp::Less
+                | BinaryOp::LessEq
+                | BinaryOp::In
+                | BinaryOp::Contains
+                | BinaryOp::ContainsAll
+                | BinaryOp::ContainsAny
+        ),
+        // Sums may overflow; what else there is may fail, too.
+        _ => false,
+    })
 }

@@ -72,13 +72,17 @@ const TEAM_TYPE: &str = "Ok::Team";
 
 impl Snapshot {
     /// For each policy of an action that `other` does not have just so. A forbid shows only where something permits: it is
-    /// taken with each permit, too. Of a policy that was changed also what keeps it from holding.
+    /// taken with each permit, too. None shows where another of its effect holds: it is taken with what keeps the others from
+    /// that. Of a policy that was changed also what keeps it from holding.
     pub fn goals_unlike(&self, other: &Snapshot, action: &str) -> Vec<Goal> {
-        let permits: Vec<Vec<Wish<'_>>> =
-            self.permits(action).flat_map(|compiled| ways(&compiled.condition, true)).collect();
+        let permits = self.about(action).filter(|compiled| compiled.policy.effect() == Effect::Permit);
+        let permits: Vec<Vec<Wish<'_>>> = permits.flat_map(|compiled| ways(&compiled.condition, true)).collect();
         let theirs: BTreeSet<&str> = other.policies.iter().map(|compiled| compiled.meta.id.as_str()).collect();
-        let of = |compiled| ways_of(compiled, theirs.contains(compiled.meta.id.as_str()), &permits);
-        let all: Vec<Vec<Vec<Wish<'_>>>> = self.unlike(other, action).map(of).collect();
+        let all = self.unlike(other, action).map(|compiled| {
+            let is_changed = theirs.contains(compiled.meta.id.as_str());
+            ways_of(compiled, is_changed, &permits, &self.alone(compiled, action))
+        });
+        let all: Vec<Vec<Vec<Wish<'_>>>> = all.collect();
         // One of each policy after the other: none is kept out by another that can hold in many ways.
         let longest = all.iter().map(Vec::len).max().unwrap_or_default();
         let places = (0..TURNS).flat_map(|turn| (0..longest).map(move |at| (turn, at)));
@@ -94,20 +98,54 @@ impl Snapshot {
         }
         goals
     }
+
+    /// Ways to keep all other policies of an action that have the effect of this one from holding: first what keeps each from it
+    /// first, and so on.
+    fn alone<'a>(&'a self, compiled: &CompiledPolicy, action: &str) -> Vec<Vec<Wish<'a>>> {
+        let is_beside =
+            |one: &&CompiledPolicy| one.policy.effect() == compiled.policy.effect() && one.meta.id != compiled.meta.id;
+        let beside = self.about(action).filter(is_beside);
+        let conditions = beside.filter_map(|one| one.policy.non_scope_constraints());
+        let kept: Vec<Vec<Vec<Wish<'a>>>> = conditions.map(|all| ways(all, false)).collect();
+        let all = (0..TURNS).map(|turn| {
+            let nth = |ways: &Vec<Vec<Wish<'a>>>| ways.get(turn % ways.len().max(1)).cloned().unwrap_or_default();
+            let mut wishes: Vec<Wish<'a>> = kept.iter().flat_map(nth).collect();
+            // What has to be one value stands whatever limits others set to it.
+            wishes.sort_by_key(|(part, _)| !is_limit(part));
+            wishes
+        });
+        all.filter(|wishes: &Vec<Wish<'a>>| !wishes.is_empty()).collect()
+    }
 }
 
 /// A part of a condition, and whether it is to be true.
 type Wish<'a> = (&'a Expr, bool);
 
-/// The ways to let a policy hold, and to let it show; of one that was changed, also those to keep it from holding.
-fn ways_of<'a>(compiled: &'a CompiledPolicy, is_changed: bool, permits: &[Vec<Wish<'a>>]) -> Vec<Vec<Wish<'a>>> {
+/// The ways to let a policy hold, and to let it show, also where it is `alone`; of one that was changed, also those to keep it
+/// from holding.
+fn ways_of<'a>(
+    compiled: &'a CompiledPolicy,
+    is_changed: bool,
+    permits: &[Vec<Wish<'a>>],
+    alone: &[Vec<Wish<'a>>],
+) -> Vec<Vec<Wish<'a>>> {
     let kept = compiled.policy.non_scope_constraints().filter(|_| is_changed).map(|all| ways(all, false));
     let ways = [ways(&compiled.condition, true), kept.unwrap_or_default()].concat();
     let permitted = match compiled.policy.effect() {
         Effect::Permit => Vec::new(),
         Effect::Forbid => together(permits, &ways),
     };
-    [ways, permitted].concat()
+    // What is said of it goes before what is said of the others.
+    let first = ways.get(..TURNS).unwrap_or(&ways);
+    [together(alone, first), ways, permitted].concat()
+}
+
+fn is_limit(expr: &Expr) -> bool {
+    match expr.expr_kind() {
+        ExprKind::BinaryApp { op, .. } => matches!(op, BinaryOp::Less | BinaryOp::LessEq),
+        ExprKind::ExtensionFunctionApp { args, .. } => args.len() == 2,
+        _ => false,
+    }
 }
 
 /// The ways to make a condition true or false.

@@ -11,24 +11,15 @@ use super::changed::{Changed, changed};
 use super::compiled::CompiledPolicy;
 use super::index::Position;
 
-/// What the answers to a question show of the policies that hold for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
-    /// Nothing that would not be so without them.
-    Nothing,
-    /// Policies of both sides hold, whose answers are compared.
-    Compared,
-    /// No policy that differs holds on either side: what keeps them from it is compared.
-    Neither,
-    /// Their effect.
-    Effect,
-}
-
 /// What has been seen of one policy.
 #[derive(Debug)]
 pub(super) struct Met {
+    /// It is one of the first snapshot's.
+    pub is_ours: bool,
     /// Where its other version is, where that is among those that differ.
     pub other: Option<Position>,
+    /// Its other version has its scope, with as many operations or more: what that one shows, it need not show again.
+    pub is_covered: bool,
     /// It has decided a question.
     pub whole: AtomicBool,
     pub parts: Vec<Part>,
@@ -64,7 +55,6 @@ pub(super) struct Stand {
     pub holds: bool,
     /// Whether its other version is known to be the same.
     pub is_as_before: bool,
-    pub shown: Shown,
 }
 
 impl Met {
@@ -82,7 +72,18 @@ impl Met {
             let changes = if is_newer { changed(compiled, other) } else { Vec::new() };
             changes.into_iter().for_each(|Changed { branch, wanted }| add(When::Differs(wanted), vec![branch]));
         }
-        Met { other: None, whole: AtomicBool::new(false), parts }
+        let is_covered = others.first().is_some_and(|other| covers(other, compiled));
+        Met { is_ours: true, other: None, is_covered, whole: AtomicBool::new(false), parts }
+    }
+
+    /// Whether no question has shown yet that it holds.
+    pub fn is_open(&self) -> bool {
+        !self.whole.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a question has shown it.
+    pub fn see(&self) {
+        self.whole.store(true, Ordering::Relaxed);
     }
 
     /// All parts that a question may show, each with its number.
@@ -105,20 +106,13 @@ impl Part {
         matches!(self.when, When::Differs(_)) && !self.branch.is_cut() && !self.is_known.load(Ordering::Relaxed)
     }
 
-    fn may_be_shown(&self, Stand { holds, is_as_before, shown }: Stand) -> bool {
+    fn may_be_shown(&self, Stand { holds, is_as_before }: Stand) -> bool {
         match self.when {
             When::Listed => holds,
             When::Holds => holds && !self.branch.is_cut(),
-            // Where its other version does not hold either, the answers compare them.
-            When::Fails => {
-                let is_compared = matches!(shown, Shown::Effect | Shown::Neither) || is_as_before;
-                !holds && !self.branch.is_cut() && is_compared
-            }
+            When::Fails => !holds && !self.branch.is_cut(),
             When::Differs(wanted) => {
-                shown == Shown::Effect
-                    && !is_as_before
-                    && !self.branch.is_cut()
-                    && wanted.is_none_or(|wanted| wanted == holds)
+                !is_as_before && !self.branch.is_cut() && wanted.is_none_or(|wanted| wanted == holds)
             }
         }
     }
@@ -131,18 +125,18 @@ impl Part {
         }
     }
 
-    /// Notes what its condition is for a question for which the policy holds, or does not; none if that cannot be evaluated,
-    /// which is to Cedar as if it did not hold.
-    pub fn note(&self, holds: bool, value: Option<bool>) {
-        if value.is_some() {
-            self.is_known.store(true, Ordering::Relaxed);
-        }
-        if self.decides(holds, value) {
-            self.is_met.store(true, Ordering::Relaxed);
-        }
+    /// Notes that its condition can be evaluated.
+    pub fn know(&self) {
+        self.is_known.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it makes the policy what it is, by what its condition is.
+    /// Notes that a question has shown it.
+    pub fn see(&self) {
+        self.is_met.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it makes the policy what it is, by what its condition is; none if that cannot be evaluated, which is to Cedar as
+    /// if it did not hold.
     pub fn decides(&self, holds: bool, value: Option<bool>) -> bool {
         match self.when {
             When::Holds | When::Fails if self.branch.without().is_none() => value == Some(holds),
@@ -164,6 +158,13 @@ fn alike<'a>(compiled: &CompiledPolicy, others: &[&'a CompiledPolicy]) -> Vec<&'
 
 fn has_same_ends(one: &Policy, next: &Policy) -> bool {
     one.principal_constraint() == next.principal_constraint() && one.resource_constraint() == next.resource_constraint()
+}
+
+/// Whether a policy has the scope of another version, or one with more operations.
+fn covers(other: &CompiledPolicy, compiled: &CompiledPolicy) -> bool {
+    let (one, next) = (compiled.policy.action_constraint(), other.policy.action_constraint());
+    let is_superset = one == next || (*one != ActionConstraint::Any && named(other).is_superset(&named(compiled)));
+    has_same_ends(&compiled.policy, &other.policy) && is_superset
 }
 
 /// The operations, or groups of them, that the scope of a policy names.

@@ -14,7 +14,8 @@ use cedar_policy_core::evaluator::Evaluator;
 use cedar_policy_core::extensions::Extensions;
 
 use super::compiled::CompiledPolicy;
-use super::decide::{Question, is_true};
+use super::decide::Question;
+use super::evaluate::is_true;
 use super::names::covers;
 use super::ruling::Because;
 use super::snapshot::Snapshot;

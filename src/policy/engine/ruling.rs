@@ -104,6 +104,12 @@ pub struct Answered {
 }
 
 impl Answered {
+    /// Whether it comes to the same, whichever policies make it so.
+    pub fn says_as(&self, other: &Answered) -> bool {
+        let said = |one: &Answered| (one.ruling.decision(), one.hidden);
+        said(self) == said(other) && self.ruling.kinds() == other.ruling.kinds()
+    }
+
     /// A denial stays what it is. Anything else is said only of what may be seen: nothing waits for approval that its
     /// requester does not know of. `sight` is the answer to the read without which the thing is not there for the caller;
     /// none where everybody may know of it.

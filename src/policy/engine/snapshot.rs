@@ -257,8 +257,13 @@ impl Snapshot {
 
     /// The policy of an id, compiled.
     pub(super) fn policy_of(&self, id: &str) -> Option<&CompiledPolicy> {
-        let position = self.policies.binary_search_by(|compiled| compiled.meta.id.as_str().cmp(id)).ok()?;
-        self.policies.get(position)
+        self.position_of(id).and_then(|position| self.compiled(position))
+    }
+
+    /// Where it is.
+    pub(super) fn position_of(&self, id: &str) -> Option<Position> {
+        let found = self.policies.binary_search_by(|compiled| compiled.meta.id.as_str().cmp(id));
+        found.ok().and_then(|position| Position::try_from(position).ok())
     }
 
     pub(super) fn because(&self, positions: &[Position]) -> Vec<Because> {

@@ -72,6 +72,7 @@ impl<'a> Asker<'a> {
             facts: &circumstances.facts,
             input: None,
             approvals: &[],
+            supposed: None,
         }))
     }
 

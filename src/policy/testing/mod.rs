@@ -25,7 +25,7 @@ pub use rows::{Delegation, Fixture, Member, Row, Step, Team};
 pub use run::{Coverage, Mutation, Ran, Run, Tried, cover, mutate, run};
 pub use samples::{Cast, Sample, other_than};
 
-use super::engine::{Difference, Reached, Shown, Unknown, Words};
+use super::engine::{Because, Difference, Reached, Standing, Supposed, Unknown, Words};
 use super::{Answered, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
 
 /// Turns a test's company into what the gate would ask.
@@ -84,18 +84,19 @@ pub struct OwnedQuestion {
 
 impl OwnedQuestion {
     pub fn answer(&self, snapshot: &Snapshot) -> Answered {
-        self.answer_in(&self.slice(snapshot), snapshot)
+        self.answer_in(&self.slice(snapshot), snapshot, None)
     }
 
     /// What two sides answer that have the same schema: what they look at is gathered once.
     pub fn answers(&self, before: &Snapshot, after: &Snapshot) -> (Answered, Answered) {
         let slice = self.slice(before);
-        (self.answer_in(&slice, before), self.answer_in(&slice, after))
+        (self.answer_in(&slice, before, None), self.answer_in(&slice, after, None))
     }
 
     /// The same for the sides of which this is the difference.
     pub fn gathered<'a>(&'a self, difference: &'a Difference) -> Gathered<'a> {
-        Gathered { asked: self, difference, slice: self.slice(difference.snapshot()), reached: OnceCell::new() }
+        let slice = self.slice(difference.snapshot());
+        Gathered { asked: self, difference, slice, reached: OnceCell::new(), answers: Default::default() }
     }
 
     /// Everything that is asked of policies, for the principal and for those on whose behalf it asks.
@@ -116,14 +117,14 @@ impl OwnedQuestion {
         Slice::new(snapshot, &self.action, self.entities.iter().cloned().chain(sight))
     }
 
-    fn answer_in(&self, slice: &Slice, snapshot: &Snapshot) -> Answered {
-        let asked =
-            || snapshot.decide_for(&self.question(slice, &self.action, &self.granted), &self.givers, For::Doing);
+    fn answer_in<'a>(&'a self, slice: &'a Slice, snapshot: &Snapshot, supposed: Option<&'a Supposed<'a>>) -> Answered {
+        let question = |action, granted| Question { supposed, ..self.question(slice, action, granted) };
+        let asked = || snapshot.decide_for(&question(&self.action, &self.granted), &self.givers, For::Doing);
         let ruling = self.refused.clone().unwrap_or_else(asked);
         // The read by which it is seen may be the very question.
         let is_same = self.refused.is_none() && self.givers.is_empty() && self.granted.is_empty();
         let same = self.sight.as_ref().filter(|sight| is_same && **sight == self.action).map(|_| ruling.clone());
-        let seeing = |sight| snapshot.decide_for(&self.question(slice, sight, &[]), &self.givers, For::Seeing);
+        let seeing = |sight| snapshot.decide_for(&question(sight, &[]), &self.givers, For::Seeing);
         Answered::of(ruling, || same.or_else(|| self.sight.as_ref().map(seeing)))
     }
 
@@ -131,7 +132,7 @@ impl OwnedQuestion {
         let OwnedQuestion { principal, resource, facts, .. } = self;
         // What shows the resource is asked without it.
         let input = self.input.as_ref().filter(|_| *action == self.action);
-        Question { principal, action, resource, entities, facts, input, approvals }
+        Question { principal, action, resource, entities, facts, input, approvals, supposed: None }
     }
 
     /// Puts the question as these policies are asked it.
@@ -154,19 +155,41 @@ pub struct Gathered<'a> {
     slice: Slice,
     /// What it reaches of those policies, once that was looked for.
     reached: OnceCell<Vec<Result<Reached, Unknown>>>,
+    /// What the sides answer, once that was asked.
+    answers: [OnceCell<Answered>; 2],
 }
 
 impl Gathered<'_> {
-    /// What a side answers that has the schema in which the difference is asked.
-    pub fn answer(&self, side: &Snapshot) -> Answered {
-        self.asked.answer_in(&self.slice, side)
+    /// What the two sides answer that have the schema in which the difference is asked; the same one twice where only one has.
+    pub fn answers(&self, sides: [&Snapshot; 2]) -> [&Answered; 2] {
+        let [before, after] = &self.answers;
+        let [old, new] = sides;
+        let answer = |side| self.asked.answer_in(&self.slice, side, None);
+        [before.get_or_init(|| answer(old)), after.get_or_init(|| answer(new))]
     }
 
-    /// Whether the two sides may answer otherwise. If not, their answers are the same. What holds is remembered where the
-    /// answers show it.
-    pub fn meets(&self, shown: Shown) -> bool {
-        let asked = self.asked.questions(&self.slice).zip(self.reached());
-        asked.fold(false, |met, (one, reached)| self.difference.met_by(&one, reached, shown) || met)
+    /// Whether the two sides may answer otherwise. If not, their answers are the same.
+    pub fn is_met(&self) -> bool {
+        self.reached().iter().any(|reached| reached.as_ref().map_or(true, Reached::is_met))
+    }
+
+    /// Notes what the question shows of those policies: that the answer of their side would be another if they were not what
+    /// they are for it, or that of the other side if they were the same there.
+    pub fn observe(&self, sides: [&Snapshot; 2]) {
+        for (one, reached) in self.asked.questions(&self.slice).zip(self.reached()) {
+            self.difference.observe(&one, reached, |standing| self.tells(sides, &one, standing));
+        }
+    }
+
+    fn tells(&self, [before, after]: [&Snapshot; 2], one: &Question<'_>, standing: &Standing<'_>) -> bool {
+        let Standing { policy, other, is_ours, holds } = *standing;
+        let [old, new] = self.answers([before, after]);
+        let (mine, theirs) = if is_ours { ((before, old), (after, new)) } else { ((after, new), (before, old)) };
+        let is_otherwise = |(side, answer): (&Snapshot, &Answered), policy: &Because, holds: bool| {
+            let supposed = Supposed { policy, holds, principal: one.principal, action: one.action };
+            !answer.says_as(&self.asked.answer_in(&self.slice, side, Some(&supposed)))
+        };
+        is_otherwise(mine, policy, !holds) || is_otherwise(theirs, other, holds)
     }
 
     /// The parts of those policies that make them what they are here.

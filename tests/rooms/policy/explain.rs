@@ -105,6 +105,7 @@ impl Alterable for Company<'_> {
             facts: &facts,
             input: None,
             approvals: &approvals,
+            supposed: None,
         };
         Some(ask(&question, &[]))
     }

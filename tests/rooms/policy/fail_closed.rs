@@ -117,6 +117,7 @@ fn entities_gathered_for_another_action_are_a_fault() {
         facts: &facts,
         input: None,
         approvals: &[],
+        supposed: None,
     };
     assert!(fault(&snapshot.decide(&question)).contains("another action"));
 }
@@ -142,6 +143,7 @@ fn members_of_a_set_cannot_be_opened_so_they_need_not_be_there() {
             facts: &facts,
             input: None,
             approvals: &[],
+            supposed: None,
         };
         snapshot.decide(&ends)
     };
@@ -165,6 +167,7 @@ fn a_visitor_is_an_entity_too() {
         facts: &facts,
         input: None,
         approvals: &[],
+        supposed: None,
     };
     assert!(snapshot.decide(&question).is_allowed());
 }

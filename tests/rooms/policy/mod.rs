@@ -138,6 +138,7 @@ impl Ask<'_> {
                 facts: &self.facts,
                 input: None,
                 approvals: &approvals,
+                supposed: None,
             },
         )
     }

@@ -1,9 +1,13 @@
 //! The law of the index, over random policies and requests: it answers as plain Cedar does, errors and all.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 
 use super::{SCHEMA, action, actor_uid, facts, person, role, team_uid};
-use ok::policy::{Bundle, Closed, PlainAnswer, Question, Record, Ruling, Shown, Slice, Snapshot};
+use ok::policy::{
+    Bundle, Closed, Effect, PlainAnswer, PolicyMeta, Question, Record, Ruling, Slice, Snapshot, Supposed,
+};
 
 pub(super) const ACTORS: [&str; 4] = ["a0", "a1", "a2", "a3"];
 pub(super) const TEAMS: [&str; 3] = ["t0", "t1", "t2"];
@@ -115,6 +119,72 @@ pub(super) fn loaded(text: &str) -> Snapshot {
     })
 }
 
+/// Conditions that can be put together, some of which cannot be evaluated.
+fn condition_parts() -> impl Strategy<Value = &'static str> {
+    of(&[
+        "true",
+        "false",
+        "principal.admin",
+        "principal.trust > 1",
+        "principal.trust >= 2",
+        "principal.trust + 9223372036854775807 > 0",
+        "!(resource.trust * 9223372036854775807 > 0)",
+        "principal == resource",
+        "(if resource.active then principal.admin else principal.trust + 9223372036854775807 > 0)",
+    ])
+}
+
+/// The same two conditions put together in one way or another, not all of which come to the same.
+fn rewriting() -> impl Strategy<Value = &'static str> {
+    of(&[
+        "when { ONE && OTHER }",
+        "when { OTHER && ONE }",
+        "when { ONE } when { OTHER }",
+        "when { !(!(ONE) || !(OTHER)) }",
+        "unless { !(ONE) || !(OTHER) }",
+        "when { true && (OTHER && (ONE && true)) }",
+        "when { ONE || OTHER }",
+        "when { OTHER || ONE || false }",
+        "unless { !(ONE) && !(OTHER) }",
+        "when { !(ONE) }",
+        "unless { ONE }",
+    ])
+}
+
+fn is_valid(line: &str) -> bool {
+    Snapshot::load(&SCHEMA.replace("[Actor, Visitor]", "[Actor]"), &Bundle::new([("p.cedar", line)])).is_ok()
+}
+
+/// A policy as answers name it, and one that holds for everything until it is approved.
+fn always(line: &str) -> (Arc<PolicyMeta>, String) {
+    let id = line.split('"').nth(1).unwrap_or_default().to_owned();
+    let (effect, word) =
+        if line.contains(" forbid (") { (Effect::Forbid, "forbid") } else { (Effect::Permit, "permit") };
+    let named = |kind: &&&str| line.contains(&format!("Ok::ApprovalKind::\"{kind}\""));
+    let kinds: Vec<String> = ["admin", "finance", "lead"].iter().filter(named).map(|kind| (*kind).to_owned()).collect();
+    let approved = |kind: &String| format!("context.approvals.contains(Ok::ApprovalKind::\"{kind}\")");
+    let unless = match kinds.as_slice() {
+        [] => String::new(),
+        kinds => format!("unless {{ {} }}", kinds.iter().map(approved).collect::<Vec<_>>().join(" && ")),
+    };
+    let text = format!("@id(\"{id}\") @reason(\"r\") {word} (principal, action, resource) {unless};");
+    let (file, line) = ("p.cedar".to_owned(), 1);
+    (
+        Arc::new(PolicyMeta {
+            id,
+            effect,
+            reason: None,
+            title: None,
+            runbook: None,
+            file,
+            line,
+            text: text.clone(),
+            kinds,
+        }),
+        text,
+    )
+}
+
 /// Asks one question, with these approvals granted.
 fn asked<T>(
     snapshot: &Snapshot,
@@ -133,6 +203,7 @@ fn asked<T>(
         facts: &facts(),
         input: None,
         approvals,
+        supposed: None,
     };
     answer(snapshot, &question)
 }
@@ -186,18 +257,58 @@ proptest! {
             let lines = text.lines().zip(&left_out).map(|(line, out)| if is_out(out) { "" } else { line });
             loaded(&lines.collect::<Vec<_>>().join("\n"))
         };
-        let outcome = |ruling: &Ruling| {
-            let because: Vec<String> = ruling.because().iter().map(|policy| policy.id.clone()).collect();
-            (ruling.decision(), ruling.kinds().to_vec(), because, ruling.reason().to_owned())
-        };
+        let outcome = |ruling: &Ruling| (ruling.decision(), ruling.kinds().to_vec());
         let (before, after) = (side(|out| out.0), side(|out| out.1));
         let difference = before.difference(&after);
         for words in questions() {
             for approvals in [vec![], vec!["lead".to_owned()]] {
                 let (is_met, old, new) = asked(&before, &entities, words, &approvals, |before, question| {
-                    (difference.met_by(question, &difference.reached(question), Shown::Nothing), outcome(&before.decide(question)), outcome(&after.decide(question)))
+                    (difference.reached(question).map_or(true, |reached| reached.is_met()), outcome(&before.decide(question)), outcome(&after.decide(question)))
                 });
                 prop_assert!(is_met || old == new, "{:?} {:?} {:?}\n{}", words, old, new, text);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_said_to_be_the_same_in_other_words_decides_the_same(
+        (one, other) in (condition_parts(), condition_parts()),
+        (before, after) in (rewriting(), rewriting()),
+        effect in of(&["permit", "forbid"]),
+        entities in entities(),
+    ) {
+        let side = |rewriting: &str| {
+            let conditions = rewriting.replace("ONE", one).replace("OTHER", other);
+            let rest = "@id(\"all\") permit (principal, action, resource) when { principal.trust > 0 };\n";
+            loaded(&format!("{rest}@id(\"p\") @reason(\"r\") {effect} (principal, action, resource) {conditions};\n"))
+        };
+        let (before, after) = (side(before), side(after));
+        let unlike = before.actions_unlike(&after);
+        for words in questions().filter(|(_, what, _)| !unlike.contains(*what)) {
+            let said = |side: &Snapshot| asked(side, &entities, words, &[], |side, question| side.decide(question).decision());
+            prop_assert_eq!(said(&before), said(&after), "{:?}: {} {}", words, one, other);
+        }
+    }
+
+    #[test]
+    fn a_policy_that_is_supposed_to_hold_or_not_decides_as_if_it_said_so(text in policies(), entities in entities()) {
+        let snapshot = loaded(&text);
+        let said = |ruling: Ruling| (ruling.decision(), ruling.kinds().to_vec());
+        for line in text.lines().filter(|line| is_valid(line)) {
+            let (policy, always) = always(line);
+            let without = loaded(&text.replace(line, ""));
+            let with = loaded(&text.replace(line, &always));
+            // Also of one that is not there.
+            for (among, holds, side) in [(&snapshot, false, &without), (&snapshot, true, &with), (&without, true, &with)] {
+                for words in questions() {
+                    let supposed = asked(among, &entities, words, &[], |among, question| {
+                        let Question { principal, action, .. } = *question;
+                        let supposed = Supposed { policy: &policy, holds, principal, action };
+                        said(among.decide(&Question { supposed: Some(&supposed), ..*question }))
+                    });
+                    let really = asked(side, &entities, words, &[], |side, question| said(side.decide(question)));
+                    prop_assert_eq!(&supposed, &really, "{} {} {:?}\n{}", policy.id, holds, words, text);
+                }
             }
         }
     }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::Eyes;
 use crate::engine::compiled::CompiledPolicy;
-use crate::engine::decide::is_true;
+use crate::engine::evaluate::is_true;
 use crate::engine::parts::{PartKind, clauses, leaves};
 
 /// How one part of a policy stands.
