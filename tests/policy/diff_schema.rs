@@ -67,3 +67,23 @@ fn an_attribute_under_another_name_is_no_difference() {
         assert_eq!((found.cut.len(), &found.unmet), (0, &vec![]), "{}", found.summary);
     }
 }
+
+/// What an entity can be in no longer, it is in no longer where the new schema is asked.
+#[test]
+fn a_forbid_of_members_is_seen_to_go_with_what_they_are_members_of() {
+    let bundle = |user: &str| {
+        let mut bundle = with("");
+        let schema = format!(
+            "namespace Docs {{ entity Team; entity User{user} = {{ level: Long }}; entity Doc; action purge appliesTo {{ principal: [User], resource: [Doc] }}; }}"
+        );
+        let banned = "@id(\"banned\") @reason(\"r\") forbid (principal, action == Docs::Action::\"purge\", resource) when { principal.level == 9 || principal in Docs::Team::\"banned\" };\n";
+        bundle.files.insert("schema.cedarschema".into(), schema);
+        bundle.files.insert("docs.cedar".into(), format!("{READ}{banned}"));
+        bundle
+    };
+    let (before, after) = (bundle(" in [Team]"), bundle(""));
+    let found = asked_at_most(&before, &after, 5_000);
+    assert!(found.pairs.iter().any(|pair| pair.change == Shift::Looser), "{}", found.summary);
+    let found = asked_at_most(&after, &before, 5_000);
+    assert!(found.pairs.iter().any(|pair| pair.change == Shift::Tighter), "{}", found.summary);
+}

@@ -33,9 +33,16 @@ fn a_policy_that_no_question_meets_is_named() {
     assert!(asked_at_most(&with(""), &with(plain), 5_000).unmet.is_empty());
 }
 
-/// The default policies, and one more about who completes tasks.
-fn completing(condition: &str) -> Bundle {
+/// The default policies, one by which everybody sees every task, and one more.
+fn seeing(more: &str) -> Bundle {
     with(&format!(
+        "{more}\n@id(\"seen\") permit (principal is Ok::Actor, action == Ok::Action::\"task.read\", resource is Ok::Task);"
+    ))
+}
+
+/// The same, where the one more is about who completes tasks.
+fn completing(condition: &str) -> Bundle {
+    seeing(&format!(
         "@id(\"more\") permit (principal is Ok::Actor, action == Ok::Action::\"task.complete\", resource is Ok::Task)\nwhen {{\n  {condition}\n}};"
     ))
 }
@@ -53,7 +60,7 @@ fn an_alternative_that_no_question_meets_is_named() {
         (unmet, found.summary)
     };
     let named = vec![("more".to_owned(), 4, Some(never.to_owned()))];
-    for (before, after) in [(&with(""), &both), (&policy(whole), &both), (&both, &policy(whole))] {
+    for (before, after) in [(&seeing(""), &both), (&policy(whole), &both), (&both, &policy(whole))] {
         let (unmet, said) = compare(before, after);
         assert_eq!(unmet, named, "{said}");
         assert!(said.ends_with("; a part of `more` decided none of them: its effect was not observed"), "{said}");
@@ -68,7 +75,7 @@ fn an_alternative_that_no_question_meets_is_named() {
     // What stands before it lets the policy hold without it.
     let (unmet, _) = compare(&policy(whole), &policy(&format!("{whole} || ({whole} && resource.status == \"open\")")));
     assert_eq!(unmet.len(), 1);
-    let (unmet, _) = compare(&with(""), &policy(&format!("{whole} && !(context has run && context.run.steps == 1)")));
+    let (unmet, _) = compare(&seeing(""), &policy(&format!("{whole} && !(context has run && context.run.steps == 1)")));
     assert_eq!(unmet, []);
 }
 
@@ -307,4 +314,14 @@ fn what_another_policy_decides_anyway_is_named() {
         assert!(found.changed().next().is_none(), "{after}: {}", found.summary);
         assert!(found.unmet.iter().any(|one| one.policy == "it"), "{before} {after}: {}", found.summary);
     }
+}
+
+/// What keeps the other policies from deciding anyway is looked for.
+#[test]
+fn what_shows_only_where_another_policy_does_not_hold_is_found() {
+    let mask = "@id(\"mask\") @reason(\"r\") forbid (principal is Ok::Actor, action == Ok::Action::\"task.update\", resource is Ok::Task) unless { context.channel == \"run\" && context has run && context.run.depth == 2 };\n";
+    let it = "@id(\"it\") @reason(\"r\") forbid (principal is Ok::Actor, action == Ok::Action::\"task.update\", resource is Ok::Task) when { resource.status == \"open\" };\n";
+    let found = asked_at_most(&with(&format!("{mask}{it}")), &with(mask), 20_000);
+    assert!(found.pairs.iter().any(|pair| pair.operation == "task.update" && pair.change == Shift::Looser));
+    assert_eq!(found.unmet, [], "{}", found.summary);
 }

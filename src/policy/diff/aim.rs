@@ -14,7 +14,12 @@ use types::id::ActorId;
 /// of these inputs has it.
 pub(super) fn aimed(goal: &Goal, fixture: &Fixture, inputs: &[Value]) -> Option<Around> {
     let mut around = Around::default();
-    for (path, want) in goal.context.iter().filter(|(_, want)| **want != Requirement::Absent) {
+    // Of what is not to be there, nothing is.
+    let is_absent = |path: &[String]| {
+        (1..=path.len())
+            .any(|length| goal.context.get(path.get(..length).unwrap_or(path)) == Some(&Requirement::Absent))
+    };
+    for (path, want) in goal.context.iter().filter(|(path, _)| !is_absent(path)) {
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         let value = want.value().unwrap_or(&Value::Null);
         match path.as_slice() {

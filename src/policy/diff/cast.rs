@@ -51,7 +51,10 @@ pub(super) fn scenes(
 ) -> Vec<Scene> {
     let Ok(base) = parse("company.yaml", COMPANY, &|_| Ok(())) else { return Vec::new() };
     let mut base = base.fixture;
-    let teams: Vec<ActorId> = ids(named, "Ok::Team").filter(ActorId::is_team).take(MOST).collect();
+    let aimed = goals.iter().flat_map(Goal::within).filter_map(|id| ActorId::from_str(id).ok());
+    let mut seen = BTreeSet::new();
+    let teams = ids(named, "Ok::Team").chain(aimed).filter(|id| id.is_team() && seen.insert(id.clone()));
+    let teams: Vec<ActorId> = teams.take(MOST).collect();
     teams.iter().enumerate().for_each(|(number, team)| add_team(&mut base, number, team));
     let named_actors: Vec<ActorId> =
         ids(named, "Ok::Actor").filter(|id| !id.is_team() && !id.is_reserved()).take(MOST).collect();

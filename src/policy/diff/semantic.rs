@@ -26,6 +26,10 @@ use types::impact::{Decision, grouped};
 
 /// Questions that one search may put to both sides: a few seconds.
 pub const MOST: usize = 120_000;
+/// Evaluations of policies that it may cost where very many are about every operation; and questions about one that are put
+/// in any case.
+const MOST_EVALUATIONS: usize = 20_000_000;
+const FEWEST: usize = 16;
 /// Questions at a time.
 const CHUNK: usize = 512;
 
@@ -76,10 +80,13 @@ pub fn search(sides: &Sides<'_>, stage: &(dyn Stage + Sync), most: usize) -> Sem
     let files = test_files(sides);
     let differing = concerned.len() + own.len();
     let share = (most / differing.max(1)).max(CHUNK);
+    let share_of =
+        |asking: &Asking| share.min((MOST_EVALUATIONS / differing.max(1) / asking.policies.max(1)).max(FEWEST));
     let differences = &Differences::between(sides);
     let mut found = Semantic { identical: all.len() - differing, ..Semantic::default() };
     let searched = each(&concerned, |asking| {
-        let mut search = Search { sides, differences, stage, asking, left: share, asked: 0, pairs: BTreeMap::new() };
+        let mut search =
+            Search { sides, differences, stage, asking, left: share_of(asking), asked: 0, pairs: BTreeMap::new() };
         let cut = (!search.run(&files)).then(|| asking.operation.clone());
         (cut, search.asked, search.pairs)
     });
@@ -143,6 +150,8 @@ struct Asking {
     resources: BTreeSet<String>,
     looks: Looks,
     named: Named,
+    /// How many policies of both sides are about it.
+    policies: usize,
     /// Whether they name more than is asked about.
     left_out: bool,
     /// What it could be given, as far as the policies look at that.
@@ -177,6 +186,7 @@ impl Asking {
                 choices: stage.choices(operation, field),
             }),
             named,
+            policies: before.policies_about(operation) + after.policies_about(operation),
             left_out,
             goals: goals(before, after, operation),
             operation: operation.to_owned(),

@@ -79,6 +79,11 @@ impl Snapshot {
         self.named_action(action).into_iter().flat_map(|entity| self.covering(entity))
     }
 
+    /// How many they are.
+    pub fn policies_about(&self, action: &str) -> usize {
+        self.about(action).count()
+    }
+
     /// The policies of an action that `other` does not have just so.
     pub(super) fn unlike<'a>(&'a self, other: &'a Snapshot, action: &str) -> impl Iterator<Item = &'a CompiledPolicy> {
         let theirs = other.forms();

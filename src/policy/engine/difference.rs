@@ -49,6 +49,16 @@ impl Snapshot {
     }
 }
 
+/// So many policies are asked about one question whether it shows them: each of some, where there are more.
+const MOST_ASKED: usize = 16;
+
+/// Where a question begins to ask: not always with the same policy.
+fn turn(question: &Question<'_>) -> usize {
+    let ends =
+        [question.principal, question.resource].into_iter().flat_map(|uid| AsRef::<str>::as_ref(uid.id()).bytes());
+    ends.map(usize::from).sum()
+}
+
 /// The policies of both sides, by id.
 struct Versions<'a>(BTreeMap<&'a str, Vec<&'a CompiledPolicy>>);
 
@@ -165,12 +175,16 @@ impl Difference {
                 shown.entry(look.place.0).or_default().push(look.part);
             }
         });
-        for Candidate { at, compiled, seen, holds, .. } in candidates {
+        let showing: Vec<&Candidate<'_>> = candidates.iter().filter(|one| shown.contains_key(&one.at)).collect();
+        let some =
+            showing.iter().cycle().skip(turn(question) % showing.len().max(1)).take(showing.len().min(MOST_ASKED));
+        for Candidate { at, compiled, seen, holds, .. } in some {
             let other = seen.other.and_then(|other| self.snapshot.compiled(other)).unwrap_or(compiled);
-            let standing = Standing { policy: &compiled.meta, other: &other.meta, is_ours: seen.is_ours, holds };
-            let Some(parts) = shown.get(&at).filter(|_| tells(&standing)) else { continue };
+            let standing =
+                Standing { policy: &compiled.meta, other: &other.meta, is_ours: seen.is_ours, holds: *holds };
+            let Some(parts) = shown.get(at).filter(|_| tells(&standing)) else { continue };
             parts.iter().for_each(|part| part.see());
-            if holds {
+            if *holds {
                 seen.see();
             }
         }

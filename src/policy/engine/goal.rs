@@ -19,6 +19,8 @@ use super::snapshot::Snapshot;
 
 /// Ways to make one condition true, and goals of one action.
 const MOST: usize = 32;
+/// As many policies are looked at, and as many others beside each.
+const MOST_POLICIES: usize = 64;
 /// As many places of one sum have their turn to be what decides.
 const TURNS: usize = 3;
 
@@ -78,7 +80,7 @@ impl Snapshot {
         let permits = self.about(action).filter(|compiled| compiled.policy.effect() == Effect::Permit);
         let permits: Vec<Vec<Wish<'_>>> = permits.flat_map(|compiled| ways(&compiled.condition, true)).collect();
         let theirs: BTreeSet<&str> = other.policies.iter().map(|compiled| compiled.meta.id.as_str()).collect();
-        let all = self.unlike(other, action).map(|compiled| {
+        let all = self.unlike(other, action).take(MOST_POLICIES).map(|compiled| {
             let is_changed = theirs.contains(compiled.meta.id.as_str());
             ways_of(compiled, is_changed, &permits, &self.alone(compiled, action))
         });
@@ -104,9 +106,9 @@ impl Snapshot {
     fn alone<'a>(&'a self, compiled: &CompiledPolicy, action: &str) -> Vec<Vec<Wish<'a>>> {
         let is_beside =
             |one: &&CompiledPolicy| one.policy.effect() == compiled.policy.effect() && one.meta.id != compiled.meta.id;
-        let beside = self.about(action).filter(is_beside);
+        let beside = self.about(action).filter(is_beside).take(MOST_POLICIES);
         let conditions = beside.filter_map(|one| one.policy.non_scope_constraints());
-        let kept: Vec<Vec<Vec<Wish<'a>>>> = conditions.map(|all| ways(all, false)).collect();
+        let kept: Vec<Vec<Vec<Wish<'a>>>> = conditions.map(|all| plain_ways(all, false)).collect();
         let all = (0..TURNS).map(|turn| {
             let nth = |ways: &Vec<Vec<Wish<'a>>>| ways.get(turn % ways.len().max(1)).cloned().unwrap_or_default();
             let mut wishes: Vec<Wish<'a>> = kept.iter().flat_map(nth).collect();
@@ -169,6 +171,20 @@ fn ways(expr: &Expr, wanted: bool) -> Vec<Vec<Wish<'_>>> {
     }
 }
 
+/// The same where it does not matter what decides: one of several is enough.
+fn plain_ways(expr: &Expr, wanted: bool) -> Vec<Vec<Wish<'_>>> {
+    match (expr.expr_kind(), wanted) {
+        (ExprKind::And { left, right }, true) | (ExprKind::Or { left, right }, false) => {
+            together(&plain_ways(left, wanted), &plain_ways(right, wanted))
+        }
+        (ExprKind::Or { left, right }, true) | (ExprKind::And { left, right }, false) => {
+            [plain_ways(left, wanted), plain_ways(right, wanted)].concat()
+        }
+        (ExprKind::UnaryApp { op: UnaryOp::Not, arg }, _) => plain_ways(arg, !wanted),
+        _ => ways(expr, wanted),
+    }
+}
+
 fn together<'a>(one: &[Vec<Wish<'a>>], other: &[Vec<Wish<'a>>]) -> Vec<Vec<Wish<'a>>> {
     let pairs = one.iter().flat_map(|one| other.iter().map(move |other| [one.as_slice(), other.as_slice()].concat()));
     pairs.take(MOST).collect()
@@ -185,6 +201,15 @@ fn either<'a>(one: Vec<Vec<Wish<'a>>>, other: Vec<Vec<Wish<'a>>>) -> Vec<Vec<Wis
 }
 
 impl Goal {
+    /// The teams that somebody or something is to be in.
+    pub fn within(&self) -> impl Iterator<Item = &str> {
+        let all = [&self.context, &self.principal, &self.resource].into_iter().flat_map(BTreeMap::values);
+        all.filter_map(|want| match want {
+            Requirement::Within(team) => Some(team.as_str()),
+            _ => None,
+        })
+    }
+
     fn of(wishes: &[Wish<'_>], turn: usize) -> Goal {
         let mut goal = Goal::default();
         wishes.iter().for_each(|(part, wanted)| goal.wish(part, *wanted, turn));

@@ -104,10 +104,9 @@ pub struct Answered {
 }
 
 impl Answered {
-    /// Whether it comes to the same, whichever policies make it so.
+    /// Whether it comes to the same, whichever policies make it so, and whether or not a denial tells that there is something.
     pub fn says_as(&self, other: &Answered) -> bool {
-        let said = |one: &Answered| (one.ruling.decision(), one.hidden);
-        said(self) == said(other) && self.ruling.kinds() == other.ruling.kinds()
+        (self.ruling.decision(), self.ruling.kinds()) == (other.ruling.decision(), other.ruling.kinds())
     }
 
     /// A denial stays what it is. Anything else is said only of what may be seen: nothing waits for approval that its

@@ -5,7 +5,7 @@
 
 use cedar_policy_core::validator::types::{Attributes, EntityKind, Type};
 
-use super::catalog::action;
+use super::catalog::{Kind, action};
 use super::invent::{Inventor, OPENED};
 use super::json::{Json, Properties};
 use super::reader::{PARENTS, extension};
@@ -19,6 +19,8 @@ const PROPERTIES: &str = "properties";
 struct Versions<'t> {
     ours: &'t Attributes,
     theirs: Option<&'t Attributes>,
+    /// What it is in the version that is asked, if it is an entity.
+    kind: Option<&'t Kind>,
 }
 
 impl Inventor<'_> {
@@ -29,8 +31,11 @@ impl Inventor<'_> {
         let subject = self.fitted_end(&said.subject, other)?;
         let resource =
             if said.resource == said.subject { subject.clone() } else { self.fitted_end(&said.resource, other)? };
-        let versions =
-            Versions { ours: context_of(self.snapshot(), &said.action)?, theirs: context_of(other, &said.action) };
+        let versions = Versions {
+            ours: context_of(self.snapshot(), &said.action)?,
+            theirs: context_of(other, &said.action),
+            kind: None,
+        };
         let context = self.fitted_fields(versions, &said.context, other, OPENED + 1)?;
         Some(Said { subject, action: said.action.clone(), resource, context })
     }
@@ -64,10 +69,19 @@ impl Inventor<'_> {
             fields = fields.with(name, value);
         }
         let parents = said.get(PARENTS).filter(|_| ours.get_attr(PARENTS).is_none());
-        Some(match parents {
-            Some(parents) => fields.with(PARENTS, Some(parents.clone())),
+        Some(match parents.and_then(|parents| self.fitted_parents(versions.kind?, parents)) {
+            Some(parents) => fields.with(PARENTS, Some(parents)),
             None => fields,
         })
+    }
+
+    /// Those of what an entity is in that it can be in.
+    fn fitted_parents(&self, kind: &Kind, parents: &Json) -> Option<Json> {
+        let is_possible = |parent: &&Json| {
+            let named = parent.get("type").and_then(Json::as_str);
+            named.and_then(|name| self.snapshot().catalog().named(name)).is_some_and(|above| kind.can_be_in(above))
+        };
+        Some(Json::Array(parents.as_array()?.iter().filter(is_possible).cloned().collect()))
     }
 
     fn fitted_value(
@@ -83,7 +97,7 @@ impl Inventor<'_> {
                     Some(Type::Record { attrs, .. }) => Some(attrs),
                     _ => None,
                 };
-                self.fitted_fields(Versions { ours, theirs }, fields, other, opened).map(Json::Object)
+                self.fitted_fields(Versions { ours, theirs, kind: None }, fields, other, opened).map(Json::Object)
             }
             (Type::Entity(EntityKind::Entity(kinds)), Json::Object(said)) => {
                 let Some(Json::Object(properties)) = said.get(PROPERTIES) else { return Some(value.clone()) };
@@ -117,8 +131,10 @@ impl<'t> Versions<'t> {
 }
 
 fn entity_of<'t>([ours, theirs]: [&'t Snapshot; 2], kind: &str) -> Option<Versions<'t>> {
-    let of = |snapshot: &'t Snapshot| snapshot.catalog().named(kind).map(|kind| kind.declared.attributes());
-    Some(Versions { ours: of(ours)?, theirs: of(theirs) })
+    let of = |snapshot: &'t Snapshot| snapshot.catalog().named(kind);
+    let kind = of(ours)?;
+    let theirs = of(theirs).map(|kind| kind.declared.attributes());
+    Some(Versions { ours: kind.declared.attributes(), theirs, kind: Some(kind) })
 }
 
 fn context_of<'t>(snapshot: &'t Snapshot, name: &str) -> Option<&'t Attributes> {
