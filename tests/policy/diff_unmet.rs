@@ -325,3 +325,26 @@ fn what_shows_only_where_another_policy_does_not_hold_is_found() {
     assert!(found.pairs.iter().any(|pair| pair.operation == "task.update" && pair.change == Shift::Looser));
     assert_eq!(found.unmet, [], "{}", found.summary);
 }
+
+/// What is taken away under one id and comes back under another, or in two halves, hides no exception.
+#[test]
+fn an_exception_in_what_stands_in_for_a_policy_is_named() {
+    let forbid = |id: &str, rest: &str| {
+        seeing(&format!(
+            "@id(\"{id}\") @reason(\"r\") forbid (principal is Ok::Actor, action == Ok::Action::\"task.complete\", resource is Ok::Task) {rest};"
+        ))
+    };
+    let never = "context.hist[\"task.create\"].day * 3 == context.hist[\"token.issue\"].month + 17";
+    let approved = "unless { context.approvals.contains(Ok::ApprovalKind::\"lead\") }";
+    for unless in ["", approved] {
+        let before = forbid("it", &format!("when {{ principal.trust > 1 }} {unless}"));
+        let other = forbid("other", &format!("when {{ principal.trust > 1 }} {unless} unless {{ {never} }}"));
+        let halves = format!(
+            "when {{ principal.kind == \"agent\" && principal.trust > 1 }} {unless};\n@id(\"half\") @reason(\"r\") forbid (principal is Ok::Actor, action == Ok::Action::\"task.complete\", resource is Ok::Task) when {{ principal.kind != \"agent\" && principal.trust > 1 && !({never}) }} {unless}"
+        );
+        for after in [other, forbid("it", &halves)] {
+            let found = asked_at_most(&before, &after, 5_000);
+            assert!(found.changed().next().is_none() && !found.unmet.is_empty(), "{unless}: {}", found.summary);
+        }
+    }
+}

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::pair::Decisive;
-use super::{Answer, Sides};
+use super::{Answer, Shift, Sides};
 use crate::Snapshot;
 use crate::engine::Difference;
-use crate::testing::{Gathered, OwnedQuestion};
+use crate::testing::{Across, Gathered, OwnedQuestion};
 
 /// A policy that differs, and that no question met; or a part of one that none met: an operation that it lists, an alternative, an
 /// exception, a condition in the place of another.
@@ -44,8 +44,14 @@ impl Asked<'_> {
     /// Notes what it shows of the policies that differ.
     pub(super) fn observe(&self, before: &Snapshot, after: &Snapshot) {
         match self.parts.as_slice() {
-            [both] => both.observe([before, after]),
-            each => each.iter().zip([before, after]).for_each(|(one, side)| one.observe([side, side])),
+            [both] => both.observe([before, after], None),
+            each => {
+                let differs =
+                    self.answers(before, after).is_some_and(|(old, new)| Shift::between(&old, &new) != Shift::Same);
+                let is_met: Vec<bool> = each.iter().map(Gathered::is_met).collect();
+                let across = Across { differs, is_as_before: is_met.first() == is_met.last() };
+                each.iter().zip([before, after]).for_each(|(one, side)| one.observe([side, side], Some(across)));
+            }
         }
     }
 

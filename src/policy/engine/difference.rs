@@ -92,6 +92,8 @@ pub struct Standing<'a> {
     /// Whether the first snapshot has it.
     pub is_ours: bool,
     pub holds: bool,
+    /// Whether its other version is known to be the same.
+    pub is_as_before: bool,
 }
 
 /// A policy that may hold for a question.
@@ -178,13 +180,14 @@ impl Difference {
         let showing: Vec<&Candidate<'_>> = candidates.iter().filter(|one| shown.contains_key(&one.at)).collect();
         let some =
             showing.iter().cycle().skip(turn(question) % showing.len().max(1)).take(showing.len().min(MOST_ASKED));
-        for Candidate { at, compiled, seen, holds, .. } in some {
+        for Candidate { at, compiled, seen, holds, other_holds } in some {
             let other = seen.other.and_then(|other| self.snapshot.compiled(other)).unwrap_or(compiled);
-            let standing =
-                Standing { policy: &compiled.meta, other: &other.meta, is_ours: seen.is_ours, holds: *holds };
+            let is_as_before = self.has_both && other_holds == holds;
+            let (policy, other, is_ours, holds) = (&compiled.meta, &other.meta, seen.is_ours, *holds);
+            let standing = Standing { policy, other, is_ours, holds, is_as_before };
             let Some(parts) = shown.get(at).filter(|_| tells(&standing)) else { continue };
             parts.iter().for_each(|part| part.see());
-            if *holds {
+            if holds {
                 seen.see();
             }
         }

@@ -159,6 +159,15 @@ pub struct Gathered<'a> {
     answers: [OnceCell<Answered>; 2],
 }
 
+/// What is known of a question that each side takes in its own way.
+#[derive(Clone, Copy)]
+pub struct Across {
+    /// The sides answer it differently.
+    pub differs: bool,
+    /// Policies that differ hold on both sides, or on neither.
+    pub is_as_before: bool,
+}
+
 impl Gathered<'_> {
     /// What the two sides answer that have the schema in which the difference is asked; the same one twice where only one has.
     pub fn answers(&self, sides: [&Snapshot; 2]) -> [&Answered; 2] {
@@ -174,16 +183,28 @@ impl Gathered<'_> {
     }
 
     /// Notes what the question shows of those policies: that the answer of their side would be another if they were not what
-    /// they are for it, or that of the other side if they were the same there.
-    pub fn observe(&self, sides: [&Snapshot; 2]) {
+    /// they are for it, or that of the other side if they were the same there. Where the two sides answer the same, it shows
+    /// only those whose two versions are the same for it: others may stand in for each other here, and not elsewhere.
+    pub fn observe(&self, sides: [&Snapshot; 2], across: Option<Across>) {
         for (one, reached) in self.asked.questions(&self.slice).zip(self.reached()) {
-            self.difference.observe(&one, reached, |standing| self.tells(sides, &one, standing));
+            self.difference.observe(&one, reached, |standing| self.tells(sides, across, &one, standing));
         }
     }
 
-    fn tells(&self, [before, after]: [&Snapshot; 2], one: &Question<'_>, standing: &Standing<'_>) -> bool {
-        let Standing { policy, other, is_ours, holds } = *standing;
+    fn tells(
+        &self,
+        [before, after]: [&Snapshot; 2],
+        across: Option<Across>,
+        one: &Question<'_>,
+        standing: &Standing<'_>,
+    ) -> bool {
+        let Standing { policy, other, is_ours, holds, is_as_before } = *standing;
         let [old, new] = self.answers([before, after]);
+        let Across { differs, is_as_before } =
+            across.unwrap_or_else(|| Across { differs: !old.says_as(new), is_as_before });
+        if !differs && !is_as_before {
+            return false;
+        }
         let (mine, theirs) = if is_ours { ((before, old), (after, new)) } else { ((after, new), (before, old)) };
         let is_otherwise = |(side, answer): (&Snapshot, &Answered), policy: &Because, holds: bool| {
             let supposed = Supposed { policy, holds, principal: one.principal, action: one.action };
