@@ -17,7 +17,7 @@ pub(super) struct CompiledPolicy {
     /// Its conditions, where other policies have the same.
     pub shared: Option<Arc<Expr>>,
     pub meta: Because,
-    /// What it says, once that was asked for.
+    /// What it decides by, once that was asked for.
     pub(super) form: Arc<OnceLock<String>>,
 }
 

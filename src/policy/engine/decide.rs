@@ -147,8 +147,8 @@ impl Snapshot {
             Weighed::Refused(forbids) => forbids,
         };
         let because = self.because(&forbids);
-        let metas = forbids.iter().filter_map(|forbid| self.compiled(*forbid)).map(|compiled| &compiled.meta);
-        let beside = beside.iter().filter(|policy| policy.effect == ruling::Effect::Forbid);
+        let metas = forbids.iter().map(|forbid| Some(&self.compiled(*forbid)?.meta));
+        let beside = beside.iter().filter(|policy| policy.effect == ruling::Effect::Forbid).map(Some);
         let Some(kinds) = kinds_missing(metas.chain(beside), question.approvals) else {
             return Ok(Ruling::Deny { because, fault: None, why: None });
         };
@@ -295,9 +295,10 @@ impl Snapshot {
 }
 
 /// The kinds that these forbids name and that are not granted yet. None if a forbid is final, or nothing is left to ask.
-fn kinds_missing<'a>(forbids: impl Iterator<Item = &'a Because>, granted: &[String]) -> Option<Vec<String>> {
+fn kinds_missing<'a>(forbids: impl Iterator<Item = Option<&'a Because>>, granted: &[String]) -> Option<Vec<String>> {
     let mut missing = BTreeSet::new();
     for forbid in forbids {
+        let forbid = forbid?;
         if forbid.kinds.is_empty() {
             return None;
         }

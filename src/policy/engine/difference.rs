@@ -3,10 +3,11 @@
 //! Always true: what does not hold for a question holds no more once approvals are given (`approvals` lints that), so one
 //! evaluation is enough, and only of these.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use cedar_policy_core::ast::Expr;
 use cedar_policy_core::evaluator::Evaluator;
 use cedar_policy_core::extensions::Extensions;
-use std::collections::{BTreeMap, BTreeSet};
 
 use super::compiled::CompiledPolicy;
 use super::decide::{Question, Reached, Unknown};
@@ -37,7 +38,8 @@ pub struct Unmet<'a> {
 }
 
 impl Snapshot {
-    /// The policies that are not the same, by id and by what they say, in both. The two have the same schema, kinds of approval and collections.
+    /// The policies of both that decide by what none of the other does. The two have the same schema, kinds of approval and
+    /// collections.
     pub fn difference(&self, other: &Snapshot) -> Difference {
         Difference::of((self, self.missing_in(other)), (other, Some(other.missing_in(self))), false)
     }
@@ -49,7 +51,7 @@ impl Snapshot {
     }
 }
 
-/// So many policies are asked about one question whether it shows them: each of some, where there are more.
+/// Of as many policies it is asked whether one question shows them. Where there are more, each question begins with another.
 const MOST_ASKED: usize = 16;
 
 /// Where a question begins to ask: not always with the same policy.

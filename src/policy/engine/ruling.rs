@@ -105,7 +105,7 @@ pub struct Answered {
 
 impl Answered {
     /// Whether it comes to the same, whichever policies make it so, and whether or not a denial tells that there is something.
-    pub fn says_as(&self, other: &Answered) -> bool {
+    pub fn decides_as(&self, other: &Answered) -> bool {
         (self.ruling.decision(), self.ruling.kinds()) == (other.ruling.decision(), other.ruling.kinds())
     }
 

@@ -13,6 +13,7 @@ mod samples;
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::ptr;
 use std::sync::Arc;
 
 use cedar_policy::EntityUid;
@@ -174,7 +175,8 @@ impl Gathered<'_> {
         let [before, after] = &self.answers;
         let [old, new] = sides;
         let answer = |side| self.asked.answer_in(&self.slice, side, None);
-        [before.get_or_init(|| answer(old)), after.get_or_init(|| answer(new))]
+        let first = before.get_or_init(|| answer(old));
+        [first, if ptr::eq(old, new) { first } else { after.get_or_init(|| answer(new)) }]
     }
 
     /// Whether the two sides may answer otherwise. If not, their answers are the same.
@@ -201,16 +203,18 @@ impl Gathered<'_> {
         let Standing { policy, other, is_ours, holds, is_as_before } = *standing;
         let [old, new] = self.answers([before, after]);
         let Across { differs, is_as_before } =
-            across.unwrap_or_else(|| Across { differs: !old.says_as(new), is_as_before });
+            across.unwrap_or_else(|| Across { differs: !old.decides_as(new), is_as_before });
         if !differs && !is_as_before {
             return false;
         }
         let (mine, theirs) = if is_ours { ((before, old), (after, new)) } else { ((after, new), (before, old)) };
         let is_otherwise = |(side, answer): (&Snapshot, &Answered), policy: &Because, holds: bool| {
             let supposed = Supposed { policy, holds, principal: one.principal, action: one.action };
-            !answer.says_as(&self.asked.answer_in(&self.slice, side, Some(&supposed)))
+            !answer.decides_as(&self.asked.answer_in(&self.slice, side, Some(&supposed)))
         };
-        is_otherwise(mine, policy, !holds) || is_otherwise(theirs, other, holds)
+        // On the other side it is the same already where its version there is, and where there is no other side.
+        let is_same_there = standing.is_as_before || ptr::eq(before, after);
+        is_otherwise(mine, policy, !holds) || (!is_same_there && is_otherwise(theirs, other, holds))
     }
 
     /// The parts of those policies that make them what they are here.
