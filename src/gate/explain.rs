@@ -4,3 +4,4 @@ pub mod counterfactual;
 pub mod fixture;
 pub mod inquiry;
 mod nested;
+mod words;

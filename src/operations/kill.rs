@@ -76,7 +76,7 @@ pub static KILL_SWITCH: Resource = Resource {
         sight: None,
         own: None,
         facts: &[
-            FactSpec::text("scope", "global, actor, tool, team"),
+            FactSpec::text("scope", "global, actor, tool, team").one_of("global", || KillScope::KINDS.to_vec()),
             FactSpec::flag("engage", ""),
             FactSpec::actor("actor", "").optional(),
             FactSpec::team("team", "the team itself, or the actor's").optional(),
@@ -94,13 +94,12 @@ pub static KILL_SWITCH: Resource = Resource {
 
 /// A switch as it would be engaged, or released.
 fn switch(scope: &KillScope, engage: bool, company: &dyn Directory) -> Thing {
-    let (name, actor, team) = match scope {
-        KillScope::Global => ("global", None, None),
-        KillScope::Tool(_) => ("tool", None, None),
-        KillScope::Team(team) => ("team", None, Some(team)),
-        KillScope::Actor(id) => ("actor", Some(id), company.card(id).and_then(|card| card.actor.team.as_ref())),
+    let (actor, team) = match scope {
+        KillScope::Global | KillScope::Tool(_) => (None, None),
+        KillScope::Team(team) => (None, Some(team)),
+        KillScope::Actor(id) => (Some(id), company.card(id).and_then(|card| card.actor.team.as_ref())),
     };
-    let thing = Thing::new("KillSwitch", scope.to_string()).text("scope", name).flag("engage", engage);
+    let thing = Thing::new("KillSwitch", scope.to_string()).text("scope", scope.kind()).flag("engage", engage);
     thing.maybe("actor", actor).maybe("team", team)
 }
 

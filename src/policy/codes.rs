@@ -252,7 +252,7 @@ pub const ALL: &[Code] = &[
     warning(
         IMPOSSIBLE,
         "A comparison with a value that never occurs",
-        "What is compared has a closed list of values, such as the kinds of actors, the states of tasks or the options of a choice, and this is none of them; or an entity has another type, an actor the id of a team, or an attribute is looked for that nothing has. A forbid with such a condition forbids nothing.",
+        "What is compared has a closed list of values, such as the kinds of actors, the states of tasks or the options of a choice, and this is none of them; or a number, such as a trust tier, is always on the same side of what it is compared with; or an entity has another type, an actor the id of a team, or an attribute is looked for that nothing has. A forbid with such a condition forbids nothing.",
         "Write what the finding suggests, or one of the values that it lists.",
     ),
     warning(

@@ -163,6 +163,19 @@ pub enum KillScope {
 }
 
 impl KillScope {
+    /// The kinds of scopes.
+    pub const KINDS: [&str; 4] = ["global", "actor", "tool", "team"];
+
+    /// Which of [`KillScope::KINDS`] it is.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            KillScope::Global => "global",
+            KillScope::Actor(_) => "actor",
+            KillScope::Tool(_) => "tool",
+            KillScope::Team(_) => "team",
+        }
+    }
+
     /// The actor or the team that it stops, if it is one.
     pub const fn actor(&self) -> Option<&ActorId> {
         match self {

@@ -13,7 +13,6 @@ use crate::decide::entities::Entities;
 use crate::decide::ground::{Ground, Outside};
 use crate::decide::question::{Asker, Call, sight_for};
 use crate::decide::world::World;
-use crate::declare::fact::FactSpec;
 use crate::declare::noun::{Noun, Nouns, RECORD};
 use crate::declare::operation::{Entry, resources};
 use crate::declare::schema::schema;
@@ -24,7 +23,6 @@ use log::head::Head;
 use policy::brain::collection_of;
 use policy::check::{self, Options, Report};
 use policy::diff::{self, Semantic, Sides};
-use policy::engine::Words;
 use policy::testing::{
     self, Case, Cast, Delegation, Fixture, Member, OwnedQuestion, Row, Run, Sample, Stage, Team, Way,
 };
@@ -36,7 +34,6 @@ use types::actor::{ActorKind, KillScope, Role, Trust};
 use types::caller::{Caller, Channel, Who};
 use types::delegation::{Authority, DelegationStatus, Terms};
 use types::effort;
-use types::field::Label;
 use types::history::{Counts, History};
 use types::id::{ActorId, Id};
 use types::operations::Operations;
@@ -61,9 +58,9 @@ pub fn run(entries: &[Entry], bundle: &Bundle, compiled: &Arc<Snapshot>) -> Run 
 
 /// The operations that a test can ask about, and what every company that is made of one shares.
 pub struct Known<'a> {
-    entries: &'a [Entry],
+    pub(super) entries: &'a [Entry],
     build_cache: Arc<BuildCache>,
-    nouns: Nouns,
+    pub(super) nouns: Nouns,
     entities: Arc<Entities>,
 }
 
@@ -116,31 +113,6 @@ impl Stage for Known<'_> {
                     row.list,
                     lists.join(", ")
                 ))
-            }
-        }
-    }
-}
-
-impl Words for Known<'_> {
-    fn choices(&self, operation: &str, field: &str) -> &[String] {
-        let entry = self.entries.iter().find(|entry| entry.spec.name == operation);
-        let field = entry.and_then(|entry| entry.arguments().fields.iter().find(|known| known.name == field));
-        field.map(|field| field.choices.as_slice()).unwrap_or_default()
-    }
-
-    fn words(&self, of: &str, attribute: &str) -> Vec<&'static str> {
-        match (of, attribute) {
-            // A team is an entity of another type.
-            ("Ok::Actor", "kind") => {
-                ActorKind::ALL.iter().filter(|kind| **kind != ActorKind::Team).map(|kind| kind.name()).collect()
-            }
-            ("context", "channel") => Channel::ALL.iter().map(|channel| channel.name()).collect(),
-            ("context.delegation", "authority") => Authority::ALL.iter().map(|authority| authority.name()).collect(),
-            ("context.run", "labels") => Label::ALL.iter().map(|label| label.name()).collect(),
-            _ => {
-                let noun = self.nouns.named(of.strip_prefix("Ok::").unwrap_or(of));
-                let fact = noun.and_then(|noun| noun.facts.iter().find(|fact| fact.name == attribute));
-                fact.map(FactSpec::words).unwrap_or_default()
             }
         }
     }

@@ -1,14 +1,15 @@
 //! Comparisons with what they look at can never be, and attributes that nothing has: a slip of the pen that validates, and a forbid
 //! with one stands open.
 //!
-//! Always true: of texts only what has a closed list is told, and only where all that it can mean has one: what the product
-//! declares, and choices of collections. Of types and attributes only what the schema rules out.
+//! Always true: of texts and numbers only what has a closed list or a range is told, and only where all that it can mean has one:
+//! what the product declares, and choices of collections. Of types and attributes only what the schema rules out.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use cedar_policy_core::ast::{
-    BinaryOp, Entity, EntityReference, Expr, ExprKind, Literal, PrincipalOrResourceConstraint as Scope, Var,
+    BinaryOp, Entity, EntityReference, Expr, ExprKind, Literal, PrincipalOrResourceConstraint as Scope, UnaryOp, Var,
 };
 use cedar_policy_core::validator::types::{EntityKind, Type};
 
@@ -28,17 +29,19 @@ const OURS: &str = "Ok::Action";
 /// The namespace of collections.
 const COLLECTIONS: &str = "Brain::";
 
-/// What is known of texts of which there are only some; nothing of those that can be any.
+/// What is known of texts and numbers of which there are only some; nothing of those that can be any.
 pub trait Words {
     /// Of a field of an operation's input.
     fn choices(&self, operation: &str, field: &str) -> &[String];
     /// Of an attribute of a Cedar type, or of a record such as `context.run`.
     fn words(&self, of: &str, attribute: &str) -> Vec<&'static str>;
+    /// The least and the greatest that such an attribute can be.
+    fn range(&self, of: &str, attribute: &str) -> Option<RangeInclusive<i64>>;
 }
 
 impl Snapshot {
-    /// A finding for each text or entity that a policy compares with something that can never be it, and for each attribute that it
-    /// looks for where nothing has it.
+    /// A finding for each text or entity that a policy compares with something that can never be it, for each comparison of numbers
+    /// that comes out the same whatever they are, and for each attribute that it looks for where nothing has it.
     pub fn impossible(&self, words: &dyn Words) -> Vec<Finding> {
         let mut findings = Vec::new();
         for compiled in &self.policies {
@@ -101,7 +104,10 @@ impl Read<'_> {
                 let is_equal = matches!(expr.expr_kind(), ExprKind::BinaryApp { op: BinaryOp::Eq, .. });
                 let types =
                     sides.into_iter().filter(|_| is_equal).filter_map(|(what, with)| self.of_another(what, with));
-                texts.chain(types).collect()
+                texts.chain(types).chain(self.settled(expr)).collect()
+            }
+            ExprKind::BinaryApp { op: BinaryOp::Less | BinaryOp::LessEq, .. } => {
+                self.settled(expr).into_iter().collect()
             }
             ExprKind::HasAttr { expr: of, attr } => self.lacking(expr, of, attr).into_iter().collect(),
             ExprKind::Like { expr: what, pattern } => {
@@ -118,6 +124,33 @@ impl Read<'_> {
         let Some(values) = self.values(what).filter(|_| !texts.is_empty()) else { return Vec::new() };
         let wrong = texts.into_iter().filter(|(_, text)| !values.contains(*text));
         wrong.map(|(at, text)| self.finding(at, what, text, &values)).collect()
+    }
+
+    /// A number is compared with one that it always is on the same side of.
+    fn settled(&self, at: &Expr) -> Option<Finding> {
+        let ExprKind::BinaryApp { op, arg1, arg2 } = at.expr_kind() else { return None };
+        let (what, number, is_left) = match (number(arg1), number(arg2)) {
+            (None, Some(number)) => (arg1, number, true),
+            (Some(number), None) => (arg2, number, false),
+            _ => return None,
+        };
+        let range = self.range(what)?;
+        let (least, most) = (*range.start(), *range.end());
+        let holds = |value: i64| match (op, is_left) {
+            (BinaryOp::Less, true) => value < number,
+            (BinaryOp::Less, false) => number < value,
+            (BinaryOp::LessEq, true) => value <= number,
+            (BinaryOp::LessEq, false) => number <= value,
+            _ => value == number,
+        };
+        let is_open = match op {
+            BinaryOp::Eq => range.contains(&number),
+            _ => holds(least) != holds(most),
+        };
+        let id = &self.compiled.meta.id;
+        let message =
+            format!("the policy `{id}` compares `{what}` with {number}, which has the same result for every value");
+        (!is_open).then(|| self.told(at, message).helped(format!("it can be {least} to {most}")))
     }
 
     /// An actor with the id of a team, or the other way round.
@@ -188,6 +221,21 @@ impl Read<'_> {
         };
         let is_known = !found.is_empty() && found.iter().all(|values| !values.is_empty());
         is_known.then(|| found.into_iter().flatten().collect())
+    }
+
+    /// The least and the greatest that an expression can be, where that is known.
+    fn range(&self, what: &Expr) -> Option<RangeInclusive<i64>> {
+        let ExprKind::GetAttr { expr, attr } = what.expr_kind() else { return None };
+        if let ExprKind::GetAttr { expr: base, attr: record } = expr.expr_kind()
+            && is_context(base)
+        {
+            return self.words.range(&format!("context.{record}"), attr).filter(|_| self.covered().is_ours);
+        }
+        let types = self.types_of(expr);
+        let mut ranges =
+            types.iter().filter(|ty| self.declared(ty, attr).is_some()).map(|ty| self.words.range(ty, attr));
+        let first = ranges.next()??;
+        ranges.all(|other| other.as_ref() == Some(&first)).then_some(first)
     }
 
     /// The types of what an expression names: a variable, or what an attribute of one points at; none where that is not known.
@@ -273,6 +321,14 @@ fn entity(ty: &Type) -> Option<String> {
 
 fn is_context(expr: &Expr) -> bool {
     matches!(expr.expr_kind(), ExprKind::Var(Var::Context))
+}
+
+fn number(expr: &Expr) -> Option<i64> {
+    match expr.expr_kind() {
+        ExprKind::Lit(Literal::Long(number)) => Some(*number),
+        ExprKind::UnaryApp { op: UnaryOp::Neg, arg } => number(arg)?.checked_neg(),
+        _ => None,
+    }
 }
 
 /// The texts of a literal, or of a set of literals, each with where it stands.
