@@ -15,7 +15,8 @@ pub struct Working {
 }
 
 /// No deadline is further ahead.
-const MOST_DAYS: usize = 3_700;
+pub const FURTHEST_YEARS: usize = 10;
+const MOST_DAYS: usize = FURTHEST_YEARS * 365;
 
 impl Working {
     /// When so many hours of work have gone by since a time; none where that is years ahead.

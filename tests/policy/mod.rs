@@ -12,6 +12,7 @@ mod diff_honest;
 mod diff_laws;
 mod diff_near;
 mod diff_schema;
+mod diff_scope;
 mod diff_unmet;
 mod formats;
 mod guide;

@@ -28,6 +28,9 @@ pub struct ShownVersion {
     pub what: Written,
     #[schemars(extend("x-names" = "json"))]
     pub fields: Map<String, Value>,
+    /// The fields that the caller may not read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<String>,
     pub by: ActorId,
     /// The run that wrote it.
     pub run: Option<String>,
@@ -100,7 +103,8 @@ fn shown(id: &str, version: Version, shape: &Shape<'_>, read: &Reader<'_>) -> Re
     let Version { version, what, fields, by, run, at } = version;
     let mut fields = shape.of.as_today(fields);
     fields.extend(personal(shape.of, id, version, read)?);
-    Ok(ShownVersion { version, what, fields: shape.fields(fields, read), by, run, at })
+    let withheld = shape.withheld.names(shape.of).map(str::to_owned).collect();
+    Ok(ShownVersion { version, what, fields: shape.fields(fields, read), withheld, by, run, at })
 }
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]

@@ -14,6 +14,7 @@ use store::content::events::ContentKept;
 use store::tasks::Task;
 use store::tasks::events::{TaskCreated, TaskRefAdded};
 use store::tasks::is_of_ask;
+use types::hours::FURTHEST_YEARS;
 use types::id::{ActorId, Id, Kind};
 use types::refusal::{Refusal, Stop};
 use types::scope::Reach;
@@ -155,12 +156,16 @@ impl Change for Create {
     }
 }
 
-/// When the hours of work that it may take have gone by.
+/// When the hours of work that it may take have gone by; years ahead is no deadline.
 fn deadlines(sla: Sla, read: &Reader<'_>) -> Result<Deadlines, Stop> {
     let working = Settings::stored(&read.company()?)?.working();
-    let by =
-        |hours: Option<u32>| working.as_ref().zip(hours).and_then(|(working, hours)| working.after(read.now(), hours));
-    Ok(Deadlines { sla, respond_by: by(sla.respond_h), resolve_by: by(sla.resolve_h) })
+    let by = |field: &str, hours: Option<u32>| {
+        let Some((working, hours)) = working.as_ref().zip(hours) else { return Ok(None) };
+        let far = || format!("{hours} of the company's hours of work take more than {FURTHEST_YEARS} years");
+        working.after(read.now(), hours).map(Some).ok_or_else(|| Refusal::field(field, far()))
+    };
+    let (respond_by, resolve_by) = (by("sla.respond_h", sla.respond_h)?, by("sla.resolve_h", sla.resolve_h)?);
+    Ok(Deadlines { sla, respond_by, resolve_by })
 }
 
 /// A task of which another is to be a part. One that the caller may not see is not there.

@@ -56,6 +56,9 @@ pub(super) fn scenes(
     let teams = ids(named, "Ok::Team").chain(aimed).filter(|id| id.is_team() && seen.insert(id.clone()));
     let teams: Vec<ActorId> = teams.take(MOST).collect();
     teams.iter().enumerate().for_each(|(number, team)| add_team(&mut base, number, team));
+    if !teams.is_empty() {
+        base.actors.extend(of_every_role("outside", None));
+    }
     let named_actors: Vec<ActorId> =
         ids(named, "Ok::Actor").filter(|id| !id.is_team() && !id.is_reserved()).take(MOST).collect();
     let roles = if named_actors.is_empty() { [].as_slice() } else { Role::ALL };
@@ -67,7 +70,9 @@ pub(super) fn scenes(
     delegate(&mut base, &named_actors);
     people::populate(&mut base, goals);
     let actors: BTreeSet<String> = named_actors.iter().map(ToString::to_string).collect();
-    let others = roles.iter().map(|role| {
+    // Where policies name teams, whoever they name is in the first of them, and in none.
+    let homes = if teams.is_empty() { vec![home] } else { vec![home, None] };
+    let others = homes.iter().flat_map(|home| roles.iter().map(move |role| (role, home))).map(|(role, home)| {
         let mut fixture = base.clone();
         named_actors.iter().for_each(|id| put(&mut fixture, id, *role, home.clone()));
         (fixture, true)
@@ -102,12 +107,19 @@ fn member(id: ActorId, role: Role, team: Option<ActorId>) -> Member {
 
 /// A team that policies name, with somebody of every role in it; whoever has that of a lead leads it.
 fn add_team(fixture: &mut Fixture, number: usize, team: &ActorId) {
-    let id_of = |role: &Role| format!("{}-of-{}", role.name(), number + 1).parse().ok();
+    let place = format!("of-{}", number + 1);
     if !fixture.teams.iter().any(|row| row.id == *team) {
-        fixture.teams.push(Team { id: team.clone(), lead: id_of(&Role::Lead), team: None });
+        let lead = format!("{}-{place}", Role::Lead.name()).parse().ok();
+        fixture.teams.push(Team { id: team.clone(), lead, team: None });
     }
-    let somebody = |role: &Role| Some(member(id_of(role)?, *role, Some(team.clone())));
-    fixture.actors.extend(Role::ALL.iter().filter_map(somebody));
+    fixture.actors.extend(of_every_role(&place, Some(team)));
+}
+
+/// Somebody of every role.
+fn of_every_role(place: &str, team: Option<&ActorId>) -> impl Iterator<Item = Member> {
+    let somebody =
+        move |role: &Role| Some(member(format!("{}-{place}", role.name()).parse().ok()?, *role, team.cloned()));
+    Role::ALL.iter().filter_map(somebody)
 }
 
 /// Somebody whom policies name, in this role.

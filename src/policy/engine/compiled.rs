@@ -23,7 +23,16 @@ pub(super) struct CompiledPolicy {
 
 impl CompiledPolicy {
     pub fn new(policy: ast::Policy, meta: PolicyMeta) -> CompiledPolicy {
+        CompiledPolicy::of(policy, Arc::new(meta))
+    }
+
+    fn of(policy: ast::Policy, meta: Because) -> CompiledPolicy {
         let (condition, scope_is_indexed) = (policy.condition(), index::decides(&policy));
-        CompiledPolicy { condition, scope_is_indexed, shared: None, policy, meta: Arc::new(meta), form: Arc::default() }
+        CompiledPolicy { condition, scope_is_indexed, shared: None, policy, meta, form: Arc::default() }
+    }
+
+    /// The same policy, said in another way.
+    pub fn with(&self, policy: ast::Policy) -> CompiledPolicy {
+        CompiledPolicy::of(policy, Arc::clone(&self.meta))
     }
 }

@@ -13,7 +13,7 @@ use super::compiled::CompiledPolicy;
 use super::decide::{Question, Reached, Unknown};
 use super::evaluate::is_true;
 use super::index::Position;
-use super::met::{Met, Part, Stand};
+use super::met::{Met, Part, Stand, has_same_ends};
 use super::parts::clauses;
 use super::ruling::{Because, PolicyMeta};
 use super::snapshot::Snapshot;
@@ -73,16 +73,25 @@ impl<'a> Versions<'a> {
         Versions(versions)
     }
 
-    fn all(&self, compiled: &CompiledPolicy) -> &[&'a CompiledPolicy] {
-        self.0.get(compiled.meta.id.as_str()).map_or(&[], Vec::as_slice)
-    }
-
     /// Those that have its effect, and another text.
     fn others(&self, compiled: &CompiledPolicy) -> Vec<&'a CompiledPolicy> {
+        let all = self.0.get(compiled.meta.id.as_str()).map_or(&[][..], Vec::as_slice);
         let is_other = |other: &&&CompiledPolicy| {
             other.meta.text != compiled.meta.text && other.policy.effect() == compiled.policy.effect()
         };
-        self.all(compiled).iter().filter(is_other).copied().collect()
+        all.iter().filter(is_other).copied().collect()
+    }
+
+    /// A policy as it is compared with its other versions. Where their scopes name other people or things, each is opened.
+    fn compared(&self, is_ours: bool, compiled: CompiledPolicy, is_newer: bool) -> (CompiledPolicy, Met) {
+        let others = self.others(&compiled);
+        if others.iter().all(|other| has_same_ends(&compiled.policy, &other.policy)) {
+            let met = Met { is_ours, ..Met::of(&compiled, &others, is_newer) };
+            return (compiled, met);
+        }
+        let (opened, others) = (compiled.opened(), others.into_iter().map(CompiledPolicy::opened).collect::<Vec<_>>());
+        let met = Met::of(&opened, &others.iter().collect::<Vec<_>>(), is_newer);
+        (opened, Met { is_ours, is_covered: false, ..met })
     }
 }
 
@@ -135,19 +144,19 @@ impl Difference {
     ) -> Difference {
         let (has_both, theirs) = (theirs.is_some(), theirs.unwrap_or_default());
         let versions = Versions::of([snapshot, other]);
-        let marked = |is_ours: bool| move |compiled| (is_ours, compiled);
-        let mut policies: Vec<(bool, CompiledPolicy)> =
-            ours.into_iter().map(marked(true)).chain(theirs.into_iter().map(marked(false))).collect();
-        policies.sort_by(|(_, one), (_, next)| one.meta.id.cmp(&next.meta.id));
-        let met = policies.iter().enumerate().map(|(at, (is_ours, compiled))| {
+        let compared = |is_ours: bool| {
+            let versions = &versions;
+            move |compiled| versions.compared(is_ours, compiled, is_ours == is_newer)
+        };
+        let mut all: Vec<(CompiledPolicy, Met)> =
+            ours.into_iter().map(compared(true)).chain(theirs.into_iter().map(compared(false))).collect();
+        all.sort_by(|(one, _), (next, _)| one.meta.id.cmp(&next.meta.id));
+        let (policies, mut met): (Vec<CompiledPolicy>, Vec<Met>) = all.into_iter().unzip();
+        for (at, (compiled, met)) in policies.iter().zip(&mut met).enumerate() {
             let mut beside = [at.wrapping_sub(1), at + 1].into_iter();
-            let other =
-                beside.find(|place| policies.get(*place).is_some_and(|(_, next)| next.meta.id == compiled.meta.id));
-            let other = other.and_then(|place| Position::try_from(place).ok());
-            Met { other, is_ours: *is_ours, ..Met::of(compiled, &versions.others(compiled), *is_ours == is_newer) }
-        });
-        let met = met.collect();
-        let policies = policies.into_iter().map(|(_, compiled)| compiled).collect();
+            let other = beside.find(|place| policies.get(*place).is_some_and(|next| next.meta.id == compiled.meta.id));
+            met.other = other.and_then(|place| Position::try_from(place).ok());
+        }
         Difference { snapshot: snapshot.with_policies(policies), met, has_both }
     }
 

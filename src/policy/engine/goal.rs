@@ -5,15 +5,17 @@
 
 mod number;
 mod place;
+mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cedar_policy_core::ast::{BinaryOp, Effect, Expr, ExprKind, Literal, PatternElem, UnaryOp, Var};
+use cedar_policy_core::ast::{BinaryOp, Effect, Expr, ExprKind, Literal, UnaryOp, Var};
 use serde_json::{Value as Json, json};
 
 use self::number::{Number, Wanted, places};
 pub use self::place::Path;
 use self::place::path;
+use self::text::{like, unlike};
 use super::compiled::CompiledPolicy;
 use super::snapshot::Snapshot;
 
@@ -222,15 +224,9 @@ impl Goal {
             ExprKind::HasAttr { expr, attr } if wanted => self.open(expr, std::iter::once(attr.as_str())),
             ExprKind::ExtHasAttr { expr, attrs } if wanted => self.open(expr, attrs.iter().map(|attr| attr.as_str())),
             ExprKind::HasAttr { expr, attr } => self.close(expr, attr.as_str()),
-            ExprKind::Like { expr, pattern } if wanted => {
-                let text: String = pattern
-                    .iter()
-                    .map(|element| match element {
-                        PatternElem::Char(c) => *c,
-                        PatternElem::Wildcard => 'x',
-                    })
-                    .collect();
-                self.set(expr, Requirement::Is(text.into()));
+            ExprKind::Like { expr, pattern } if wanted => self.set(expr, Requirement::Is(like(pattern).into())),
+            ExprKind::Like { expr, pattern } => {
+                unlike(pattern).into_iter().for_each(|text| self.rather(expr, Requirement::Is(text.into())));
             }
             ExprKind::BinaryApp { op, arg1, arg2 } => self.compare(*op, (arg1, arg2), wanted, turn),
             ExprKind::ExtensionFunctionApp { fn_name, args } => {
@@ -340,6 +336,13 @@ impl Goal {
             Some(Requirement::Not(all)) => all.push(value.clone()),
             Some(place @ Requirement::There) => *place = Requirement::Not(vec![value.clone()]),
             Some(_) | None => {}
+        }
+    }
+
+    /// Lets something be as is wanted, unless more is said of it.
+    fn rather(&mut self, expr: &Expr, want: Requirement) {
+        if let Some(place @ (Requirement::There | Requirement::Not(_))) = self.place(expr) {
+            *place = want;
         }
     }
 

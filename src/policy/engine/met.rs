@@ -156,7 +156,8 @@ fn alike<'a>(compiled: &CompiledPolicy, others: &[&'a CompiledPolicy]) -> Vec<&'
     others.iter().filter(is_alike).copied().collect()
 }
 
-fn has_same_ends(one: &Policy, next: &Policy) -> bool {
+/// Whether the scopes of two policies name the same people and things.
+pub(super) fn has_same_ends(one: &Policy, next: &Policy) -> bool {
     one.principal_constraint() == next.principal_constraint() && one.resource_constraint() == next.resource_constraint()
 }
 

@@ -31,6 +31,7 @@ mod met;
 mod mutant;
 mod names;
 mod near;
+mod opened;
 mod parts;
 mod rows;
 mod ruling;
