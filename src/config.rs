@@ -25,7 +25,7 @@ pub const STATE: Setting = Setting {
     variable: "OK_STATE",
     flag: Some("state"),
     default: "./.ok/state.db",
-    doc: "The state file; commands create an empty company if it does not exist",
+    doc: "The state file, which `ok init` creates; without it, commands see an empty company",
 };
 pub const AS: Setting = Setting {
     variable: "OK_AS",

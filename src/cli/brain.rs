@@ -52,7 +52,7 @@ pub const COMMANDS: Commands = &[
             &query::<History>()
                 .command("history")
                 .help("Show the versions of a record, newest first")
-                .table("no versions", columns!(ShownVersion; version, what, by, run, at, fields)),
+                .table("no versions", columns!(ShownVersion; version, what, by, run, at, fields, withheld)),
             &change::<Rollback>()
                 .command("rollback")
                 .help("Restore an earlier version of a record as a new version")

@@ -343,7 +343,8 @@ pub enum Stream {}
 impl Query for Stream {
     const SPEC: Spec = Spec {
         name: "event.stream",
-        doc: "Follow the event log as server-sent events, from the newest event or from `since`.",
+        doc: "Follow the event log as server-sent events, from the newest event or from `since`: the number of the last \
+              event received. The header `Last-Event-ID` is ignored.",
         scope: Reach::READ,
         route: get("/events/stream").stream(),
         about: &[&COMPANY],

@@ -361,11 +361,10 @@ impl FieldKind {
 }
 
 fn bounded(text: &str, fits: bool, most: &str) -> Result<Value, String> {
-    let plain = !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t'));
-    match (fits, plain) {
+    match (fits, visible::has_control(text)) {
         (false, _) => Err(format!("must have at most {most}")),
-        (true, false) => Err("must not contain control characters".into()),
-        (true, true) => Ok(text.into()),
+        (true, true) => Err("must not contain control characters".into()),
+        (true, false) => Ok(text.into()),
     }
 }
 

@@ -21,6 +21,11 @@ pub fn is_name(text: &str) -> bool {
 /// What is said of one that cannot.
 pub const NO_NAME: &str = "name: must have 1 to 100 characters, on one line, not all of them blank or invisible";
 
+/// Whether a text has control characters beside those that lay it out: line feeds, carriage returns and tabs.
+pub fn has_control(text: &str) -> bool {
+    text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
+}
+
 /// Whether nothing of a text is seen.
 pub fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c.is_whitespace() || c.is_control() || is_ignored(c))

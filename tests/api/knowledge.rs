@@ -71,6 +71,11 @@ async fn what_somebody_proposes_is_recalled_once_somebody_else_has_accepted_it()
     assert_eq!(new["status"], "proposed", "{new}");
     let late = json!({ "statement": "Acme pays within 60 days", "topics": ["acme"], "supersedes": entry["id"] });
     let late = propose(&test, &cast.mia, late).await;
+    let accept = format!("/knowledge/{}/accept", new["id"].as_str().unwrap());
+    let refused = test.post(&accept, &sam, json!({ "edit": "Acme pays\u{0}" })).await.error();
+    assert_eq!(refused, "422 invalid edit: must not contain control characters");
+    let said = test.post("/knowledge", &cast.bot, json!({ "statement": "a\u{7}b", "topics": ["acme"] })).await.error();
+    assert_eq!(said, "422 invalid statement: must not contain control characters");
     decide(&test, &sam, &new["id"], "accept", json!({ "edit": "Acme pays within 14 days, by contract" })).await;
     assert_eq!(recalled(&test, &cast.mia, "topics=acme").await, ["Acme pays within 14 days, by contract"]);
     let old = test.get(&format!("/knowledge/{}", entry["id"].as_str().unwrap()), &cast.mia).await.json();

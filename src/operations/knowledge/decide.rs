@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::propose::wrong_statement;
 use super::shown::{EDITED, ShownKnowledge, shown};
 use super::{KNOWLEDGE, find};
 use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
@@ -14,11 +15,9 @@ use types::id::Id;
 use types::knowledge::KnowledgeStatus;
 use types::refusal::{Refusal, Stop};
 use types::scope::Reach;
-use types::visible::is_blank;
 
-/// The most characters of a note, and of a statement.
+/// The most characters of a note.
 const LONGEST_NOTE: usize = 500;
-const LONGEST: usize = 2_000;
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Acceptance {
@@ -82,8 +81,8 @@ impl Change for Accept {
         }
         may_replace(&entry, draft.read())?;
         let edit = input.edit;
-        if edit.as_ref().is_some_and(|text| is_blank(text) || text.chars().count() > LONGEST) {
-            return Err(Refusal::field("edit", format!("must have 1 to {LONGEST} characters")).into());
+        if let Some(wrong) = edit.as_deref().and_then(wrong_statement) {
+            return Err(Refusal::field("edit", wrong).into());
         }
         let id = Id::stored(&entry.id);
         draft.record(KnowledgeAccepted {

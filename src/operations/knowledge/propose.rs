@@ -23,7 +23,7 @@ use types::knowledge::{KnowledgeKind, KnowledgeStatus, Origin, SourceKind};
 use types::refusal::{Refusal, Stop};
 use types::scope::Reach;
 use types::time::Time;
-use types::visible::is_blank;
+use types::visible::{has_control, is_blank};
 
 /// The most characters of a statement, of where it comes from, and of a topic.
 const LONGEST: usize = 2_000;
@@ -266,11 +266,17 @@ fn entry(event: &KnowledgeProposed, reasons: Vec<String>, now: Time) -> Knowledg
     }
 }
 
+/// What is wrong with a statement.
+pub(super) fn wrong_statement(text: &str) -> Option<String> {
+    if is_blank(text) || text.chars().count() > LONGEST {
+        return Some(format!("must have 1 to {LONGEST} characters"));
+    }
+    has_control(text).then(|| "must not contain control characters".to_owned())
+}
+
 fn check(input: &NewKnowledge, now: Time, read: &Reader<'_>) -> Result<(), Stop> {
     let mut problems = Vec::new();
-    if is_blank(&input.statement) || input.statement.chars().count() > LONGEST {
-        problems.push(format!("statement: must have 1 to {LONGEST} characters"));
-    }
+    problems.extend(wrong_statement(&input.statement).map(|wrong| format!("statement: {wrong}")));
     if input.reference.chars().count() > LONGEST_REFERENCE {
         problems.push(format!("reference: must have at most {LONGEST_REFERENCE} characters"));
     }

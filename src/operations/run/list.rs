@@ -131,7 +131,7 @@ impl Query for Follow {
     const SPEC: Spec = Spec {
         name: "run.stream",
         doc: "Follow one run as server-sent events until it ends: its steps after `since`, and the output of models \
-              as it arrives.",
+              as it arrives. The header `Last-Event-ID` is ignored.",
         scope: Reach::READ,
         route: get("/runs/{id}/stream").stream(),
         about: &[&RUN],

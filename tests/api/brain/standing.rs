@@ -54,7 +54,9 @@ async fn what_a_field_was_that_is_no_more_is_shown_to_nobody_and_its_name_is_not
     {
         assert_eq!(change(&test, "invoices", ops).await.status, 200);
     }
-    let shown = test.get(&history, &cast.mia).await.text();
+    let shown = test.get(&history, &cast.mia).await;
+    assert_eq!(shown.json()[0]["withheld"], json!(["sum"]), "{}", shown.text());
+    let shown = shown.text();
     assert!(!shown.contains("777") && !shown.contains("DE00"), "the label is that of the field's new name: {shown}");
     let shown = test.get(&history, &test.admin).await.text();
     assert!(shown.contains("777") && !shown.contains("DE00"), "{shown}");

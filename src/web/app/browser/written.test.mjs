@@ -54,12 +54,18 @@ test('settings of the company are saved, and what is changed meanwhile is not ov
     await page.reload();
     assert.equal(await page.getByLabel('Agents may spend').inputValue(), '');
     assert.equal((await settings()).budget_cents_month, null);
+    // What is being written stays where somebody else changes something; the same setting is not overwritten unawares.
     await page.getByLabel('Work ends').fill('18:00');
     await company.ask(company.tokens.ben, 'PATCH', '/api/company', { retention_days: 30 });
-    await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('That did not work').waitFor();
+    await page.waitForFunction(() => [...document.querySelectorAll('input')].some((input) => input.value === '30 days'));
+    assert.equal(await page.getByLabel('Work ends').inputValue(), '18:00');
+    assert.equal(await page.getByText('Changed by somebody else meanwhile').count(), 0);
+    await company.ask(company.tokens.ben, 'PATCH', '/api/company', { hours: { from: '08:00', to: '16:00' } });
+    await page.getByText('Changed by somebody else meanwhile: Work begins and ends').waitFor();
+    await Promise.all([page.waitForResponse(isSaved), page.getByRole('button', { name: 'Save' }).click()]);
     const { hours, retention_days } = await settings();
-    assert.deepEqual([hours.to, retention_days], ['16:15', 30]);
+    assert.deepEqual([hours, retention_days], [{ from: '07:30', to: '18:00' }, 30]);
+    await page.getByText('Changed by somebody else meanwhile').waitFor({ state: 'detached' });
   });
 });
 

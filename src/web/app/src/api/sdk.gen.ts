@@ -765,7 +765,7 @@ export const eventList = <ThrowOnError extends boolean = false>(options?: Option
 });
 
 /**
- * Follow the event log as server-sent events, from the newest event or from `since`.
+ * Follow the event log as server-sent events, from the newest event or from `since`: the number of the last event received. The header `Last-Event-ID` is ignored.
  */
 export const eventStream = <ThrowOnError extends boolean = false>(options?: Options<EventStreamData, ThrowOnError, EventStreamResponse>) => (options?.client ?? client).sse.get<EventStreamResponses, EventStreamErrors, ThrowOnError>({
     querySerializer: { parameters: { type: { array: { explode: false } } } },
@@ -1187,7 +1187,7 @@ export const runCancel = <ThrowOnError extends boolean = false>(options: Options
 });
 
 /**
- * Follow one run as server-sent events until it ends: its steps after `since`, and the output of models as it arrives.
+ * Follow one run as server-sent events until it ends: its steps after `since`, and the output of models as it arrives. The header `Last-Event-ID` is ignored.
  */
 export const runStream = <ThrowOnError extends boolean = false>(options: Options<RunStreamData, ThrowOnError, RunStreamResponse>) => (options.client ?? client).sse.get<RunStreamResponses, RunStreamErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

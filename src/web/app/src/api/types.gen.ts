@@ -5521,6 +5521,10 @@ export type ShownVersion = {
     fields: {
         [key: string]: unknown;
     };
+    /**
+     * The fields that the caller may not read.
+     */
+    withheld?: Array<string>;
     by: ActorId;
     /**
      * The run that wrote it.

@@ -133,8 +133,10 @@ function History({ collection, id, of }: { collection: string; id: string; of: S
 /** What is otherwise than in the version before. */
 function Changed({ now, before, of, isFirst }: { now: Record<string, unknown>; before: Record<string, unknown>; of: ShownCollection | undefined; isFirst: boolean }) {
   const names = [...new Set([...Object.keys(now), ...Object.keys(before)])].filter((name) => JSON.stringify(now[name]) !== JSON.stringify(before[name]));
-  const isWhole = of?.withheld.length === 0;
-  if (names.length === 0) return <span className={parts.dim}>{isWhole && !isFirst ? 'nothing: written as it was' : 'nothing that you may read'}</span>;
+  const withheld = of?.withheld.map((name) => nameOf(name, of.fields[name])) ?? [];
+  const isWhole = of !== undefined && withheld.length === 0;
+  const unseen = withheld.length > 0 ? `nothing that you may read; withheld: ${withheld.join(', ')}` : 'nothing that you may read';
+  if (names.length === 0) return <span className={parts.dim}>{isWhole && !isFirst ? 'nothing: written as it was' : unseen}</span>;
   return (
     <Facts of={names.map((name): [string, ReactNode] => [nameOf(name, of?.fields[name]), <Value key={name} short value={now[name]} field={of?.fields[name]} />])} />
   );

@@ -30,17 +30,49 @@ export function changes(before: Fields, after: Fields): Partial<OtherSettings> {
   return changed.budget_cents_month === null ? { ...changed, budget_cents_month: undefined, no_budget: true } : changed;
 }
 
-/** The company's settings, but for its language, which nothing reads. Who changed them meanwhile is not overwritten. */
+const LABELS: Record<keyof Fields, string> = {
+  name: 'Name',
+  timezone: 'Time zone',
+  hours: 'Work begins and ends',
+  budget_cents_month: 'Agents may spend',
+  retention_days: 'Finished tasks and runs stay in lists for',
+  approvals: 'Approvals wait for',
+  decisions: 'Decisions for other programs that are recorded',
+  vector_search: 'Knowledge is recalled',
+};
+
+/** What somebody has written, and what stood there when they began. */
+type Edits = { version: number; now: Partial<Fields>; from: Partial<Fields> };
+
+const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
+
+/** The edits once the company was read anew: what was saved, by whomever, is none any more. */
+export function kept({ now, from }: Edits, before: Fields, version: number): Edits {
+  const open = (Object.keys(now) as (keyof Fields)[]).filter((name) => !same(now[name], before[name]));
+  const of = (values: Partial<Fields>) => Object.fromEntries(open.map((name) => [name, values[name]])) as Partial<Fields>;
+  return { version, now: of(now), from: of(from) };
+}
+
+/** The settings that somebody else has changed since one began to write. */
+export const changedMeanwhile = ({ from }: Edits, before: Fields) => (Object.keys(from) as (keyof Fields)[]).filter((name) => !same(from[name], before[name]));
+
+/** The company's settings, but for its language, which nothing reads. What somebody is writing stays when others change settings; where both change one, it is said. */
 export function Company({ company }: { company: CompanyAnswer }) {
   const { name, timezone, hours, retention_days, approvals, decisions, budget_cents_month, vector_search } = company;
   const before: Fields = { name, timezone, hours, retention_days, approvals, decisions, budget_cents_month, vector_search };
-  const [fields, setFields] = useState<Fields>(before);
+  const [edits, setEdits] = useState<Edits>({ version: company.version, now: {}, from: {} });
+  if (edits.version !== company.version) setEdits(kept(edits, before, company.version));
+  const fields: Fields = { ...before, ...edits.now };
   const { act, busy, wrong } = useAct(FIELDS);
   const at = (field: keyof Fields) => ({ error: wrong[field], errorProps: { role: 'alert' } });
   const may = useMay('company.update');
   const readOnly = may?.decision === 'deny';
   const changed = changes(before, { ...fields, name: fields.name.trim() });
-  const set = (some: Partial<Fields>) => setFields({ ...fields, ...some });
+  const overtaken = changedMeanwhile(edits, before).filter((name) => name in changed);
+  const set = (some: Partial<Fields>) => {
+    const stood = Object.fromEntries((Object.keys(some) as (keyof Fields)[]).map((name) => [name, before[name]])) as Partial<Fields>;
+    setEdits({ ...edits, now: { ...edits.now, ...some }, from: { ...stood, ...edits.from } });
+  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void act((headers) => companyUpdate({ body: { ...changed, version: company.version } as OtherSettings, headers, throwOnError: true }), 'Changed');
@@ -62,6 +94,11 @@ export function Company({ company }: { company: CompanyAnswer }) {
         <p className={css.note}>You may not change these: {sentence(new Error(may.reason))}</p>
       ) : (
         <div>
+          {overtaken.length > 0 && (
+            <p role="status" className={css.note}>
+              Changed by somebody else meanwhile: {overtaken.map((name) => LABELS[name]).join(', ')}. Save to overwrite that, or reload the page to see it.
+            </p>
+          )}
           <Button type="submit" loading={busy} disabled={Object.keys(changed).length === 0 || !fields.name.trim()}>
             Save
           </Button>

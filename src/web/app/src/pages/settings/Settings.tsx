@@ -13,7 +13,7 @@ export function Settings() {
       <div className={parts.stack}>
         <Card title="Company">
           <Shown read={company} rows={5}>
-            {(data) => <Company key={data.version} company={data} />}
+            {(data) => <Company company={data} />}
           </Shown>
         </Card>
         <Models />
