@@ -287,7 +287,7 @@ fn serves_with(stderr: impl Into<std::process::Stdio>) {
         assert!(begun.elapsed() < Duration::from_secs(20), "it does not start");
         std::thread::sleep(Duration::from_millis(20));
     }
-    for _ in 0..3 {
+    for _ in 0..4 {
         let refused = place.ana("actor add-human bob --role member");
         assert!(refused.code == 1 && refused.stderr.contains("policy denied actor.add"), "{refused}");
     }
@@ -361,10 +361,10 @@ fn long_work_for_a_command_ends_with_the_command_or_soon_after_a_stop() {
     let begin = || {
         let mut command = place.command(&["--as", "ana", "policy", "diff", "policies", "--no-impact"]);
         let command = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap();
-        std::thread::sleep(Duration::from_secs(3));
+        std::thread::sleep(Duration::from_secs(1));
         command
     };
-    // More than have places at once.
+    // More than have places at once. (Each keeps both processors busy.)
     for _ in 0..4 {
         let mut left = begin();
         assert!(left.try_wait().unwrap().is_none(), "it takes longer");

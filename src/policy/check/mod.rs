@@ -24,7 +24,7 @@ use super::{Bundle, Finding, Snapshot};
 use crate::{approvals, limits};
 
 /// Few policies do not make room for more cases than this leaves: each is kept until all have run.
-const LEAST: usize = 25;
+const LEAST: usize = 50;
 
 /// What is to be checked beside the bundle itself.
 #[derive(Default)]
