@@ -93,16 +93,18 @@ export function Company({ company }: { company: CompanyAnswer }) {
       {readOnly ? (
         <p className={css.note}>You may not change these: {sentence(new Error(may.reason))}</p>
       ) : (
-        <div>
+        <>
           {overtaken.length > 0 && (
             <p role="status" className={css.note}>
               Changed by somebody else meanwhile: {overtaken.map((name) => LABELS[name]).join(', ')}. Save to overwrite that, or reload the page to see it.
             </p>
           )}
-          <Button type="submit" loading={busy} disabled={Object.keys(changed).length === 0 || !fields.name.trim()}>
-            Save
-          </Button>
-        </div>
+          <div>
+            <Button type="submit" loading={busy} disabled={Object.keys(changed).length === 0 || !fields.name.trim()}>
+              Save
+            </Button>
+          </div>
+        </>
       )}
     </form>
   );
