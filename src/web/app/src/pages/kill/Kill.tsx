@@ -40,7 +40,9 @@ export function Kill() {
           <Shown read={kills}>
             {(engaged) =>
               engaged.length === 0 ? (
-                <Empty icon="check" title="Nothing is stopped" />
+                <Empty icon="check" title="Nothing is stopped">
+                  Switches that you may not see are not listed.
+                </Empty>
               ) : (
                 engaged.map((one) => <Switch key={one.scope} engaged={one} />)
               )
