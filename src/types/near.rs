@@ -17,7 +17,9 @@ pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> O
 pub fn far(written: &str, name: &str) -> Option<usize> {
     let (own, last) = (last(written), last(name));
     let (far, most) = (strsim::osa_distance(written, name), own.chars().count().div_ceil(3));
-    (far <= most || own.eq_ignore_ascii_case(last)).then_some(far)
+    // Of one letter, another one is none of a slip.
+    let is_near = far <= most && far < own.chars().count();
+    (is_near || own.eq_ignore_ascii_case(last)).then_some(far)
 }
 
 /// A name without its namespace and its quotes.
@@ -36,6 +38,7 @@ mod tests {
         assert_eq!(near("Actor"), Some("Ok::Actor"));
         assert_eq!(near("Ok::actor"), Some("Ok::Actor"));
         assert_eq!(near("Ok::Tame"), Some("Ok::Team"));
+        assert_eq!(nearest("z", ["a", "b"]), None);
         for written in ["Ok::Invoice", "Ok::Person", "Acme::Thing", "x"] {
             assert_eq!(near(written), None, "{written}");
         }

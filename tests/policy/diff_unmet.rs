@@ -326,6 +326,36 @@ fn what_shows_only_where_another_policy_does_not_hold_is_found() {
     assert_eq!(found.unmet, [], "{}", found.summary);
 }
 
+/// Operands that can fail are not evaluated where another decides first: in another order, a policy decides otherwise where one
+/// of them fails, which no question may show.
+#[test]
+fn operands_that_can_fail_in_another_order_are_found_or_named() {
+    let forbid = |about: &str, conditions: &str| {
+        with(&format!(
+            "@id(\"it\") @reason(\"r\") forbid (principal is Ok::Actor, action == Ok::Action::{about}) when {{ {conditions} }};"
+        ))
+    };
+    let (delete, ask) = ("\"record.delete\", resource is Brain::invoices", "\"agent.ask\", resource");
+    let [small, large] = ["resource.version * 1000 > 5", "context.input.budget_cents * 10000000000 > 5"];
+    let given = "context.input has budget_cents";
+    for (about, before, after, is_found) in [
+        (delete, format!("{small} && principal.trust > 3"), format!("principal.trust > 3 && {small}"), false),
+        (delete, format!("principal.trust > 3 || {small}"), format!("{small} || principal.trust > 3"), false),
+        (
+            ask,
+            format!("{given} && ({large} && principal.trust < 3)"),
+            format!("{given} && (principal.trust < 3 && {large})"),
+            true,
+        ),
+    ] {
+        let found = asked_at_most(&forbid(about, &before), &forbid(about, &after), 8_000);
+        let named: Vec<_> = found.unmet.iter().map(|one| (one.policy.as_str(), one.part.as_deref())).collect();
+        assert_eq!(found.changed().next().is_some(), is_found, "{after}: {}", found.summary);
+        // A policy that cannot be evaluated shows nothing of itself, also where that makes the difference.
+        assert_eq!(named, [("it", None)], "{after}: {}", found.summary);
+    }
+}
+
 /// What is taken away under one id and comes back under another, or in two halves, hides no exception.
 #[test]
 fn an_exception_in_what_stands_in_for_a_policy_is_named() {

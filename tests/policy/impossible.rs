@@ -110,8 +110,8 @@ fn what_a_namespace_of_the_companys_own_declares_can_be_anything() {
 #[test]
 fn an_entity_or_an_attribute_that_nothing_is_or_has_is_told() {
     let wrong = [
-        ("principal in Ok::Actor::\"team:lab\"", "did you mean `Ok::Team::\\\"team:lab\\\"`?"),
-        ("principal in Ok::Team::\"lab\"", "did you mean `Ok::Team::\\\"team:lab\\\"`?"),
+        ("principal in Ok::Actor::\"team:lab\"", "did you mean `Ok::Team::\"team:lab\"`?"),
+        ("principal in Ok::Team::\"lab\"", "did you mean `Ok::Team::\"team:lab\"`?"),
         ("principal.admin || principal == Ok::Team::\"team:lab\"", "its type can be Ok::Actor"),
         ("principal.admin || principal has ownr", "did you mean `owner`?"),
         ("principal.admin || principal has name", ""),

@@ -26,6 +26,22 @@ pub(super) struct Changed {
     pub wanted: Option<bool>,
 }
 
+/// Whether the conditions of two versions of a policy are made of the same, in whatever order.
+pub(super) fn has_same_conditions(compiled: &CompiledPolicy, other: &CompiledPolicy) -> bool {
+    let parts = |compiled: &CompiledPolicy| {
+        let all = compiled.policy.non_scope_constraints().map(turned_conditions).unwrap_or_default();
+        effort::spend(all.len());
+        let mut all = texts(&all);
+        all.sort();
+        all
+    };
+    parts(compiled) == parts(other)
+}
+
+fn texts(all: &[(&Expr, bool)]) -> Vec<String> {
+    all.iter().map(|(part, turned)| format!("{turned} {part}")).collect()
+}
+
 /// What stands in the conditions of a policy where those of its other version have something else. What is only added, or only
 /// left out, is in the place of nothing.
 pub(super) fn changed(compiled: &CompiledPolicy, other: &CompiledPolicy) -> Vec<Changed> {
@@ -33,8 +49,7 @@ pub(super) fn changed(compiled: &CompiledPolicy, other: &CompiledPolicy) -> Vec<
     let (Some(mine), Some(theirs)) = (mine, theirs) else { return Vec::new() };
     let (own, old) = (turned_conditions(mine), turned_conditions(theirs));
     effort::spend(own.len() + old.len());
-    let text = |all: &[(&Expr, bool)]| all.iter().map(|(part, turned)| format!("{turned} {part}")).collect::<Vec<_>>();
-    let hunks = capture_diff_slices(Algorithm::Myers, &text(&old), &text(&own));
+    let hunks = capture_diff_slices(Algorithm::Myers, &texts(&old), &texts(&own));
     let replacing = hunks.iter().filter(|hunk| hunk.tag() == DiffTag::Replace);
     let mut pairs = replacing.flat_map(|hunk| pairs_of(hunk, &own, &old));
     let loosens = Some(compiled.policy.effect() == Effect::Permit);

@@ -198,7 +198,7 @@ impl Difference {
             let standing = Standing { policy, other, is_ours, holds, is_as_before };
             let Some(parts) = shown.get(at).filter(|_| tells(&standing)) else { continue };
             parts.iter().for_each(|part| part.see());
-            if holds {
+            if holds && !(seen.is_recast && is_as_before) {
                 seen.see();
             }
         }

@@ -21,6 +21,7 @@ use super::snapshot::Snapshot;
 use crate::Finding;
 use crate::finding::code;
 use types::near::nearest;
+use types::visible::visible;
 
 /// More values than these are not listed.
 const SHOWN: usize = 12;
@@ -163,7 +164,7 @@ impl Read<'_> {
             _ => return None,
         };
         let message = format!("the policy `{}` names `{uid}`, and {what}", self.compiled.meta.id);
-        Some(self.told(at, message).helped(format!("did you mean `{}`?", other.escape_debug())))
+        Some(self.told(at, message).helped(format!("did you mean `{}`?", visible(&other))))
     }
 
     /// It is compared with an entity of a type that it never has.

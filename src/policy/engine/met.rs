@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use cedar_policy_core::ast::{ActionConstraint, EntityUID, Expr, Policy, Var};
 
 use super::branch::{Branch, branches, exceptions};
-use super::changed::{Changed, changed};
+use super::changed::{Changed, changed, has_same_conditions};
 use super::compiled::CompiledPolicy;
 use super::index::Position;
 
@@ -20,6 +20,9 @@ pub(super) struct Met {
     pub other: Option<Position>,
     /// Its other version has its scope, with as many operations or more: what that one shows, it need not show again.
     pub is_covered: bool,
+    /// Its other version is made of the same conditions, such as where operands that can fail have changed places: only a question
+    /// for which one of the two holds shows it.
+    pub is_recast: bool,
     /// It has decided a question.
     pub whole: AtomicBool,
     pub parts: Vec<Part>,
@@ -73,7 +76,13 @@ impl Met {
             changes.into_iter().for_each(|Changed { branch, wanted }| add(When::Differs(wanted), vec![branch]));
         }
         let is_covered = others.first().is_some_and(|other| covers(other, compiled));
-        Met { is_ours: true, other: None, is_covered, whole: AtomicBool::new(false), parts }
+        let has_same_scope = |other: &CompiledPolicy| {
+            let (one, next) = (&compiled.policy, &other.policy);
+            has_same_ends(one, next) && one.action_constraint() == next.action_constraint()
+        };
+        let is_recast =
+            others.first().is_some_and(|other| has_same_scope(other) && has_same_conditions(compiled, other));
+        Met { is_ours: true, other: None, is_covered, is_recast, whole: AtomicBool::new(false), parts }
     }
 
     /// Whether no question has shown yet that it holds.
