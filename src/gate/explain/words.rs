@@ -1,4 +1,5 @@
-//! What is known of the texts and numbers that policies look at, for findings about comparisons that tell nothing.
+//! What is known of the texts and numbers that policies look at: for findings about comparisons that tell nothing, and for
+//! made-up questions.
 
 use std::ops::RangeInclusive;
 

@@ -41,7 +41,7 @@ pub(super) struct Scene {
 }
 
 /// The companies to ask in, with what is asked about in them, which is of these Cedar types: one, and one more for each role that
-/// the actors whom policies name could have.
+/// the actors whom policies name could have; where policies name teams, for each role in a team and in none.
 pub(super) fn scenes(
     named: &Named,
     goals: &[Goal],

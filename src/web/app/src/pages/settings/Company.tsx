@@ -23,9 +23,11 @@ type Fields = Omit<CompanyAnswer, 'version' | 'locale' | 'vector_model'>;
 
 const FIELDS: (keyof Fields)[] = ['name', 'timezone', 'hours', 'retention_days', 'approvals', 'decisions', 'budget_cents_month', 'vector_search'];
 
+const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
+
 /** What of the settings is to be otherwise. A setting that is as it was is not sent. */
 export function changes(before: Fields, after: Fields): Partial<OtherSettings> {
-  const differ = (Object.keys(after) as (keyof Fields)[]).filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+  const differ = (Object.keys(after) as (keyof Fields)[]).filter((name) => !same(before[name], after[name]));
   const changed = Object.fromEntries(differ.map((name) => [name, after[name]]));
   return changed.budget_cents_month === null ? { ...changed, budget_cents_month: undefined, no_budget: true } : changed;
 }
@@ -44,17 +46,15 @@ const LABELS: Record<keyof Fields, string> = {
 /** What somebody has written, and what stood there when they began. */
 type Edits = { version: number; now: Partial<Fields>; from: Partial<Fields> };
 
-const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
-
 /** The edits once the company was read anew: what was saved, by whomever, is none any more. */
-export function kept({ now, from }: Edits, before: Fields, version: number): Edits {
+function kept({ now, from }: Edits, before: Fields, version: number): Edits {
   const open = (Object.keys(now) as (keyof Fields)[]).filter((name) => !same(now[name], before[name]));
   const of = (values: Partial<Fields>) => Object.fromEntries(open.map((name) => [name, values[name]])) as Partial<Fields>;
   return { version, now: of(now), from: of(from) };
 }
 
 /** The settings that somebody else has changed since one began to write. */
-export const changedMeanwhile = ({ from }: Edits, before: Fields) => (Object.keys(from) as (keyof Fields)[]).filter((name) => !same(from[name], before[name]));
+const changedMeanwhile = ({ from }: Edits, before: Fields) => (Object.keys(from) as (keyof Fields)[]).filter((name) => !same(from[name], before[name]));
 
 /** The company's settings, but for its language, which nothing reads. What somebody is writing stays when others change settings; where both change one, it is said. */
 export function Company({ company }: { company: CompanyAnswer }) {
