@@ -12,7 +12,7 @@ pub use store;
 
 pub use gate;
 
-pub use operations;
+pub use nouns;
 
 pub mod background;
 

@@ -2,6 +2,7 @@
 //! policy without a name.
 
 mod circles;
+mod nouns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,6 +12,8 @@ use cedar_policy::{ActionConstraint, Effect, PolicySet, Schema};
 use ok::gate::declare::operation::Effect as Does;
 use ok::policy::Bundle;
 use ok::store::event::EventKind;
+
+use nouns::{modules, of_room, room};
 
 fn root(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)
@@ -56,11 +59,11 @@ fn below(room: &str) -> &'static [&'static str] {
         "types" => &[],
         "adapters" | "log" | "store" | "policy" => &["types"],
         "gate" => &["types", "adapters", "log", "store", "policy"],
-        "operations" => &["types", "adapters", "log", "store", "policy", "gate"],
-        "background" => &["types", "adapters", "log", "store", "policy", "gate", "operations"],
-        "demo" => &["types", "adapters", "log", "store", "policy", "gate", "operations", "background"],
+        "nouns" => &["types", "adapters", "log", "store", "policy", "gate"],
+        "background" => &["types", "adapters", "log", "store", "policy", "gate", "nouns"],
+        "demo" => &["types", "adapters", "log", "store", "policy", "gate", "nouns", "background"],
         // Nothing else knows the faces, and they do not know each other; the command line also starts the server.
-        "http" | "mcp" => &["types", "adapters", "log", "store", "policy", "gate", "operations", "background"],
+        "http" | "mcp" => &["types", "adapters", "log", "store", "policy", "gate", "nouns", "background"],
         "cli" => &[
             "types",
             "adapters",
@@ -68,7 +71,7 @@ fn below(room: &str) -> &'static [&'static str] {
             "store",
             "policy",
             "gate",
-            "operations",
+            "nouns",
             "background",
             "demo",
             "http",
@@ -129,7 +132,7 @@ fn what_tests_turn_on_in_a_library_is_on_in_the_product() {
 fn a_room_uses_only_rooms_above_it() {
     let (crates, mut edges) = (crates(), 0);
     for (name, text) in files("src", "rs") {
-        let room = name.strip_prefix("src/").unwrap().split(['/', '.']).next().unwrap();
+        let room = room(&name);
         if crates.contains_key(room) {
             continue;
         }
@@ -154,8 +157,7 @@ fn the_picture_of_the_rooms_is_true() {
     for (from, to) in picture.lines().filter_map(|line| line.split_once(" --> ")) {
         arrows.entry(name(from)).or_default().insert(name(to));
     }
-    let rooms: BTreeSet<String> =
-        files("src", "rs").keys().map(|name| name[4..].split(['/', '.']).next().unwrap().to_owned()).collect();
+    let rooms: BTreeSet<String> = files("src", "rs").keys().map(|name| room(name).to_owned()).collect();
     for room in rooms.iter().filter(|room| !["lib", "main"].contains(&room.as_str())) {
         let (mut reached, mut open) = (BTreeSet::new(), vec![room.clone()]);
         while let Some(next) = open.pop() {
@@ -184,7 +186,7 @@ fn the_verifier_knows_nothing_of_the_writer() {
 
 #[test]
 fn an_operation_reaches_the_world_through_the_gate_alone() {
-    for (name, text) in files("src/operations", "rs") {
+    for (name, text) in of_room("nouns") {
         let text = code(&text);
         for banned in
             ["rusqlite", "log::append", "std::env", "std::fs", "std::net", "tokio", "SystemTime", "Timestamp::now"]
@@ -207,9 +209,9 @@ fn what_comes_from_outside_is_read_by_one_reader() {
         "src/http/version.rs",
     ];
     for (name, text) in files("src", "rs") {
-        let room = name.strip_prefix("src/").unwrap().split(['/', '.']).next().unwrap();
+        let room = room(&name);
         // The others read what stands in the log and the tables.
-        let outside = ["types", "policy", "operations", "background", "http", "cli"].contains(&room);
+        let outside = ["types", "policy", "nouns", "background", "http", "cli"].contains(&room);
         if outside && name != "src/types/json.rs" && !own.contains(&name.as_str()) {
             let reads = ["serde_json::from_slice", "serde_json::from_str", "serde_json::from_reader"];
             assert!(!reads.iter().any(|read| code(&text).contains(read)), "{name}: read JSON by types::json::read");
@@ -240,7 +242,7 @@ fn a_file_has_at_most_400_lines() {
 fn names_and_routes_are_unique() {
     let mut names = BTreeSet::new();
     let mut routes = BTreeSet::new();
-    for entry in ok::operations::ALL.iter() {
+    for entry in ok::nouns::OPERATIONS.iter() {
         assert!(names.insert(entry.spec.name), "{} is declared twice", entry.spec.name);
         let route = (entry.spec.route.method, entry.spec.route.address());
         assert!(!entry.spec.route.is_served() || routes.insert(route.clone()), "two operations at {route:?}");
@@ -250,7 +252,7 @@ fn names_and_routes_are_unique() {
 
 #[test]
 fn a_query_declares_no_event_and_a_change_some() {
-    for entry in ok::operations::ALL.iter() {
+    for entry in ok::nouns::OPERATIONS.iter() {
         let records = !entry.spec.events.is_empty();
         assert_eq!(records, entry.effect != Does::Query, "{}", entry.spec.name);
     }
@@ -258,7 +260,7 @@ fn a_query_declares_no_event_and_a_change_some() {
 
 #[test]
 fn what_changes_a_record_with_a_version_says_which_one_it_was_made_from() {
-    for entry in ok::operations::ALL.iter().filter(|entry| entry.effect == Does::Change) {
+    for entry in ok::nouns::OPERATIONS.iter().filter(|entry| entry.effect == Does::Change) {
         let made_from = entry.spec.route.made_from;
         // What is made anew was made from nothing.
         let is_new = entry.spec.route.status == 201;
@@ -270,8 +272,8 @@ fn what_changes_a_record_with_a_version_says_which_one_it_was_made_from() {
 
 #[test]
 fn each_operation_is_an_action_and_each_action_an_operation() {
-    let (schema, _) = Schema::from_cedarschema_str(&ok::gate::declare::schema::schema(&ok::operations::ALL)).unwrap();
-    let names: BTreeSet<String> = ok::operations::ALL.iter().map(|entry| entry.spec.name.to_owned()).collect();
+    let (schema, _) = Schema::from_cedarschema_str(&ok::gate::declare::schema::schema(&ok::nouns::OPERATIONS)).unwrap();
+    let names: BTreeSet<String> = ok::nouns::OPERATIONS.iter().map(|entry| entry.spec.name.to_owned()).collect();
     let groups: BTreeSet<String> =
         schema.action_groups().map(|uid| AsRef::<str>::as_ref(uid.id()).to_owned()).collect();
     let actions: BTreeSet<String> = schema.actions().map(|uid| AsRef::<str>::as_ref(uid.id()).to_owned()).collect();
@@ -322,9 +324,9 @@ fn type_of(kind: EventKind) -> String {
 /// What no operation declares, the gate itself records: refusals, waits, what is to be told outside.
 #[test]
 fn an_event_has_somebody_who_records_it() {
-    let declared: Vec<EventKind> = ok::operations::ALL.iter().flat_map(|entry| entry.spec.events).copied().collect();
-    let gate = files("src/gate", "rs").into_values().collect::<String>();
-    let operations = files("src/operations", "rs").into_values().collect::<String>();
+    let declared: Vec<EventKind> = ok::nouns::OPERATIONS.iter().flat_map(|entry| entry.spec.events).copied().collect();
+    let gate = of_room("gate").into_values().collect::<String>();
+    let operations = of_room("nouns").into_values().collect::<String>();
     for kind in EventKind::all() {
         let made = format!("{} {{", type_of(kind));
         assert!(gate.contains(&made) || declared.contains(&kind), "{} is declared by no operation", kind.name);
@@ -336,9 +338,10 @@ fn an_event_has_somebody_who_records_it() {
 fn every_noun_s_events_are_gathered_and_named_once() {
     let list = code(&std::fs::read_to_string(root("src/store/lib.rs")).unwrap());
     let mut declared = 0;
-    for (name, text) in files("src/store", "rs").into_iter().filter(|(name, _)| name.ends_with("/events.rs")) {
-        let noun = name.split('/').rev().nth(1).unwrap();
-        assert!(list.contains(&format!("{noun}::events::ALL,")), "{name} is not named in store::EVENTS");
+    let modules = modules();
+    for (name, text) in of_room("store").into_iter().filter(|(name, _)| name.ends_with("/events.rs")) {
+        let events = modules[&name].trim_start_matches("store::");
+        assert!(list.contains(&format!("{events}::ALL,")), "{name} is not named in store::EVENTS");
         declared += text.matches("} about [").count();
     }
     let names: BTreeSet<&str> = EventKind::all().map(|kind| kind.name).collect();
@@ -352,7 +355,7 @@ fn every_noun_s_events_are_gathered_and_named_once() {
 /// Commands ask with the types of an operation, so that a renamed field does not compile.
 #[test]
 fn a_command_asks_by_the_types_of_its_operation() {
-    for (name, text) in files("src/cli", "rs") {
+    for (name, text) in of_room("cli") {
         let text = code(&text);
         let by_name = ["client::call", "client::attempt", "client::list(", "session.call("];
         let asks = by_name.into_iter().find(|asks| text.contains(asks));

@@ -52,17 +52,17 @@ pub fn says(name: &str, made: &str) {
 }
 
 fn openapi() -> String {
-    format!("{:#}\n", ok::gate::declare::openapi::document(&ok::operations::ALL))
+    format!("{:#}\n", ok::gate::declare::openapi::document(&ok::nouns::OPERATIONS))
 }
 
 fn schema() -> String {
-    let product = ok::gate::declare::schema::schema(&ok::operations::ALL);
+    let product = ok::gate::declare::schema::schema(&ok::nouns::OPERATIONS);
     ok::policy::kinds::schema_for(&product, &ok::policy::Bundle::built_in())
 }
 
 /// The default policies and the schema that they were validated against.
 fn validated() -> String {
-    let product = ok::gate::declare::schema::schema(&ok::operations::ALL);
+    let product = ok::gate::declare::schema::schema(&ok::nouns::OPERATIONS);
     let validated = ok::policy::engine::validated(&product, &ok::policy::Bundle::built_in());
     format!("{}\n", validated.unwrap_or_else(|findings| panic!("the default policies are wrong: {findings:#?}")))
 }
@@ -118,7 +118,7 @@ fn row(entry: &Entry) -> String {
 
 fn operations() -> String {
     let mut nouns: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
-    for entry in ok::operations::ALL.iter() {
+    for entry in ok::nouns::OPERATIONS.iter() {
         nouns.entry(entry.spec.name.split('.').next().unwrap()).or_default().push(entry);
     }
     let mut text = format!(
@@ -145,7 +145,7 @@ fn operations() -> String {
          directory, a reason, a note. A text that may be longer than 1,024 characters is seen by its length alone, `{ length: Long }`.\n\n\
          | Operation | `context.input` | Erasable | Not seen by policies |\n|---|---|---|---|\n",
     );
-    for entry in ok::operations::ALL.iter() {
+    for entry in ok::nouns::OPERATIONS.iter() {
         let arguments = entry.arguments();
         let Some(input) = arguments.cedar_type() else { continue };
         let out: Vec<String> = arguments.left_out.iter().map(|(name, why)| format!("`{name}`: {why}")).collect();
@@ -179,7 +179,7 @@ fn events() -> String {
             .map(|field| field.trim_start_matches("r#"))
             .filter(|field| !kind.content.hidden.contains(field));
         let by =
-            ok::operations::ALL.iter().filter(|entry| entry.spec.events.contains(&kind)).map(|entry| entry.spec.name);
+            ok::nouns::OPERATIONS.iter().filter(|entry| entry.spec.events.contains(&kind)).map(|entry| entry.spec.name);
         let by: Vec<&str> = by.collect();
         writeln!(
             text,
@@ -203,7 +203,7 @@ fn tests() -> String {
          things to ask about, each with an `id`. [The guide](../guides/policies.md#test) says how they are used.\n\n\
          | List | Type | Fields of a row |\n|---|---|---|\n"
     );
-    let nouns = ok::operations::ALL.iter().flat_map(|entry| entry.spec.about.iter().copied());
+    let nouns = ok::nouns::OPERATIONS.iter().flat_map(|entry| entry.spec.about.iter().copied());
     let nouns: BTreeMap<&str, &Resource> = nouns.filter_map(|noun| Some((noun.list()?, noun))).collect();
     for (list, noun) in nouns {
         let field = |spec: &FactSpec| Some(format!("`{}` ({})", spec.name, spec.in_rows()?));
@@ -268,7 +268,7 @@ fn when(code: Code) -> &'static str {
 
 #[test]
 fn every_example_of_the_document_fits_what_it_is_of() {
-    let document = ok::gate::declare::openapi::document(&ok::operations::ALL);
+    let document = ok::gate::declare::openapi::document(&ok::nouns::OPERATIONS);
     let (mut bodies, mut parameters, mut answers) = (0, 0, 0);
     for operation in
         document["paths"].as_object().unwrap().values().flat_map(|methods| methods.as_object().unwrap().values())
@@ -308,7 +308,7 @@ fn every_example_of_the_document_fits_what_it_is_of() {
 /// What waits for people answers 202 as an error does; that must not hide what an operation answers when it is done.
 #[test]
 fn the_document_tells_what_each_operation_answers_when_it_is_done() {
-    let document = ok::gate::declare::openapi::document(&ok::operations::ALL);
+    let document = ok::gate::declare::openapi::document(&ok::nouns::OPERATIONS);
     let error = serde_json::json!({ "$ref": "#/components/schemas/Error" });
     let mut seen = 0;
     for (path, operations) in document["paths"].as_object().unwrap() {

@@ -38,7 +38,7 @@ pub fn folder() -> tempfile::TempDir {
 pub fn options(dir: &Path) -> Options {
     Options {
         path: dir.join("state.db"),
-        entries: &ok::operations::ALL,
+        entries: &ok::nouns::OPERATIONS,
         policies: Bundle::built_in(),
         compiled: Vec::new(),
         dev_auth: false,

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::gate::{Change, Gate, Query, Request};
-use crate::operations::run::{Following, Next, OneRun};
+use crate::nouns::run::{Following, Next, OneRun};
 use crate::types::caller::{Channel, Credential, Presented};
 use crate::types::refusal::{Refusal, Stop};
 

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::call::{change, in_words, query};
 use super::egress::Client;
 use crate::gate::Gate;
-use crate::operations::webhook::{Attempt, Dispatch, Due, Free, Message, Settle};
+use crate::nouns::webhook::{Attempt, Dispatch, Due, Free, Message, Settle};
 use crate::types::refusal::Stop;
 
 /// Messages under way at once; never two to one webhook. Whoever does not answer takes a place for 20 seconds: the dispatch sees

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::call::{change, in_words, query};
 use crate::adapters::{Embedder, Unread};
 use crate::gate::Gate;
-use crate::operations::knowledge::{Batch, Embed, From, KeepVectors, Made, Texts, Unembedded};
+use crate::nouns::knowledge::{Batch, Embed, From, KeepVectors, Made, Texts, Unembedded};
 use crate::types::refusal::Stop;
 use crate::types::vector::{Vector, packed};
 

@@ -18,7 +18,7 @@ use sha2::{Digest as _, Sha256};
 use url::{Host, Url};
 use zeroize::Zeroizing;
 
-use crate::operations::run::{Came, Message};
+use crate::nouns::run::{Came, Message};
 use crate::types::mail::Address;
 
 /// How long the server may take to be reached, and for each answer.

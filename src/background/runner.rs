@@ -14,8 +14,8 @@ use super::call::{change, in_words, next, query, read, together};
 use super::thinking::think;
 use super::tools::{Begun, Means, ToolCall, settle as settle_call};
 use crate::gate::{Gate, Request};
-use crate::operations::run::rest::SOON;
-use crate::operations::run::{
+use crate::nouns::run::rest::SOON;
+use crate::nouns::run::{
     BegunOutside, Came, Dispatch, DueRun, Free, Next, OneCall, SettleStep, Spoken, Stage, StepOutcome, Wanted,
 };
 use crate::store::done::MODEL_CALL;

@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 use super::call::{change, next};
 use super::models::Chat;
 use crate::gate::Gate;
-use crate::operations::run::{Heard, ModelOutcome, Next, SettleModel};
+use crate::nouns::run::{Heard, ModelOutcome, Next, SettleModel};
 use crate::types::chat::{Failed, Prompt};
 use crate::types::refusal::{Code, Stop};
 

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::call::{change, in_words};
 use crate::gate::Gate;
-use crate::operations::tick::{Tick, When};
+use crate::nouns::tick::{Tick, When};
 
 const PERIOD: Duration = Duration::from_secs(30);
 

@@ -15,7 +15,7 @@ use super::mail::Mail;
 use super::models::Chat;
 use super::web::Web;
 use crate::gate::Gate;
-use crate::operations::run::{Came, MAIL, Next, OneCall, SettleTool, Stage, ToolOutcome, WEB};
+use crate::nouns::run::{Came, MAIL, Next, OneCall, SettleTool, Stage, ToolOutcome, WEB};
 use crate::types::refusal::{Code, Stop};
 use crate::types::work::ToolEffect;
 

@@ -4,8 +4,8 @@ use serde_json::json;
 use tokio::task::spawn_blocking;
 
 use super::egress::{Client, Got, Missed};
-use crate::operations::knowledge::text_of;
-use crate::operations::run::{Came, WebPage};
+use crate::nouns::knowledge::text_of;
+use crate::nouns::run::{Came, WebPage};
 use crate::types::egress::Egress;
 use crate::types::knowledge::DocumentType;
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::gate::declare::operation;
 use crate::gate::{Gate, Request};
-use crate::operations;
+use crate::nouns;
 use crate::types::caller::{Channel, Credential, Presented};
 use crate::types::id::{ActorId, Id};
 use crate::types::refusal::{Code, Refusal, Stop};
@@ -112,7 +112,7 @@ pub const NOT_FOUND: &str = "not found";
 
 /// What an input names, as the end of a sentence about what is not found.
 pub fn named_in(operation: &str, input: &Value) -> String {
-    let entry = operations::ALL.iter().find(|entry| entry.spec.name == operation);
+    let entry = nouns::OPERATIONS.iter().find(|entry| entry.spec.name == operation);
     let schema = entry.map(|entry| entry.input_schema().to_value()).unwrap_or_default();
     let path = entry.map(|entry| entry.spec.route.address()).unwrap_or_default();
     let names = |field: &str, value: &str| {

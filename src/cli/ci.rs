@@ -22,7 +22,7 @@ use super::show::{self, Format};
 use super::{Context, settings};
 use crate::config;
 use crate::gate::explain::fixture;
-use crate::operations;
+use crate::nouns;
 use crate::policy::Folder;
 use crate::policy::check::Options;
 use crate::policy::codes::End;
@@ -105,7 +105,7 @@ impl Run for Ci {
         }
         let Folder { bundle, unread } = folder(&self.dir)?;
         let options = Options { must_test: true, unread: &unread, ..self.measures.options() };
-        let report = fixture::check(&operations::ALL, &bundle, &options);
+        let report = fixture::check(&nouns::OPERATIONS, &bundle, &options);
         let checked = Checked { dir: &self.dir, bundle: &bundle, report };
         let mut steps = steps::of(&checked, &options);
         let company = self.of_company.ask(context, &checked).await;

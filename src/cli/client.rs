@@ -20,7 +20,7 @@ use crate::config;
 use crate::gate::state::lock::Holder;
 use crate::gate::state::open::{self, CannotOpen, Company, Options};
 use crate::log::journal::InFile;
-use crate::operations;
+use crate::nouns;
 use crate::policy::Bundle;
 use crate::store::open::name;
 use crate::types::entropy::SystemEntropy;
@@ -88,7 +88,7 @@ pub async fn is_served(context: &Context) -> Result<bool, Failure> {
 pub fn options(context: &Context) -> Result<Options, Failure> {
     Ok(Options {
         path: context.state.clone(),
-        entries: &operations::ALL,
+        entries: &nouns::OPERATIONS,
         policies: Bundle::built_in(),
         compiled: Vec::new(),
         dev_auth: context.dev_auth,
@@ -253,7 +253,7 @@ impl Session {
             Session::Here(Opened::Ours(company)) => Ok(call::perform(&company.gate, ask).await),
             Session::Here(Opened::Theirs(holder, link)) => {
                 let slow =
-                    operations::ALL.iter().any(|entry| entry.spec.name == ask.op && entry.spec.route.slow.is_some());
+                    nouns::OPERATIONS.iter().any(|entry| entry.spec.name == ask.op && entry.spec.route.slow.is_some());
                 let patience = if slow { LONG_ANSWER } else { ANSWER };
                 match tokio::time::timeout(patience, link.ask(&ask)).await {
                     Ok(Ok(answer)) => Ok(answer),
@@ -315,7 +315,7 @@ async fn pages(
 ) -> Result<Vec<Value>, Failure> {
     let mut rows = Vec::new();
     // Under `/v1`, pages are smaller.
-    let listed = operations::ALL.iter().any(|entry| entry.spec.name == op && !entry.spec.route.is_in_api());
+    let listed = nouns::OPERATIONS.iter().any(|entry| entry.spec.name == op && !entry.spec.route.is_in_api());
     let (usual, most) = if listed { (MAX_LISTED, MAX_LISTED) } else { (DEFAULT_LIMIT, MAX_LIMIT) };
     loop {
         let missing = limit.map_or(usual, |limit| limit.saturating_sub(rows.len() as u32).min(most));

@@ -8,9 +8,9 @@ use super::command::{Commands, Run, own};
 use super::exit::{Exit, Failure};
 use super::operation::change;
 use super::{Context, file, show};
-use crate::operations::blueprint::Source;
-use crate::operations::company::{self, Begun, FirstAdmin};
-use crate::operations::token::IssuedToken;
+use crate::nouns::blueprint::Source;
+use crate::nouns::company::{self, Begun, FirstAdmin};
+use crate::nouns::token::IssuedToken;
 use crate::types::id::ActorId;
 
 pub const COMMANDS: Commands = &[&own::<Init>("init")];

@@ -1,59 +1,93 @@
 //! The command line. A command builds an operation's input, hands it to the gate and shows the answer; it decides
-//! nothing itself. What works on the file alone (`backup`, `audit`, `doctor`) opens it for reading only. A file per noun.
+//! nothing itself. What works on the file alone (`backup`, `audit`, `doctor`) opens it for reading only. A noun's
+//! commands are in its folder, `src/nouns/<noun>/cli.rs`.
 
-mod actor;
-mod approval;
-mod audit;
 mod backup;
-mod blueprint;
-mod brain;
 mod call;
-mod changes;
 mod ci;
 mod client;
 mod column;
 mod command;
-mod company;
 mod completions;
-mod context;
 mod declared;
-mod definition;
-mod delegation;
 mod demo;
-mod directory;
 mod doctor;
-mod entity;
-mod event;
 mod exit;
 mod file;
-mod follow;
+mod global;
 mod help;
-mod inbox;
 mod init;
-mod kill;
-mod knowledge;
-mod log;
 mod models;
 mod operation;
 #[cfg(feature = "pdf")]
 mod pdf;
-pub mod policy;
 pub mod reference;
 mod remote;
 mod replay;
 mod save;
-mod schema;
 mod serve;
 mod settings;
 pub mod show;
 mod socket;
-pub mod steps;
-mod subscription;
 mod systems;
+
+// The nouns' commands.
+#[path = "../nouns/actor/cli.rs"]
+mod actor;
+#[path = "../nouns/approval/cli.rs"]
+mod approval;
+#[path = "../nouns/audit/cli.rs"]
+mod audit;
+#[path = "../nouns/blueprint/cli.rs"]
+mod blueprint;
+#[path = "../nouns/brain/cli/mod.rs"]
+mod brain;
+#[path = "../nouns/break_glass/cli.rs"]
+mod break_glass;
+#[path = "../nouns/change/cli.rs"]
+mod changes;
+#[path = "../nouns/company/cli.rs"]
+mod company;
+#[path = "../nouns/context/cli.rs"]
+mod context;
+#[path = "../nouns/definition/cli.rs"]
+mod definition;
+#[path = "../nouns/delegation/cli.rs"]
+mod delegation;
+#[path = "../nouns/directory/cli.rs"]
+mod directory;
+#[path = "../nouns/authzen/cli.rs"]
+mod entity;
+#[path = "../nouns/event/cli/mod.rs"]
+mod event;
+#[path = "../nouns/run/cli/follow.rs"]
+mod follow;
+#[path = "../nouns/inbox/cli.rs"]
+mod inbox;
+#[path = "../nouns/kill/cli.rs"]
+mod kill;
+#[path = "../nouns/knowledge/cli.rs"]
+mod knowledge;
+#[path = "../nouns/event/cli/log.rs"]
+mod log;
+#[path = "../nouns/policy/cli/mod.rs"]
+pub mod policy;
+#[path = "../nouns/run/cli/mod.rs"]
+mod run;
+#[path = "../nouns/brain/cli/schema.rs"]
+mod schema;
+#[path = "../nouns/run/cli/steps.rs"]
+pub mod steps;
+#[path = "../nouns/webhook/cli.rs"]
+mod subscription;
+#[path = "../nouns/task/cli.rs"]
+mod task;
+#[path = "../nouns/tick/cli.rs"]
 mod tick;
+#[path = "../nouns/token/cli.rs"]
 mod token;
+#[path = "../nouns/view/cli.rs"]
 mod view;
-mod work;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -71,10 +105,11 @@ use crate::background::models::Setup;
 use crate::background::tools::{Elsewhere, Means};
 use crate::background::web::Web;
 use crate::config;
-use crate::operations::run::{ECHOES, MAIL, WEB};
+use crate::nouns::run::{ECHOES, MAIL, WEB};
 use crate::types::egress::Egress;
 use command::{Command, Commands, Needs};
 use exit::{Exit, Failure};
+use global::Global;
 use show::Format;
 
 /// The gate that everything in an AI-run company passes.
@@ -97,31 +132,6 @@ Examples:
   ok audit verify               check the whole log
   ok help actor set             explain a command, with the options that every command takes";
 
-/// What every command takes. Their ids are none that the field of an input could have.
-#[derive(clap::Args)]
-#[command(next_help_heading = "Global options")]
-struct Global {
-    #[arg(id = "global.state", long = "state", global = true, value_name = "PATH", hide_short_help = true, help = help_of(&config::STATE))]
-    state: Option<PathBuf>,
-    #[arg(id = "global.as", long = "as", global = true, value_name = "ID", hide_short_help = true, help = help_of(&config::AS))]
-    acting: Option<String>,
-    #[arg(id = "global.delegation", long = "delegation", global = true, value_name = "DELEGATION", hide_short_help = true, help = help_of(&config::DELEGATION))]
-    delegation: Option<String>,
-    #[arg(id = "global.tenant", long = "tenant", global = true, value_name = "NAME", hide_short_help = true, help = help_of(&config::TENANT))]
-    tenant: Option<String>,
-    #[arg(id = "global.tenants-dir", long = "tenants-dir", global = true, value_name = "DIR", hide_short_help = true, help = help_of(&config::TENANTS_DIR))]
-    tenants_dir: Option<PathBuf>,
-    #[arg(id = "global.dev-echo-tools", long = "dev-echo-tools", global = true, hide_short_help = true, help = help_of(&config::DEV_ECHO_TOOLS))]
-    dev_echo_tools: bool,
-    /// How answers are printed
-    #[arg(id = "global.format", long = "format", global = true, value_name = "FORMAT", hide_short_help = true, value_parser = show::common(), default_value = "human")]
-    format: Format,
-}
-
-fn help_of(setting: &config::Setting) -> String {
-    format!("{} [env: {}] [default: {}]", setting.doc, setting.variable, setting.default)
-}
-
 /// The commands, noun by noun, in the order in which they are listed.
 const NOUNS: &[Commands] = &[
     init::COMMANDS,
@@ -136,13 +146,14 @@ const NOUNS: &[Commands] = &[
     directory::COMMANDS,
     token::COMMANDS,
     inbox::COMMANDS,
-    work::COMMANDS,
+    run::COMMANDS,
+    task::COMMANDS,
     brain::COMMANDS,
     schema::COMMANDS,
     view::COMMANDS,
     approval::COMMANDS,
     delegation::COMMANDS,
-    policy::break_glass::COMMANDS,
+    break_glass::COMMANDS,
     subscription::COMMANDS,
     tick::COMMANDS,
     kill::COMMANDS,
@@ -247,43 +258,6 @@ impl Context {
     fn show(&self, answer: &serde_json::Value, human: impl FnOnce() -> Result<(), Failure>) -> Result<Exit, Failure> {
         let shown = if self.format == Format::Json { show::json(answer) } else { human() };
         shown.map(|()| Exit::Done)
-    }
-}
-
-impl Global {
-    /// Whether a state file is named, as a file or as a tenant's.
-    fn names_a_file(&self) -> bool {
-        self.state.is_some() || self.tenant.is_some()
-    }
-
-    /// `anybody`: whether it matters who acts.
-    fn context(self, anybody: bool) -> Result<Context, Failure> {
-        let named = self.names_a_file() || config::STATE.path().is_some() || config::TENANT.value().is_some();
-        let said = self.acting.or_else(|| config::AS.value());
-        let by_login = said.is_none();
-        let known = said.or_else(config::login_name);
-        let nobody = || Failure::Usage(format!("the login name is not known: give --as or {}", config::AS.variable));
-        let tenant = if self.state.is_some() { None } else { self.tenant.clone().or_else(|| config::TENANT.value()) };
-        Ok(Context {
-            tenant,
-            actor: known.or_else(|| anybody.then(String::new)).ok_or_else(nobody)?,
-            by_login,
-            delegation: self.delegation.or_else(|| config::DELEGATION.value()),
-            named,
-            state: settings::state(self.state, self.tenant, self.tenants_dir)?,
-            format: self.format,
-            dev_auth: settings::is_on(&config::DEV_AUTH, false)?,
-            dev_echo: settings::is_on(&config::DEV_ECHO_TOOLS, false)? || self.dev_echo_tools,
-            loopback: false,
-            ports: settings::ports()?,
-            low_water: settings::low_water()?,
-            secrets: settings::secrets()?,
-            server: None,
-            systems: config::SYSTEMS_CONFIG.path(),
-            mail: settings::mail()?,
-            web: settings::is_on(&config::WEB_READ, false)?,
-            models: OnceLock::new(),
-        })
     }
 }
 

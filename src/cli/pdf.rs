@@ -1,9 +1,9 @@
-//! `ok` as the process that reads one PDF for another `ok`, which limits itself (`operations::knowledge::pdf`). No command:
+//! `ok` as the process that reads one PDF for another `ok`, which limits itself (`nouns::knowledge::pdf`). No command:
 //! people have no use for it.
 
 use super::exit::Exit;
 use super::show;
-use crate::operations::knowledge::pdf::{ARGUMENT, text};
+use crate::nouns::knowledge::pdf::{ARGUMENT, text};
 
 /// Whether this process is that one.
 pub fn is_asked() -> bool {

@@ -23,7 +23,9 @@ pub fn columns() -> Vec<(&'static str, &'static [Column])> {
 pub fn reference() -> String {
     let mut whole = declared();
     whole.build();
-    let mut text = String::from("# Commands\n\nWritten from `src/cli`.\n\n## What every command takes\n\n");
+    let mut text = String::from(
+        "# Commands\n\nGenerated from the declarations of the commands.\n\n## What every command takes\n\n",
+    );
     arguments(&mut text, whole.get_arguments().filter(|arg| arg.is_global_set()));
     text.push_str("## Exit codes\n\n| Code | Meaning |\n|---|---|\n");
     for exit in Exit::ALL {

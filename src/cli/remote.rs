@@ -12,7 +12,7 @@ use super::call::{Answer, Ask, Refused};
 use super::exit::Failure;
 use crate::config;
 use crate::gate::declare::operation::{Method as Verb, Route};
-use crate::operations;
+use crate::nouns;
 use crate::types::json;
 use crate::types::refusal::Code;
 
@@ -47,7 +47,7 @@ impl Remote {
     /// Performs an operation as the token's holder.
     pub async fn ask(&self, ask: &Ask) -> Result<Answer, Failure> {
         let unknown = || Failure::new(format!("there is no operation `{}`", ask.op));
-        let entry = operations::ALL.iter().find(|entry| entry.spec.name == ask.op).ok_or_else(unknown)?;
+        let entry = nouns::OPERATIONS.iter().find(|entry| entry.spec.name == ask.op).ok_or_else(unknown)?;
         let request = self.request(&entry.spec.route, &ask.input)?;
         let failed = |error: reqwest::Error| {
             let why = if error.is_timeout() { "it took too long".to_owned() } else { causes(&error) };

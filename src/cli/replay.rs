@@ -3,7 +3,7 @@
 use super::command::{Commands, Run, own};
 use super::exit::{Exit, Failure};
 use super::{Context, event};
-use crate::operations::event::{Only, Which};
+use crate::nouns::event::{Only, Which};
 
 pub const COMMANDS: Commands = &[&own::<Replay>("replay")];
 

@@ -23,7 +23,7 @@ use tokio::net::TcpListener;
 use crate::background::models::Chat;
 use crate::gate::Gate;
 use crate::gate::state::open::{CannotOpen, Options, open};
-use crate::operations::actor::{List, Which};
+use crate::nouns::actor::{List, Which};
 use crate::store::actors::Status;
 use crate::types::actor::ActorKind;
 use crate::types::page::{MAX_LIMIT, PageQuery};

@@ -9,9 +9,9 @@ use super::acting::Acting;
 use super::in_words;
 use super::script::cast;
 use crate::gate::Gate;
-use crate::operations::Nothing;
-use crate::operations::actor::Me;
-use crate::operations::token::{Issue, List, NewToken, OneToken, Revoke, TokenStatus, Which};
+use crate::nouns::Nothing;
+use crate::nouns::actor::Me;
+use crate::nouns::token::{Issue, List, NewToken, OneToken, Revoke, TokenStatus, Which};
 use crate::types::id::ActorId;
 use crate::types::page::{MAX_LIMIT, PageQuery};
 

@@ -1,32 +1,59 @@
 //! What an operation may read: this company's tables, log and directory, as one caller, at one moment. It is bound to
 //! its company when it is made, so no query has a company to forget.
 
-mod approvals;
-mod brain;
-mod break_glass;
 mod could;
-mod delegations;
-mod directory;
-mod elsewhere;
-mod embedding;
-mod entities;
-mod knowledge;
 pub mod live;
 mod log;
 mod page;
-mod policies;
 mod sight;
 pub mod things;
-mod tokens;
 pub mod veil;
 mod voices;
-mod webhooks;
-mod work;
 
+// What operations may read of each noun.
+#[path = "../nouns/actor/gate.rs"]
+mod actors;
+#[path = "../nouns/run/gate/agents.rs"]
+mod agents;
+#[path = "../nouns/approval/gate.rs"]
+mod approvals;
+#[path = "../nouns/brain/gate/mod.rs"]
+mod brain;
+#[path = "../nouns/break_glass/gate.rs"]
+mod break_glass;
+#[path = "../nouns/company/gate.rs"]
+mod company;
+#[path = "../nouns/delegation/gate.rs"]
+mod delegations;
+#[path = "../nouns/directory/gate.rs"]
+mod directory;
+#[path = "../nouns/brain/gate/elsewhere.rs"]
+mod elsewhere;
+#[path = "../nouns/knowledge/gate/embedding.rs"]
+mod embedding;
+#[path = "../nouns/authzen/gate.rs"]
+mod entities;
+#[path = "../nouns/inbox/gate.rs"]
+mod inbox;
+#[path = "../nouns/kill/gate.rs"]
+mod kills;
+#[path = "../nouns/knowledge/gate/mod.rs"]
+mod knowledge;
+#[path = "../nouns/policy/gate.rs"]
+mod policies;
+#[path = "../nouns/run/gate/mod.rs"]
+mod runs;
+#[path = "../nouns/task/gate.rs"]
+mod tasks;
+#[path = "../nouns/token/gate.rs"]
+mod tokens;
+#[path = "../nouns/webhook/gate.rs"]
+mod webhooks;
+
+pub use agents::Prospects;
 pub use could::{Asked, Could};
 pub use delegations::delegation_thing;
 pub use entities::EntitiesThen;
-pub use work::Prospects;
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,18 +74,14 @@ use crate::decide::done;
 use crate::decide::question;
 use crate::decide::world::World;
 use crate::declare::noun::{Directory, Noun};
-use crate::declare::target::Target;
+use crate::declare::target::{Target, Thing};
 use crate::past::moment::{self, AsOf};
 use crate::past::recorded;
 use crate::write::build_cache::BuildCache;
 use policy::brain::Collections;
 use policy::{Ruling, Snapshot};
-use store::company::Company;
-use store::inbox::Item;
-use store::kills::Kill;
+use store::Position;
 use store::list::List;
-use store::{Position, actors, company, inbox};
-use types::actor::KillScope;
 use types::caller::{Caller, Who};
 use types::delegation::Terms;
 use types::field::Label;
@@ -297,14 +320,6 @@ impl<'a> Reader<'a> {
         Sealer { key: &self.world.instance.sealing, what }
     }
 
-    pub fn kills(&self) -> impl Iterator<Item = &Kill> {
-        self.world.kills.values()
-    }
-
-    pub fn kill(&self, scope: &KillScope) -> Option<&Kill> {
-        self.world.kills.get(scope)
-    }
-
     /// Whether the last change could be recorded.
     pub fn writes(&self) -> bool {
         self.world.writes.load(Ordering::Relaxed)
@@ -316,6 +331,11 @@ impl<'a> Reader<'a> {
 
     pub fn policy_stamp(&self) -> (i64, &str) {
         (self.world.stamp.seq, &self.world.stamp.hash)
+    }
+
+    /// A thing with what is worked out from the directory.
+    fn complete(&self, thing: Thing) -> Target {
+        self.world.nouns.complete(thing, self.world).into()
     }
 
     /// Lets a candidate under trial answer a question too that another program has asked.
@@ -333,37 +353,6 @@ impl<'a> Reader<'a> {
     /// The policies in force, compiled.
     pub fn serving(&self) -> Arc<Snapshot> {
         Arc::clone(&self.world.policy)
-    }
-
-    pub fn actors_after(&self, from: &Position, limit: usize) -> Result<Vec<actors::Actor>, Fault> {
-        Ok(actors::LIST.after(self.conn()?, from, limit)?)
-    }
-
-    pub fn company(&self) -> Result<Company, Fault> {
-        Ok(company::get(self.conn()?)?)
-    }
-
-    // The inbox.
-
-    /// An inbox item.
-    pub fn inbox_item(&self, id: &str) -> Result<Option<Item>, Fault> {
-        Ok(inbox::get(self.conn()?, id)?)
-    }
-
-    /// An actor's inbox: all of it, or what is not resolved.
-    pub fn inbox_after(&self, actor: &ActorId, all: bool, from: &Position, limit: usize) -> Result<Vec<Item>, Fault> {
-        Ok(inbox::after(self.conn()?, actor, all, from, limit)?)
-    }
-
-    /// Whether the caller's inbox tells of an event at `at` about one of `subjects`.
-    pub fn inbox_tells(&self, subjects: &[String], at: Time) -> Result<bool, Fault> {
-        let (conn, actor) = (self.conn()?, self.caller.actor());
-        for subject in subjects {
-            if inbox::tells(conn, &actor, subject, at)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 }
 

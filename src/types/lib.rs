@@ -1,23 +1,15 @@
-//! Values that cannot be wrong: parsed once at the edge, trusted afterwards. No I/O and no clock in this room.
+//! Values that cannot be wrong: parsed once at the edge, trusted afterwards. No I/O and no clock in this room. A noun's
+//! values are in its folder, `src/nouns/<noun>/types.rs`.
 
-pub mod actor;
 pub mod altered;
-pub mod approval;
-pub mod blueprint;
-pub mod brain;
-pub mod break_glass;
 pub mod caller;
 pub mod canonical;
-pub mod change;
 pub mod chat;
-pub mod collection;
 pub mod condition;
 pub mod convert;
 mod day;
 pub mod decimal;
 pub mod decision;
-pub mod definition;
-pub mod delegation;
 pub mod effort;
 pub mod egress;
 pub mod entropy;
@@ -29,9 +21,7 @@ pub mod history;
 pub mod hours;
 pub mod id;
 pub mod impact;
-pub mod inbox;
 pub mod json;
-pub mod knowledge;
 pub mod known;
 pub mod mail;
 pub mod mention;
@@ -40,19 +30,49 @@ pub mod named;
 pub mod near;
 pub mod operations;
 pub mod page;
-pub mod plan;
 pub mod problems;
 pub mod quoted;
 pub mod refusal;
 pub mod retention;
 pub mod scope;
-pub mod semantics;
 pub mod target;
 pub mod time;
-pub mod token;
 pub mod vector;
-pub mod view;
 pub mod visible;
 pub mod web;
+
+// The nouns' values.
+#[path = "../nouns/actor/types.rs"]
+pub mod actor;
+#[path = "../nouns/approval/types.rs"]
+pub mod approval;
+#[path = "../nouns/blueprint/types.rs"]
+pub mod blueprint;
+#[path = "../nouns/brain/types/mod.rs"]
+pub mod brain;
+#[path = "../nouns/break_glass/types.rs"]
+pub mod break_glass;
+#[path = "../nouns/change/types.rs"]
+pub mod change;
+#[path = "../nouns/brain/types/collection/mod.rs"]
+pub mod collection;
+#[path = "../nouns/definition/types.rs"]
+pub mod definition;
+#[path = "../nouns/delegation/types.rs"]
+pub mod delegation;
+#[path = "../nouns/inbox/types.rs"]
+pub mod inbox;
+#[path = "../nouns/knowledge/types.rs"]
+pub mod knowledge;
+#[path = "../nouns/run/types/plan.rs"]
+pub mod plan;
+#[path = "../nouns/brain/types/semantics/mod.rs"]
+pub mod semantics;
+#[path = "../nouns/token/types.rs"]
+pub mod token;
+#[path = "../nouns/view/types.rs"]
+pub mod view;
+#[path = "../nouns/webhook/types.rs"]
 pub mod webhook;
+#[path = "../nouns/run/types/mod.rs"]
 pub mod work;

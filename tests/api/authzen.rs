@@ -94,7 +94,7 @@ pub async fn examples() -> Vec<(&'static str, Value, Value)> {
     ];
     let mut examples = Vec::new();
     for (name, sent) in sent {
-        let route = ok::operations::ALL.iter().find(|entry| entry.spec.name == name).unwrap().spec.route;
+        let route = ok::nouns::OPERATIONS.iter().find(|entry| entry.spec.name == name).unwrap().spec.route;
         let answer = test.call(route.method.name(), route.path, &test.admin, Some(sent.clone())).await;
         assert_eq!(answer.status, 200, "{name}: {}", answer.text());
         examples.push((name, sent, answer.json()));

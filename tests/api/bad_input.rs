@@ -284,7 +284,7 @@ async fn whoever_has_nothing_to_say_needs_neither_a_body_nor_a_content_type() {
     let test = Test::new().await;
     let ids = json!({ "id": "nobody", "collection": "c", "message": "m", "reservation": "r", "seq": 1 });
     let mut tried = 0;
-    for entry in ok::operations::ALL.iter().filter(|entry| entry.spec.route.is_served() && !entry.needs_body()) {
+    for entry in ok::nouns::OPERATIONS.iter().filter(|entry| entry.spec.route.is_served() && !entry.needs_body()) {
         let (name, route) = (entry.spec.name, entry.spec.route);
         if !matches!(route.method.name(), "POST" | "PUT" | "PATCH") {
             continue;

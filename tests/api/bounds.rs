@@ -20,7 +20,7 @@ const FREE: [&str; 9] = [
 ];
 
 fn document() -> Value {
-    ok::gate::declare::openapi::document(&ok::operations::ALL)
+    ok::gate::declare::openapi::document(&ok::nouns::OPERATIONS)
 }
 
 /// Walks over a schema and what it refers to; tells of each part that is not free its place.

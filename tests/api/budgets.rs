@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ok::gate::Request;
-use ok::operations::run::{Next, OneCall};
+use ok::nouns::run::{Next, OneCall};
 use ok::policy::Bundle;
 use ok::types::caller::{Channel, Credential, Presented};
 use ok::types::models::ProviderKind;

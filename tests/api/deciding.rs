@@ -1,6 +1,6 @@
 //! Whoever decides sees what they decide: the exact arguments, why it waits, what would change, and what was decided before.
 
-use ok::operations::blueprint::{Source, onto};
+use ok::nouns::blueprint::{Source, onto};
 use ok::policy::Bundle;
 use serde_json::{Value, json};
 

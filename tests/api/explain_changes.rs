@@ -188,7 +188,7 @@ async fn without_an_operation_all_of_them_are_answered_at_once() {
     let cast = test.cast().await;
     let table = test.why(&test.admin, json!({ "actor": "lea" })).await;
     let rows = table["operations"].as_array().unwrap();
-    let served = ok::operations::ALL.iter().filter(|entry| entry.spec.route.is_served());
+    let served = ok::nouns::OPERATIONS.iter().filter(|entry| entry.spec.route.is_served());
     let names: Vec<&str> = rows.iter().map(|row| row["operation"].as_str().unwrap()).collect();
     assert_eq!(names, served.map(|entry| entry.spec.name).collect::<Vec<_>>());
     let of = |name: &str| rows.iter().find(|row| row["operation"] == name).unwrap();

@@ -322,7 +322,7 @@ async fn everybody_is_answered_by_what_they_may_do() {
     EVERYBODY.iter().for_each(|who| write!(head, "{:>9}", who.column).unwrap());
     let mut tables: BTreeMap<&str, String> = BTreeMap::new();
     let (mut absences, mut examples) = (BTreeSet::new(), Examples::default());
-    let mut entries: Vec<&Entry> = ok::operations::ALL.iter().filter(|entry| entry.spec.route.is_served()).collect();
+    let mut entries: Vec<&Entry> = ok::nouns::OPERATIONS.iter().filter(|entry| entry.spec.route.is_served()).collect();
     entries.sort_by_key(|entry| entry.spec.name);
     for entry in entries {
         let name = entry.spec.name;

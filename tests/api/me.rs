@@ -73,7 +73,7 @@ async fn the_page_links_what_needs_no_token_and_nothing_else() {
     let test = Test::new().await;
     let page = include_str!("../../src/http/unbuilt.html");
     let linked: Vec<&str> = page.split("href=\"").skip(1).map(|rest| rest.split_once('"').expect("an end").0).collect();
-    let open = ok::operations::ALL.iter().map(|entry| entry.spec.route);
+    let open = ok::nouns::OPERATIONS.iter().map(|entry| entry.spec.route);
     let open: Vec<String> =
         open.filter(|route| route.is_open() && !route.is_standard()).map(|route| route.address()).collect();
     assert_eq!(linked, open);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ok::background::models::{Setup, Usual};
 use ok::background::runner;
 use ok::background::tools::{Answer, Looked, ToolCall, Tools};
-use ok::operations::run::Came;
+use ok::nouns::run::Came;
 use ok::policy::Bundle;
 use ok::types::caller::Credential;
 use ok::types::models::ProviderKind;

@@ -72,7 +72,7 @@ fn throw() -> impl Strategy<Value = Throw> {
         prop::option::of("[ -~]{0,300}"),
     )
         .prop_map(|(operation, caller, fields, whole, path, query, idem)| Throw {
-            operation: operation.index(ok::operations::ALL.len()),
+            operation: operation.index(ok::nouns::OPERATIONS.len()),
             caller,
             fields,
             whole,
@@ -91,7 +91,7 @@ impl Throw {
         if let Some(whole) = &self.whole {
             return whole.clone();
         }
-        let schema = ok::operations::ALL[self.operation].input_schema();
+        let schema = ok::nouns::OPERATIONS[self.operation].input_schema();
         let names: Vec<String> = schema
             .get("properties")
             .and_then(Value::as_object)
@@ -104,7 +104,7 @@ impl Throw {
     }
 
     async fn at(&self, test: &Test, tokens: &[String]) -> Option<Answer> {
-        let spec = &ok::operations::ALL[self.operation].spec;
+        let spec = &ok::nouns::OPERATIONS[self.operation].spec;
         if !spec.route.is_served() {
             return None;
         }

@@ -175,7 +175,8 @@ async fn a_scope_reaches_only_its_routes_whoever_holds_it() {
     let read = test.token("ana", json!({ "scopes": ["read"] })).await;
     let changes = test.token("ana", json!({ "scopes": ["changes"] })).await;
     let policy = test.token("ana", json!({ "scopes": ["policy"] })).await;
-    for entry in ok::operations::ALL.iter().filter(|entry| entry.spec.route.is_served() && !entry.spec.route.is_open())
+    for entry in
+        ok::nouns::OPERATIONS.iter().filter(|entry| entry.spec.route.is_served() && !entry.spec.route.is_open())
     {
         let (method, path) = (entry.spec.route.method.name(), entry.spec.route.path);
         let concrete = path.replace("{id}", "ana").replace("{actor}", "ana").replace("{seq}", "1");

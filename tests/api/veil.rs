@@ -320,7 +320,7 @@ fn said(entry: &Entry, answer: &Answer) -> String {
 #[tokio::test]
 async fn no_answer_names_anybody_whom_its_reader_may_not_see() {
     let stage = Stage::new().await;
-    let served = ok::operations::ALL.iter().filter(|entry| entry.spec.route.is_served());
+    let served = ok::nouns::OPERATIONS.iter().filter(|entry| entry.spec.route.is_served());
     let (reads, mut changes): (Vec<&Entry>, Vec<&Entry>) = served.partition(|entry| entry.effect != Effect::Change);
     // What makes an end of something comes last.
     changes.sort_by_key(|entry| {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ok::background::models::{Asking, Chat, Hear};
 use ok::background::runner;
 use ok::background::tools::{Answer, Elsewhere, Looked, Means, ToolCall, Tools};
-use ok::operations::run::Came;
+use ok::nouns::run::Came;
 use ok::policy::Bundle;
 use ok::types::chat::{self, Prompt, Wanted};
 use ok::types::models::ProviderKind;

@@ -12,7 +12,7 @@ use super::Answer;
 /// The API's document, made once.
 pub fn document() -> &'static Value {
     static DOCUMENT: OnceLock<Value> = OnceLock::new();
-    DOCUMENT.get_or_init(|| ok::gate::declare::openapi::document(&ok::operations::ALL))
+    DOCUMENT.get_or_init(|| ok::gate::declare::openapi::document(&ok::nouns::OPERATIONS))
 }
 
 /// What the document says of an operation: the address without names beats the one with.

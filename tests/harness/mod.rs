@@ -117,7 +117,7 @@ impl With {
 /// The default policies, compiled once for all companies here.
 fn compiled(policies: &Bundle) -> Arc<Snapshot> {
     static DEFAULT: OnceLock<Arc<Snapshot>> = OnceLock::new();
-    let compile = || Arc::new(Snapshot::load(&schema(&ok::operations::ALL), policies).unwrap());
+    let compile = || Arc::new(Snapshot::load(&schema(&ok::nouns::OPERATIONS), policies).unwrap());
     Arc::clone(DEFAULT.get_or_init(compile))
 }
 
@@ -125,7 +125,7 @@ pub fn options(path: PathBuf, clock: Arc<TestClock>, seed: u64) -> Options {
     let policies = Bundle::built_in();
     Options {
         path,
-        entries: &ok::operations::ALL,
+        entries: &ok::nouns::OPERATIONS,
         compiled: vec![compiled(&policies)],
         policies,
         dev_auth: false,

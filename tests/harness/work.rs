@@ -11,7 +11,7 @@ use ok::background::tools::{Means, Tools};
 use ok::background::{embeddings, runner};
 use ok::gate::state::open::{CannotOpen, Company, Options, open};
 use ok::log::journal::{InFile, Journal};
-use ok::operations::run::{ECHOES, MAIL, WEB};
+use ok::nouns::run::{ECHOES, MAIL, WEB};
 use ok::policy::Bundle;
 use serde_json::{Value, json};
 

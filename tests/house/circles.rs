@@ -2,15 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::nouns::modules;
 use super::{code, crates, files};
-
-/// Where a file's module stands: `src/gate/reader/mod.rs` and `src/gate/reader.rs` are `gate::reader`; the root of a crate
-/// is its room.
-fn module(file: &str) -> String {
-    let path = file.trim_start_matches("src/").trim_end_matches(".rs");
-    let path = path.strip_suffix("/mod").or(path.strip_suffix("/lib")).unwrap_or(path);
-    path.replace('/', "::")
-}
 
 /// The paths that a `use` names: `a::{b, c::{d, e}}` names `a::b`, `a::c::d` and `a::c::e`.
 fn paths(tree: &str) -> Vec<String> {
@@ -91,10 +84,13 @@ fn reached<'a>(from: &String, used: &'a BTreeMap<String, BTreeSet<String>>) -> B
 /// is hard to get out of it.
 #[test]
 fn no_circle_of_files() {
-    let (files, crates) = (files("src", "rs"), crates());
-    let all: BTreeSet<String> = files.keys().map(|file| module(file)).collect();
-    let used: BTreeMap<String, BTreeSet<String>> =
-        files.iter().map(|(file, text)| (module(file), uses(&module(file), text, &all, &crates))).collect();
+    let (crates, modules) = (crates(), modules());
+    let all: BTreeSet<String> = modules.values().cloned().collect();
+    let used = files("src", "rs").into_iter().map(|(file, text)| {
+        let module = &modules[&file];
+        (module.clone(), uses(module, &text, &all, &crates))
+    });
+    let used: BTreeMap<String, BTreeSet<String>> = used.collect();
     assert!(used.values().map(BTreeSet::len).sum::<usize>() > 1_000, "this test has lost sight of the code");
     let reached: BTreeMap<&String, BTreeSet<&String>> = all.iter().map(|one| (one, reached(one, &used))).collect();
     let circle = |one: &String| -> BTreeSet<&str> {

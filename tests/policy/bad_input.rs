@@ -157,7 +157,7 @@ fn the_companys_schema_adds_and_redefines_nothing() {
     let nowhere = "namespace Acme {\n  entity Invoice = { owner: Ok::Nobody };\n}\n";
     assert_eq!(found(&[("schema.cedarschema", nowhere)]).len(), 1);
     // What stands after the product's own schema is not dropped without a word.
-    let product = ok::gate::declare::schema::schema(&ok::operations::ALL);
+    let product = ok::gate::declare::schema::schema(&ok::nouns::OPERATIONS);
     for text in [product.clone(), format!("{product}\n{company}")] {
         let told = messages(&[("schema.cedarschema", &text), ("a.cedar", policy)]);
         let schema = "this begins with the product's own schema, which is exported as `ok.cedarschema`";
@@ -243,7 +243,7 @@ fn a_command_ends_with_what_the_reference_says_of_the_finding() {
             mutate: code == codes::SURVIVED,
             ..Options::default()
         };
-        let report = fixture::check(&ok::operations::ALL, &Bundle::new(files), &options);
+        let report = fixture::check(&ok::nouns::OPERATIONS, &Bundle::new(files), &options);
         let open = report.open();
         let told: Vec<&Finding> = report.findings.iter().chain(report.tests()).chain(&open).collect();
         assert!(told.iter().any(|finding| finding.code == code), "{code}: {told:?}");

@@ -1,7 +1,7 @@
 //! The starting companies are models too: formatted, clean, tested, and each of their own policies is covered.
 
 use ok::gate::explain::fixture;
-use ok::operations::blueprint::{Source, onto};
+use ok::nouns::blueprint::{Source, onto};
 use ok::policy::check::Options;
 use ok::policy::{Bundle, blueprints};
 
@@ -19,7 +19,7 @@ fn every_blueprint_is_clean_tested_and_covered() {
         let own = source.files.keys().cloned().collect();
         let mutated = (!proves()).then_some(&own);
         let options = Options { min_coverage: Some(100), mutate: true, mutated, ..Options::default() };
-        let report = fixture::check(&ok::operations::ALL, &bundle, &options);
+        let report = fixture::check(&ok::nouns::OPERATIONS, &bundle, &options);
         let told: Vec<String> = report.findings.iter().chain(report.tests()).map(ToString::to_string).collect();
         assert!(told.is_empty(), "{id}: {}", told.join("\n"));
         let open: Vec<String> = report

@@ -41,7 +41,7 @@ fn bundles() -> impl Strategy<Value = Bundle> {
 }
 
 fn loaded(bundle: &Bundle) -> Arc<Snapshot> {
-    Arc::new(Snapshot::load(&schema(&ok::operations::ALL), bundle).expect("it loads").apart())
+    Arc::new(Snapshot::load(&schema(&ok::nouns::OPERATIONS), bundle).expect("it loads").apart())
 }
 
 /// Compares two bundles.
@@ -54,7 +54,7 @@ pub fn asked_at_most(before: &Bundle, after: &Bundle, most: usize) -> Semantic {
     let before = Side { bundle: before, snapshot: &old };
     let sides = Sides { before, after: Side { bundle: after, snapshot: &new } };
     assert_eq!(sides.is_same(), compare(&sides).is_empty());
-    fixture::differences(&ok::operations::ALL, &sides, most)
+    fixture::differences(&ok::nouns::OPERATIONS, &sides, most)
 }
 
 /// What comes of a test alone: how many of its cases were asked, could not be, and failed.
@@ -127,7 +127,7 @@ fn every_operation_is_asked_about_everything_that_it_can_be_about() {
     let open = "@id(\"open\") permit (principal, action, resource);\n";
     let before = Bundle::new([("a.cedar", open)]);
     let kinds: BTreeSet<&str> =
-        ok::operations::ALL.iter().flat_map(|entry| entry.spec.about).map(|noun| noun.name).collect();
+        ok::nouns::OPERATIONS.iter().flat_map(|entry| entry.spec.about).map(|noun| noun.name).collect();
     assert!(kinds.len() > 10, "{kinds:?}");
     for kind in kinds {
         let closed = format!("{open}@id(\"no\") @reason(\"r\") forbid (principal, action, resource is Ok::{kind});\n");
@@ -135,7 +135,8 @@ fn every_operation_is_asked_about_everything_that_it_can_be_about() {
         let found = asked_at_most(&before, &Bundle::new([("a.cedar", closed.as_str())]), 1);
         let tighter =
             |name: &str| found.pairs.iter().any(|pair| pair.operation == name && pair.change == Shift::Tighter);
-        for entry in ok::operations::ALL.iter().filter(|entry| entry.spec.about.iter().any(|noun| noun.name == kind)) {
+        for entry in ok::nouns::OPERATIONS.iter().filter(|entry| entry.spec.about.iter().any(|noun| noun.name == kind))
+        {
             assert!(tighter(entry.spec.name), "{} is asked about no {kind}", entry.spec.name);
         }
     }

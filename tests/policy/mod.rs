@@ -27,7 +27,7 @@ use ok::policy::{Bundle, Finding, codes};
 
 /// Checks a bundle with the product's operations.
 pub fn check(bundle: &Bundle) -> Report {
-    fixture::check(&ok::operations::ALL, bundle, &Options::default())
+    fixture::check(&ok::nouns::OPERATIONS, bundle, &Options::default())
 }
 
 /// The findings of a few files, but for those that a bundle without policies or tests has anyway.

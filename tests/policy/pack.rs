@@ -20,7 +20,7 @@ fn pack() -> Bundle {
 #[test]
 fn the_default_policies_are_clean_tested_and_covered() {
     let options = Options { min_coverage: Some(100), ..Options::default() };
-    let report = fixture::check(&ok::operations::ALL, &pack(), &options);
+    let report = fixture::check(&ok::nouns::OPERATIONS, &pack(), &options);
     let told: Vec<String> = report.findings.iter().chain(report.tests()).map(ToString::to_string).collect();
     assert!(told.is_empty(), "{}", told.join("\n"));
     assert_eq!(report.coverage.unwrap().percent(), 100);
@@ -66,7 +66,7 @@ fn every_mistake_in_them_is_noticed_but_one_that_makes_no_difference() {
     let all = proves() || known.is_none();
     let mutated = (!all).then_some(&files);
     let options = Options { mutate: true, mutated, ..Options::default() };
-    let report = fixture::check(&ok::operations::ALL, &pack(), &options);
+    let report = fixture::check(&ok::nouns::OPERATIONS, &pack(), &options);
     let mutation = report.mutation.unwrap();
     let survived: Vec<String> = mutation.survived.iter().map(|finding| finding.message.clone()).collect();
     let again = AGAIN.iter().filter(|(policy, _)| {

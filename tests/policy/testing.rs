@@ -109,7 +109,8 @@ fn a_file_that_cannot_be_read_is_told_with_its_line() {
 #[test]
 fn every_mistake_of_a_file_is_told_at_its_line() {
     let told = |text: &str| {
-        let report = fixture::check(&ok::operations::ALL, &Bundle::new([("tests/a.yaml", text)]), &Options::default());
+        let report =
+            fixture::check(&ok::nouns::OPERATIONS, &Bundle::new([("tests/a.yaml", text)]), &Options::default());
         let told = report.findings.iter().chain(report.tests()).filter(|finding| finding.code == "test_invalid");
         told.map(|finding| format!("{}: {}", finding.line, finding.message)).collect::<Vec<_>>()
     };
@@ -165,7 +166,7 @@ fn tests_that_match_nothing_are_no_success() {
     let empty = [("a.cedar", policy.as_str()), ("tests/a.yaml", COMPANY)];
     assert_eq!(found(&empty), ["tests/a.yaml:1 no_tests_run"]);
     let options = Options { min_coverage: Some(0), ..Options::default() };
-    let report = fixture::check(&ok::operations::ALL, &Bundle::new([("a.cedar", policy.as_str())]), &options);
+    let report = fixture::check(&ok::nouns::OPERATIONS, &Bundle::new([("a.cedar", policy.as_str())]), &options);
     assert!(!report.is_tested());
     assert!(report.findings.iter().all(|finding| finding.code == "policies_untested"));
 }
@@ -174,7 +175,7 @@ fn tests_that_match_nothing_are_no_success() {
 fn a_bundle_without_tests_or_without_policies_is_told_so() {
     let told = |files: &[(&str, &str)], must_test: bool| {
         let options = Options { must_test, ..Options::default() };
-        let report = fixture::check(&ok::operations::ALL, &Bundle::new(files.iter().copied()), &options);
+        let report = fixture::check(&ok::nouns::OPERATIONS, &Bundle::new(files.iter().copied()), &options);
         report.findings.iter().chain(report.tests()).map(ToString::to_string).collect::<Vec<_>>()
     };
     let policy = permit("ticks", "tick");
@@ -195,7 +196,7 @@ fn coverage_names_the_parts_that_were_not_seen() {
     );
     let bundle = Bundle::new([("a.cedar", policy.as_str()), ("tests/a.yaml", cases.as_str())]);
     let options = Options { min_coverage: Some(67), ..Options::default() };
-    let report = fixture::check(&ok::operations::ALL, &bundle, &options);
+    let report = fixture::check(&ok::nouns::OPERATIONS, &bundle, &options);
     assert_eq!(report.coverage.as_ref().unwrap().percent(), 66);
     let open: Vec<String> = report.open().iter().map(ToString::to_string).collect();
     let told = "a.cedar:3: no test of `ticks` has seen `principal in Ok::Role::\"admin\"` false [part_not_covered]";
@@ -204,7 +205,7 @@ fn coverage_names_the_parts_that_were_not_seen() {
     // What another file covers that cannot be read is not told as a gap.
     let bad = "cases:\n  - {actor: max, op: tick, expects: deny}\n";
     let bundle = Bundle::new([("a.cedar", policy.as_str()), ("tests/a.yaml", &cases), ("tests/b.yaml", bad)]);
-    let report = fixture::check(&ok::operations::ALL, &bundle, &options);
+    let report = fixture::check(&ok::nouns::OPERATIONS, &bundle, &options);
     assert_eq!(report.open(), []);
     let told = report.tests().last().unwrap().message.clone();
     assert_eq!(told, "the coverage is 66 % by the tests that could be read, and 67 % are asked for");
@@ -221,7 +222,7 @@ fn a_scope_that_matches_nowhere_and_an_arm_that_is_never_taken_are_named() {
     );
     let cases = "now: 2026-03-02T09:00:00Z\nactors:\n  - {id: ana, role: admin}\n  - {id: lea, role: lead}\ncases:\n  - {actor: ana, op: tick, expect: allow}\n  - {actor: lea, op: tick, expect: deny}\n  - {actor: ana, op: audit.head, expect: deny}\n";
     let bundle = Bundle::new([("a.cedar", policies.as_str()), ("tests/a.yaml", cases)]);
-    let report = fixture::check(&ok::operations::ALL, &bundle, &Options::default());
+    let report = fixture::check(&ok::nouns::OPERATIONS, &bundle, &Options::default());
     let open: Vec<String> = report.open().iter().map(|finding| finding.message.clone()).collect();
     assert_eq!(
         open,
@@ -246,7 +247,7 @@ fn coverage_of_comparisons_says_what_was_seen_of_what_is_written() {
         let head = "principal is Ok::Actor,\n  action == Ok::Action::\"tick\",\n  resource";
         let policy = format!("@id(\"c\")\npermit (\n  {head}\n)\nwhen {{ {condition} }};\n");
         let bundle = Bundle::new([("a.cedar", policy.as_str()), ("tests/a.yaml", cases.as_str())]);
-        let report = fixture::check(&ok::operations::ALL, &bundle, &Options::default());
+        let report = fixture::check(&ok::nouns::OPERATIONS, &bundle, &Options::default());
         let open: Vec<String> = report.open().iter().map(ToString::to_string).collect();
         let told = format!("has seen `{}` {seen}", condition.trim_start_matches("!(").trim_end_matches(')'));
         assert!(open.iter().any(|one| one.contains(&told)), "{condition}: {open:#?}");
@@ -321,7 +322,7 @@ fn records_of_the_companys_own_types_are_tested_covered_and_mutated() {
 ",
     );
     let options = Options { min_coverage: Some(100), mutate: true, ..Options::default() };
-    let report = fixture::check(&ok::operations::ALL, &bundle, &options);
+    let report = fixture::check(&ok::nouns::OPERATIONS, &bundle, &options);
     let findings: Vec<String> = report.findings.iter().chain(report.tests()).map(ToString::to_string).collect();
     assert_eq!(findings, Vec::<String>::new());
     let survived = report.mutation.unwrap().survived;
@@ -356,7 +357,7 @@ fn a_question_about_records_that_cannot_be_asked_is_told_with_its_line() {
     ];
     for (line, told) in wrong {
         let bundle = own(&format!("  - {{{line}}}\n"));
-        let report = fixture::check(&ok::operations::ALL, &bundle, &Options::default());
+        let report = fixture::check(&ok::nouns::OPERATIONS, &bundle, &Options::default());
         let about = |finding: &&ok::policy::Finding| finding.file == "tests/docs.yaml";
         let findings: Vec<(usize, &str)> = report
             .findings

@@ -29,9 +29,9 @@ fn who_may_decide_is_found_without_a_look_at_everybody() {
     }
     company.push_str("cases: []\n");
     let fixture = parse("company.yaml", &company, &|_| Ok(())).unwrap().fixture;
-    let schema = schema(&ok::operations::ALL);
+    let schema = schema(&ok::nouns::OPERATIONS);
     let snapshot = Arc::new(Snapshot::load(&schema, &Bundle::built_in()).unwrap());
-    let world = Known::new(&ok::operations::ALL).world(&snapshot, &fixture);
+    let world = Known::new(&ok::nouns::OPERATIONS).world(&snapshot, &fixture);
     let pools = |pools: &str| format!("kinds: {{k: {{eligible: [{pools}]}}}}");
     for (eligible, people) in [
         ("{role: admin}", vec!["abe", "ana"]),

@@ -39,9 +39,9 @@ fn alike_questions_have_one_answer() {
         twins.id = twin.parse().unwrap();
         company.actors.push(twins);
     }
-    let schema = schema(&ok::operations::ALL);
+    let schema = schema(&ok::nouns::OPERATIONS);
     let snapshot = Arc::new(Snapshot::load(&schema, &bundle).unwrap());
-    let world = Known::new(&ok::operations::ALL).world(&snapshot, &company);
+    let world = Known::new(&ok::nouns::OPERATIONS).world(&snapshot, &company);
     let names = Names::of(&[&snapshot]);
     let mut known: BTreeMap<Vec<u8>, Answer> = BTreeMap::new();
     let mut asked = 0;

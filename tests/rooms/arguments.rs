@@ -117,7 +117,7 @@ fn every_column_is_a_field_of_the_answer() {
     let columns = reference::columns();
     assert!(columns.len() > 5);
     for (operation, columns) in columns {
-        let mut entries = ok::operations::ALL.iter();
+        let mut entries = ok::nouns::OPERATIONS.iter();
         let entry = entries.find(|entry| entry.spec.name == operation).expect("a listed operation");
         let answer = entry.output_schema().to_value();
         let row = answer.get("items").or(answer.pointer("/properties/data/items")).unwrap_or(&answer);

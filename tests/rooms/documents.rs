@@ -1,6 +1,6 @@
 //! The text of a file.
 
-use ok::operations::knowledge::document::extract::{clean, text};
+use ok::nouns::knowledge::document::extract::{clean, text};
 use ok::types::knowledge::DocumentType;
 
 fn read(kind: DocumentType, file: &str) -> String {

@@ -1,7 +1,7 @@
 //! The passages that a text is cut into, and how rankings of them are joined.
 
-use ok::operations::knowledge::document::chunks::{FULL, SHARED, bounds};
-use ok::operations::knowledge::vectors::fused;
+use ok::nouns::knowledge::document::chunks::{FULL, SHARED, bounds};
+use ok::nouns::knowledge::vectors::fused;
 
 fn cut_up(text: &str) -> Vec<&str> {
     bounds(text).into_iter().map(|(first, after)| &text[first as usize..after as usize]).collect()

@@ -1,6 +1,6 @@
 //! What a statement looks like before a person has looked at it.
 
-use ok::operations::knowledge::scan::of_text;
+use ok::nouns::knowledge::scan::of_text;
 
 #[test]
 fn what_steers_hides_or_leaks_is_held_apart_and_plain_speech_is_not() {

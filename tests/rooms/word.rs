@@ -5,7 +5,7 @@ use std::io::{Cursor, Write as _};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use ok::operations::knowledge::document::docx::{PART, text};
+use ok::nouns::knowledge::document::docx::{PART, text};
 
 fn packed(name: &str, xml: &[u8]) -> Vec<u8> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));

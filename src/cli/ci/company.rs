@@ -13,9 +13,9 @@ use super::super::policy::checked::Checked;
 use super::super::policy::compared::{excess, number, rows, terms, word};
 use super::super::policy::lock::PolicyLock;
 use super::steps::{Status, Step, UNLOADED};
-use crate::operations::Nothing;
-use crate::operations::policy::diff::{Candidate, Diff};
-use crate::operations::policy::drift::ShowDrift;
+use crate::nouns::Nothing;
+use crate::nouns::policy::diff::{Candidate, Diff};
+use crate::nouns::policy::drift::ShowDrift;
 use crate::types::impact::{Ceilings, grouped};
 use crate::types::refusal::Code;
 

@@ -78,9 +78,11 @@ impl Company {
 
 /// The file's migrations, oldest first.
 pub const SCHEMAS: &[&str] = &{
-    // One that is not named here does not compile.
-    let [first, second, third, fourth] = store::SCHEMAS;
-    [append::SCHEMA, first, second, third, fourth]
+    let mut all = [append::SCHEMA; 1 + store::SCHEMAS.len()];
+    if let [_log, tables @ ..] = all.as_mut_slice() {
+        tables.copy_from_slice(store::SCHEMAS);
+    }
+    all
 };
 
 /// Opens a company, or makes one.

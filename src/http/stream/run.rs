@@ -18,7 +18,7 @@ use crate::gate::admit::shares::Place;
 use crate::gate::declare::operation::Entry;
 use crate::gate::reader::live::Listening;
 use crate::gate::{Gate, Request};
-use crate::operations::run::{ShownStep, WholeRun};
+use crate::nouns::run::{ShownStep, WholeRun};
 use crate::types::caller::Presented;
 use crate::types::refusal::{Code, Stop};
 use crate::types::work::{RunStatus, StepStatus, Wait};

@@ -78,7 +78,7 @@ impl Examples {
     pub async fn ask(&mut self, test: &Test) {
         let mut wrong = Vec::new();
         for (name, sent) in queries() {
-            let route = ok::operations::ALL.iter().find(|entry| entry.spec.name == name).unwrap().spec.route;
+            let route = ok::nouns::OPERATIONS.iter().find(|entry| entry.spec.name == name).unwrap().spec.route;
             let text = |value: &Value| match value {
                 Value::Array(all) => all.iter().map(|one| one.as_str().unwrap()).collect::<Vec<_>>().join(","),
                 other => other.as_str().map_or_else(|| other.to_string(), |text| text.replace(' ', "%20")),
@@ -108,7 +108,7 @@ impl Examples {
         all.extend(outside.into_iter().map(|(name, sent, answered)| (name, shown(sent, answered))));
         let answer = json!({ "id": "run_01KAG5V5G00000000000000000", "text": "the second one" });
         all.insert("run.answer", shown(answer, Value::Null));
-        for entry in ok::operations::ALL.iter().filter(|entry| entry.spec.route.is_served()) {
+        for entry in ok::nouns::OPERATIONS.iter().filter(|entry| entry.spec.route.is_served()) {
             let example = all.get(entry.spec.name).unwrap_or_else(|| panic!("no example of {}", entry.spec.name));
             is_taken(entry.spec.name, &example["sent"]);
         }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use ok::background::tools::{Answer as Carried, Looked, ToolCall, Tools};
-use ok::operations::run::Came;
+use ok::nouns::run::Came;
 use tokio::sync::Notify;
 
 /// How a call of a tool from elsewhere goes.

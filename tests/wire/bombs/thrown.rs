@@ -198,7 +198,7 @@ pub(super) fn of_questions() -> Vec<Bomb> {
     let actors = repeat(140, |n| format!("  - {{id: a{n}, role: member}}\n"));
     let matrix = format!(
         "actors:\n{actors}matrix:\n  - actors: [{cases}]\n    ops: [{}]\n    expect: {{deny: rest}}\n",
-        ok::operations::ALL.iter().map(|entry| entry.spec.name).collect::<Vec<_>>().join(", ")
+        ok::nouns::OPERATIONS.iter().map(|entry| entry.spec.name).collect::<Vec<_>>().join(", ")
     );
     let many = |count: usize| (0..count).map(|n| (format!("tests/t{n}.yaml"), matrix.clone()));
     let mut tested: std::collections::BTreeMap<String, String> = many(40).collect();

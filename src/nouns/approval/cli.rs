@@ -1,0 +1,246 @@
+//! `ok approve` and `ok approval`: calls that wait for people.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::column::columns;
+use super::command::{Commands, group};
+use super::exit::{Exit, Failure};
+use super::operation::{change, query};
+use super::show;
+use crate::nouns::approval::decide::{Decide, Decision};
+use crate::nouns::approval::effect::Changed;
+use crate::nouns::approval::explain::{Detail, Explain, ExplainedApproval, InTheWay, Similar, WhatHappens};
+use crate::nouns::approval::list::{List, Show};
+use crate::nouns::approval::shown::{Needed, ShownApproval, ShownDecision};
+use crate::nouns::approval::withdraw::Withdraw;
+use crate::types::approval::{ApprovalStatus, Verdict};
+use crate::types::page::Page;
+
+pub const COMMANDS: Commands = &[
+    &change::<Decide>()
+        .command("approve")
+        .help("Approve or reject a pending call\n\nThe decision that completes the approval performs the call at once.")
+        .example("ok approve apr_01M7… --note \"as agreed on Monday\"")
+        .given::<Approve>()
+        .print(decided)
+        .ends(carried_out),
+    &group(
+        "approval",
+        "Show calls that wait for people",
+        &[
+            &query::<List>().command("list").help("List approvals, newest first").in_pages().print(listed),
+            &query::<Show>().command("show").help("Show one approval").print(shown),
+            &change::<Withdraw>()
+                .command("withdraw")
+                .help("Withdraw your own request")
+                .print(|approval| show::text(&format!("{} {}", approval.id, approval.status))),
+            &query::<Explain>()
+                .command("explain")
+                .help("Explain why an approval is needed, who may decide, and what happens on each outcome")
+                .print(explained),
+        ],
+    ),
+];
+
+#[derive(clap::Args)]
+struct Approve {
+    /// The approval's id
+    #[arg(value_name = "APPROVAL")]
+    id: String,
+    /// Reject it instead
+    #[arg(long)]
+    reject: bool,
+    /// Why
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    note: String,
+}
+
+impl From<Approve> for Decision {
+    fn from(Approve { id, reject, note }: Approve) -> Decision {
+        let decision = if reject { Verdict::Reject } else { Verdict::Approve };
+        Decision { id, decision, note, kind: None }
+    }
+}
+
+/// What has become stale did not happen, whoever agreed.
+fn carried_out(approval: &ShownApproval) -> Exit {
+    if approval.status == ApprovalStatus::Stale { Exit::Failed } else { Exit::Done }
+}
+
+fn decided(approval: &ShownApproval) -> Result<(), Failure> {
+    // What was decided about first: an id alone tells nobody whether it was the one that they meant.
+    show::text(&show::said(&what(approval)))?;
+    arguments(&approval.args, &approval.withheld)?;
+    show::text(&format!("{} {}", approval.id, approval.status))?;
+    approval.stale.iter().try_for_each(|why| show::text(&show::said(why)))?;
+    if approval.stale.is_some() {
+        show::note("The requester may request it again: `ok approval list` shows what is pending.");
+    }
+    let Some(Value::Object(result)) = &approval.result else {
+        return approval.result.iter().try_for_each(|result| show::text(&show::said(result)));
+    };
+    let result = result.iter().filter(|(_, value)| !value.is_null() && value.as_str() != Some(""));
+    let result = result.map(|(name, value)| Resulting { result: name, value: brief(value) });
+    show::rows(columns!(Resulting<'_>; result, value), &result.collect::<Vec<_>>())
+}
+
+/// Long lists are told by how long they are.
+fn brief(value: &Value) -> Value {
+    match value {
+        Value::Array(all) if all.len() > 5 => format!("{} entries", all.len()).into(),
+        value => value.clone(),
+    }
+}
+
+/// A field of what the call has answered.
+#[derive(Serialize)]
+struct Resulting<'a> {
+    result: &'a str,
+    value: Value,
+}
+
+fn listed(approvals: &Page<ShownApproval>) -> Result<(), Failure> {
+    let rows: Vec<Waiting<'_>> = approvals.rows.iter().map(Waiting::of).collect();
+    let columns = columns!(Waiting<'_>; approval.id, approval.status, summary, waits_for, approval.expires_at);
+    if rows.is_empty() { show::text("no approvals") } else { show::rows(columns, &rows) }
+}
+
+/// An approval, and whom it still waits for.
+#[derive(Serialize)]
+struct Waiting<'a> {
+    approval: &'a ShownApproval,
+    /// What would be done, and what that is called.
+    summary: String,
+    waits_for: Option<String>,
+}
+
+impl Waiting<'_> {
+    fn of(approval: &ShownApproval) -> Waiting<'_> {
+        let mut open = approval.approvers.iter().filter_map(missing).collect::<Vec<_>>().join("; ");
+        if open.is_empty() {
+            open = "one of those who have agreed, to agree once more".into();
+        }
+        let waits_for = (approval.status == ApprovalStatus::Pending).then_some(open);
+        Waiting { approval, summary: what(approval), waits_for }
+    }
+}
+
+/// What would be done, as a sentence, and what people call the thing that it is about.
+fn what(approval: &ShownApproval) -> String {
+    let title = approval.title.as_ref().map(|title| format!(" («{title}»)")).unwrap_or_default();
+    format!("{}{title}", approval.summary)
+}
+
+/// Of a kind that is not given yet, who may give it and has not decided.
+fn missing(kind: &Needed) -> Option<String> {
+    let missing = kind.threshold.saturating_sub(kind.held.len() as u32);
+    let any_of: Vec<&str> = kind.any_of.iter().filter(|one| !kind.held.contains(one)).map(|one| one.as_str()).collect();
+    let many = if missing > 1 { format!("{missing} of ") } else { String::new() };
+    // Names are left out of those whom the reader may not see.
+    let whom = if any_of.is_empty() { "nobody can decide".to_owned() } else { any_of.join(" or ") };
+    (missing > 0).then(|| format!("{}: {many}{whom}", kind.kind))
+}
+
+fn shown(approval: &ShownApproval) -> Result<(), Failure> {
+    let fields = columns!(
+        Waiting<'_>;
+        approval.id, approval.status, summary, approval.action, approval.resource, approval.actor,
+        approval.on_behalf_of, approval.under, approval.reason
+    );
+    let waiting = Waiting::of(approval);
+    show::one(fields, &waiting)?;
+    let ends = columns!(Waiting<'_>; approval.stale, waits_for, approval.expires_at, approval.ended_at);
+    show::one(ends, &waiting)?;
+    arguments(&approval.args, &approval.withheld)?;
+    show::rows(columns!(Needed; kind, threshold, held, any_of), &approval.approvers)?;
+    show::rows(columns!(ShownDecision; by, kind, decision, note, at), &approval.decisions)
+}
+
+fn explained(approval: &ExplainedApproval) -> Result<(), Failure> {
+    show::one(columns!(ExplainedApproval; id, status, summary, on_behalf_of, under, decision, reason), approval)?;
+    arguments(&approval.args, &approval.withheld)?;
+    show::rows(columns!(Detail; what, said), &approval.about)?;
+    show::rows(columns!(InTheWay; policy, reason, file, line), &approval.because)?;
+    let effect = approval.effect.iter().map(|(field, changed)| Effect::of(field, changed));
+    show::rows(columns!(Effect<'_>; field, now, then), &effect.collect::<Vec<_>>())?;
+    differences(&approval.diff)?;
+    if let Some(anew) = &approval.anew {
+        show::text(&format!("\nAsked anew: {} became stale ({})", anew.approval, show::said(&anew.why)))?;
+        differences(&anew.changed)?;
+    }
+    show::rows(columns!(Needed; kind, threshold, held, any_of), &approval.who_may_decide)?;
+    show::rows(columns!(Similar; approval, decision, actor, summary, at), &approval.similar)?;
+    show::one(columns!(WhatHappens; on_approve, on_reject, on_expiry), &approval.what_happens)
+}
+
+fn differences(changed: &BTreeMap<String, Changed>) -> Result<(), Failure> {
+    let differences: Vec<Difference<'_>> =
+        changed.iter().map(|(changed, one)| Difference { changed, was: &one.was, is: &one.is }).collect();
+    show::rows(columns!(Difference<'_>; changed, was, is), &differences)
+}
+
+/// What would be changed.
+#[derive(Serialize)]
+struct Effect<'a> {
+    field: &'a str,
+    now: Value,
+    then: Value,
+}
+
+impl Effect<'_> {
+    fn of<'a>(field: &'a str, changed: &'a Changed) -> Effect<'a> {
+        let now = if changed.withheld { "(withheld)".into() } else { exactly(&changed.was) };
+        Effect { field, now, then: exactly(&changed.is) }
+    }
+}
+
+/// What is otherwise than when it was asked for.
+#[derive(Serialize)]
+struct Difference<'a> {
+    changed: &'a str,
+    was: &'a Value,
+    is: &'a Value,
+}
+
+#[derive(Serialize)]
+struct Argument<'a> {
+    argument: &'a str,
+    value: Value,
+}
+
+/// What the call was given, a line each.
+fn arguments(args: &Value, withheld: &[String]) -> Result<(), Failure> {
+    let given = args.as_object().into_iter().flatten();
+    let given = given.map(|(name, value)| Argument { argument: name, value: exactly(value) });
+    let stand_in = |name: &str| if args.get(name).is_some() { "(not all of it is shown)" } else { "(withheld)" };
+    let withheld = withheld.iter().map(|name| Argument { argument: name, value: stand_in(name).into() });
+    let (long, short): (Vec<Argument<'_>>, Vec<Argument<'_>>) = given.chain(withheld).partition(Argument::has_lines);
+    show::rows(columns!(Argument<'_>; argument, value), &short)?;
+    long.iter().try_for_each(Argument::print)
+}
+
+/// A value of which nothing may be passed over: what is `null` or empty takes something away.
+fn exactly(value: &Value) -> Value {
+    match value {
+        Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_string) => value.clone(),
+        Value::String(text) if !text.is_empty() => value.clone(),
+        Value::Bool(_) | Value::Number(_) => value.clone(),
+        _ => value.to_string().into(),
+    }
+}
+
+impl Argument<'_> {
+    /// What a text means may hang on where its lines end: in a definition, what comes after a `#` is none of it.
+    fn has_lines(&self) -> bool {
+        self.value.as_str().is_some_and(|text| text.trim_end().contains('\n'))
+    }
+
+    fn print(&self) -> Result<(), Failure> {
+        show::text(&format!("{}:", self.argument))?;
+        let lines = self.value.as_str().unwrap_or_default().lines();
+        { lines }.try_for_each(|line| show::text(&format!("    {line}")))
+    }
+}

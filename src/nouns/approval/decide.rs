@@ -1,0 +1,164 @@
+//! Deciding: one person, one voice. The approval that completes a request carries it out.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::APPROVAL;
+use super::find;
+use super::shown::{ShownApproval, frozen, frozen_by, now_is, shown};
+use gate::{Change, Draft, Lane, Permit, Reader, Redeemed, Spec, Target, post};
+use store::approvals::events::{ApprovalDecided, ApprovalStale, ApprovalUsed};
+use store::approvals::{Approval, Decided};
+use types::approval::{ApprovalStatus, Verdict};
+use types::id::{ActorId, Id};
+use types::refusal::{Code, Refusal, Stop};
+use types::scope::Reach;
+
+/// What a person decides.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Decision {
+    pub id: String,
+    pub decision: Verdict,
+    /// Why; at most 1000 characters.
+    #[schemars(length(max = 1000))]
+    #[serde(default)]
+    #[schemars(extend("x-erasable" = true))]
+    pub note: String,
+    /// Which kind it counts for; the first that is still open unless given.
+    pub kind: Option<String>,
+}
+
+/// Decide an approval.
+pub enum Decide {}
+
+impl Change for Decide {
+    const SPEC: Spec = Spec {
+        name: "approval.decide",
+        doc: "Approve or reject a request. The decision that completes the approval performs the operation at once.",
+        scope: Reach::Full,
+        route: post("/approvals/{id}").denied_as(Code::NotApprover).slow_among(Lane::Approvals),
+        about: &[&APPROVAL],
+        events: &[ApprovalDecided::KIND, ApprovalUsed::KIND, ApprovalStale::KIND],
+    };
+    const SAYS: &'static str = "decides {id}: {decision}";
+    type Input = Decision;
+    type Output = ShownApproval;
+
+    fn target(input: &Decision, read: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(read.approval_target(&find(&input.id, read)?))
+    }
+
+    /// The approval that completes it carries the call out: what that takes long to make, is made now.
+    fn prepare(input: &Decision, read: &Reader<'_>) -> Result<(), Stop> {
+        let approval = find(&input.id, read)?;
+        let entry = crate::OPERATIONS.iter().find(|entry| entry.spec.name == approval.operation);
+        let call = entry.and_then(|entry| entry.prepare(approval.whole_input()).ok());
+        match call.map(|call| call.make_ready(&read.acting_as(&approval.requester()))) {
+            // What cannot be made ready any more is for the decision to find stale.
+            Some(Err(Stop::Failed(fault))) => Err(fault.into()),
+            Some(Ok(()) | Err(Stop::Refused(_))) | None => Ok(()),
+        }
+    }
+
+    /// What the call answered is told once: who may read it by now, only the operation that shows it can say.
+    fn shown_again(mut answer: Value, _: &Reader<'_>) -> Result<Value, Stop> {
+        if let Some(fields) = answer.as_object_mut() {
+            fields.remove("result");
+        }
+        Ok(answer)
+    }
+
+    fn run(permit: Permit<Self>, input: Decision, draft: &mut Draft<'_>) -> Result<ShownApproval, Stop> {
+        let (me, read) = (permit.actor(), draft.read());
+        let mut approval = find(&input.id, read)?;
+        if input.note.chars().count() > 1000 {
+            return Err(Refusal::field("note", "must have at most 1000 characters").into());
+        }
+        can_be_decided(&approval, &me, read)?;
+        let kind = counts_for(&approval, &me, input.kind.as_deref(), read)?;
+        let (note, at, issuer) = (input.note, read.now(), read.caller().issuer.clone());
+        // Nobody has two voices.
+        approval.decisions.retain(|decided| decided.by != me);
+        approval.decisions.push(Decided {
+            by: me,
+            kind: kind.clone(),
+            verdict: input.decision,
+            note: note.clone(),
+            at,
+            issuer: issuer.clone(),
+        });
+        let complete = approval.kinds.iter().all(|kind| read.is_met(&approval, kind));
+        approval.status = match input.decision {
+            Verdict::Reject => ApprovalStatus::Rejected,
+            Verdict::Approve if complete => ApprovalStatus::Approved,
+            Verdict::Approve => ApprovalStatus::Pending,
+        };
+        let id = Id::stored(&approval.id);
+        let requester = approval.actor.clone();
+        draft.record(ApprovalDecided {
+            id: id.clone(),
+            requester: requester.clone(),
+            kind,
+            verdict: input.decision,
+            note,
+            outcome: approval.status,
+            issuer,
+        })?;
+        let outcome = match approval.status {
+            ApprovalStatus::Approved => Some(draft.redeem(&crate::OPERATIONS, &approval, &approval.kinds)?),
+            // Nobody else has to look at what can come to nothing alone.
+            ApprovalStatus::Pending => draft.stale(&crate::OPERATIONS, &approval)?.map(Redeemed::Stale),
+            _ => None,
+        };
+        if matches!(approval.status, ApprovalStatus::Rejected) {
+            approval.ended_at = Some(at);
+        }
+        let mut answer = ShownApproval { ..shown(approval, read) };
+        match outcome {
+            Some(Redeemed::Done(result)) => {
+                draft.record(ApprovalUsed { id, requester })?;
+                answer = ShownApproval { status: ApprovalStatus::Used, ended_at: Some(at), result, ..answer };
+            }
+            Some(Redeemed::Stale(reason)) => {
+                draft.record(ApprovalStale { id, requester, reason: reason.clone() })?;
+                answer =
+                    ShownApproval { status: ApprovalStatus::Stale, ended_at: Some(at), stale: Some(reason), ..answer };
+            }
+            Some(Redeemed::AtNextCall) | None => {}
+        }
+        Ok(answer)
+    }
+}
+
+fn can_be_decided(approval: &Approval, me: &ActorId, read: &Reader<'_>) -> Result<(), Refusal> {
+    let status = now_is(approval, read.now());
+    if status != ApprovalStatus::Pending {
+        let decided = matches!(status, ApprovalStatus::Approved | ApprovalStatus::Used | ApprovalStatus::Rejected);
+        let last = approval.decisions.last().filter(|last| decided && !read.hides(last.by.as_str()));
+        let by = last.map(|last| format!(", by {}", last.by)).unwrap_or_default();
+        return Err(Refusal::conflict(format!("the approval is {status} already{by}")));
+    }
+    // What a kill switch kept from counting may count again: then whoever has agreed completes it by agreeing once more.
+    let is_complete = || approval.kinds.iter().all(|kind| read.is_met(approval, kind));
+    let stands = |decided: &Decided| decided.by == *me && read.decision_stands(decided);
+    if approval.decisions.iter().any(stands) && !is_complete() {
+        return Err(Refusal::conflict("you have decided already"));
+    }
+    frozen_by(approval, read).map_or(Ok(()), |by| Err(Refusal::conflict(frozen(&by, read))))
+}
+
+/// The kind that a person's decision counts for: each person counts once in a request.
+fn counts_for(approval: &Approval, me: &ActorId, asked: Option<&str>, read: &Reader<'_>) -> Result<String, Refusal> {
+    if asked.is_some_and(|asked| !approval.kinds.iter().any(|kind| kind == asked)) {
+        return Err(Refusal::field("kind", format!("must be one that it waits for: {}", approval.kinds.join(", "))));
+    }
+    let mine: Vec<&String> = approval.kinds.iter().filter(|kind| read.approvers(kind, approval).contains(me)).collect();
+    let open = |kind: &&&String| !read.is_met(approval, kind);
+    let kind = match asked {
+        Some(asked) => mine.iter().find(|kind| kind.as_str() == asked),
+        None => mine.iter().find(open).or_else(|| mine.first()),
+    };
+    let none = || Refusal::new(Code::NotApprover, "you may not give this approval");
+    kind.map(|kind| (*kind).clone()).ok_or_else(none)
+}

@@ -1,0 +1,217 @@
+//! An approval as people see it, and how far it has come.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::run::inputs;
+use gate::reader::veil;
+use gate::{Entry, Reader};
+use store::approvals::{Approval, Decided};
+use types::actor::KillScope;
+use types::approval::{ApprovalStatus, Verdict};
+use types::id::ActorId;
+use types::quoted::plain;
+use types::time::Time;
+
+/// A parked call, as it is shown.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct ShownApproval {
+    pub id: String,
+    pub status: ApprovalStatus,
+    /// The operation that was asked for.
+    pub action: String,
+    /// What it is about.
+    #[schemars(extend("x-names" = "reference"))]
+    pub resource: String,
+    /// What that is called, where its id does not say it and as far as the caller may see it: the reason of a change, the title
+    /// of a task or of a run's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Who asked.
+    pub actor: ActorId,
+    /// On whose behalf, the nearest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub on_behalf_of: Vec<ActorId>,
+    /// The delegation that it was asked under.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub under: Option<String>,
+    /// What would be done, as a sentence: `lea adds new2 as admin to team:ops`.
+    pub summary: String,
+    /// The input of the call. What of it can be erased is shown to those who decide and to those who asked.
+    pub args: Value,
+    /// The arguments that are not shown, or not all of them: to this caller, or to anybody since they were erased.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<String>,
+    /// SHA-256 of exactly what was asked; an approval is good for nothing else.
+    pub digest: String,
+    /// Why approval is needed.
+    pub reason: String,
+    /// What is needed, all of it.
+    pub approvers: Vec<Needed>,
+    pub decisions: Vec<ShownDecision>,
+    pub created_at: Time,
+    pub expires_at: Time,
+    pub ended_at: Option<Time>,
+    /// Of a decision that completed it: the answer of the operation.
+    #[schemars(extend("x-names" = "json"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<Value>,
+    /// Why it went stale.
+    #[schemars(extend("x-names" = "text"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stale: Option<String>,
+}
+
+/// One kind of approval that is needed.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Needed {
+    pub kind: String,
+    /// How many people must agree.
+    pub threshold: u32,
+    /// Who has agreed and may still decide; once it has ended, who had agreed.
+    pub held: Vec<ActorId>,
+    /// Who may decide, and has not decided otherwise.
+    pub any_of: Vec<ActorId>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct ShownDecision {
+    pub by: ActorId,
+    pub kind: String,
+    pub decision: Verdict,
+    pub note: String,
+    pub at: Time,
+}
+
+pub(super) fn needed(approval: &Approval, read: &Reader<'_>) -> Vec<Needed> {
+    approval.kinds.iter().map(|kind| needed_of(approval, kind, read)).collect()
+}
+
+pub(super) fn needed_of(approval: &Approval, kind: &str, read: &Reader<'_>) -> Needed {
+    let may = read.approvers(kind, approval);
+    let held = read.voices(approval, kind, &may);
+    // Each person decides once.
+    let stands = |decided: &&Decided| read.decision_stands(decided);
+    let has_decided = |id: &ActorId| approval.decisions.iter().filter(stands).any(|decided| decided.by == *id);
+    let any_of = may.into_iter().filter(|id| held.contains(id) || !has_decided(id)).collect();
+    Needed { kind: kind.to_owned(), threshold: read.approval_rule(kind).threshold, held, any_of }
+}
+
+/// The kill switch that keeps a request from being decided, if one does: of whoever asks, of those on whose behalf, of who issued
+/// the token that it was asked with, or of the tool that a run would call.
+pub(super) fn frozen_by(approval: &Approval, read: &Reader<'_>) -> Option<KillScope> {
+    let theirs = || std::iter::once(&approval.actor).chain(&approval.behalf);
+    let is_in = |team: &ActorId| theirs().filter_map(|id| read.card(id)).any(|card| card.teams().contains(team));
+    let freezes = |scope: &&KillScope| match scope {
+        KillScope::Global => true,
+        KillScope::Actor(id) => theirs().chain(&approval.issuer).any(|one| one == id),
+        KillScope::Team(team) => is_in(team),
+        KillScope::Tool(tool) => approval.run.is_some() && *tool == approval.operation,
+    };
+    read.kills().map(|kill| &kill.scope).find(freezes).cloned()
+}
+
+/// What is said of it.
+pub(super) fn frozen(by: &KillScope, read: &Reader<'_>) -> String {
+    read.veiled(&format!("the kill switch {by} freezes it"))
+}
+
+/// Whether the caller decides it, asked for it, or had it asked for.
+pub(super) fn reads_all(approval: &Approval, read: &Reader<'_>) -> bool {
+    let me = read.caller().actor();
+    let (asked, decided) = (approval.actor == me, approval.decisions.iter().any(|decided| decided.by == me));
+    asked || decided || approval.behalf.contains(&me) || read.deciders(approval).contains(&me)
+}
+
+/// The arguments that the caller is shown, and the names of the others.
+pub(super) fn arguments(approval: &Approval, read: &Reader<'_>) -> (Value, Vec<String>) {
+    let (args, mut withheld) = whole_arguments(approval, read);
+    let mut shown = args.clone();
+    entry(approval).into_iter().for_each(|entry| inputs::veil(entry, &mut shown, read));
+    // Whoever decides must know of what they do not see all.
+    let all = args.as_object().into_iter().flatten();
+    withheld.extend(all.filter(|(name, value)| shown.get(name) != Some(value)).map(|(name, _)| name.clone()));
+    (shown, withheld)
+}
+
+fn whole_arguments(approval: &Approval, read: &Reader<'_>) -> (Value, Vec<String>) {
+    let Some(erasable) = &approval.erasable else {
+        let names = entry(approval).into_iter().flat_map(|entry| entry.arguments().erasable()).map(str::to_owned);
+        return (approval.input.clone(), names.collect());
+    };
+    match reads_all(approval, read) {
+        true => (approval.whole_input(), Vec::new()),
+        false => (approval.input.clone(), erasable.keys().cloned().collect()),
+    }
+}
+
+pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> ShownApproval {
+    let decisions = approval.decisions.iter().cloned().map(|decided| ShownDecision {
+        by: decided.by,
+        kind: decided.kind,
+        decision: decided.verdict,
+        note: decided.note,
+        at: decided.at,
+    });
+    let (args, withheld) = arguments(&approval, read);
+    let summary = summary(&approval, &args, read);
+    ShownApproval {
+        approvers: needed(&approval, read),
+        title: title(&approval, read),
+        decisions: decisions.collect(),
+        status: now_is(&approval, read.now()),
+        id: approval.id,
+        action: approval.operation,
+        resource: approval.target,
+        actor: approval.actor,
+        on_behalf_of: approval.behalf,
+        under: approval.under,
+        summary,
+        args,
+        withheld,
+        digest: approval.digest,
+        reason: approval.reason,
+        created_at: approval.created_at,
+        expires_at: approval.expires_at,
+        ended_at: approval.ended_at,
+        result: None,
+        stale: approval.stale,
+    }
+}
+
+/// What would be done, as its reader may see it: made of the arguments that they are shown. So who stands in them is veiled, and
+/// what people wrote is not.
+pub(super) fn summary(approval: &Approval, args: &Value, read: &Reader<'_>) -> String {
+    let who = requester(approval, read);
+    let what = entry(approval).map_or_else(|| read.veiled(&approval.summary), |entry| plain(&entry.summary(args)));
+    format!("{who} {what}")
+}
+
+/// Who asked, as far as the reader may see them.
+pub(super) fn requester<'a>(approval: &'a Approval, read: &Reader<'_>) -> &'a str {
+    let who = approval.actor.as_str();
+    if read.hides(who) { veil::HIDDEN } else { who }
+}
+
+/// The operation that was asked for; none where there is none of its name any more.
+pub(super) fn entry(approval: &Approval) -> Option<&'static Entry> {
+    crate::OPERATIONS.iter().find(|entry| entry.spec.name == approval.operation)
+}
+
+/// What people call the thing that it is about.
+fn title(approval: &Approval, read: &Reader<'_>) -> Option<String> {
+    let named = entry(approval)?.spec.about.iter().filter_map(|noun| Some((noun, noun.title?)));
+    let mut found =
+        named.filter_map(|(noun, title)| Some(((noun.find)(&approval.target, read).ok().flatten()?, title)));
+    let (target, title) = found.find(|(target, _)| read.sees(target))?;
+    title(&target, read).ok().flatten()
+}
+
+/// Its state; what has run out is expired, whether or not the tick has noted it.
+pub(super) fn now_is(approval: &Approval, now: Time) -> ApprovalStatus {
+    match approval.status {
+        ApprovalStatus::Pending | ApprovalStatus::Approved if now >= approval.expires_at => ApprovalStatus::Expired,
+        status => status,
+    }
+}

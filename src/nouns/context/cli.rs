@@ -1,0 +1,15 @@
+//! `ok context`: content that can be forgotten. `ok context forget` erases that of events; their entries stay in the log.
+
+use super::column::columns;
+use super::command::{Commands, group};
+use super::operation::change;
+use crate::nouns::context::{Count, Forget};
+
+pub const COMMANDS: Commands = &[&group(
+    "context",
+    "Erase recorded content",
+    &[&change::<Forget>()
+        .command("forget")
+        .help("Erase the content of events; the log still verifies")
+        .fields(columns!(Count; forgotten))],
+)];

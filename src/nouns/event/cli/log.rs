@@ -1,0 +1,62 @@
+//! `ok log`: what happened, and, with `--follow`, what happens.
+
+use std::time::Duration;
+
+use super::command::{Commands, Run, own};
+use super::event;
+use super::exit::{Exit, Failure};
+use super::{Context, file};
+use crate::log::read;
+use crate::nouns::event::{Only, Which};
+
+pub const COMMANDS: Commands = &[&own::<Log>("log")];
+
+/// How often the file is asked whether the log has grown.
+const POLL: Duration = Duration::from_millis(500);
+
+/// Print the event log, the newest 200 events by default
+///
+/// Example: `ok log --type denied,kill_switch --since 100`
+#[derive(clap::Args)]
+pub struct Log {
+    /// Only these types, separated by commas
+    #[arg(long = "type", value_delimiter = ',', value_name = "TYPE")]
+    types: Vec<String>,
+    /// The maximum number of results
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: Option<u32>,
+    /// Only events after this number
+    #[arg(long, value_name = "SEQ", value_parser = clap::value_parser!(i64).range(0..))]
+    since: Option<i64>,
+    /// Keep printing new events
+    #[arg(long, short)]
+    follow: bool,
+}
+
+impl Run for Log {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let mut which = Which { since: self.since, only: Only { r#type: self.types, ..Only::default() }, limit: None };
+        let mut found = event::read(context, which.clone(), self.limit).await?;
+        let mut seen = found.last_seq;
+        found.show(context)?;
+        if !self.follow {
+            return Ok(Exit::Done);
+        }
+        loop {
+            grown(context, seen).await?;
+            which.since = Some(seen);
+            found = event::read(context, which.clone(), None).await?;
+            seen = found.last_seq;
+            found.show_new(context)?;
+        }
+    }
+}
+
+/// Waits until the log has events after `seen`. It only reads the file, so nobody is kept from it.
+async fn grown(context: &Context, seen: i64) -> Result<(), Failure> {
+    let conn = file::open(context)?;
+    while read::last_seq(&conn)? <= seen {
+        tokio::time::sleep(POLL).await;
+    }
+    Ok(())
+}

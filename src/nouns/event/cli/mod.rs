@@ -1,0 +1,145 @@
+//! Reading the log for people: as an actor who sees some of it or, for an actor that nobody knows, as the holder of the
+//! state file, who can read all of it anyway. So is a file that was moved without its key: asking the gate may write.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::exit::{Exit, Failure};
+use super::operation::query;
+use super::{Context, client, file, show};
+use crate::gate::state::keys;
+use crate::log::read;
+use crate::nouns::event::{List, Scan, Which, collect};
+use crate::store::open::is_sealed;
+use crate::types::json as input;
+use crate::types::page::{DEFAULT_LIMIT, MAX_LIMIT};
+use crate::types::refusal::{Code, Stop};
+
+/// Some events, as the operation gives them.
+pub struct Events {
+    pub rows: Vec<Value>,
+    pub last_seq: i64,
+}
+
+impl Events {
+    pub fn show(&self, context: &Context) -> Result<Exit, Failure> {
+        let answer = json!({ "events": self.rows, "last_seq": self.last_seq });
+        context.show(&answer, || self.print())
+    }
+
+    /// Shows them if there are any.
+    pub fn show_new(&self, context: &Context) -> Result<Exit, Failure> {
+        if self.rows.is_empty() { Ok(Exit::Done) } else { self.show(context) }
+    }
+
+    fn print(&self) -> Result<(), Failure> {
+        if self.rows.is_empty() { show::text("no events") } else { show::text(&lines(&self.rows)) }
+    }
+}
+
+/// Reads events. Those after `which.since`, if it is given, to their end or to `limit`; else the newest.
+pub async fn read(context: &Context, mut which: Which, limit: Option<u32>) -> Result<Events, Failure> {
+    let mut found = Events { rows: Vec::new(), last_seq: 0 };
+    loop {
+        let missing = limit.map(|limit| limit.saturating_sub(found.rows.len() as u32));
+        let page = match which.since {
+            Some(_) => missing.unwrap_or(MAX_LIMIT).min(MAX_LIMIT),
+            None => missing.unwrap_or(DEFAULT_LIMIT),
+        };
+        which.limit = Some(page);
+        let Page { events, last_seq } = serde_json::from_value(one_page(context, &which).await?)?;
+        let whole = which.since.is_none() || events.len() < page as usize;
+        which.since = events.last().and_then(|last| last.get("seq")?.as_i64());
+        found.last_seq = last_seq;
+        found.rows.extend(events);
+        if whole || limit.is_some_and(|limit| found.rows.len() >= limit as usize) {
+            return Ok(found);
+        }
+    }
+}
+
+/// An answer of `event.list`.
+#[derive(Deserialize)]
+struct Page {
+    events: Vec<Value>,
+    last_seq: i64,
+}
+
+async fn one_page(context: &Context, which: &Which) -> Result<Value, Failure> {
+    if context.server.is_none() && (keys::missing(&context.state).is_some() || is_sealed(&context.state)) {
+        return unfiltered(context, which);
+    }
+    match query::<List>().attempt(context, which).await? {
+        Ok(answer) => Ok(answer.value),
+        Err(refused) if refused.code == Code::Unauthorized.name() => {
+            client::begin(context).await?;
+            unfiltered(context, which)
+        }
+        Err(refused) => Err(refused.into()),
+    }
+}
+
+/// Everything that is asked for, from the file itself.
+fn unfiltered(context: &Context, which: &Which) -> Result<Value, Failure> {
+    let mut conn = file::open(context)?;
+    let moment = file::moment(&mut conn)?;
+    let scan: Scan<'_> = &|order, filter, each| read::scan(&moment, order, filter, each);
+    match collect(which, read::last_seq(&moment)?, scan, |_| Ok(true)) {
+        Ok(events) => Ok(serde_json::to_value(events)?),
+        Err(Stop::Refused(refusal)) => Err(Failure::new(refusal.message)),
+        Err(Stop::Failed(fault)) => Err(fault.into()),
+    }
+}
+
+/// The fields of an event that its line begins with: what it is and, where it stands for several, for how many.
+const TYPE: &str = "type";
+const TIMES: &str = "count";
+
+/// One line an event: number, time, actor, decision, type, and what it says.
+fn lines(events: &[Value]) -> String {
+    let row = |event: &Value| {
+        let said = |field| show::cell(event.get(field));
+        let body = event.get("event").unwrap_or(&Value::Null);
+        let actor = match event.get("on_behalf_of") {
+            Some(behalf) => format!("{} (for {})", said("actor"), show::cell(Some(behalf))),
+            None => said("actor"),
+        };
+        let kind = show::cell(body.get(TYPE));
+        let kind = match body.get(TIMES) {
+            Some(times) => format!("{kind} {times} times"),
+            None => kind,
+        };
+        vec![said("seq"), said("at"), actor, said("decision"), kind, details(body)]
+    };
+    show::aligned(events.iter().map(row))
+}
+
+/// A field's value; what is JSON in a text, such as a message that is to be sent, as what it says.
+fn describe(value: &Value) -> String {
+    let inner = value.as_str().filter(|text| text.starts_with(['{', '[']));
+    let inner = inner.and_then(|text| input::read::<Value>(text.as_bytes()).ok());
+    show::cell(Some(inner.as_ref().unwrap_or(value)))
+}
+
+/// The most characters of one field on its event's line; `--format json` shows it whole.
+const LONGEST: usize = 160;
+
+fn shortened(mut value: String) -> String {
+    if let Some((end, _)) = value.char_indices().nth(LONGEST) {
+        value.truncate(end);
+        value.push('…');
+    }
+    value
+}
+
+/// The event's own fields, as `name=value`; what is absent or empty is left out.
+fn details(event: &Value) -> String {
+    let fields = event.as_object().into_iter().flatten().filter(|(name, _)| ![TYPE, TIMES].contains(&name.as_str()));
+    let said =
+        fields.map(|(name, value)| (name, shortened(describe(value)))).filter(|(_, value)| value != show::NOTHING);
+    said.map(
+        |(name, value)| if value.contains(' ') { format!("{name}=\"{value}\"") } else { format!("{name}={value}") },
+    )
+    .collect::<Vec<_>>()
+    .join(" ")
+}

@@ -1,0 +1,367 @@
+//! The log as its readers see it: only events that the caller may see.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::audit::may_read_all;
+use crate::change::uncounted;
+use crate::company::COMPANY;
+use crate::policy::{PolicyVersion, may_export};
+use crate::run::inputs;
+use gate::reader::veil;
+use gate::{Directory, Entry, FactSpec, Noun, Permit, Query, Reader, Resource, Spec, Staged, Target, Thing, get};
+use log::read::{Filter, Logged, Order};
+use log::record::Decision;
+use policy::testing::{Cast, Row, Sample};
+use store::event::EventKind;
+use types::id::ActorId;
+use types::page::PageQuery;
+use types::refusal::{Fault, Refusal, Stop};
+use types::scope::Reach;
+use types::target::Fact;
+use types::time::Time;
+
+pub const ALL: &[Entry] = &[Entry::query::<List>(), Entry::query::<Stream>()];
+
+/// Which events, wherever they stand in the log.
+#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Only {
+    /// Only these types, separated by commas.
+    #[serde(default)]
+    pub r#type: Vec<String>,
+    /// Only events of this run.
+    pub run: Option<String>,
+    /// Only events of this thread.
+    pub thread: Option<String>,
+    /// Only events of this task.
+    pub task: Option<String>,
+    /// Only what this actor did.
+    pub actor: Option<String>,
+}
+
+/// Which events.
+#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Which {
+    /// Only events after this number, oldest first.
+    #[schemars(range(min = 0))]
+    pub since: Option<i64>,
+    /// The maximum number of results: 1 to 1000, 200 unless given. Without `since`, the newest.
+    #[schemars(range(min = 1, max = 1000))]
+    pub limit: Option<u32>,
+    #[serde(flatten)]
+    pub only: Only,
+}
+
+/// Which events a stream shows: all of them, however many.
+#[derive(Deserialize, JsonSchema)]
+pub struct Followed {
+    /// Only events after this number; those that come from now on, unless given.
+    #[schemars(range(min = 0))]
+    pub since: Option<i64>,
+    #[serde(flatten)]
+    pub only: Only,
+}
+
+impl Which {
+    fn filter(&self) -> Result<Filter, Refusal> {
+        let kind = |name: &String| {
+            let unknown = || Refusal::bad_request(format!("type: there is no event type `{name}`"));
+            EventKind::named(name).map(|kind| kind.name).ok_or_else(unknown)
+        };
+        let Only { r#type, run, thread, task, actor } = &self.only;
+        let refs = [run, thread, task].into_iter().flatten().cloned().collect();
+        Ok(Filter { kinds: r#type.iter().map(kind).collect::<Result<_, _>>()?, actor: actor.clone(), refs })
+    }
+
+    fn order(&self) -> Result<Order, Refusal> {
+        match self.since {
+            Some(since) if since < 0 => Err(Refusal::bad_request("since: must be an event number, 0 or more")),
+            Some(since) => Ok(Order::After(since)),
+            None => Ok(Order::Newest),
+        }
+    }
+}
+
+/// One event.
+#[derive(Serialize, JsonSchema)]
+pub struct EventRecord {
+    /// The event number.
+    pub seq: i64,
+    pub at: Time,
+    /// Who did it; `ok` is the server itself.
+    #[schemars(extend("x-names" = "reference"))]
+    pub actor: String,
+    /// On whose behalf, the nearest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-names" = "reference"))]
+    pub on_behalf_of: Vec<String>,
+    /// `allow`, `deny`, `needs_approval` or `system`.
+    #[schemars(with = "String", extend("enum" = ["allow", "deny", "needs_approval", "system"]))]
+    pub decision: Decision,
+    /// Under which version of the policies it was decided; none before the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<PolicyVersion>,
+    /// The ids of the policies that determined it, for whoever may export them; none once erased.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policies: Option<Vec<String>>,
+    /// The event with its `type`; `erased` where its content was erased.
+    pub event: Value,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Events {
+    /// Oldest first.
+    pub events: Vec<EventRecord>,
+    /// The newest event number of the whole log.
+    pub last_seq: i64,
+}
+
+/// An event as readers see it: without what the log alone needs.
+fn shown(mut logged: Logged) -> EventRecord {
+    let event = match logged.event.take() {
+        None => json!({ "type": logged.kind, "erased": true }),
+        Some(mut event) => {
+            if let (Some(fields), Some(kind)) = (event.as_object_mut(), EventKind::named(&logged.kind)) {
+                kind.content.reduce(fields);
+            }
+            event
+        }
+    };
+    let Logged { seq, at, actor, decision, on_behalf_of, policy, policies, .. } = logged;
+    let policy = (policy.seq > 0).then_some(PolicyVersion { version: policy.seq, hash: policy.hash });
+    EventRecord { seq, at, actor, on_behalf_of, decision, policy, policies: Some(policies), event }
+}
+
+/// Decides which events the caller sees. Events with the same type, actor and subjects read the same to every policy,
+/// so each such group is asked about once.
+struct Sight<'a> {
+    read: &'a Reader<'a>,
+    known: BTreeMap<(String, String, BTreeSet<ActorId>), bool>,
+}
+
+impl Sight<'_> {
+    fn sees(&mut self, logged: &Logged) -> Result<bool, Fault> {
+        let subjects: BTreeSet<ActorId> = logged.refs.iter().filter_map(|id| id.parse().ok()).collect();
+        if self.may(logged, subjects.clone()) {
+            return Ok(true);
+        }
+        let me = self.read.caller().actor();
+        if !tells(logged, self.read)? {
+            return Ok(false);
+        }
+        Ok(self.may(logged, subjects.into_iter().chain([me]).collect()))
+    }
+
+    fn may(&mut self, logged: &Logged, subjects: BTreeSet<ActorId>) -> bool {
+        let read = self.read;
+        let group = (logged.kind.clone(), logged.actor.clone(), subjects);
+        *self.known.entry(group).or_insert_with_key(|(kind, actor, subjects)| {
+            read.may("event.list", &target((logged.seq, kind, actor), subjects, read))
+        })
+    }
+}
+
+/// What the inbox tells of is about the caller, too: so an inbox can be kept up to date from the stream.
+fn tells(logged: &Logged, read: &Reader<'_>) -> Result<bool, Fault> {
+    let kind = EventKind::named(&logged.kind);
+    Ok(kind.is_some_and(|kind| kind.shows) && read.inbox_tells(&logged.refs, logged.at)?)
+}
+
+/// An event as the gate sees it for the caller of `read`.
+pub(super) fn as_target(logged: &Logged, read: &Reader<'_>) -> Result<Target, Fault> {
+    let mut subjects: BTreeSet<ActorId> = logged.refs.iter().filter_map(|id| id.parse().ok()).collect();
+    if tells(logged, read)? {
+        subjects.insert(read.caller().actor());
+    }
+    Ok(target((logged.seq, &logged.kind, &logged.actor), &subjects, read))
+}
+
+fn target((seq, kind, actor): (i64, &str, &str), subjects: &BTreeSet<ActorId>, read: &Reader<'_>) -> Target {
+    let thing = Thing::new("Event", format!("event:{seq}")).text("kind", kind);
+    let thing = thing.maybe("actor", actor.parse().ok().as_ref()).actors("subjects", subjects.iter().cloned());
+    complete(thing, read).into()
+}
+
+pub static EVENT: Resource = Resource {
+    noun: Noun {
+        name: "Event",
+        doc: "An entry of the log.",
+        sight: Some("event.list"),
+        own: None,
+        facts: &[
+            FactSpec::text("kind", ""),
+            FactSpec::actor("actor", "").optional().linked(),
+            FactSpec::actors("subjects", "").linked(),
+            FactSpec::actors("leads", "who leads the teams of all these actors").linked().derived(),
+        ],
+        staged: Staged::Rows { list: "events", complete, samples },
+    },
+    title: None,
+    brief: Resource::says_nothing,
+    find,
+    state: |_, _| Ok(Value::Null),
+};
+
+/// Of each kind that policies name: by somebody about themselves and about others, and by nobody.
+fn samples(cast: &Cast<'_>) -> Vec<Sample> {
+    const OF: [(&str, &[&str]); 5] =
+        [("max", &["max"]), ("ana", &["pia"]), ("bot", &["bot"]), ("lea", &["max"]), ("", &[])];
+    let event = |(number, (kind, (actor, subjects))): (usize, (&str, (&str, &[&str])))| {
+        let row = Row::new("events", format!("event:{}", number + 1)).with("kind", kind);
+        let row = if actor.is_empty() { row } else { row.with("actor", actor) };
+        let sample = Sample::new(row.with("subjects", subjects));
+        if number < OF.len() { sample.model() } else { sample }
+    };
+    let kinds = ["token_issued"].into_iter().chain(cast.texts(|_| true));
+    kinds.flat_map(|kind| OF.map(|of| (kind, of))).enumerate().map(event).collect()
+}
+
+/// Of teams, their leads count alone.
+fn complete(thing: Thing, company: &dyn Directory) -> Thing {
+    let Some(Fact::Actors(named)) = thing.fact("subjects").cloned() else { return thing };
+    let (teams, subjects): (Vec<ActorId>, Vec<ActorId>) =
+        named.into_iter().filter(|id| company.card(id).is_some()).partition(ActorId::is_team);
+    let actor = match thing.fact("actor") {
+        Some(Fact::Actor(id)) => Some(id.clone()),
+        _ => None,
+    };
+    let concerned = actor.iter().chain(&subjects).filter_map(|id| company.card(id));
+    let teams = concerned.flat_map(|card| card.teams()).chain(&teams).filter_map(|team| company.card(team));
+    let leads: BTreeSet<ActorId> =
+        teams.filter_map(|team| team.actor.lead.clone()).filter(|lead| company.card(lead).is_some()).collect();
+    thing.actors("subjects", subjects).actors("leads", leads)
+}
+
+fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
+    let Ok(seq) = id.strip_prefix("event:").unwrap_or(id).parse() else { return Ok(None) };
+    let found = read.event(seq)?.filter(|event| event.at <= read.now());
+    Ok(found.map(|event| as_target(&event, read)).transpose()?)
+}
+
+/// List events.
+pub enum List {}
+
+impl Query for List {
+    const SPEC: Spec = Spec {
+        name: "event.list",
+        doc: "List the events of the log that the caller may see.",
+        scope: Reach::READ,
+        route: get("/events").listed(),
+        about: &[&COMPANY, &EVENT],
+        events: &[],
+    };
+    type Input = Which;
+    type Output = Events;
+
+    fn target(_: &Which, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, mut input: Which, read: &Reader<'_>) -> Result<Events, Stop> {
+        // Whoever may not be seen did nothing, as nobody did.
+        input.only.actor = input.only.actor.map(|id| if read.hides(&id) { String::new() } else { id });
+        let mut sight = Sight { read, known: BTreeMap::new() };
+        let scan: Scan<'_> = &|order, filter, each| read.scan(order, filter, each);
+        let mut found = collect(&input, read.last_seq()?, scan, |logged| sight.sees(logged))?;
+        let (exports, reads_all) = (may_export(read), may_read_all(read));
+        for EventRecord { event, policies, .. } in &mut found.events {
+            *policies = policies.take().filter(|_| exports);
+            veil::of_event().apply(event, read);
+            veil_input(event, read);
+            if !reads_all {
+                withhold(event);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Takes out of the input of a call that waits what its reader may not see: what may stand there is the operation's.
+fn veil_input(event: &mut Value, read: &Reader<'_>) {
+    let of = |event: &Value| {
+        let name = event.get("operation")?.as_str()?;
+        crate::OPERATIONS.iter().find(|entry| entry.spec.name == name)
+    };
+    if let Some((entry, input)) = of(event).zip(event.get_mut("input")) {
+        inputs::veil(entry, input, read);
+    }
+}
+
+/// Takes out what is for whoever may read the whole log: how many decisions would come out otherwise, and which records were written.
+fn withhold(event: &mut Value) {
+    let name = event.get("type").and_then(Value::as_str).unwrap_or_default();
+    let Some(kind) = EventKind::named(name) else { return };
+    if kind.content.counts {
+        uncounted(event);
+    }
+    if let Some(fields) = event.as_object_mut() {
+        kind.content.withhold(fields);
+    }
+}
+
+/// A way to read the log.
+type Each<'a> = &'a mut dyn FnMut(Logged) -> Result<ControlFlow<()>, Fault>;
+pub type Scan<'a> = &'a dyn Fn(Order, &Filter, Each<'_>) -> Result<(), Fault>;
+
+/// The events that are asked for, of a log of `last_seq` entries, as far as `sees` lets them through.
+pub fn collect(
+    input: &Which,
+    last_seq: i64,
+    scan: Scan<'_>,
+    mut sees: impl FnMut(&Logged) -> Result<bool, Fault>,
+) -> Result<Events, Stop> {
+    let limit = PageQuery { limit: input.limit, cursor: None }.limit()?;
+    let (filter, order) = (input.filter()?, input.order()?);
+    let mut events = Vec::new();
+    scan(order, &filter, &mut |logged| {
+        // What came after `last_seq` was read belongs to the next question.
+        if logged.seq <= last_seq && sees(&logged)? {
+            events.push(shown(logged));
+        }
+        Ok(if events.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    })?;
+    if matches!(order, Order::Newest) {
+        events.reverse();
+    }
+    Ok(Events { events, last_seq })
+}
+
+/// Where a stream begins.
+#[derive(Serialize, JsonSchema)]
+pub struct Begun {
+    /// Events after this number follow.
+    pub since: i64,
+}
+
+/// Follow events as they happen.
+pub enum Stream {}
+
+impl Query for Stream {
+    const SPEC: Spec = Spec {
+        name: "event.stream",
+        doc: "Follow the event log as server-sent events, from the newest event or from `since`: the number of the last \
+              event received. The header `Last-Event-ID` is ignored.",
+        scope: Reach::READ,
+        route: get("/events/stream").stream(),
+        about: &[&COMPANY],
+        events: &[],
+    };
+    type Input = Followed;
+    type Output = Begun;
+
+    fn target(_: &Followed, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: Followed, read: &Reader<'_>) -> Result<Begun, Stop> {
+        let Followed { since, only } = input;
+        let input = Which { since, limit: None, only };
+        input.filter()?;
+        input.order()?;
+        Ok(Begun { since: input.since.map_or_else(|| read.last_seq(), Ok)? })
+    }
+}

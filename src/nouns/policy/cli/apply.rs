@@ -1,0 +1,364 @@
+//! `ok policy apply`, `propose` and `rollback`: policies on their way into force.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::super::client::Session;
+use super::super::column::columns;
+use super::super::command::{Needs, Run};
+use super::super::exit::{Exit, Failure};
+use super::super::operation::{Answer, change, query};
+use super::super::save::write;
+use super::super::{Context, show};
+use super::given::Given;
+use super::lock::PolicyLock;
+use super::rollout::{Outcome, Rollout, in_force, last_applied, tell_its_reason};
+use super::{compared, git};
+use crate::nouns::change::ShownChange;
+use crate::nouns::policy::diff::{Candidate, Diff};
+use crate::nouns::policy::in_force::{Applied, AppliedVersion, LastApplied, WhichApplied};
+use crate::nouns::policy::propose::{self, NewPolicies};
+use crate::policy::folder::PROPOSALS;
+use crate::types::named::first_of;
+use crate::types::refusal::Code;
+
+/// Bring a folder of policies, or a saved plan, into force
+///
+/// Proposes them, runs their tests and promotes them; where another person must act first, it says so and ends with 4. A proposal based on an older version than the one in force is refused, and the changes since then are listed.
+///
+/// Example: `ok policy apply policies --reason "leads may read the audit"`
+#[derive(clap::Args)]
+pub struct Apply {
+    /// The folder, or a file that `ok policy export` or `ok policy diff --save` wrote; `-` reads it from stdin
+    #[arg(default_value = "policies")]
+    from: PathBuf,
+    #[command(flatten)]
+    how: How,
+    /// How many seconds to wait for people who must act first
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    wait: u64,
+}
+
+/// Propose a folder of policies, or a policy generalized from approvals; nothing comes into force yet
+///
+/// Writes DIR/proposals/<change>.yaml beside a folder. From approvals, it drafts the narrowest exceptions that would have allowed the approved calls, and a test for them.
+///
+/// Example: `ok policy propose --from-approvals apr_01M7… apr_01M8… --reason "leads hire for their own team"`
+#[derive(clap::Args)]
+pub struct Propose {
+    /// The folder, or a file that `ok policy export` or `ok policy diff --save` wrote; `-` reads it from stdin
+    #[arg(default_value = "policies")]
+    dir: PathBuf,
+    /// Approvals to generalize from, instead of a folder
+    #[arg(long, value_name = "APPROVAL", num_args = 1..)]
+    from_approvals: Vec<String>,
+    #[command(flatten)]
+    how: How,
+}
+
+/// Go back to an earlier version of the policies
+///
+/// It follows the same steps as any other change.
+#[derive(clap::Args)]
+pub struct Rollback {
+    /// The version [default: the one before]
+    version: Option<i64>,
+    /// Why
+    #[arg(long, value_name = "TEXT", default_value = "rolled back")]
+    reason: String,
+    /// How many seconds to wait for people who must act first
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    wait: u64,
+}
+
+#[derive(clap::Args)]
+struct How {
+    /// Why
+    #[arg(long, value_name = "TEXT", default_value = "applied from the command line")]
+    reason: String,
+    /// The commit that it comes from
+    #[arg(long, value_name = "SHA")]
+    commit: Option<String>,
+}
+
+/// Why what is in force is not what this was made from.
+struct Moved {
+    /// The last version that is known here, to tell what came after it.
+    from: Option<i64>,
+    why: String,
+    /// What to do about it.
+    way: String,
+}
+
+/// So many files are named.
+const NAMED: usize = 5;
+const COMMIT_FIRST: &str = "Commit what you edited and name that commit, or leave `--commit` out";
+const TAKE_OVER: &str = "Take it over with `ok policy export --dir`, then apply again";
+
+impl Given {
+    /// The input of `policy.propose`: made from what is in force, which it fits.
+    fn proposal(&self, how: &How, applied: &LastApplied) -> NewPolicies {
+        let (files, base_version) = (Some(self.bundle.files.clone()), Some(applied.last.version));
+        let (reason, commit) = (how.reason.clone(), how.commit.clone());
+        NewPolicies { files, reason, commit, base_version, ..NewPolicies::default() }
+    }
+
+    fn is(&self, applied: &LastApplied) -> bool {
+        applied.last.hash == self.bundle.hash().as_str()
+    }
+
+    /// What is in force. A plan is for one company, and what was made from something else is told what came between.
+    async fn fits(&self, how: &How, session: &mut Session, context: &Context) -> Result<LastApplied, Failure> {
+        self.is_of_commit(how)?;
+        let which = WhichApplied { limit: EARLIER, before: None };
+        let applied = query::<Applied>().within(session, context, &which).await??.read()?;
+        let plan = self.plan.as_ref().filter(|plan| plan.company != applied.company);
+        if let Some(plan) = plan {
+            let message = format!("the plan was made for the company {}; this is {}", plan.company, applied.company);
+            return Err(Failure::new(message));
+        }
+        let Some(moved) = self.moved(how, &applied).filter(|_| !self.is(&applied)) else {
+            return Ok(LastApplied { earlier: Vec::new(), ..applied });
+        };
+        if moved.from.is_some() {
+            let between = Candidate { from: moved.from, impact: Some(false), ..Candidate::default() };
+            if let (Some(from), Ok(between)) = (moved.from, query::<Diff>().within(session, context, &between).await?) {
+                show::note(&format!("what came between version {from} and {}:", applied.last.version));
+                show::note(&compared::text(&between.value));
+            }
+        }
+        Err(Failure::new(format!("{}. {}", moved.why, moved.way)))
+    }
+
+    /// What the log and drift say of a commit is about what the commit has.
+    fn is_of_commit(&self, how: &How) -> Result<(), Failure> {
+        let (Some(dir), Some(commit)) = (&self.dir, &how.commit) else { return Ok(()) };
+        let unlike = git::unlike(dir, commit, &self.bundle.files);
+        if unlike.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::new(format!("{commit} has other policies: {}. {COMMIT_FIRST}", first_of(&unlike, NAMED))))
+    }
+
+    fn moved(&self, how: &How, applied: &LastApplied) -> Option<Moved> {
+        let in_force = in_force(&applied.last);
+        let made_from = |what: &str, base: i64| Moved {
+            from: Some(base),
+            why: format!("{what} was made from version {base}; {in_force}"),
+            way: TAKE_OVER.to_owned(),
+        };
+        match (&self.plan, &self.lock, &how.commit) {
+            (Some(plan), ..) => {
+                let other = applied.last.version != plan.base.version;
+                other.then(|| made_from("the plan", plan.base.version))
+            }
+            (None, _, Some(commit)) if let Some(version) = brought_before(commit, applied) => Some(Moved {
+                from: Some(version),
+                why: format!("{commit} brought version {version} into force before; {in_force}"),
+                way: format!("To go back, revert it in git, or: ok policy rollback {version}"),
+            }),
+            (None, _, Some(commit)) if let Some(newer) = overtaken(self.dir.as_deref(), commit, &applied.last) => {
+                Some(Moved {
+                    from: None,
+                    why: format!("{newer} is in force, and comes after {commit} in git"),
+                    way: "Run the job of the newest commit, or revert in git what should go".to_owned(),
+                })
+            }
+            (None, Some(lock), _) if lock.is_of(&applied.last) => None,
+            (None, None, None) => {
+                if let (Some(dir), None, 2..) = (&self.dir, self.version, applied.last.version) {
+                    show::note(&format!(
+                        "{} has no policy.lock, so its base version is unknown: {in_force}; of it, what is not in the folder will be removed",
+                        dir.display()
+                    ));
+                }
+                let version = self.version.filter(|version| applied.last.version != *version);
+                version.map(|version| made_from("what was exported", version))
+            }
+            (None, lock, Some(_)) => unknown_to_git(lock.is_some(), applied, &in_force),
+            (None, Some(lock), None) => {
+                let dir = self.dir.as_ref().map(|dir| dir.display().to_string()).unwrap_or_default();
+                Some(made_from(&dir, lock.version))
+            }
+        }
+    }
+}
+
+/// How many earlier versions are asked for, to find the last one that came with a commit.
+const EARLIER: u32 = 200;
+
+/// The version that a commit brought into force, where another is by now: its job runs once more.
+fn brought_before(commit: &str, applied: &LastApplied) -> Option<i64> {
+    let is_its = |version: &&AppliedVersion| version.commit.as_ref().is_some_and(|known| is_same(known, commit));
+    applied.earlier.iter().find(is_its).map(|version| version.version)
+}
+
+/// The commit in force, where git says that it comes after this one: a job that is late, or runs once more.
+fn overtaken<'a>(dir: Option<&Path>, commit: &str, applied: &'a AppliedVersion) -> Option<&'a str> {
+    let in_force = applied.commit.as_deref().filter(|known| !is_same(known, commit))?;
+    match git::comes_before(dir.unwrap_or(Path::new(".")), commit, in_force) {
+        Some(is_older) => is_older.then_some(in_force),
+        None => {
+            show::note(&format!(
+                "git cannot say here whether {commit} precedes {in_force}, which is in force; fetch the whole history to have this checked"
+            ));
+            None
+        }
+    }
+}
+
+/// Whether two hashes are of one commit: either may be abbreviated.
+fn is_same(one: &str, other: &str) -> bool {
+    let begins = |one: &str, other: &str| one.get(..other.len()).is_some_and(|head| head.eq_ignore_ascii_case(other));
+    begins(one, other) || begins(other, one)
+}
+
+/// What came with a commit is an ancestor of the next one: that is git's business. What somebody brought into force by hand
+/// is in no commit, unless none ever came before.
+fn unknown_to_git(has_lock: bool, applied: &LastApplied, in_force: &str) -> Option<Moved> {
+    let last = applied.earlier.iter().find(|version| version.commit.is_some()).map(|version| version.version);
+    let known = applied.last.commit.is_some() || (last.is_none() && !has_lock);
+    let why = format!("{in_force}, and no commit brought it");
+    (!known).then(|| Moved { from: last, why, way: TAKE_OVER.to_owned() })
+}
+
+impl Run for Apply {
+    const NEEDS: Needs = Needs::FileOrServer;
+
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let wanted = Given::read_aloud(&self.from)?;
+        let left_out = wanted.lock.as_ref().map(|lock| lock.left_out(&wanted.bundle)).unwrap_or_default();
+        if !left_out.is_empty() {
+            let files: Vec<&str> = left_out.keys().map(String::as_str).collect();
+            show::note(&format!("left out, which removes nothing: {} ({})", first_of(&files, NAMED), compared::WAYS));
+        }
+        let mut session = Session::open(context).await?;
+        let outcome = self.walk(&wanted, &mut session, context).await;
+        session.close().await;
+        let outcome = outcome?;
+        if let Some(dir) = &wanted.dir {
+            match (&outcome, &wanted.lock) {
+                (Outcome::Applied(applied) | Outcome::Same(applied), _) => {
+                    PolicyLock::new(applied, &wanted.bundle).with_left_out(&left_out).write(dir)?;
+                }
+                (Outcome::Waits { change, .. }, Some(lock)) => {
+                    PolicyLock { proposed: Some(change.clone()), ..lock.clone() }.write(dir)?;
+                }
+                (Outcome::Unread(_), _) => show::note("policy.lock is unchanged: it names what is in force"),
+                (Outcome::Waits { .. }, None) => {}
+            }
+        }
+        print(context, &outcome)
+    }
+}
+
+impl Apply {
+    async fn walk(&self, wanted: &Given, session: &mut Session, context: &Context) -> Result<Outcome, Failure> {
+        let applied = wanted.fits(&self.how, session, context).await?;
+        // What a commit declares is told the company although nothing changes by it: then it knows that it is managed.
+        if wanted.is(&applied) && self.how.commit.is_none() {
+            return Ok(Outcome::Same(applied));
+        }
+        let rollout = Rollout { proposal: wanted.proposal(&self.how, &applied), wait: Duration::from_secs(self.wait) };
+        rollout.walk(session, context).await
+    }
+}
+
+impl Run for Propose {
+    const NEEDS: Needs = Needs::FileOrServer;
+
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let wanted = if self.from_approvals.is_empty() { Some(Given::read_aloud(&self.dir)?) } else { None };
+        let mut session = Session::open(context).await?;
+        let proposed = self.propose(wanted.as_ref(), &mut session, context).await;
+        session.close().await;
+        let answer = proposed?;
+        let change = answer.read()?;
+        tell_its_reason(&change, &self.how.reason);
+        let dir = wanted.as_ref().map_or(Some(&self.dir), |wanted| wanted.dir.as_ref());
+        if let Some(dir) = dir {
+            let path = dir.join(PROPOSALS).join(format!("{}.yaml", change.id));
+            write(&path, &kept(&answer)?)?;
+            show::note(&format!("wrote {}", path.display()));
+        }
+        context.show(&answer.value, || {
+            show::one(columns!(ShownChange; id, state, base_version, hash, reason), &change)?;
+            change.also_allows.iter().try_for_each(|one| show::text(&format!("also allows: {one}")))
+        })
+    }
+}
+
+impl Propose {
+    async fn propose(
+        &self,
+        wanted: Option<&Given>,
+        session: &mut Session,
+        context: &Context,
+    ) -> Result<Answer<ShownChange>, Failure> {
+        let input = match wanted {
+            Some(wanted) => wanted.proposal(&self.how, &wanted.fits(&self.how, session, context).await?),
+            None => NewPolicies {
+                from_approvals: Some(self.from_approvals.clone()),
+                reason: self.how.reason.clone(),
+                commit: self.how.commit.clone(),
+                ..NewPolicies::default()
+            },
+        };
+        Ok(change::<propose::Propose>().within(session, context, &input).await??)
+    }
+}
+
+/// A proposal as it stands beside the policies: what it is, without what changes later.
+fn kept(change: &Answer<ShownChange>) -> Result<String, Failure> {
+    let fields = columns!(ShownChange; id, target, base_version, hash, author, reason, commit, created_at);
+    serde_yaml::to_string(&change.some(fields)).map_err(|error| Failure::new(error.to_string()))
+}
+
+impl Run for Rollback {
+    const NEEDS: Needs = Needs::FileOrServer;
+
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let mut session = Session::open(context).await?;
+        let outcome = self.walk(&mut session, context).await;
+        session.close().await;
+        print(context, &outcome?)
+    }
+}
+
+impl Rollback {
+    async fn walk(&self, session: &mut Session, context: &Context) -> Result<Outcome, Failure> {
+        let before = last_applied(session, context).await?.last.version - 1;
+        let version = self.version.or((before > 0).then_some(before));
+        let version = Some(version.ok_or_else(|| Failure::new("there is no earlier version"))?);
+        let proposal = NewPolicies { version, reason: self.reason.clone(), ..NewPolicies::default() };
+        Rollout { proposal, wait: Duration::from_secs(self.wait) }.walk(session, context).await
+    }
+}
+
+fn print(context: &Context, outcome: &Outcome) -> Result<Exit, Failure> {
+    let fields = columns!(LastApplied; last.version, last.hash, last.by, last.at, last.change);
+    let print_applied =
+        |applied: &LastApplied| context.show(&serde_json::to_value(applied)?, || show::one(fields, applied));
+    match outcome {
+        Outcome::Applied(applied) => print_applied(applied),
+        Outcome::Same(applied) => {
+            show::note(&format!("version {} is exactly this already", applied.last.version));
+            print_applied(applied)
+        }
+        Outcome::Unread(change) => {
+            let what = format!("{change} is in force; under it you may not read the policies in force");
+            context.show(&json!({ "change": change, "state": "promoted" }), || show::text(&what))
+        }
+        Outcome::Waits { change, why, approval } => {
+            let mut answer = json!({ "error": Code::NeedsApproval.name(), "message": why, "change": change });
+            if let (Some(fields), Some(approval)) = (answer.as_object_mut(), approval) {
+                fields.insert("approval".into(), approval.as_str().into());
+            }
+            context.show(&answer, || show::text(&format!("{change}: {why}")))?;
+            show::note(&format!("Next: `ok changes show {change}` shows what it changes and who reviewed it."));
+            Ok(Exit::Waits)
+        }
+    }
+}

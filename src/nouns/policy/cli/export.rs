@@ -1,0 +1,248 @@
+//! `ok policy export`, `list` and `source`: what is in force, and where it comes from.
+
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use serde_json::{Value, json};
+
+use super::super::client::Session;
+use super::super::column::{Columns, columns};
+use super::super::command::{Needs, Run};
+use super::super::exit::{Exit, Failure};
+use super::super::operation::{Answer, change, query};
+use super::super::save::{put, write};
+use super::super::{Context, show};
+use super::compared::terms;
+use super::given::printed;
+use super::lock::{PolicyLock, sum};
+use super::rollout::last_applied;
+use crate::nouns::Nothing;
+use crate::nouns::policy::drift::{self, ShowDrift};
+use crate::nouns::policy::in_force::{
+    self, Applied, AppliedVersion, Exported, InForce, LastApplied, Show, WhichApplied,
+};
+use crate::nouns::policy::source::{NewSource, SetSource};
+use crate::policy::bundle::problems;
+use crate::policy::diff::Pair;
+use crate::policy::folder::PRODUCT_SCHEMA;
+use crate::policy::{Bundle, Folder};
+use crate::types::change::SourceKind;
+
+/// Export the policies in force
+///
+/// Without --dir they are printed, each file after a line with its path; `check`, `diff`, `apply` and `propose` read that.
+#[derive(clap::Args)]
+pub struct Export {
+    /// Write them into this folder, with their schema and policy.lock
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Overwrite files that were edited since they were last applied or exported
+    #[arg(long, requires = "dir")]
+    force: bool,
+}
+
+impl Run for Export {
+    const NEEDS: Needs = Needs::FileOrServer;
+
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let mut session = Session::open(context).await?;
+        let asked = both(&mut session, context).await;
+        session.close().await;
+        let (exported, applied) = asked?;
+        match &self.dir {
+            None => {
+                let Exported { version, files, .. } = exported.read()?;
+                context.show(&exported.value, || show::whole(&printed(version, &Bundle { files })))
+            }
+            Some(dir) => {
+                let Exported { files, schema, .. } = exported.read()?;
+                let (bundle, version) = (Bundle { files }, applied.last.version);
+                // The server names them; this machine is not its own to write to.
+                if let Some(problem) = problems(&bundle.files, 1).into_iter().next() {
+                    return Err(Failure::new(format!("the server sent an invalid bundle: {problem}")));
+                }
+                if !self.force {
+                    keep_edits(dir, &bundle)?;
+                }
+                write_all(dir, &bundle, &schema, &applied)?;
+                let answer = json!({ "dir": dir.display().to_string(), "version": version });
+                let files = bundle.files.len();
+                context.show(&answer, || show::text(&format!("version {version}: {files} files in {}", dir.display())))
+            }
+        }
+    }
+}
+
+/// Writes what is in force into a folder, whatever lies there.
+pub async fn write_to(dir: &Path, context: &Context) -> Result<(), Failure> {
+    let mut session = Session::open(context).await?;
+    let asked = both(&mut session, context).await;
+    session.close().await;
+    let (exported, applied) = asked?;
+    let Exported { files, schema, .. } = exported.read()?;
+    write_all(dir, &Bundle { files }, &schema, &applied)
+}
+
+fn write_all(dir: &Path, bundle: &Bundle, schema: &str, applied: &LastApplied) -> Result<(), Failure> {
+    save(dir, bundle, schema)?;
+    PolicyLock::new(applied, bundle).write(dir)
+}
+
+async fn both(session: &mut Session, context: &Context) -> Result<(Answer<Exported>, LastApplied), Failure> {
+    let exported = query::<in_force::Export>().within(session, context, &Nothing {}).await??;
+    Ok((exported, last_applied(session, context).await?))
+}
+
+/// Refuses to overwrite what somebody wrote: a file that is neither as `policy.lock` has it nor as it would be.
+fn keep_edits(dir: &Path, bundle: &Bundle) -> Result<(), Failure> {
+    let known = PolicyLock::read(dir)?.map(|lock| lock.files).unwrap_or_default();
+    let mut edited = Vec::new();
+    for (path, text) in &bundle.files {
+        let there = match std::fs::read(dir.join(path)) {
+            Ok(there) => there,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                // To delete one that was written here is an edit, too.
+                edited.extend(known.contains_key(path).then_some(path.as_str()));
+                continue;
+            }
+            Err(error) => return Err(Failure::new(format!("cannot read {}: {error}", dir.join(path).display()))),
+        };
+        if there != text.as_bytes() && known.get(path) != Some(&sum(&there)) {
+            edited.push(path.as_str());
+        }
+    }
+    if edited.is_empty() {
+        return Ok(());
+    }
+    let (dir, edited) = (dir.display(), edited.join(", "));
+    Err(Failure::new(format!(
+        "in {dir} these files were edited or deleted, which would be lost: {edited}; --force overwrites them"
+    )))
+}
+
+/// Writes the files; what else lies in the folder is left there, and told.
+fn save(dir: &Path, bundle: &Bundle, schema: &str) -> Result<(), Failure> {
+    let before = if dir.is_dir() { Folder::read(dir).ok() } else { None };
+    // A folder that is a link would be written to elsewhere.
+    for path in bundle.files.keys() {
+        let folders = Path::new(path).ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(link) = folders.map(|folder| dir.join(folder)).find(|folder| folder.is_symlink()) {
+            return Err(Failure::new(format!("{} is a link; nothing is written", link.display())));
+        }
+    }
+    for (path, text) in &bundle.files {
+        write(&dir.join(path), text)?;
+    }
+    write(&dir.join(PRODUCT_SCHEMA), schema)?;
+    let left = before.into_iter().flat_map(|before| before.bundle.files.into_keys());
+    for path in left.filter(|path| !bundle.files.contains_key(path)) {
+        show::note(&format!("{} is not in force; remove it, or apply it", dir.join(path).display()));
+    }
+    Ok(())
+}
+
+/// List the versions of the policies that were in force, newest first
+#[derive(clap::Args)]
+pub struct List {
+    /// The maximum number of results
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
+    limit: u32,
+}
+
+impl Run for List {
+    const NEEDS: Needs = Needs::FileOrServer;
+
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let which = WhichApplied { limit: self.limit - 1, before: None };
+        let LastApplied { last, earlier, .. } = query::<Applied>().ask(context, &which).await?.read()?;
+        let versions: Vec<AppliedVersion> = [last].into_iter().chain(earlier).collect();
+        let columns = columns!(AppliedVersion; version, by, at, change, hash);
+        context.show(&serde_json::to_value(&versions)?, || show::rows(columns, &versions))
+    }
+}
+
+/// Check whether the policies in force are those that the repository declared last
+///
+/// Ends with 0 if they are, if the declared ones are pending, or if nothing is declared; with 2 if they are not.
+#[derive(clap::Args)]
+pub struct Drift {
+    /// Write the report into this file, as YAML
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+}
+
+impl Run for Drift {
+    const NEEDS: Needs = Needs::FileOrServer;
+
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let answer = query::<ShowDrift>().ask(context, &Nothing {}).await?;
+        if let Some(path) = &self.save {
+            let text = serde_yaml::to_string(&answer.value).map_err(|error| Failure::new(error.to_string()))?;
+            put(path, &text)?;
+        }
+        let (drifted, waits): (bool, bool) =
+            (answer.part(columns!(drift::Drift; drifted))?, answer.part(columns!(drift::Drift; waits))?);
+        context.show(&answer.value, || {
+            let fields = columns!(drift::Drift; status, declared_change, declared_hash, applied_version, applied_hash);
+            show::fields(fields.list, &answer.value)?;
+            if waits {
+                let change = answer.said(columns!(drift::Drift; declared_change)).unwrap_or_default();
+                show::text(&format!("{change} waits to come into force"))?;
+            }
+            terms(&answer.value).iter().try_for_each(|term| show::text(term))?;
+            let weaker: Vec<Value> = answer.part(columns!(drift::Drift; weaker))?;
+            show::table(columns!(Pair; operation, actor_kind, change).list, &weaker)
+        })?;
+        Ok(if drifted && !waits { Exit::Findings } else { Exit::Done })
+    }
+}
+
+/// Show or set where the policies are kept
+#[derive(clap::Args)]
+pub struct Source {
+    #[command(subcommand)]
+    set: Option<Set>,
+}
+
+#[derive(Subcommand)]
+enum Set {
+    /// Keep them here; they are changed through the API and the command line
+    Workspace,
+    /// Keep them in a repository, whose CI proposes the changes
+    Repo {
+        /// Its https or ssh address
+        url: String,
+        /// The branch or tag to follow
+        #[arg(long, value_name = "REF")]
+        r#ref: Option<String>,
+        /// The folder in it
+        #[arg(long, value_name = "PATH")]
+        path: Option<String>,
+        /// Its proposals come into force at once, where the policies permit it
+        #[arg(long)]
+        auto: bool,
+    },
+}
+
+impl Run for Source {
+    const NEEDS: Needs = Needs::FileOrServer;
+
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let set = match self.set {
+            None => {
+                let policy = query::<Show>().ask(context, &Nothing {}).await?;
+                let source: in_force::Source = policy.part(columns!(InForce; source))?;
+                return context.show(&serde_json::to_value(&source)?, || show::one(SOURCE, &source));
+            }
+            Some(Set::Workspace) => {
+                NewSource { kind: SourceKind::Workspace, url: None, r#ref: None, path: None, auto: false }
+            }
+            Some(Set::Repo { url, r#ref, path, auto }) => {
+                NewSource { kind: SourceKind::Repo, url: Some(url), r#ref, path, auto }
+            }
+        };
+        change::<SetSource>().ask(context, &set).await?.fields(context, SOURCE)
+    }
+}
+
+const SOURCE: Columns<in_force::Source> = columns!(in_force::Source; kind, url, r#ref, path, auto);

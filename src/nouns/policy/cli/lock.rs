@@ -1,0 +1,90 @@
+//! `policy.lock`: what was in force when this folder was last applied or exported. It is kept beside the policies in git,
+//! so that whoever applies next is told what came between.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::cli::exit::Failure;
+use crate::cli::save::write;
+use crate::nouns::policy::in_force::{AppliedVersion, LastApplied};
+use crate::policy::folder::LOCK;
+use crate::policy::{Bundle, brain, views};
+
+const HEAD: &str = "# What was in force last. Written by `ok policy apply` and `ok policy export`; do not edit.\n";
+
+/// What stands in the file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyLock {
+    pub version: i64,
+    /// Of all that is in force.
+    pub hash: String,
+    /// The change that brought it, if one did.
+    pub change: Option<String>,
+    /// Its position in the log.
+    pub event: i64,
+    /// The change that was proposed from this folder since, and waits for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposed: Option<String>,
+    /// The SHA-256 of each file, hex, by path.
+    pub files: BTreeMap<String, String>,
+}
+
+/// SHA-256 of a file, hex.
+pub fn sum(text: &[u8]) -> String {
+    hex::encode(Sha256::digest(text))
+}
+
+impl PolicyLock {
+    /// Of what `GET /policy/applied` tells, for a folder with these files: it may leave out collections and views that are in
+    /// force.
+    pub fn new(applied: &LastApplied, bundle: &Bundle) -> PolicyLock {
+        PolicyLock {
+            version: applied.last.version,
+            hash: applied.last.hash.clone(),
+            change: applied.last.change.clone(),
+            event: applied.event,
+            proposed: None,
+            files: bundle.files.iter().map(|(path, text)| (path.clone(), sum(text.as_bytes()))).collect(),
+        }
+    }
+
+    /// With what an earlier lock of the folder knew of collections and views that it leaves out now: they stay in force.
+    #[must_use]
+    pub fn with_left_out(mut self, left_out: &BTreeMap<String, String>) -> PolicyLock {
+        self.files.extend(left_out.iter().map(|(path, sum)| (path.clone(), sum.clone())));
+        self
+    }
+
+    /// The collections and views that were in the folder, and are not among these files.
+    pub fn left_out(&self, bundle: &Bundle) -> BTreeMap<String, String> {
+        let is_data = |path: &str| path.starts_with(brain::FOLDER) || path.starts_with(views::FOLDER);
+        let left = self.files.iter().filter(|(path, _)| is_data(path) && !bundle.files.contains_key(*path));
+        left.map(|(path, sum)| (path.clone(), sum.clone())).collect()
+    }
+
+    /// The lock of a folder; none if it was never applied.
+    pub fn read(dir: &Path) -> Result<Option<PolicyLock>, Failure> {
+        let path = dir.join(LOCK);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Failure::new(format!("cannot read {}: {error}", path.display()))),
+        };
+        let wrong = |error: serde_yaml::Error| Failure::new(format!("{}: {error}", path.display()));
+        serde_yaml::from_str(&text).map(Some).map_err(wrong)
+    }
+
+    /// Whether what is in force is what this folder was made from: the same content, or the change that was proposed from it.
+    pub fn is_of(&self, applied: &AppliedVersion) -> bool {
+        applied.hash == self.hash || (self.proposed.is_some() && self.proposed == applied.change)
+    }
+
+    pub fn write(&self, dir: &Path) -> Result<(), Failure> {
+        let text = serde_yaml::to_string(self).map_err(|error| Failure::new(error.to_string()))?;
+        write(&dir.join(LOCK), &format!("{HEAD}{text}"))
+    }
+}

@@ -1,0 +1,236 @@
+//! From a proposal to policies in force, as the command line walks it: propose, test, promote, and wait where people or
+//! the repository's rules come first. Each step is an operation of its own, and the gate decides each.
+
+use std::time::{Duration, Instant};
+
+use super::super::call::Refused;
+use super::super::client::Session;
+use super::super::column::columns;
+use super::super::exit::{Exit, Failure};
+use super::super::operation::{change, query};
+use super::super::{Context, show};
+use super::compared::warnings;
+use crate::nouns::approval::OneApproval;
+use crate::nouns::approval::list::Show;
+use crate::nouns::approval::shown::ShownApproval;
+use crate::nouns::change::evals::Evals;
+use crate::nouns::change::list::{Comparing, Diff, List, Which};
+use crate::nouns::change::promote::Promote;
+use crate::nouns::change::{OneChange, ShownChange};
+use crate::nouns::policy::in_force::{Applied, AppliedVersion, LastApplied, WhichApplied};
+use crate::nouns::policy::propose::{NewPolicies, Propose};
+use crate::types::approval::{ApprovalStatus, Verdict};
+use crate::types::change::ChangeState;
+use crate::types::id::ActorId;
+use crate::types::page::PageQuery;
+use crate::types::refusal::Code;
+
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What is to come into force.
+pub struct Rollout {
+    /// The input of `policy.propose`.
+    pub proposal: NewPolicies,
+    /// How long to wait for people.
+    pub wait: Duration,
+}
+
+/// How far it came.
+pub enum Outcome {
+    /// In force: what `policy.applied` tells.
+    Applied(LastApplied),
+    /// Exactly this was in force before.
+    Same(LastApplied),
+    /// In force, and those who brought it there may not read what is in force now.
+    Unread(String),
+    /// People come first.
+    Waits { change: String, why: String, approval: Option<String> },
+}
+
+/// What is proposed already stays as it was proposed.
+pub fn tell_its_reason(change: &ShownChange, given: &str) {
+    if !given.is_empty() && change.reason != given {
+        show::note(&format!(
+            "{} proposes the same already, with the reason «{}»: the one given now is not kept",
+            change.id, change.reason
+        ));
+    }
+}
+
+impl Rollout {
+    pub async fn walk(&self, session: &mut Session, context: &Context) -> Result<Outcome, Failure> {
+        let change = match change::<Propose>().within(session, context, &self.proposal).await? {
+            Ok(change) => change.read()?,
+            Err(refused) if refused.code == Code::Conflict.name() => {
+                let applied = last_applied(session, context).await?;
+                let same = self.proposal.base_version.is_none_or(|base| base == applied.last.version);
+                return if same { Ok(Outcome::Same(applied)) } else { Err(refused.into()) };
+            }
+            Err(refused) => return Err(refused.into()),
+        };
+        if change.state == ChangeState::Promoted {
+            return arrived(session, context, change.id).await;
+        }
+        tell_its_reason(&change, &self.proposal.reason);
+        show::note(&format!("proposed as {}", change.id));
+        warn(session, context, &change.id).await?;
+        let id = change.id.clone();
+        let why = match self.promote(session, context, change).await? {
+            Ok(()) => return arrived(session, context, id).await,
+            Err(refused) => (why(&refused)?, refused.approval),
+        };
+        self.wait(session, context, id, why).await
+    }
+
+    /// Nobody is asked to promote what cannot be: its tests come first. Whoever may not run them may know what they came to,
+    /// where somebody else ran them, or the server did.
+    async fn promote(
+        &self,
+        session: &mut Session,
+        context: &Context,
+        proposed: ShownChange,
+    ) -> Result<Result<(), Refused>, Failure> {
+        let of = OneChange { id: proposed.id.clone() };
+        let (tested, refused) = match change::<Evals>().within(session, context, &of).await? {
+            Ok(tested) => (tested.read()?, None),
+            Err(refused) => (proposed, Some(refused)),
+        };
+        passed(&tested)?;
+        match refused {
+            Some(refused) => Ok(Err(refused)),
+            None => Ok(change::<Promote>().within(session, context, &of).await?.map(drop)),
+        }
+    }
+
+    /// Looks now and then whether it has come into force, or cannot any more. In between, whoever it waits for uses the state
+    /// file.
+    async fn wait(
+        &self,
+        session: &mut Session,
+        context: &Context,
+        change: String,
+        (why, approval): (String, Option<String>),
+    ) -> Result<Outcome, Failure> {
+        let until = Instant::now() + self.wait;
+        if !self.wait.is_zero() {
+            show::note(&format!("{why}; waiting for {} s", self.wait.as_secs()));
+        }
+        while Instant::now() < until {
+            session.pause(context, PAUSE.min(until.saturating_duration_since(Instant::now()))).await?;
+            let applied = last_applied(session, context).await?;
+            if applied.last.change.as_ref() == Some(&change) {
+                return Ok(Outcome::Applied(applied));
+            }
+            if let Some(now) = found(session, context, &change).await? {
+                if now.state == ChangeState::Promoted {
+                    return arrived(session, context, change).await;
+                }
+                is_open(&now, &applied.last)?;
+                passed(&now)?;
+            }
+            if let Some(approval) = &approval {
+                is_not_refused(session, context, approval).await?;
+            }
+        }
+        Ok(Outcome::Waits { change, why, approval })
+    }
+}
+
+/// How a change came into force: the policies that are read with are the new ones.
+async fn arrived(session: &mut Session, context: &Context, change: String) -> Result<Outcome, Failure> {
+    match query::<Applied>().within(session, context, &WhichApplied::default()).await? {
+        Ok(applied) => Ok(Outcome::Applied(applied.read()?)),
+        Err(refused) if refused.code == Code::Denied.name() => Ok(Outcome::Unread(change)),
+        Err(refused) => Err(refused.into()),
+    }
+}
+
+/// What is in force.
+pub async fn last_applied(session: &mut Session, context: &Context) -> Result<LastApplied, Failure> {
+    query::<Applied>().within(session, context, &WhichApplied::default()).await??.read()
+}
+
+/// `version 3 is in force, applied by ana with chg_…`
+pub fn in_force(applied: &AppliedVersion) -> String {
+    let with = applied.change.as_ref().map(|change| format!(" with {change}"));
+    format!("version {} is in force, applied by {}{}", applied.version, applied.by, with.unwrap_or_default())
+}
+
+/// Tells what a comparison warns of, to those who may see it.
+async fn warn(session: &mut Session, context: &Context, id: &str) -> Result<(), Failure> {
+    let texts_alone = Comparing { id: id.to_owned(), semantic: Some(false) };
+    if let Ok(compared) = query::<Diff>().within(session, context, &texts_alone).await? {
+        let mut told = String::new();
+        warnings(&compared.value, &mut told);
+        told.lines().for_each(show::note);
+    }
+    Ok(())
+}
+
+/// One's own change as it is now, among the newest ones.
+async fn found(session: &mut Session, context: &Context, id: &str) -> Result<Option<ShownChange>, Failure> {
+    let mine = Which { state: None, target: None, mine: true, page: PageQuery::default() };
+    let listed = query::<List>().within(session, context, &mine).await??;
+    let one = listed.rows().find(|row| row.said(columns!(ShownChange; id)).as_deref() == Some(id));
+    one.map(|row| row.read()).transpose()
+}
+
+/// What failed its tests comes into force by nobody's word.
+fn passed(change: &ShownChange) -> Result<(), Failure> {
+    change.evals.failing().map_or(Ok(()), |failing| Err(Failure::Exits(Exit::Untested, failing)))
+}
+
+/// Whether the change can still come into force; who ended it, and why.
+fn is_open(change: &ShownChange, last: &AppliedVersion) -> Result<(), Failure> {
+    let id = &change.id;
+    let by = change.rejection.as_ref().map(|said| because(&said.by, &said.reason)).unwrap_or_default();
+    let how = match change.state {
+        state if state.is_open() => return Ok(()),
+        ChangeState::Withdrawn => format!("{id} was taken back{by}"),
+        ChangeState::Superseded => format!("{id} was superseded: {}", in_force(last)),
+        ChangeState::RolledBack => format!("{id} came into force, and was rolled back: {}", in_force(last)),
+        state => format!("{id} was {state}{by}"),
+    };
+    Err(Failure::new(how))
+}
+
+/// Whether somebody may still approve its promotion.
+async fn is_not_refused(session: &mut Session, context: &Context, id: &str) -> Result<(), Failure> {
+    let of = OneApproval { id: id.to_owned() };
+    // Who may not see the request any more waits for the change alone.
+    let Ok(shown) = query::<Show>().within(session, context, &of).await? else { return Ok(()) };
+    let approval: ShownApproval = shown.read()?;
+    let said = approval.decisions.iter().rfind(|decided| decided.decision == Verdict::Reject);
+    let by = said.map(|said| because(&said.by, &said.note)).unwrap_or_default();
+    match approval.status {
+        ApprovalStatus::Pending | ApprovalStatus::Approved | ApprovalStatus::Used => Ok(()),
+        ApprovalStatus::Stale => {
+            let why = approval.stale.map(|why| format!(": {why}")).unwrap_or_default();
+            Err(Failure::new(format!("approval {id} is stale{why}")))
+        }
+        ApprovalStatus::Rejected => Err(Failure::new(format!("approval {id} was rejected{by}"))),
+        ApprovalStatus::Cancelled => Err(Failure::new(format!("approval {id} was cancelled"))),
+        ApprovalStatus::Expired => Err(Failure::new(format!("approval {id} has expired"))),
+    }
+}
+
+/// ` by ben: not this quarter`
+fn because(by: &ActorId, reason: &str) -> String {
+    if reason.is_empty() { format!(" by {by}") } else { format!(" by {by}: {reason}") }
+}
+
+/// What people have to do first; anything else ends the command.
+fn why(refused: &Refused) -> Result<String, Failure> {
+    let is = |code: Code| refused.code == code.name();
+    if is(Code::NeedsApproval) {
+        let approval = refused.approval.clone().unwrap_or_default();
+        return Ok(format!("{}; approval {approval}", refused.message));
+    }
+    if is(Code::TokenScope) || is(Code::Denied) {
+        return Ok("it waits for somebody who may test and promote it".to_owned());
+    }
+    if is(Code::EvalsFailing) || is(Code::EvalsNotRun) {
+        return Err(Failure::Exits(Exit::Untested, refused.message.clone()));
+    }
+    Err(refused.clone().into())
+}

@@ -1,0 +1,90 @@
+//! Two bundles held against each other; what was found is kept for whoever asks the same again.
+
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use super::check::{Problem, directory, known};
+use crate::authzen::entities::may_list;
+use crate::authzen::unfit::unfit;
+use crate::change::compiled;
+use gate::Reader;
+use gate::explain::fixture;
+use policy::diff::{self, Semantic, Side, Sides, Term, TextDiff};
+use policy::{Bundle, Finding, Snapshot, approvals, limits};
+use types::refusal::{Fault, Stop};
+
+/// So many names of nobody are told.
+const MOST_STRANGERS: usize = 100;
+
+/// What differs.
+pub struct Comparison {
+    pub text: TextDiff,
+    pub semantic: Semantic,
+}
+
+/// Two bundles, compiled. Apart: questions that nobody asked are no faults of the policies that serve.
+pub struct Both<'a> {
+    before: (&'a Bundle, Arc<Snapshot>),
+    after: (&'a Bundle, Arc<Snapshot>),
+}
+
+impl<'a> Both<'a> {
+    pub fn new(before: &'a Bundle, after: &'a Bundle, read: &Reader<'_>) -> Result<Both<'a>, Stop> {
+        let apart = |bundle| Ok::<_, Stop>(Arc::new(compiled(bundle, read)?.apart()));
+        Ok(Both { before: (before, apart(before)?), after: (after, apart(after)?) })
+    }
+
+    pub fn sides(&self) -> Sides<'_> {
+        Sides {
+            before: Side { bundle: self.before.0, snapshot: &self.before.1 },
+            after: Side { bundle: self.after.0, snapshot: &self.after.1 },
+        }
+    }
+
+    /// Who gives approvals and how often something may be asked, by the people that there are now.
+    pub fn terms(&self, read: &Reader<'_>) -> Vec<Term> {
+        diff::terms(&self.sides(), directory(read).as_ref())
+    }
+
+    /// Whom the candidate names though there is nobody of that name, and the approvals that too few people could give; unless it is
+    /// so of the other side, too. The kept entities that its schema would not take.
+    pub fn warnings(&self, read: &Reader<'_>) -> Result<Vec<Problem>, Fault> {
+        let directory = directory(read);
+        let of = |(bundle, snapshot): &(&Bundle, Arc<Snapshot>)| {
+            let unreachable = directory.iter().flat_map(|all| all.unreachable(snapshot, bundle.text(approvals::FILE)));
+            let strangers = snapshot.strangers(&known(&bundle.files, read), bundle.text(limits::FILE));
+            strangers.into_iter().chain(unreachable).collect::<Vec<Finding>>()
+        };
+        let before: BTreeSet<String> = of(&self.before).into_iter().map(|finding| finding.message).collect();
+        let new = of(&self.after).into_iter().filter(|finding| !before.contains(&finding.message));
+        let mut told: Vec<Problem> = new.take(MOST_STRANGERS).map(|finding| Problem::from(&finding)).collect();
+        if !self.sides().have_same_types() && may_list(read) {
+            told.extend(unfit(&self.before.1, &self.after.1, read)?.iter().map(Problem::from));
+        }
+        Ok(told)
+    }
+
+    /// The texts, and the answers to generated questions unless those are left out.
+    pub fn seen(&self, semantic: Option<bool>, read: &Reader<'_>) -> (TextDiff, Semantic) {
+        if semantic == Some(false) {
+            let summary = "the answers were not compared, as asked".to_owned();
+            return (diff::compare(&self.sides()), Semantic { summary, ..Semantic::default() });
+        }
+        let found = self.compare(read);
+        (found.text.clone(), found.semantic.clone())
+    }
+
+    /// The texts, and the answers to generated questions.
+    pub fn compare(&self, read: &Reader<'_>) -> Arc<Comparison> {
+        let sides = self.sides();
+        let make = || {
+            let semantic = fixture::differences(&crate::OPERATIONS, &sides, diff::MOST);
+            let text = diff::compare(&sides);
+            Ok::<_, Infallible>(Comparison { text, semantic })
+        };
+        let key = format!("comparison {} {}", self.before.0.hash(), self.after.0.hash());
+        let Ok(made) = read.build_cache().make(&key, make);
+        made
+    }
+}

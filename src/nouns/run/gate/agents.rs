@@ -1,0 +1,122 @@
+//! What agents are made of, and what they may use: definitions, tools and models.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::Reader;
+use crate::decide::question;
+use crate::declare::target::Target;
+use policy::Ruling;
+use store::actors;
+use types::actor::ActorKind;
+use types::caller::Caller;
+use types::definition::{AgentDefinition, AgentSpec, RunLimits};
+use types::id::{ActorId, Id};
+use types::models::{Catalog, Model};
+use types::refusal::Fault;
+use types::work::RunFacts;
+
+impl Reader<'_> {
+    /// What an agent is made of; none where it was not hired by a definition.
+    pub fn agent_spec(&self, agent: &ActorId) -> Result<Option<AgentSpec>, Fault> {
+        Ok(self.definition_of(agent)?.map(|definition| definition.spec))
+    }
+
+    /// What an agent's definition lets it use up; none where it was not hired by one.
+    pub fn agent_limits(&self, agent: &ActorId) -> Result<Option<RunLimits>, Fault> {
+        Ok(self.definition_of(agent)?.and_then(|definition| definition.spec.limits))
+    }
+
+    /// What an agent asks for.
+    pub fn tools_of(&self, agent: &ActorId) -> Result<ToolsOf, Fault> {
+        Ok(ToolsOf(self.definition_of(agent)?.map(|definition| definition.spec.tools)))
+    }
+
+    /// The models that an agent works with, those first that its definition prefers.
+    pub fn models_of(&self, agent: &ActorId) -> Result<Vec<(&str, &Model)>, Fault> {
+        Ok(self.models().chosen(&self.preferred_by(agent)?))
+    }
+
+    /// Who provides models that an agent would work with, too, and cannot be asked.
+    pub fn keyless_of(&self, agent: &ActorId) -> Result<BTreeSet<&str>, Fault> {
+        Ok(self.models().keyless(&self.preferred_by(agent)?))
+    }
+
+    fn preferred_by(&self, agent: &ActorId) -> Result<Vec<String>, Fault> {
+        let prefer = self.agent_spec(agent)?.and_then(|spec| spec.model).map(|model| model.prefer);
+        Ok(prefer.unwrap_or_default())
+    }
+
+    fn definition_of(&self, agent: &ActorId) -> Result<Option<AgentDefinition>, Fault> {
+        let stored = actors::definition(self.conn()?, agent)?;
+        Ok(stored.map(serde_json::from_value).transpose()?)
+    }
+
+    /// The models that agents may ask.
+    pub fn models(&self) -> &Catalog {
+        &self.world.outside.models
+    }
+
+    /// Whether this server was given a tool from elsewhere.
+    pub fn has_tool(&self, name: &str) -> bool {
+        self.world.tools.contains(name)
+    }
+
+    /// What the policies could let the caller do.
+    pub fn prospects(&self) -> Prospects<'_> {
+        let of = |caller: &Caller| question::Asker::new(self.world, caller, &Target::Company, self.now);
+        let id = self.caller.actor();
+        let is_agent = self.card(&id).is_some_and(|card| card.actor.kind == ActorKind::Agent);
+        let at_work = (self.caller.run.is_none() && is_agent).then(|| {
+            let run = RunFacts {
+                run: Id::stored(""),
+                asker: id.clone(),
+                askers: vec![id],
+                depth: 0,
+                steps: 0,
+                calls: 0,
+                cost_cents: 0,
+                labels: BTreeSet::new(),
+                planned: false,
+            };
+            of(&Caller { run: Some(Arc::new(run)), ..self.caller.clone() })
+        });
+        Prospects { now: of(self.caller), at_work }
+    }
+}
+
+/// The tools that an agent asks for. One that was hired by a definition asks for what that names: operations, and groups such
+/// as `task.*`.
+pub struct ToolsOf(Option<Vec<String>>);
+
+impl ToolsOf {
+    pub fn asks_for(&self, tool: &str) -> bool {
+        let names =
+            |asked: &String| asked == tool || asked.strip_suffix('*').is_some_and(|noun| tool.starts_with(noun));
+        self.0.as_ref().is_none_or(|tools| tools.iter().any(names))
+    }
+}
+
+/// What the policies could let one caller do: many operations are asked about at once.
+pub struct Prospects<'a> {
+    now: question::Asker<'a>,
+    /// In a run of the caller's own, where it is an agent that has none now.
+    at_work: Option<question::Asker<'a>>,
+}
+
+impl Prospects<'_> {
+    /// Whether an operation could be allowed, if only with approval, whatever it would be about.
+    pub fn could(&self, operation: &str) -> bool {
+        self.now.could(operation).is_ok()
+    }
+
+    /// The same for what only runs do.
+    pub fn could_at_work(&self, operation: &str) -> bool {
+        self.at_work.as_ref().unwrap_or(&self.now).could(operation).is_ok()
+    }
+
+    /// The gate's answer to an operation about the company.
+    pub fn ruling(&self, operation: &str) -> Ruling {
+        self.now.ask(operation, &[])
+    }
+}

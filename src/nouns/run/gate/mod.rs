@@ -1,0 +1,196 @@
+//! Runs, as an operation may read them.
+
+use serde_json::{Map, Value};
+
+use super::Reader;
+use crate::admit::rate::{self, Rest};
+use crate::declare::target::{Target, Thing};
+use crate::write::steps;
+use store::approvals::Approval;
+use store::done::{self, MODEL_CALL, PLANNED};
+use store::runs::{self, Run, Step};
+use store::{Position, content, inbox};
+use types::history::Done;
+use types::id::ActorId;
+use types::refusal::Fault;
+use types::time::Time;
+use types::work::StepStatus;
+
+impl Reader<'_> {
+    /// What ended before a time and is not archived.
+    pub fn runs_to_archive(&self, before: Time, limit: usize) -> Result<Vec<Run>, Fault> {
+        Ok(runs::archive::due(self.conn()?, before, limit)?)
+    }
+
+    pub fn run(&self, id: &str) -> Result<Option<Run>, Fault> {
+        Ok(runs::get(self.conn()?, id)?)
+    }
+
+    pub fn runs_of_task_after(&self, task: &str, from: &Position, limit: usize) -> Result<Vec<Run>, Fault> {
+        Ok(runs::of_task_after(self.conn()?, task, from, limit)?)
+    }
+
+    /// Runs whose waiting ends by itself by a time, after one of them.
+    pub fn overdue_runs(&self, now: Time, after: Option<&Run>, limit: usize) -> Result<Vec<Run>, Fault> {
+        Ok(runs::overdue(self.conn()?, now, after, limit)?)
+    }
+
+    pub fn runs_of_task(&self, task: &str) -> Result<Vec<Run>, Fault> {
+        Ok(runs::of_task(self.conn()?, task)?)
+    }
+
+    /// The parts of a run that have not ended.
+    pub fn open_parts(&self, run: &str) -> Result<Vec<Run>, Fault> {
+        Ok(runs::open_parts(self.conn()?, run)?)
+    }
+
+    /// The runs of an agent that have not ended, as many as `limit`.
+    pub fn open_runs_of(&self, agent: &ActorId, limit: usize) -> Result<Vec<Run>, Fault> {
+        Ok(runs::open_of(self.conn()?, agent, limit)?)
+    }
+
+    /// The agents that have runs which have not ended, with how many.
+    pub fn open_runs_by_agent(&self) -> Result<Vec<(ActorId, u64)>, Fault> {
+        Ok(runs::count_open(self.conn()?)?)
+    }
+
+    /// Runs for somebody that can go on now, of other agents than these, after one of them; those first that could before the
+    /// others.
+    pub fn runs_due(
+        &self,
+        origin: &ActorId,
+        but: &[ActorId],
+        after: Option<&Run>,
+        limit: usize,
+    ) -> Result<Vec<Run>, Fault> {
+        Ok(runs::due(self.conn()?, (origin, but), self.now, (after, limit))?)
+    }
+
+    /// Those whose runs go on by themselves, now or later.
+    pub fn origins_due(&self) -> Result<Vec<ActorId>, Fault> {
+        Ok(runs::origins_due(self.conn()?)?)
+    }
+
+    /// Whether a run takes no step for a while, because a limit of the policies holds whoever it is for in the end, or its agent.
+    pub fn rests(&self, run: &Run) -> Option<Rest> {
+        rate::rests(self.world, (&run.agent, run.origin()), self.now)
+    }
+
+    /// Whether any limit holds what a run's agent does for whoever it is for in the end.
+    pub fn any_limit_holds(&self, run: &Run) -> bool {
+        rate::any_holds(self.world, (&run.agent, run.origin()), self.now)
+    }
+
+    /// Whether a limit of this operation holds a run's agent.
+    pub fn rests_before(&self, run: &Run, operation: &str) -> Option<Rest> {
+        rate::rests_before(self.world, (&run.agent, run.origin()), operation, self.now)
+    }
+
+    /// Counts steps of a run, which are about to be taken, for whoever it is for in the end.
+    pub fn count_steps(&self, run: &Run, steps: u32) {
+        rate::took(self.world, run.origin(), steps, self.now);
+    }
+
+    /// Counts what a run keeps of an answer that was given outside, for whoever it is for in the end.
+    pub fn count_kept(&self, run: &Run, bytes: usize) {
+        rate::kept(self.world, run.origin(), bytes, self.now);
+    }
+
+    /// Runs that wait for somebody to raise a budget; at most 10,000.
+    pub fn runs_held_by_budgets(&self) -> Result<Vec<Run>, Fault> {
+        let mut held = runs::held_by_budgets(self.conn()?)?;
+        held.retain(|run| !self.is_held(run));
+        Ok(held)
+    }
+
+    pub fn next_run_due(&self) -> Result<Option<Time>, Fault> {
+        Ok(runs::next_due(self.conn()?, self.now)?)
+    }
+
+    /// The steps of a run, in order.
+    pub fn steps(&self, run: &str) -> Result<Vec<Step>, Fault> {
+        self.steps_after(run, 0)
+    }
+
+    /// Those after one.
+    pub fn steps_after(&self, run: &str, since: u32) -> Result<Vec<Step>, Fault> {
+        Ok(runs::steps_after(self.conn()?, run, since)?)
+    }
+
+    /// One step of a run.
+    pub fn step(&self, run: &str, number: u32) -> Result<Option<Step>, Fault> {
+        Ok(runs::step(self.conn()?, run, number)?)
+    }
+
+    /// How the last step of a run came out, and what it waited for.
+    pub fn last_step(&self, run: &str) -> Result<Option<(StepStatus, bool)>, Fault> {
+        Ok(runs::last_step(self.conn()?, run)?)
+    }
+
+    /// What was written with a task, a run or a part of one, unless it is erased.
+    pub fn kept(&self, id: &str, part: &str) -> Result<Option<Map<String, Value>>, Fault> {
+        Ok(content::get(self.conn()?, id, part)?)
+    }
+
+    /// The steps of a run that are under way or over and come after those that are all over.
+    pub fn begun_steps(&self, run: &Run) -> Result<Vec<Step>, Fault> {
+        self.steps_after(&run.id, run.steps)
+    }
+
+    /// The steps at which a run waits.
+    pub fn waiting_steps(&self, run: &Run) -> Result<Vec<Step>, Fault> {
+        Ok(runs::waits(self.conn()?, run)?)
+    }
+
+    /// The run that waits for this approval, and at which step.
+    pub fn run_waiting_for(&self, approval: &Approval) -> Result<Option<(Run, Step)>, Fault> {
+        steps::waiting_for(self.conn()?, approval)
+    }
+
+    /// Whether a kill switch stops a run.
+    pub fn is_held(&self, run: &Run) -> bool {
+        self.world.is_held(&run.agent, &run.askers)
+    }
+
+    /// The runs that wait for somebody's answer.
+    pub fn runs_asking(&self, actor: &ActorId) -> Result<Vec<Run>, Fault> {
+        let asking = inbox::questions(self.conn()?, actor)?;
+        let found = asking.iter().map(|run| self.run(run)).collect::<Result<Vec<_>, Fault>>()?;
+        Ok(found.into_iter().flatten().filter(|run| run.asked.contains(actor)).collect())
+    }
+
+    /// What has been spent on asking models by an agent, by all in a team and below it, or, under the system's id, by everybody,
+    /// with what is set aside. What plans cost is made up: it counts beside the rest for plans alone.
+    pub fn spent_by(&self, payer: &ActorId, planned: bool) -> Result<Done, Fault> {
+        let mut spent = Done::default();
+        for operation in [MODEL_CALL].into_iter().chain(planned.then_some(PLANNED)) {
+            let counts = done::get(self.conn()?, payer, operation)?.unwrap_or_default();
+            spent = spent.plus_cents(&counts.at(self.now()));
+        }
+        Ok(spent)
+    }
+
+    /// How much of what has been spent by a payer is only set aside, for calls under way.
+    pub fn set_aside_by(&self, payer: &ActorId, planned: bool) -> Result<i64, Fault> {
+        let pays = |agent: &ActorId| {
+            *payer == ActorId::system()
+                || payer == agent
+                || self.card(agent).is_some_and(|card| card.teams().contains(payer))
+        };
+        let under_way = runs::set_aside(self.conn()?)?.into_iter();
+        Ok(under_way.filter(|(agent, plans, _)| (planned || !plans) && pays(agent)).map(|(.., cents)| cents).sum())
+    }
+
+    /// How long a run has been at work: what it waited for is not counted.
+    pub fn active_ms(&self, run: &str) -> Result<i64, Fault> {
+        let most = self.models().limits.longest_ms();
+        Ok(runs::active_ms(self.conn()?, run, most)?)
+    }
+
+    /// A run as the gate sees it.
+    pub fn run_target(&self, run: &Run) -> Target {
+        let thing = Thing::new("Run", &run.id).actor("agent", &run.agent).actor("asker", &run.asker);
+        let thing = thing.actors("askers", run.askers.iter().cloned()).actors("asked", run.asked.iter().cloned());
+        self.complete(thing.text("status", run.status.name()))
+    }
+}

@@ -1,0 +1,81 @@
+//! `ok token`: API tokens. A token's value is printed once, alone on stdout, when it is issued.
+
+use super::column::{Columns, columns};
+use super::command::{Commands, Run, group, own};
+use super::exit::{Exit, Failure};
+use super::operation::{change, query};
+use super::{Context, show};
+use crate::nouns::token::{
+    Holder, Issue, IssuedToken, List, ListedToken, Narrow, OneToken, Revoke, RevokeAll, Revoked,
+};
+use crate::types::id::{ActorId, BadId, Kind};
+use crate::types::token::TokenKind;
+
+pub const COMMANDS: Commands = &[&group(
+    "token",
+    "Issue, list, narrow and revoke API tokens",
+    &[
+        &change::<Issue>()
+            .command("issue")
+            .help("Issue a token; its value is printed only once")
+            .example("ok token issue --for ci --ttl 7d --scope read")
+            .print(issued),
+        &query::<List>()
+            .command("list")
+            .help("List tokens, newest first, without their values")
+            .table("no tokens", COLUMNS),
+        &own::<Revocation>("revoke"),
+        &change::<Narrow>()
+            .command("scope")
+            .help("Narrow a token to some scopes; they can never be widened")
+            .fields(COLUMNS),
+    ],
+)];
+
+const COLUMNS: Columns<ListedToken> = columns!(ListedToken; id, actor, issuer, label, access, status, expires_at);
+
+fn issued(answer: &IssuedToken) -> Result<(), Failure> {
+    let IssuedToken { id, token, actor, access, expires_at, .. } = answer;
+    show::text(token)?;
+    show::note(&format!("{id} for {actor}, {access}, valid until {}; it is shown this once", show::said(expires_at)));
+    Ok(())
+}
+
+/// Revoke one token, or all tokens of an actor
+#[derive(clap::Args)]
+struct Revocation {
+    /// A token's id (tok_…) or an actor's id
+    #[arg(value_name = "TOKEN OR ACTOR")]
+    id: String,
+    /// Revoke the tokens that the actor issued for others, instead of the actor's own
+    #[arg(long)]
+    issued: bool,
+}
+
+/// Whether it is what a token is worth, and no name: nobody's id has its letters.
+fn is_value(text: &str) -> bool {
+    text.starts_with(TokenKind::Api.prefix()) && text.parse::<ActorId>().is_err()
+}
+
+impl Run for Revocation {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        if is_value(&self.id) {
+            let message = "this is a token's value, which is not repeated here: `ok token list` shows the ids (tok_…) to revoke by";
+            return Err(Failure::Usage(message.into()));
+        }
+        if self.id.starts_with(Kind::Token.prefix()) {
+            if self.issued {
+                return Err(Failure::Usage("--issued: names an actor's tokens, and this is one token".into()));
+            }
+            let answer = change::<Revoke>().ask(context, &OneToken { id: self.id }).await?;
+            return answer.fields(context, columns!(Revoked; revoked));
+        }
+        let actor: ActorId = self.id.parse().map_err(|bad: BadId| Failure::new(format!("actor: {bad}")))?;
+        let answer = change::<RevokeAll>().ask(context, &Holder { actor: actor.clone(), issued: self.issued }).await?;
+        if let Ok(Revoked { issued: Some(left), .. }) = answer.read() {
+            let what = "for others are still live, and they may have kept copies";
+            show::note(&format!("{left} tokens that {actor} issued {what}: `ok token revoke {actor} --issued`."));
+        }
+        answer.fields(context, columns!(Revoked; revoked))
+    }
+}
