@@ -11,7 +11,7 @@ use crate::gate::declare::operation;
 use crate::gate::{Gate, Request};
 use crate::nouns;
 use crate::types::caller::{Channel, Credential, Presented};
-use crate::types::id::{ActorId, Id};
+use crate::types::id::{self, ActorId, Id};
 use crate::types::refusal::{Code, Refusal, Stop};
 use crate::types::visible::visible;
 
@@ -105,6 +105,24 @@ fn actor(name: &str) -> Result<ActorId, Refusal> {
 
 pub fn unknown(name: &str) -> Refusal {
     Refusal::new(Code::Unauthorized, format!("unknown actor {name}"))
+}
+
+/// Every beginning of an id in what is asked: the delegation, and in the input what its path names and the fields, or the
+/// members of a list, that are declared to be ids (`#[schemars(extend("x-id" = true))]`).
+pub fn beginnings(ask: &mut Ask, each: &mut impl FnMut(&mut String)) {
+    let entry = nouns::OPERATIONS.iter().find(|entry| entry.spec.name == ask.op);
+    let schema = entry.map(|entry| entry.input_schema().to_value()).unwrap_or_default();
+    let path = entry.map(|entry| entry.spec.route.address()).unwrap_or_default();
+    let is_id = |field: &str| {
+        path.contains(&format!("{{{field}}}")) || schema.pointer(&format!("/properties/{field}/x-id")).is_some()
+    };
+    let fields = ask.input.as_object_mut().into_iter().flatten().filter(|(field, _)| is_id(field));
+    let values = fields.flat_map(|(_, value)| match value {
+        Value::Array(values) => values.as_mut_slice(),
+        one => std::slice::from_mut(one),
+    });
+    let texts = values.filter_map(|value| if let Value::String(text) = value { Some(text) } else { None });
+    ask.under.iter_mut().chain(texts).filter(|text| id::beginning(text).is_some()).for_each(each);
 }
 
 /// What a refusal says of anything that is not there.

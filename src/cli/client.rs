@@ -183,10 +183,10 @@ impl Session {
 
     async fn send(&mut self, context: &Context, mut ask: Ask) -> Result<Answer, Failure> {
         let mut short = Vec::new();
-        beginnings(&mut ask.input, &mut |id| short.push(id.clone()));
+        call::beginnings(&mut ask, &mut |id| short.push(id.clone()));
         for id in short {
             let whole = self.whole(context, &id, &ask).await?;
-            beginnings(&mut ask.input, &mut |other| {
+            call::beginnings(&mut ask, &mut |other| {
                 if *other == id {
                     other.clone_from(&whole);
                 }
@@ -227,7 +227,8 @@ impl Session {
         let (mut found, mut cursor) = (BTreeSet::new(), None);
         for _ in 0..MOST_PAGES {
             let page = PageQuery { limit: Some(MAX_LIMIT), cursor };
-            let ask = Ask { op: list.to_owned(), input: json!(page), actor: of.actor.clone(), under: of.under.clone() };
+            let under = of.under.clone().filter(|under| under != short);
+            let ask = Ask { op: list.to_owned(), input: json!(page), actor: of.actor.clone(), under };
             let answer = self.ask(context, ask).await?;
             let ids = answer.body.as_array().into_iter().flatten().filter_map(|row| row.get("id")?.as_str());
             found.extend(ids.filter(|id| id.starts_with(short)).map(str::to_owned));
@@ -349,27 +350,6 @@ async fn pages(
 
 /// Pages that are looked through for it.
 const MOST_PAGES: usize = 50;
-
-/// Every beginning of an id in an input: fields, and what stands in their lists.
-fn beginnings(input: &mut Value, each: &mut impl FnMut(&mut String)) {
-    let fields = input.as_object_mut().into_iter().flatten();
-    for (_, value) in fields.filter(|(name, _)| IDS.contains(&name.as_str())) {
-        let values = match value {
-            Value::Array(values) => values.as_mut_slice(),
-            one => std::slice::from_mut(one),
-        };
-        for value in values {
-            if let Value::String(text) = value
-                && id::beginning(text).is_some()
-            {
-                each(text);
-            }
-        }
-    }
-}
-
-/// The fields that hold ids of such things.
-const IDS: [&str; 4] = ["id", "from_approvals", "target", "delegation"];
 
 /// Sets a field of an input.
 pub fn set(input: &mut Value, field: &str, value: impl Into<Value>) {

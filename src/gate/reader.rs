@@ -51,7 +51,7 @@ mod tokens;
 mod webhooks;
 
 pub use agents::Prospects;
-pub use could::{Asked, Could};
+pub use could::{Could, Deed};
 pub use delegations::delegation_thing;
 pub use entities::EntitiesThen;
 

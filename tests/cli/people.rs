@@ -1,5 +1,7 @@
 //! What somebody is, what stops them, and the company's settings.
 
+use serde_json::Value;
+
 use super::{Place, assert_snapshot, session};
 
 #[test]
@@ -98,6 +100,23 @@ fn a_table_fits_its_terminal_and_the_beginning_of_an_id_is_enough() {
     assert_eq!(place.ana("approval show apr_0000").code, 1);
     let approved = place.ana(&format!("approve {}", short[0]));
     assert!(approved.code == 0 && !approved.stdout.contains('{'), "{approved}");
+}
+
+#[test]
+fn the_beginning_of_an_id_is_enough_wherever_an_id_is_given() {
+    let place = Place::with_company();
+    let json = |line: &str| serde_json::from_str::<Value>(&place.ana(&format!("--format json {line}")).stdout).unwrap();
+    let id = |line: &str| json(line)["id"].as_str().unwrap().to_owned();
+    let begin = |id: &str| id[..id.len() - 4].to_owned();
+    assert_eq!(place.ana("actor add-human ben --role admin").code, 0);
+    let task = id("task create Whole --owner ana");
+    let part = json(&format!("task create Part --owner ana --parent {}", begin(&task)));
+    assert_eq!(part["parent"], *task);
+    let runs = place.ana(&format!("runs --task {}", &task[..8]));
+    assert!(runs.code == 1 && runs.stderr.contains(&task), "which of the two is meant: {runs}");
+    let delegation = id("delegate --to ben --scope task.* --authority act");
+    let under = place.ok(&format!("--as ben --delegation {} tasks", begin(&delegation)));
+    assert!(under.code == 0 && under.stdout.contains("Whole"), "{under}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use gate::{Asked, Could, Reader, Target};
+use gate::{Could, Deed, Reader, Target};
 use policy::Snapshot;
 use store::changes::Change;
 use types::change::{ChangeState, ChangeTarget};
@@ -122,7 +122,7 @@ struct Way<'a> {
 impl Way<'_> {
     /// Whether somebody could propose another, and it had a whole way into force.
     fn is_open(&self) -> Result<(), String> {
-        let proposal = Asked { operation: "policy.propose", target: &Target::Company, input: None, sight: None };
+        let proposal = Deed { operation: "policy.propose", target: &Target::Company, input: None, sight: None };
         open_to("policy.propose", self.read.who_could(self.policies, proposal, self.at))?;
         // A switch that nobody may release stops all of it.
         let target = crate::kill::release(self.read);
@@ -175,7 +175,7 @@ impl Way<'_> {
         // What else these take can be left out.
         let input = json!({ "id": ANY });
         let input = [READ, "change.evals", "change.promote"].contains(&operation).then_some(&input);
-        let asked = Asked { operation, target: &target, input, sight: Some(READ) };
+        let asked = Deed { operation, target: &target, input, sight: Some(READ) };
         self.read.who_could(self.policies, asked, self.at)
     }
 }

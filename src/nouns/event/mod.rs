@@ -34,10 +34,13 @@ pub struct Only {
     #[serde(default)]
     pub r#type: Vec<String>,
     /// Only events of this run.
+    #[schemars(extend("x-id" = true))]
     pub run: Option<String>,
     /// Only events of this thread.
+    #[schemars(extend("x-id" = true))]
     pub thread: Option<String>,
     /// Only events of this task.
+    #[schemars(extend("x-id" = true))]
     pub task: Option<String>,
     /// Only what this actor did.
     pub actor: Option<String>,

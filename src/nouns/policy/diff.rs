@@ -29,6 +29,7 @@ pub struct Candidate {
     #[schemars(extend("maxProperties" = 20_000, "additionalProperties" = {"type": "string", "maxLength": 1048576}))]
     pub files: Option<BTreeMap<String, String>>,
     /// The files of this change, instead of `files`.
+    #[schemars(extend("x-id" = true))]
     pub change: Option<String>,
     /// Compare with this earlier version instead of the one in force.
     pub from: Option<i64>,

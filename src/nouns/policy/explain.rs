@@ -37,14 +37,17 @@ pub struct Question {
     /// The operation, such as `token.issue`; all of them unless given.
     pub op: Option<String>,
     /// The target: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
+    #[schemars(extend("x-id" = true))]
     pub target: Option<String>,
     /// The input that it would be given. Without a `target` it must be whole, and what it is about is found by it; with
     /// one, what it leaves out is blank.
     pub input: Option<Value>,
     /// The delegation to act under; the one that the caller acts under, or none, unless given.
+    #[schemars(extend("x-id" = true))]
     pub under: Option<String>,
     /// The run in a step of which it would be done, as it stands now: one of the actor's. Where only agents at work can do it, the
     /// run that it is about unless given.
+    #[schemars(extend("x-id" = true))]
     pub run: Option<String>,
     /// A question about the company's own types, as other programs ask it, instead of all of the above but `actor`.
     pub evaluation: Option<Evaluation>,

@@ -29,7 +29,7 @@ pub struct NewPolicies {
     pub version: Option<i64>,
     /// Approvals, instead of files: the policies in force are drafted anew, with the narrowest exceptions that would have
     /// let the approved calls go on. 1 to 20.
-    #[schemars(length(min = 1, max = 20))]
+    #[schemars(length(min = 1, max = 20), extend("x-id" = true))]
     pub from_approvals: Option<Vec<String>>,
     /// Why; 1 to 1000 characters.
     #[schemars(length(min = 1, max = 1000))]

@@ -24,6 +24,7 @@ pub struct Which {
     pub agent: Option<ActorId>,
     /// Only those that work on this task.
     #[arg(long, value_name = "TASK")]
+    #[schemars(extend("x-id" = true))]
     pub task: Option<String>,
     /// Only with this status. A run held by a kill switch keeps its status and is shown as held.
     #[arg(long)]

@@ -52,6 +52,7 @@ pub struct NewTask {
     pub due_at: Option<Time>,
     /// The parent task.
     #[arg(long, value_name = "TASK")]
+    #[schemars(extend("x-id" = true))]
     pub parent: Option<String>,
     /// What it is about; at most 100 things.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::pair::Pair;
-use super::unmet::{Asked, Differences};
+use super::unmet::{Comparison, Differences};
 use super::witness::own_witness;
 use super::{Answer, Sides};
 use crate::Snapshot;
@@ -190,7 +190,7 @@ fn answers<'a>(
     differences: &'a Differences,
     old: &'a Taken,
     new: &'a Taken,
-) -> Option<(Asked<'a>, Answer, Answer)> {
+) -> Option<(Comparison<'a>, Answer, Answer)> {
     let (before, after) = (sides.before.snapshot, sides.after.snapshot);
     let asked = match (&old.question, &new.question) {
         (Some(one), Some(other)) => differences.gathered_of([one, other]),

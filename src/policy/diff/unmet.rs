@@ -29,13 +29,13 @@ pub(super) struct Differences {
 }
 
 /// A question to both sides.
-pub(super) struct Asked<'a> {
+pub(super) struct Comparison<'a> {
     /// For each difference; where there are two, the first is of the one side, the last of the other.
     parts: Vec<Gathered<'a>>,
     decide: bool,
 }
 
-impl Asked<'_> {
+impl Comparison<'_> {
     /// Whether both sides surely answer the same.
     pub(super) fn is_spared(&self) -> bool {
         self.decide && !self.parts.iter().any(Gathered::is_met)
@@ -85,14 +85,17 @@ impl Differences {
     }
 
     /// A question with what either side looks at.
-    pub(super) fn gathered<'a>(&'a self, asked: &'a OwnedQuestion) -> Asked<'a> {
-        Asked { parts: self.all.iter().map(|difference| asked.gathered(difference)).collect(), decide: self.decide }
+    pub(super) fn gathered<'a>(&'a self, asked: &'a OwnedQuestion) -> Comparison<'a> {
+        Comparison {
+            parts: self.all.iter().map(|difference| asked.gathered(difference)).collect(),
+            decide: self.decide,
+        }
     }
 
     /// The same of a question that each side takes in its own way.
-    pub(super) fn gathered_of<'a>(&'a self, sides: [&'a OwnedQuestion; 2]) -> Asked<'a> {
+    pub(super) fn gathered_of<'a>(&'a self, sides: [&'a OwnedQuestion; 2]) -> Comparison<'a> {
         let parts = self.all.iter().zip(sides).map(|(difference, asked)| asked.gathered(difference));
-        Asked { parts: parts.collect(), decide: self.decide }
+        Comparison { parts: parts.collect(), decide: self.decide }
     }
 
     pub(super) fn unmet(&self) -> Vec<Unmet> {
