@@ -186,3 +186,57 @@ async fn break_glass_adds_agents_and_puts_nobody_into_a_team_or_a_role() {
         assert_eq!(waits.status, 202, "{role}: {}", waits.text());
     }
 }
+
+/// Only admins say, by a plan, what an agent does.
+const SCRIPTED: &str = r#"
+@id("plans-are-admins'")
+@reason("only admins ask an agent with a plan")
+forbid (
+  principal is Ok::Actor,
+  action in [Ok::Action::"agent.ask", Ok::Action::"task.run"],
+  resource
+)
+when { context.input has plan }
+unless { principal in Ok::Role::"admin" };
+"#;
+
+const SCRIPTED_TESTS: &str = r#"
+now: 2026-03-02T09:00:00Z
+actors:
+  - {id: ana, role: admin}
+  - {id: mia, role: member}
+  - {id: bot, kind: agent, owner: mia}
+cases:
+  - {actor: mia, op: agent.ask, target: bot, input: {agent: bot}, expect: allow}
+  - {actor: mia, op: agent.ask, target: bot, input: {agent: bot, plan: {}}, expect: deny}
+  - {actor: mia, op: agent.ask, target: bot, input: {agent: bot, plan: "steps: [{say: x}]"}, expect: deny}
+  - {actor: ana, op: agent.ask, target: bot, input: {agent: bot, plan: {}}, expect: allow}
+"#;
+
+#[tokio::test]
+async fn policies_see_whether_an_agent_is_asked_with_a_plan() {
+    let (test, cast) = started(Bundle::built_in()).await;
+    let planned = || json!({ "agent": "bot", "text": "x", "plan": { "steps": [{ "say": "x" }] } });
+    let written = || json!({ "agent": "bot", "text": "x", "plan": "steps: [{say: x}]" });
+    for ask in [planned(), written()] {
+        assert_eq!(test.post("/ask", &cast.mia, ask).await.status, 202);
+    }
+    let mut scripted = Bundle::built_in();
+    scripted.files.insert("plans.cedar".into(), SCRIPTED.into());
+    scripted.files.insert("tests/plans.yaml".into(), SCRIPTED_TESTS.into());
+    let checked = test.post("/policy/check", &test.admin, json!({ "files": scripted.files })).await.json();
+    assert_eq!(checked["tests"]["failed"], json!([]), "{checked}");
+    // That there was a plan is kept with the question; what it said can be erased.
+    let diff = test.post("/policy/diff", &test.admin, json!({ "files": scripted.files })).await.json();
+    let impact = &diff["impact"];
+    assert_eq!((&impact["newly_denied"], &impact["denominator"]["not_replayable"]), (&json!(2), &json!(0)), "{impact}");
+
+    let (test, cast) = started(scripted).await;
+    for ask in [planned(), written()] {
+        let refused = test.post("/ask", &cast.mia, ask).await;
+        assert_eq!(refused.error(), "403 denied policy denied agent.ask: only admins ask an agent with a plan");
+    }
+    let plain = test.post("/ask", &cast.mia, json!({ "agent": "bot", "text": "x", "plan": null })).await;
+    assert_eq!(plain.error(), "422 invalid no model provider is configured");
+    assert_eq!(test.post("/ask", &test.admin, planned()).await.status, 202);
+}

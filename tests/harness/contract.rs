@@ -70,7 +70,7 @@ pub fn check_request(method: &str, path: &str, body: Option<&Value>, answer: &An
 
 const UNNAMED: &str = "the document does not name it";
 /// The words of schemas that are looked at here, or that say nothing of a value.
-const WORDS: [&str; 28] = [
+const WORDS: [&str; 30] = [
     "$ref",
     "anyOf",
     "oneOf",
@@ -95,6 +95,8 @@ const WORDS: [&str; 28] = [
     "default",
     "example",
     "x-erasable",
+    "x-given",
+    "x-id",
     "x-names",
     "x-new",
     "x-sets",

@@ -22,6 +22,8 @@ const NEW: &str = "x-new";
 const SETS: &str = "x-sets";
 /// A flag that empties another field of it: `#[schemars(extend("x-empties" = "team"))]`.
 const EMPTIES: &str = "x-empties";
+/// A field of which policies see whether it is given: `#[schemars(extend("x-given" = true))]`. What it holds has no Cedar type.
+const GIVEN: &str = "x-given";
 /// Texts that may be longer are given by their length.
 const LONG: u64 = 1_024;
 /// The most bytes of an input that are kept with the question: a larger one cannot be asked again.
@@ -82,6 +84,8 @@ pub enum Shape {
     Length,
     Set(Box<Shape>),
     Record(Vec<Field>),
+    /// Anything: only whether it is given is seen, as an empty record.
+    Given,
 }
 
 impl Entry {
@@ -99,10 +103,11 @@ impl Arguments {
         let required = names(&schema, "required");
         for (name, field) in properties(&schema) {
             arguments.sets.extend(set_by(entry, name, field));
-            if is_marked(field, ERASABLE) && shape(field).is_err() {
+            let shape = if is_marked(field, GIVEN) { Ok(Shape::Given) } else { shape(field) };
+            if is_marked(field, ERASABLE) && shape.is_err() {
                 arguments.apart.push(name.clone());
             }
-            match shape(field) {
+            match shape {
                 _ if entry.spec.route.is_standard() => {
                     arguments.left_out.push((name.clone(), "it is another program's"))
                 }
@@ -126,10 +131,9 @@ impl Arguments {
         (!self.fields.is_empty()).then(|| record(&self.fields))
     }
 
-    /// What the log keeps of an input, to ask the same question again: all that policies see and that is not erasable. None
-    /// where there is nothing to keep, or too much.
+    /// What the log keeps of an input, to ask the same question again: all that policies see and that can be kept. None where there is nothing to keep, or too much.
     pub fn kept(&self, input: &Value) -> Option<Value> {
-        let fields = self.fields.iter().filter(|field| !field.is_erasable);
+        let fields = self.fields.iter().filter(|field| field.is_kept());
         let kept: Map<String, Value> = fields
             .filter_map(|field| Some((field.name.clone(), seen(&field.shape, input.get(&field.name)?))))
             .collect();
@@ -140,7 +144,13 @@ impl Arguments {
     /// The fields of an input that policies see; the others may be large.
     pub fn only(&self, mut input: Value) -> Value {
         if let Some(given) = input.as_object_mut() {
-            given.retain(|name, _| self.fields.iter().any(|field| field.name == *name));
+            given.retain(|name, value| {
+                let field = self.fields.iter().find(|field| field.name == *name);
+                if field.is_some_and(|field| matches!(field.shape, Shape::Given)) {
+                    *value = seen(&Shape::Given, value);
+                }
+                field.is_some()
+            });
         }
         input
     }
@@ -208,10 +218,11 @@ fn set_by(entry: &Entry, name: &str, schema: &Value) -> Option<Sets> {
     Some(Sets { name: name.to_owned(), field: field.to_owned(), empties: empties.is_some(), default })
 }
 
-/// A long text as it is kept: so many blanks ask the same question.
+/// A value as it is kept: a long text by its length, and that there is one of what is only given.
 fn seen(shape: &Shape, value: &Value) -> Value {
     match (shape, value) {
         (Shape::Length, Value::String(text)) => serde_json::json!({ "length": text.chars().count() }),
+        (Shape::Given, value) if !value.is_null() => Value::Object(Map::new()),
         (_, value) => value.clone(),
     }
 }
@@ -223,6 +234,11 @@ fn record(fields: &[Field]) -> String {
 }
 
 impl Field {
+    /// Whether the log keeps what policies see of it. That something was given says nothing of what it was.
+    pub fn is_kept(&self) -> bool {
+        !self.is_erasable || matches!(self.shape, Shape::Given)
+    }
+
     /// Whether each text is one that it takes: a question with another is never asked.
     fn is_one(&self, value: &Value) -> Result<(), String> {
         let texts =
@@ -250,6 +266,7 @@ impl Shape {
             Shape::Text | Shape::Length => "a text",
             Shape::Set(_) => "a list",
             Shape::Record(_) => "an object",
+            Shape::Given => "anything",
         }
     }
 
@@ -277,6 +294,7 @@ impl Shape {
                 });
                 wrong.map_or(Ok(()), Err)
             }
+            Shape::Given => Ok(()),
         }
     }
 
@@ -288,6 +306,7 @@ impl Shape {
             Shape::Length => "{ length: Long }".into(),
             Shape::Set(element) => format!("Set<{}>", element.cedar()),
             Shape::Record(fields) => record(fields),
+            Shape::Given => "{}".into(),
         }
     }
 }

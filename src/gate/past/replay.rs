@@ -62,7 +62,8 @@ impl<'a> Book<'a> {
             let name = entry.spec.name;
             let looks = before.looks(name).and(after.looks(name));
             let timed = ["now", "hist"].into_iter().any(|changing| looks.context.contains(changing));
-            let erasable = entry.arguments().erasable().any(|field| looks.reads_input(field));
+            let mut unkept = entry.arguments().fields.iter().filter(|field| !field.is_kept());
+            let erasable = unkept.any(|field| looks.reads_input(&field.name));
             let (unlike, query, input) =
                 (unlike.contains(name), entry.effect != Effect::Change, looks.context.contains("input"));
             (name, Plan { unlike, timed, query, input, erasable })

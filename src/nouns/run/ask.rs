@@ -33,7 +33,7 @@ pub struct Wish {
     pub text: String,
     /// The agent's steps, used instead of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
     /// itself. `GET /schemas` has its schema.
-    #[schemars(with = "Option<Value>", extend("x-erasable" = true))]
+    #[schemars(with = "Option<Value>", extend("x-erasable" = true, "x-given" = true))]
     pub plan: Option<Written<Plan>>,
     /// What it may spend, in cents; no limit unless given.
     #[schemars(range(min = 0))]

@@ -66,8 +66,8 @@ fn value(ty: &Type, json: Option<&Json>) -> Result<Value, String> {
             Value::set(items, None)
         }
         Type::Record { attrs, .. } => match json.and_then(Json::as_str) {
-            Some(text) => Value::record([(LENGTH, Value::from(count(text)))], None),
-            None => record(attrs, json)?,
+            Some(text) if attrs.get_attr(LENGTH).is_some() => Value::record([(LENGTH, Value::from(count(text)))], None),
+            _ => record(attrs, json)?,
         },
         _ => {
             let text = json.and_then(Json::as_str).unwrap_or_default();

@@ -25,6 +25,10 @@ pub fn conditions(calls: &[&Call]) -> Result<Vec<Vec<String>>, Refusal> {
         let (approval, operation) = (&first.approval, first.operation());
         return Err(invalid(format!("{approval}: a policy cannot look at `{name}` of {operation}: {why}")));
     }
+    if let Some(Field { name, .. }) = arguments.fields.iter().find(|field| matches!(field.shape, Shape::Given)) {
+        let (approval, operation) = (&first.approval, first.operation());
+        return Err(invalid(format!("{approval}: of `{name}` of {operation} a policy sees only whether it is given")));
+    }
     let closed = arguments.fields.iter().filter(|field| !calls.iter().all(|call| is_open(field, call)));
     closed.map(|field| calls.iter().map(|call| as_given(field, call)).collect()).collect()
 }
@@ -69,7 +73,7 @@ fn literal(shape: &Shape, value: &Value) -> Option<String> {
         Shape::Text => Some(quoted(value.as_str()?)),
         Shape::Long => Some(value.as_i64()?.to_string()),
         Shape::Bool => Some(value.as_bool()?.to_string()),
-        Shape::Length | Shape::Set(_) | Shape::Record(_) => None,
+        Shape::Length | Shape::Set(_) | Shape::Record(_) | Shape::Given => None,
     }
 }
 
