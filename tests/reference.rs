@@ -139,10 +139,11 @@ fn operations() -> String {
         entries.iter().for_each(|entry| text.push_str(&row(entry)));
     }
     text.push_str(
-        "\n## What policies see of the input\n\n`context.input` of a question holds what the operation was given, in these types. Optional fields are marked `?`; of a field of type `{}`, policies see only whether it was given; \
+        "\n## What policies see of the input\n\n`context.input` of a question holds what the operation was given, in these types. Optional fields are marked `?`; \
          in reads all are, because a row of a list is asked about without an input (a record with its collection and its id). What can be erased is kept neither with a recorded question nor with a call that waits, but in an event of its own \
          (`arguments_kept`), so a recorded decision cannot be asked again by policies that look at it. What was carried out stands in its event: a name in the \
-         directory, a reason, a note. A text that may be longer than 1,024 characters is seen by its length alone, `{ length: Long }`.\n\n\
+         directory, a reason, a note. A text that may be longer than 1,024 characters is seen by its length alone, `{ length: Long }`. Of a field \
+         of type `{}`, policies see only whether it was given; that is kept with the question, even if the content can be erased.\n\n\
          | Operation | `context.input` | Erasable | Not seen by policies |\n|---|---|---|---|\n",
     );
     for entry in ok::nouns::OPERATIONS.iter() {

@@ -22,7 +22,7 @@ use crate::store::done::MODEL_CALL;
 use crate::types::caller::{Channel, Credential, Presented};
 use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Refusal, Stop};
-use crate::types::work::{RunFacts, ToolEffect};
+use crate::types::run::{RunFacts, ToolEffect};
 
 /// Runs under way at once.
 const AT_ONCE: usize = 64;

@@ -17,7 +17,7 @@ use super::web::Web;
 use crate::gate::Gate;
 use crate::nouns::run::{Came, MAIL, Next, OneCall, SettleTool, Stage, ToolOutcome, WEB};
 use crate::types::refusal::{Code, Stop};
-use crate::types::work::ToolEffect;
+use crate::types::run::ToolEffect;
 
 /// How long a tool may take over one call.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -107,22 +107,34 @@ pub fn unknown(name: &str) -> Refusal {
     Refusal::new(Code::Unauthorized, format!("unknown actor {name}"))
 }
 
-/// Every beginning of an id in what is asked: the delegation, and in the input what its path names and the fields, or the
+/// Calls `each` on every abbreviated id of a request: the delegation, and in the input what the path names and the fields, or the
 /// members of a list, that are declared to be ids (`#[schemars(extend("x-id" = true))]`).
-pub fn beginnings(ask: &mut Ask, each: &mut impl FnMut(&mut String)) {
+pub fn abbreviated(ask: &mut Ask, each: &mut impl FnMut(&mut String)) {
+    let is_short = |text: &str| id::beginning(text).is_some();
+    ask.under.iter_mut().filter(|under| is_short(under)).for_each(&mut *each);
+    let fields = ask.input.as_object_mut().into_iter().flatten();
+    let texts =
+        |(field, value)| texts_of(value).into_iter().filter(|text| is_short(text)).map(move |text| (field, text));
+    let mut found = fields.flat_map(texts).peekable();
+    if found.peek().is_none() {
+        return;
+    }
     let entry = nouns::OPERATIONS.iter().find(|entry| entry.spec.name == ask.op);
     let schema = entry.map(|entry| entry.input_schema().to_value()).unwrap_or_default();
     let path = entry.map(|entry| entry.spec.route.address()).unwrap_or_default();
     let is_id = |field: &str| {
         path.contains(&format!("{{{field}}}")) || schema.pointer(&format!("/properties/{field}/x-id")).is_some()
     };
-    let fields = ask.input.as_object_mut().into_iter().flatten().filter(|(field, _)| is_id(field));
-    let values = fields.flat_map(|(_, value)| match value {
+    found.filter(|(field, _)| is_id(field)).for_each(|(_, text)| each(text));
+}
+
+/// A text, or those of a list.
+fn texts_of(value: &mut Value) -> Vec<&mut String> {
+    let values = match value {
         Value::Array(values) => values.as_mut_slice(),
         one => std::slice::from_mut(one),
-    });
-    let texts = values.filter_map(|value| if let Value::String(text) = value { Some(text) } else { None });
-    ask.under.iter_mut().chain(texts).filter(|text| id::beginning(text).is_some()).for_each(each);
+    };
+    values.iter_mut().filter_map(|value| if let Value::String(text) = value { Some(text) } else { None }).collect()
 }
 
 /// What a refusal says of anything that is not there.

@@ -183,10 +183,10 @@ impl Session {
 
     async fn send(&mut self, context: &Context, mut ask: Ask) -> Result<Answer, Failure> {
         let mut short = Vec::new();
-        call::beginnings(&mut ask, &mut |id| short.push(id.clone()));
+        call::abbreviated(&mut ask, &mut |id| short.push(id.clone()));
         for id in short {
             let whole = self.whole(context, &id, &ask).await?;
-            call::beginnings(&mut ask, &mut |other| {
+            call::abbreviated(&mut ask, &mut |other| {
                 if *other == id {
                     other.clone_from(&whole);
                 }
@@ -219,8 +219,18 @@ impl Session {
         Ok(answer)
     }
 
-    /// The one id that begins so, of those that the acting actor sees; where there is none, what was given.
+    /// The one id that begins so, of those that the acting actor sees; where there is none, what was given. Looked up once: who
+    /// follows a run asks again and again.
     async fn whole(&mut self, context: &Context, short: &str, of: &Ask) -> Result<String, Failure> {
+        if let Some(whole) = context.ids().get(short) {
+            return Ok(whole.clone());
+        }
+        let whole = self.looked_up(context, short, of).await?;
+        context.ids().insert(short.to_owned(), whole.clone());
+        Ok(whole)
+    }
+
+    async fn looked_up(&mut self, context: &Context, short: &str, of: &Ask) -> Result<String, Failure> {
         let Some(list) = id::beginning(short) else {
             return Ok(short.to_owned());
         };

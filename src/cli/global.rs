@@ -1,7 +1,7 @@
 //! What every command takes, and what it then works with.
 
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::exit::Failure;
 use super::show::Format;
@@ -66,6 +66,7 @@ impl Global {
             mail: settings::mail()?,
             web: settings::is_on(&config::WEB_READ, false)?,
             models: OnceLock::new(),
+            ids: Arc::default(),
         })
     }
 }

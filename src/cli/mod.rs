@@ -1,6 +1,6 @@
 //! The command line. A command builds an operation's input, hands it to the gate and shows the answer; it decides
 //! nothing itself. What works on the file alone (`backup`, `audit`, `doctor`) opens it for reading only. A noun's
-//! commands are in its folder, `src/nouns/<noun>/cli.rs`.
+//! commands are in its folder, `src/nouns/<noun>/cli`.
 
 mod backup;
 mod call;
@@ -45,7 +45,7 @@ mod brain;
 #[path = "../nouns/break_glass/cli.rs"]
 mod break_glass;
 #[path = "../nouns/change/cli.rs"]
-mod changes;
+mod change;
 #[path = "../nouns/company/cli.rs"]
 mod company;
 #[path = "../nouns/context/cli.rs"]
@@ -56,7 +56,7 @@ mod definition;
 mod delegation;
 #[path = "../nouns/directory/cli.rs"]
 mod directory;
-#[path = "../nouns/authzen/cli.rs"]
+#[path = "../nouns/entity/cli.rs"]
 mod entity;
 #[path = "../nouns/event/cli/mod.rs"]
 mod event;
@@ -78,8 +78,6 @@ mod run;
 mod schema;
 #[path = "../nouns/run/cli/steps.rs"]
 pub mod steps;
-#[path = "../nouns/webhook/cli.rs"]
-mod subscription;
 #[path = "../nouns/task/cli.rs"]
 mod task;
 #[path = "../nouns/tick/cli.rs"]
@@ -88,12 +86,14 @@ mod tick;
 mod token;
 #[path = "../nouns/view/cli.rs"]
 mod view;
+#[path = "../nouns/webhook/cli.rs"]
+mod webhook;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser};
@@ -154,7 +154,7 @@ const NOUNS: &[Commands] = &[
     approval::COMMANDS,
     delegation::COMMANDS,
     break_glass::COMMANDS,
-    subscription::COMMANDS,
+    webhook::COMMANDS,
     tick::COMMANDS,
     kill::COMMANDS,
     log::COMMANDS,
@@ -164,7 +164,7 @@ const NOUNS: &[Commands] = &[
     entity::COMMANDS,
     policy::COMMANDS,
     ci::COMMANDS,
-    changes::COMMANDS,
+    change::COMMANDS,
     completions::COMMANDS,
     help::COMMANDS,
 ];
@@ -228,6 +228,8 @@ pub struct Context {
     web: bool,
     /// The models that agents may ask; read when they are needed.
     models: OnceLock<Setup>,
+    /// The abbreviated ids that were looked up.
+    ids: Arc<Mutex<BTreeMap<String, String>>>,
 }
 
 impl Context {
@@ -248,6 +250,10 @@ impl Context {
         let egress = Egress { loopback: self.loopback(), ports: self.ports.clone() };
         let web = self.web.then(|| Web::new(egress)).transpose().map_err(Failure::new)?;
         Ok(Means { models, tools: Arc::new(Elsewhere { mail: self.mail.clone(), web }) })
+    }
+
+    fn ids(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn models(&self) -> &Setup {

@@ -27,7 +27,7 @@ pub use explain::inquiry::Inquiry;
 pub use log::head::Head;
 pub use perform::{Gate, Request};
 pub use reader::things::Brief;
-pub use reader::{Could, Deed, EntitiesThen, Prospects, Reader, delegation_thing};
+pub use reader::{Could, EntitiesThen, HypotheticalCall, Prospects, Reader, delegation_thing};
 pub use write::draft::Draft;
 pub use write::permit::Permit;
 pub use write::reply::{Reply, also};

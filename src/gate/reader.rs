@@ -11,9 +11,9 @@ pub mod veil;
 mod voices;
 
 // What operations may read of each noun.
-#[path = "../nouns/actor/gate.rs"]
+#[path = "../nouns/actor/gate/mod.rs"]
 mod actors;
-#[path = "../nouns/run/gate/agents.rs"]
+#[path = "../nouns/actor/gate/agents.rs"]
 mod agents;
 #[path = "../nouns/approval/gate.rs"]
 mod approvals;
@@ -31,7 +31,7 @@ mod directory;
 mod elsewhere;
 #[path = "../nouns/knowledge/gate/embedding.rs"]
 mod embedding;
-#[path = "../nouns/authzen/gate.rs"]
+#[path = "../nouns/entity/gate.rs"]
 mod entities;
 #[path = "../nouns/inbox/gate.rs"]
 mod inbox;
@@ -41,7 +41,7 @@ mod kills;
 mod knowledge;
 #[path = "../nouns/policy/gate.rs"]
 mod policies;
-#[path = "../nouns/run/gate/mod.rs"]
+#[path = "../nouns/run/gate.rs"]
 mod runs;
 #[path = "../nouns/task/gate.rs"]
 mod tasks;
@@ -51,7 +51,7 @@ mod tokens;
 mod webhooks;
 
 pub use agents::Prospects;
-pub use could::{Could, Deed};
+pub use could::{Could, HypotheticalCall};
 pub use delegations::delegation_thing;
 pub use entities::EntitiesThen;
 

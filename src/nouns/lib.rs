@@ -1,4 +1,4 @@
-//! What the product does: a noun a folder, an operation a small type. `OPERATIONS` is the only list; the router, the OpenAPI
+//! What the product does: one folder for each noun, one small type for each operation. `OPERATIONS` is the only list; the router, the OpenAPI
 //! document, the Cedar schema, the scope table, the references and the tests walk it.
 
 pub mod actor;
@@ -14,18 +14,15 @@ pub mod context;
 pub mod definition;
 pub mod delegation;
 pub mod directory;
+pub mod entity;
 pub mod event;
 pub mod health;
-pub mod hire;
 pub mod inbox;
-pub mod joining;
 pub mod kill;
 pub mod knowledge;
-pub mod offboard;
 pub mod policy;
 pub mod run;
 mod scope;
-pub mod standing;
 pub mod task;
 pub mod tick;
 pub mod token;
@@ -36,6 +33,7 @@ use gate::Entry;
 
 const NOUNS: &[&[Entry]] = &[
     authzen::ALL,
+    entity::ALL,
     actor::ALL,
     approval::ALL,
     audit::ALL,
@@ -50,14 +48,14 @@ const NOUNS: &[&[Entry]] = &[
     directory::ALL,
     event::ALL,
     health::ALL,
-    hire::ALL,
+    actor::hire::ALL,
     inbox::ALL,
     kill::ALL,
     knowledge::ALL,
-    offboard::ALL,
+    actor::offboard::ALL,
     policy::ALL,
     run::ALL,
-    standing::ALL,
+    actor::standing::ALL,
     task::ALL,
     tick::ALL,
     token::ALL,

@@ -34,7 +34,7 @@ pub mod company;
 pub mod context;
 #[path = "../nouns/delegation/store/mod.rs"]
 pub mod delegations;
-#[path = "../nouns/authzen/store/mod.rs"]
+#[path = "../nouns/entity/store/mod.rs"]
 pub mod entities;
 #[path = "../nouns/inbox/store/mod.rs"]
 pub mod inbox;

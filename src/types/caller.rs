@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::actor::named;
 use super::id::{ActorId, Id};
+use super::run::RunFacts;
 use super::scope::Scopes;
 use super::token::TokenHash;
-use super::work::RunFacts;
 
 named! {
     /// How a request reached us. Policies see it as `context.channel`.

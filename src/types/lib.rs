@@ -1,5 +1,5 @@
 //! Values that cannot be wrong: parsed once at the edge, trusted afterwards. No I/O and no clock in this room. A noun's
-//! values are in its folder, `src/nouns/<noun>/types.rs`.
+//! values are in its folder, `src/nouns/<noun>/types`.
 
 pub mod altered;
 pub mod caller;
@@ -66,13 +66,15 @@ pub mod inbox;
 pub mod knowledge;
 #[path = "../nouns/run/types/plan.rs"]
 pub mod plan;
+#[path = "../nouns/run/types/mod.rs"]
+pub mod run;
 #[path = "../nouns/brain/types/semantics/mod.rs"]
 pub mod semantics;
+#[path = "../nouns/task/types.rs"]
+pub mod task;
 #[path = "../nouns/token/types.rs"]
 pub mod token;
 #[path = "../nouns/view/types.rs"]
 pub mod view;
 #[path = "../nouns/webhook/types.rs"]
 pub mod webhook;
-#[path = "../nouns/run/types/mod.rs"]
-pub mod work;

@@ -189,8 +189,8 @@ async fn break_glass_adds_agents_and_puts_nobody_into_a_team_or_a_role() {
 
 /// Only admins say, by a plan, what an agent does.
 const SCRIPTED: &str = r#"
-@id("plans-are-admins'")
-@reason("only admins ask an agent with a plan")
+@id("only-admins-give-plans")
+@reason("only admins may give an agent a plan")
 forbid (
   principal is Ok::Actor,
   action in [Ok::Action::"agent.ask", Ok::Action::"task.run"],
@@ -223,19 +223,29 @@ async fn policies_see_whether_an_agent_is_asked_with_a_plan() {
     }
     let mut scripted = Bundle::built_in();
     scripted.files.insert("plans.cedar".into(), SCRIPTED.into());
+    // No test tells the comparison what to ask.
+    let diff = test.post("/policy/diff", &test.admin, json!({ "files": scripted.files })).await.json();
     scripted.files.insert("tests/plans.yaml".into(), SCRIPTED_TESTS.into());
     let checked = test.post("/policy/check", &test.admin, json!({ "files": scripted.files })).await.json();
     assert_eq!(checked["tests"]["failed"], json!([]), "{checked}");
     // That there was a plan is kept with the question; what it said can be erased.
-    let diff = test.post("/policy/diff", &test.admin, json!({ "files": scripted.files })).await.json();
+    let pairs = diff["semantic"]["pairs"].as_array().unwrap().iter();
+    let asks = pairs.filter(|pair| pair["operation"] == "agent.ask" && pair["actor_kind"] == "member");
+    assert_eq!(asks.map(|pair| &pair["change"]).collect::<Vec<_>>(), ["tighter"], "{}", diff["semantic"]);
+    assert_eq!(diff["semantic"]["unmet"], json!([]), "{}", diff["semantic"]);
     let impact = &diff["impact"];
     assert_eq!((&impact["newly_denied"], &impact["denominator"]["not_replayable"]), (&json!(2), &json!(0)), "{impact}");
 
     let (test, cast) = started(scripted).await;
     for ask in [planned(), written()] {
         let refused = test.post("/ask", &cast.mia, ask).await;
-        assert_eq!(refused.error(), "403 denied policy denied agent.ask: only admins ask an agent with a plan");
+        assert_eq!(refused.error(), "403 denied policy denied agent.ask: only admins may give an agent a plan");
     }
+    let question =
+        json!({ "actor": "mia", "op": "agent.ask", "target": "bot", "input": { "agent": "bot", "plan": {} } });
+    let explained = test.post("/policy/explain", &test.admin, question).await.json();
+    let ways = explained["what_would_change"].to_string();
+    assert!(ways.contains("`plan` is not given"), "{explained}");
     let plain = test.post("/ask", &cast.mia, json!({ "agent": "bot", "text": "x", "plan": null })).await;
     assert_eq!(plain.error(), "422 invalid no model provider is configured");
     assert_eq!(test.post("/ask", &test.admin, planned()).await.status, 202);

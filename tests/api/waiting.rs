@@ -184,3 +184,43 @@ async fn a_run_may_ask_for_approval_of_a_change_of_its_own_task() {
     );
     runs::accounted_for(&test);
 }
+
+#[tokio::test]
+async fn a_part_and_a_question_that_were_approved_are_waited_for_and_asked_once() {
+    let mut policies = Bundle::built_in();
+    let rule = r#"@id("agents-ask-with-approval") @reason("an admin looks at it first")
+        forbid (principal is Ok::Actor, action in [Ok::Action::"agent.ask", Ok::Action::"run.ask"], resource)
+        when { principal.kind == "agent" } unless { context.approvals.contains(Ok::ApprovalKind::"admin") };"#;
+    policies.files.insert("wary.cedar".into(), rule.into());
+    let test = Test::with_policies(policies).await;
+    let cast = test.cast().await;
+    test.add("aid", "agent", json!({ "team": "team:ops", "owner": "mia" })).await;
+    let part = json!({ "steps": [{ "model": { "text": "paid", "cost_cents": 10 } }, { "say": "the part" }] });
+    let steps = json!([
+        { "delegate": { "agent": "aid", "text": "a part", "plan": part } },
+        { "ask": { "text": "which one?" } },
+        { "say": "end" },
+    ]);
+    let id = runs::asked(&test, &cast.mia, steps).await;
+    let approve = async || {
+        let waiting = runs::run(&test, &id).await;
+        let approval = waiting["waiting"]["approval"].as_str().unwrap_or_else(|| panic!("{waiting}")).to_owned();
+        let decided = test.post(&format!("/approvals/{approval}"), &test.admin, json!({ "decision": "approve" })).await;
+        assert_eq!(decided.json()["status"], "used", "{}", decided.text());
+    };
+    approve().await;
+    assert_eq!(runs::run(&test, &id).await["waiting"]["kind"], "run");
+    runs::go_on(&test).await;
+    let parts = test.get("/runs?agent=aid", &test.admin).await.json();
+    assert_eq!(parts.as_array().unwrap().len(), 1, "{parts}");
+    approve().await;
+    let waiting = runs::run(&test, &id).await;
+    assert_eq!((&waiting["status"], &waiting["cost_cents"]), (&json!("waiting_input"), &json!(10)), "{waiting}");
+    assert_eq!(unread(&test, &cast.mia).await.last().unwrap(), "bot asks you something");
+    let answer = json!({ "text": "this one", "question": 2 });
+    assert_eq!(test.post(&format!("/runs/{id}/answer"), &cast.mia, answer).await.status, 200);
+    runs::go_on(&test).await;
+    let done = runs::run(&test, &id).await;
+    assert_eq!((&done["status"], &done["steps"]), (&json!("completed"), &json!(3)), "{done}");
+    runs::accounted_for(&test);
+}

@@ -95,7 +95,7 @@ const WORDS: [&str; 30] = [
     "default",
     "example",
     "x-erasable",
-    "x-given",
+    "x-presence",
     "x-id",
     "x-names",
     "x-new",

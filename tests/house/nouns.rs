@@ -39,6 +39,7 @@ fn listed() -> BTreeMap<String, String> {
                 continue;
             };
             let name = module.trim_start_matches("pub ").trim_start_matches("mod ").trim_end_matches(';');
+            assert!(name.chars().all(|c| c == '_' || c.is_ascii_lowercase()), "{list} lists {path} as {module:?}");
             let parent = plain(&list);
             found.insert(format!("src/nouns/{path}"), format!("{parent}::{name}"));
         }
@@ -58,8 +59,9 @@ fn plain(file: &str) -> String {
 /// The module of each file.
 pub fn modules() -> BTreeMap<String, String> {
     let listed = listed();
-    let folders: Vec<(&str, &String)> =
-        listed.iter().filter_map(|(file, module)| Some((file.strip_suffix("mod.rs")?, module))).collect();
+    let folders = listed.iter().filter_map(|(file, module)| Some((file.strip_suffix("mod.rs")?, module)));
+    // Of folders in each other, the inner one.
+    let folders: Vec<(&str, &String)> = folders.rev().collect();
     let module = |file: &str| {
         let below =
             |(folder, module): &(&str, &String)| Some(format!("{module}::{}", plain(file.strip_prefix(folder)?)));
@@ -82,10 +84,15 @@ fn each_part_of_a_noun_is_in_the_room_that_it_is_named_after() {
 
 /// Only what several nouns use stands in a lower room itself: a table or events of one noun would not be found there.
 #[test]
-fn a_noun_s_table_and_events_are_in_its_folder() {
-    let shared = ["content", "decisions", "outbox"];
+fn a_noun_s_tables_events_and_commands_are_in_its_folder() {
+    let shared = ["content", "decisions", "done", "outbox", "search"];
     for (name, text) in files("src/store", "rs") {
         let of_all = shared.iter().any(|one| name.starts_with(&format!("src/store/{one}")));
-        assert!(of_all || !code(&text).contains("\nevents! {"), "{name} declares events: they belong to a noun");
+        let declares = ["\nevents! {", " = Table { name", ": List<"].into_iter().find(|one| code(&text).contains(one));
+        assert!(of_all || declares.is_none(), "{name} has {declares:?}: it belongs to a noun");
+    }
+    for (name, text) in files("src/cli", "rs").into_iter().filter(|(name, _)| name != "src/cli/operation.rs") {
+        let declared = ["change::<", "query::<"].into_iter().find(|one| code(&text).contains(&format!("&{one}")));
+        assert!(declared.is_none(), "{name} declares a command of an operation: it belongs to a noun");
     }
 }

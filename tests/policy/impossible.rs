@@ -53,6 +53,8 @@ fn a_value_that_never_occurs_is_told_with_the_one_that_was_meant() {
         (on("tick"), "principal has owner && !(principal.owner.trust < 5)", "it can be 0 to 4"),
         (on("tick"), "context has delegation && context.delegation.depth < 1", "it can be 1 to 3"),
         (on("tick"), "context has run && 5 < context.run.depth", "it can be 0 to 5"),
+        (on("tick"), "context has run && context.run.cost_cents >= 0", "it is at least 0"),
+        (on("tick"), "context.hist[\"task.create\"].day < 0", "it is at least 0"),
         (
             INVOICE.into(),
             "resource has status && resource.status == \"payed\"",
@@ -82,7 +84,8 @@ fn nothing_is_told_of_what_can_be_or_can_be_anything() {
         (on("tick"), "principal.trust < 4 && principal.trust >= 1 && 0 != principal.trust && principal.trust == 4"),
         (on("tick"), "context has delegation && context.delegation.depth >= 3"),
         (on("approval.read"), "resource.operation == \"task.create\" || resource.operation like \"knowledge.*\""),
-        (on("tick"), "context has run && (context.run.depth > 0 || context.run.steps < 0)"),
+        (on("tick"), "context has run && (context.run.depth > 0 || context.run.steps < 1)"),
+        (on("tick"), "context.hist[\"task.create\"].day > 20"),
         (INVOICE.into(), "resource has status && resource.status == \"paid\""),
         (INVOICE.into(), "resource has note && resource.note == \"payed\""),
         // One of the two knows no such list.

@@ -11,8 +11,8 @@ use policy::limits::Rate;
 use types::caller::{Caller, Who};
 use types::id::ActorId;
 use types::refusal::{Code, Refusal};
+use types::run::RunFacts;
 use types::time::{SECOND, Time};
-use types::work::RunFacts;
 
 /// Entries that one actor's refusals lead to in a minute. What is refused beyond them is answered 429 and leaves none; what is
 /// allowed goes on, and so do refusals that are only counted.

@@ -8,9 +8,9 @@ use crate::declare::target::actor_uid;
 use policy::Record;
 use types::caller::{Caller, Who};
 use types::delegation::{DelegationStatus, Terms};
+use types::run::RunFacts;
 use types::scope::Scope;
 use types::time::Time;
-use types::work::RunFacts;
 
 /// What policies see of the run that a call is a step of.
 fn of_run(run: &RunFacts) -> Record {

@@ -1,8 +1,8 @@
 //! An operation's input as policies, the log and approvers see it, typed from its declaration: the type of `context.input`,
 //! what of it the log keeps, and what of it can be erased.
 //!
-//! Always true: what has no Cedar type (free JSON, maps, unions, decimals) is left out and told with its reason; a field that
-//! is declared erasable never reaches a permanent record.
+//! Always true: what has no Cedar type (free JSON, maps, unions, decimals) is left out and told with its reason, or only its
+//! presence is seen; what a field holds that is declared erasable never reaches a permanent record.
 
 use serde_json::{Map, Value};
 
@@ -22,8 +22,9 @@ const NEW: &str = "x-new";
 const SETS: &str = "x-sets";
 /// A flag that empties another field of it: `#[schemars(extend("x-empties" = "team"))]`.
 const EMPTIES: &str = "x-empties";
-/// A field of which policies see whether it is given: `#[schemars(extend("x-given" = true))]`. What it holds has no Cedar type.
-const GIVEN: &str = "x-given";
+/// A field of which policies see only whether it is given: `#[schemars(extend("x-presence" = true))]`. What it holds has no Cedar
+/// type.
+const PRESENCE: &str = "x-presence";
 /// Texts that may be longer are given by their length.
 const LONG: u64 = 1_024;
 /// The most bytes of an input that are kept with the question: a larger one cannot be asked again.
@@ -85,7 +86,7 @@ pub enum Shape {
     Set(Box<Shape>),
     Record(Vec<Field>),
     /// Anything: only whether it is given is seen, as an empty record.
-    Given,
+    Presence,
 }
 
 impl Entry {
@@ -103,7 +104,7 @@ impl Arguments {
         let required = names(&schema, "required");
         for (name, field) in properties(&schema) {
             arguments.sets.extend(set_by(entry, name, field));
-            let shape = if is_marked(field, GIVEN) { Ok(Shape::Given) } else { shape(field) };
+            let shape = if is_marked(field, PRESENCE) { Ok(Shape::Presence) } else { shape(field) };
             if is_marked(field, ERASABLE) && shape.is_err() {
                 arguments.apart.push(name.clone());
             }
@@ -131,12 +132,13 @@ impl Arguments {
         (!self.fields.is_empty()).then(|| record(&self.fields))
     }
 
-    /// What the log keeps of an input, to ask the same question again: all that policies see and that can be kept. None where there is nothing to keep, or too much.
+    /// What the log keeps of an input, to ask the same question again: all that policies see and that can be kept. None where
+    /// there is nothing to keep, or too much. Of presence, absence is kept, too: a record that lacks it is older.
     pub fn kept(&self, input: &Value) -> Option<Value> {
+        let given = |field: &Field| input.get(&field.name).or(field.is_presence().then_some(&Value::Null));
         let fields = self.fields.iter().filter(|field| field.is_kept());
-        let kept: Map<String, Value> = fields
-            .filter_map(|field| Some((field.name.clone(), seen(&field.shape, input.get(&field.name)?))))
-            .collect();
+        let kept: Map<String, Value> =
+            fields.filter_map(|field| Some((field.name.clone(), seen(&field.shape, given(field)?)))).collect();
         let kept = Value::Object(kept);
         (!self.fields.is_empty() && kept.to_string().len() <= KEPT).then_some(kept)
     }
@@ -146,8 +148,8 @@ impl Arguments {
         if let Some(given) = input.as_object_mut() {
             given.retain(|name, value| {
                 let field = self.fields.iter().find(|field| field.name == *name);
-                if field.is_some_and(|field| matches!(field.shape, Shape::Given)) {
-                    *value = seen(&Shape::Given, value);
+                if field.is_some_and(Field::is_presence) {
+                    *value = seen(&Shape::Presence, value);
                 }
                 field.is_some()
             });
@@ -222,7 +224,7 @@ fn set_by(entry: &Entry, name: &str, schema: &Value) -> Option<Sets> {
 fn seen(shape: &Shape, value: &Value) -> Value {
     match (shape, value) {
         (Shape::Length, Value::String(text)) => serde_json::json!({ "length": text.chars().count() }),
-        (Shape::Given, value) if !value.is_null() => Value::Object(Map::new()),
+        (Shape::Presence, value) if !value.is_null() => Value::Object(Map::new()),
         (_, value) => value.clone(),
     }
 }
@@ -236,7 +238,12 @@ fn record(fields: &[Field]) -> String {
 impl Field {
     /// Whether the log keeps what policies see of it. That something was given says nothing of what it was.
     pub fn is_kept(&self) -> bool {
-        !self.is_erasable || matches!(self.shape, Shape::Given)
+        !self.is_erasable || self.is_presence()
+    }
+
+    /// Whether policies see only whether it is given.
+    pub fn is_presence(&self) -> bool {
+        matches!(self.shape, Shape::Presence)
     }
 
     /// Whether each text is one that it takes: a question with another is never asked.
@@ -266,7 +273,7 @@ impl Shape {
             Shape::Text | Shape::Length => "a text",
             Shape::Set(_) => "a list",
             Shape::Record(_) => "an object",
-            Shape::Given => "anything",
+            Shape::Presence => "anything",
         }
     }
 
@@ -294,7 +301,7 @@ impl Shape {
                 });
                 wrong.map_or(Ok(()), Err)
             }
-            Shape::Given => Ok(()),
+            Shape::Presence => Ok(()),
         }
     }
 
@@ -306,7 +313,7 @@ impl Shape {
             Shape::Length => "{ length: Long }".into(),
             Shape::Set(element) => format!("Set<{}>", element.cedar()),
             Shape::Record(fields) => record(fields),
-            Shape::Given => "{}".into(),
+            Shape::Presence => "{}".into(),
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::write::draft::Draft;
 use crate::write::permit::{Grant, Permit};
 use store::event::Event;
 use types::refusal::{Code, Fault, Refusal, Stop};
-use types::work::ToolEffect;
+use types::run::ToolEffect;
 
 /// An operation that only reads: it is given no way to record.
 pub trait Query: Sized + 'static {

@@ -3,7 +3,7 @@
 
 use types::knowledge::Origin;
 use types::refusal::Code;
-use types::work::{StepKind, ToolEffect};
+use types::run::{StepKind, ToolEffect};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Method {

@@ -4,7 +4,7 @@
 use crate::declare::operation::{Entry, resources};
 use crate::declare::route::{Auth, Impact};
 use crate::declare::spec::Effect;
-use types::work::ToolEffect;
+use types::run::ToolEffect;
 
 /// Where in it the nouns stand.
 const THINGS: &str = "  // (what operations are about)\n\n";

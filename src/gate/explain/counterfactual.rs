@@ -29,8 +29,8 @@ pub enum Alteration {
     Release(KillScope),
     /// The call comes at this time, instead of now.
     At(Time),
-    /// The operation is given this, by its path in the input.
-    Input(Vec<String>, Scalar),
+    /// The operation is given this, by its path in the input; none where it is not given.
+    Input(Vec<String>, Option<Scalar>),
     Trust(ActorId, Trust),
     /// The agent's owner is this person.
     Owner(ActorId, ActorId),
@@ -71,7 +71,7 @@ impl Alteration {
             Alteration::Channel(channel) => caller.channel = *channel,
             Alteration::Release(scope) => drop(Arc::make_mut(&mut world.kills).remove(scope)),
             Alteration::At(time) => *now = *time,
-            Alteration::Input(path, to) => given(input, path, to)?,
+            Alteration::Input(path, to) => given(input, path, to.as_ref())?,
             Alteration::Trust(id, to) => edit(id, &|actor| actor.trust = *to)?,
             Alteration::Owner(id, to) => edit(id, &|actor| actor.owner = Some(to.clone()))?,
             Alteration::Lead(id, to) => edit(id, &|actor| actor.lead = Some(to.clone()))?,
@@ -127,13 +127,13 @@ struct Call {
     input: Option<Value>,
 }
 
-/// Puts a value into an input. None where that is no such record.
-fn given(input: &mut Option<Value>, path: &[String], to: &Scalar) -> Option<()> {
+/// Puts a value into an input, or takes it out. None where that is no such record.
+fn given(input: &mut Option<Value>, path: &[String], to: Option<&Scalar>) -> Option<()> {
     let mut place = input.get_or_insert_with(|| json!({}));
     for name in path {
         place = place.as_object_mut()?.entry(name).or_insert(Value::Null);
     }
-    *place = to.json();
+    *place = to.map_or(Value::Null, Scalar::json);
     Some(())
 }
 

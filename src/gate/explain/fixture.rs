@@ -37,9 +37,9 @@ use types::effort;
 use types::history::{Counts, History};
 use types::id::{ActorId, Id};
 use types::operations::Operations;
+use types::run::RunFacts;
 use types::time::Time;
 use types::token::TokenHash;
-use types::work::RunFacts;
 
 /// Checks a bundle against these operations.
 pub fn check(entries: &[Entry], bundle: &Bundle, options: &Options<'_>) -> Report {

@@ -10,7 +10,7 @@ use types::actor::{ActorKind, Trust};
 use types::caller::Channel;
 use types::delegation::{self, Authority};
 use types::field::Label;
-use types::work;
+use types::run;
 
 impl Words for Known<'_> {
     fn choices(&self, operation: &str, field: &str) -> &[String] {
@@ -41,7 +41,8 @@ impl Words for Known<'_> {
         match (of, attribute) {
             ("Ok::Actor", "trust") => Some(0..=Trust::ALL.len() as i64 - 1),
             ("context.delegation", "depth") => Some(1..=delegation::DEEPEST.into()),
-            ("context.run", "depth") => Some(0..=work::DEEPEST.into()),
+            ("context.run", "depth") => Some(0..=run::DEEPEST.into()),
+            ("context.run", "steps" | "calls" | "cost_cents") | ("context.hist", _) => Some(0..=i64::MAX),
             _ => None,
         }
     }

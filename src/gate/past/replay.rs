@@ -40,7 +40,9 @@ struct Plan {
     query: bool,
     /// Whether any of them looks at what the operation is given, and at what of that is never kept.
     input: bool,
-    erasable: bool,
+    unkept: bool,
+    /// Of what is seen to be there or not: the fields that any of them looks at.
+    presence: Vec<&'static str>,
 }
 
 /// What there is to know before the first question.
@@ -62,11 +64,12 @@ impl<'a> Book<'a> {
             let name = entry.spec.name;
             let looks = before.looks(name).and(after.looks(name));
             let timed = ["now", "hist"].into_iter().any(|changing| looks.context.contains(changing));
-            let mut unkept = entry.arguments().fields.iter().filter(|field| !field.is_kept());
-            let erasable = unkept.any(|field| looks.reads_input(&field.name));
+            let read = || entry.arguments().fields.iter().filter(|field| looks.reads_input(&field.name));
+            let unkept = read().any(|field| !field.is_kept());
+            let presence = read().filter(|field| field.is_presence()).map(|field| field.name.as_str()).collect();
             let (unlike, query, input) =
                 (unlike.contains(name), entry.effect != Effect::Change, looks.context.contains("input"));
-            (name, Plan { unlike, timed, query, input, erasable })
+            (name, Plan { unlike, timed, query, input, unkept, presence })
         };
         let changed = compare(sides).policies.into_iter().map(|policy| policy.id).collect();
         let names = Names::of(&[before.as_ref(), after.as_ref()]);
@@ -164,7 +167,7 @@ impl<'a> Worker<'a> {
         if batch.world.nouns.kind_of(&asked.target).is_none() {
             return Err(GONE);
         }
-        if plan.erasable || (plan.input && asked.input.is_none()) {
+        if plan.unkept || (plan.input && !is_kept(asked, plan)) {
             return Err(NOT_KEPT);
         }
         let actor = entry.actor.parse::<ActorId>().map_err(|_| NOBODY)?;
@@ -262,6 +265,11 @@ fn sample(entry: &Decided, operation: &str, (actor, target): (String, String), o
     }
 }
 
+/// Whether the question was kept with what these policies look at: before presence was seen, it was not.
+fn is_kept(asked: &record::RecordedQuestion, plan: &Plan) -> bool {
+    asked.input.as_ref().is_some_and(|input| plan.presence.iter().all(|field| input.get(field).is_some()))
+}
+
 fn who(asked: &record::RecordedQuestion, actor: ActorId) -> Who {
     match asked.by {
         By::Visitor => Who::Visitor,
@@ -280,5 +288,26 @@ fn recorded(entry: &Decided, outcome: &Outcome, plan: &Plan) -> Decision {
             let refused = plan.query && outcome.before.decision == Decision::NeedsApproval;
             if refused { Decision::NeedsApproval } else { Decision::Deny }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_from_before_presence_was_kept_is_not_asked_again() {
+        let plan = |presence| Plan { unlike: true, timed: false, query: false, input: true, unkept: false, presence };
+        let kept = |input: serde_json::Value, presence| {
+            let asked = serde_json::json!({ "by": "actor", "target": "company", "input": input });
+            is_kept(&serde_json::from_value(asked).unwrap(), &plan(presence))
+        };
+        let (old, without, with) = (
+            serde_json::json!({ "agent": "bot" }),
+            serde_json::json!({ "agent": "bot", "plan": null }),
+            serde_json::json!({ "agent": "bot", "plan": {} }),
+        );
+        assert!(!kept(old.clone(), vec!["plan"]));
+        assert!(kept(without, vec!["plan"]) && kept(with, vec!["plan"]) && kept(old, vec![]));
     }
 }

@@ -45,7 +45,7 @@ pub enum Could {
 
 /// What somebody would do.
 #[derive(Clone, Copy)]
-pub struct Deed<'a> {
+pub struct HypotheticalCall<'a> {
     pub operation: &'a str,
     pub target: &'a Target,
     /// What the operation is given, where that is known.
@@ -54,21 +54,21 @@ pub struct Deed<'a> {
     pub sight: Option<&'a str>,
 }
 
-impl<'a> Deed<'a> {
+impl<'a> HypotheticalCall<'a> {
     fn call(self) -> Call<'a> {
         Call { operation: self.operation, target: self.target, input: self.input }
     }
 
     /// The read of the target.
-    fn seeing(self) -> Option<Deed<'a>> {
-        self.sight.map(|operation| Deed { operation, input: None, sight: None, ..self })
+    fn seeing(self) -> Option<HypotheticalCall<'a>> {
+        self.sight.map(|operation| HypotheticalCall { operation, input: None, sight: None, ..self })
     }
 }
 
 impl Reader<'_> {
     /// Who could do something at one of these times, by any channel, at once or with approvals, if these policies were in force
     /// and no kill switch engaged.
-    pub fn who_could(&self, policies: &Arc<Snapshot>, asked: Deed<'_>, at: &[Time]) -> Could {
+    pub fn who_could(&self, policies: &Arc<Snapshot>, asked: HypotheticalCall<'_>, at: &[Time]) -> Could {
         let world = self.under(policies);
         let mut first = None;
         for prospect in self.ways_to_ask(&world, asked.operation, at) {
@@ -89,7 +89,7 @@ impl Reader<'_> {
         let kills = Arc::new([(KillScope::Global, engaged)].into());
         let world = World { kills, histories: None, ..self.under(policies) };
         let input = json!({ "scope": "global", "off": true, "reason": "" });
-        let asked = Deed { operation: "kill", target: release, input: Some(&input), sight: None };
+        let asked = HypotheticalCall { operation: "kill", target: release, input: Some(&input), sight: None };
         self.ways_to_ask(&world, asked.operation, at).any(|prospect| prospect.is_open_at_once(asked))
     }
 
@@ -99,7 +99,7 @@ impl Reader<'_> {
     }
 
     /// Those whom these policies would not deny an operation at one of these times, admins first, and no more than are looked at.
-    pub fn not_denied(&self, policies: &Arc<Snapshot>, asked: Deed<'_>, at: &[Time]) -> Vec<ActorId> {
+    pub fn not_denied(&self, policies: &Arc<Snapshot>, asked: HypotheticalCall<'_>, at: &[Time]) -> Vec<ActorId> {
         let world = self.under(policies);
         let mut found = Vec::new();
         for prospect in self.ways_to_ask(&world, asked.operation, at) {
@@ -147,7 +147,7 @@ struct Prospect<'a> {
 
 impl<'a> Prospect<'a> {
     /// The answer to somebody, whatever they did before.
-    fn ask(&self, id: &ActorId, asked: Deed<'_>) -> Ruling {
+    fn ask(&self, id: &ActorId, asked: HypotheticalCall<'_>) -> Ruling {
         let now = self.ask_in(self.world, id, asked);
         if !matches!(now, Ruling::Deny { .. }) {
             return now;
@@ -163,17 +163,17 @@ impl<'a> Prospect<'a> {
         otherwise.unwrap_or(now)
     }
 
-    fn ask_in(&self, world: &World, id: &ActorId, asked: Deed<'_>) -> Ruling {
+    fn ask_in(&self, world: &World, id: &ActorId, asked: HypotheticalCall<'_>) -> Ruling {
         question::decide(world, &Caller::new(Who::Holder(id.clone()), self.channel), asked.call(), self.at)
     }
 
-    fn open_to_callers(&self, asked: Deed<'_>) -> OpenToCallers {
+    fn open_to_callers(&self, asked: HypotheticalCall<'_>) -> OpenToCallers {
         let has_many_pasts = self.world.policy.looks(asked.operation).done.len() > MOST_DONE;
         self.world.policy.open_to_callers(asked.operation, asked.input.is_none(), has_many_pasts)
     }
 
     /// Whether somebody who has done nothing before could do it without an approval, whatever reason they give.
-    fn is_open_at_once(&self, asked: Deed<'_>) -> bool {
+    fn is_open_at_once(&self, asked: HypotheticalCall<'_>) -> bool {
         let policies = &self.world.policy;
         let reasoned = policies.looks(asked.operation).reads_input("reason");
         let open = policies.open_to_callers(asked.operation, reasoned, false);
@@ -191,7 +191,7 @@ impl<'a> Prospect<'a> {
         admins.into_iter().chain(others)
     }
 
-    fn who_could(&self, asked: Deed<'_>) -> Could {
+    fn who_could(&self, asked: HypotheticalCall<'_>) -> Could {
         match self.among(self.everybody(), asked) {
             // Whoever adds people makes them enough.
             Could::TooFew(kind) if self.could_be_filled(&kind, asked.operation) => Could::Somebody,
@@ -200,7 +200,7 @@ impl<'a> Prospect<'a> {
         }
     }
 
-    fn among<'p>(&self, people: impl Iterator<Item = &'p ActorId>, asked: Deed<'_>) -> Could {
+    fn among<'p>(&self, people: impl Iterator<Item = &'p ActorId>, asked: HypotheticalCall<'_>) -> Could {
         let (mut waiting, open) = (Vec::new(), self.open_to_callers(asked));
         let sight = asked.seeing().map(|seeing| (seeing, self.open_to_callers(seeing)));
         let is_blind = |id: &ActorId| sight.as_ref().is_some_and(|(seeing, open)| bars(&self.ask(id, *seeing), open));
@@ -226,8 +226,9 @@ impl<'a> Prospect<'a> {
     /// What it takes to decide a request for approval.
     fn deciding(&self) -> [(&'static str, OpenToCallers); 2] {
         let target = &Target::Company;
-        ["approval.read", "approval.decide"]
-            .map(|operation| (operation, self.open_to_callers(Deed { operation, target, input: None, sight: None })))
+        ["approval.read", "approval.decide"].map(|operation| {
+            (operation, self.open_to_callers(HypotheticalCall { operation, target, input: None, sight: None }))
+        })
     }
 
     /// Whether somebody may see and decide another's request for approval.
@@ -240,7 +241,7 @@ impl<'a> Prospect<'a> {
         let request = Thing::new("Approval", NEW).actor("requester", requester).text("operation", operation);
         let request: Target = request.actors("approvers", [approver.clone()]).actors("behalf", []).into();
         deciding.iter().all(|(operation, open)| {
-            let ruling = self.ask(approver, Deed { operation, target: &request, input: None, sight: None });
+            let ruling = self.ask(approver, HypotheticalCall { operation, target: &request, input: None, sight: None });
             // What takes an approval itself waits in its turn.
             !matches!(ruling, Ruling::NeedsApproval { .. }) && !bars(&ruling, open)
         })
@@ -248,13 +249,13 @@ impl<'a> Prospect<'a> {
 
     /// Whether somebody could add an actor. A company that is being set up adds them on its own machine.
     fn could_add(&self, target: &Target, input: &Value) -> bool {
-        let asked = Deed { operation: "actor.add", target, input: Some(input), sight: None };
+        let asked = HypotheticalCall { operation: "actor.add", target, input: Some(input), sight: None };
         let by = |channel| Prospect { channel, ..*self }.among(self.everybody(), asked) == Could::Somebody;
         [self.channel, Channel::Cli].into_iter().any(by)
     }
 
     /// Whether somebody could add an admin who could do it.
-    fn could_once_joined(&self, asked: Deed<'_>) -> bool {
+    fn could_once_joined(&self, asked: HypotheticalCall<'_>) -> bool {
         let Ok(id) = SOMEBODY.parse::<ActorId>() else { return false };
         let person = json!({ "id": id, "kind": "person", "role": Role::Admin });
         let world = with_admin(self.world, &id, self.at);

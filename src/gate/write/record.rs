@@ -8,9 +8,9 @@ use store::event::Event;
 use types::canonical;
 use types::id::{ActorId, Id};
 use types::refusal::Fault;
+use types::run::RunFacts;
 use types::scope::Scopes;
 use types::target::Target;
-use types::work::RunFacts;
 
 /// What is to be recorded.
 #[derive(Clone, Debug)]

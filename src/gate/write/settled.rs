@@ -12,7 +12,7 @@ use store::runs::events::{RunCancelled, RunCompleted, RunFailed};
 use store::runs::{self, Run};
 use types::id::{ActorId, Id};
 use types::refusal::Fault;
-use types::work::StepStatus;
+use types::run::StepStatus;
 
 /// What these entries, which are about to be recorded, settle.
 pub(super) fn budgets(conn: &Connection, entries: &[Entry]) -> Result<Vec<Entry>, Fault> {

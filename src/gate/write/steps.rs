@@ -15,7 +15,7 @@ use crate::declare::spec::Spec;
 use crate::declare::target::Target;
 use crate::write::record::Entry;
 use log::record::Decision;
-use store::approvals::events::{ApprovalCancelled, ApprovalDecided, ApprovalExpired, ApprovalStale};
+use store::approvals::events::{ApprovalCancelled, ApprovalDecided, ApprovalExpired, ApprovalStale, ApprovalUsed};
 use store::approvals::{self, Approval};
 use store::content::events::ContentKept;
 use store::event::Event;
@@ -29,8 +29,8 @@ use types::field::Label;
 use types::id::{ActorId, Id};
 use types::quoted::quoted;
 use types::refusal::{Fault, Refusal, Stop};
+use types::run::{RunStatus, StepStatus, Wait};
 use types::time::Time;
-use types::work::{RunStatus, StepStatus, Wait};
 
 /// The most bytes of an answer that a run keeps of a step. Of a longer one, it keeps how long it was.
 const MOST_KEPT: usize = 64 << 10;
@@ -154,6 +154,10 @@ pub(crate) fn go_on(conn: &Connection, entries: &[Entry]) -> Result<Vec<Entry>, 
     let mut follow = Vec::new();
     for entry in entries {
         let Some((id, refused)) = ended(&entry.event) else { continue };
+        // What was carried out with the decision has said itself how the step stands: it may wait for a part, or an answer.
+        if entries.iter().any(|entry| entry.event.get::<ApprovalUsed>().is_some_and(|used| used.id.as_str() == id)) {
+            continue;
+        }
         let Some(approval) = approvals::get(conn, &id)? else { continue };
         let Some((run, step)) = waiting_for(conn, &approval)? else { continue };
         if entries.iter().any(|entry| ends(&entry.event, &run.id)) {

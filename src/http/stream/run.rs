@@ -21,7 +21,7 @@ use crate::gate::{Gate, Request};
 use crate::nouns::run::{ShownStep, WholeRun};
 use crate::types::caller::Presented;
 use crate::types::refusal::{Code, Stop};
-use crate::types::work::{RunStatus, StepStatus, Wait};
+use crate::types::run::{RunStatus, StepStatus, Wait};
 
 /// The operation that begins such a stream.
 pub(super) const STREAM: &str = "run.stream";

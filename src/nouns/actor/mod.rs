@@ -1,18 +1,22 @@
 //! People, agents and teams: listed, shown, added, trusted.
 
+pub mod hire;
+pub mod joining;
+pub mod offboard;
 pub mod resource;
+pub mod standing;
 
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::hire::ruling_of_trust;
+use self::joining::{Known, NewActor, joined, joining};
 use self::resource::{ACTOR, TEAM};
-use super::Nothing;
-use super::hire::ruling_of_trust;
-use super::joining::{Known, NewActor, joined, joining};
-use super::kill::stopping;
+use crate::Nothing;
 use crate::company::COMPANY;
+use crate::kill::stopping;
 use gate::Card;
 use gate::{Change, Draft, Entry, Permit, Query, Reader, Resource, Spec, Target, get, post};
 use store::actors::events::{ActorAdded, TrustChanged};

@@ -3,17 +3,16 @@
 
 mod batch;
 mod candidates;
-pub mod entities;
 mod kept;
 mod metadata;
 mod pages;
 mod recorded;
 mod search;
-pub mod unfit;
 mod words;
 
 pub use self::kept::{Kept, completed};
 use self::recorded::{Decision, Judge};
+pub(crate) use self::words::all;
 use self::words::bad;
 pub use self::words::{Evaluation, said};
 use crate::company::COMPANY;
@@ -31,8 +30,6 @@ pub const ALL: &[Entry] = &[
     Entry::query::<search::Resources>(),
     Entry::query::<search::Actions>(),
     Entry::query::<metadata::Metadata>(),
-    Entry::change::<entities::Keep>(),
-    Entry::query::<entities::List>(),
 ];
 
 /// One decision.

@@ -129,7 +129,7 @@ pub(super) fn maybe<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> 
 }
 
 /// A list.
-pub(super) fn all<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+pub(crate) fn all<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
     Ok(Vec::<One<T>>::deserialize(from)?.into_iter().map(|one| one.0).collect())
 }
 

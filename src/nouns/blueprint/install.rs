@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::plan::{Plan, plan};
 use super::source::{ChosenBlueprint, Source};
+use crate::actor::joining::Known;
 use crate::change::{Proposal, has_room, propose};
 use crate::company::COMPANY;
-use crate::joining::Known;
 use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use store::actors::events::{ActorAdded, ActorHired};
 use store::blueprints::events::BlueprintInstalled;

@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::files::onto;
 use super::source::Source;
+use crate::actor::hire::Candidate;
+use crate::actor::joining::{Known, NewActor, joined};
 use crate::change::compiled;
 use crate::company::Settings;
-use crate::hire::Candidate;
-use crate::joining::{Known, NewActor, joined};
 use policy::Bundle;
 use store::actors::{Actor, Status};
 use store::company::events::CompanyUpdated;

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+use crate::actor::joining::Known;
 use crate::definition;
-use crate::joining::Known;
 use policy::brain::is_collection;
 use policy::bundle::problems;
 use policy::{blueprints, yaml};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use gate::{Could, Deed, Reader, Target};
+use gate::{Could, HypotheticalCall, Reader, Target};
 use policy::Snapshot;
 use store::changes::Change;
 use types::change::{ChangeState, ChangeTarget};
@@ -122,7 +122,8 @@ struct Way<'a> {
 impl Way<'_> {
     /// Whether somebody could propose another, and it had a whole way into force.
     fn is_open(&self) -> Result<(), String> {
-        let proposal = Deed { operation: "policy.propose", target: &Target::Company, input: None, sight: None };
+        let proposal =
+            HypotheticalCall { operation: "policy.propose", target: &Target::Company, input: None, sight: None };
         open_to("policy.propose", self.read.who_could(self.policies, proposal, self.at))?;
         // A switch that nobody may release stops all of it.
         let target = crate::kill::release(self.read);
@@ -175,7 +176,7 @@ impl Way<'_> {
         // What else these take can be left out.
         let input = json!({ "id": ANY });
         let input = [READ, "change.evals", "change.promote"].contains(&operation).then_some(&input);
-        let asked = Deed { operation, target: &target, input, sight: Some(READ) };
+        let asked = HypotheticalCall { operation, target: &target, input, sight: Some(READ) };
         self.read.who_could(self.policies, asked, self.at)
     }
 }

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::COMPANY;
+use crate::actor::joining::{Known, NewActor, joined};
 use crate::blueprint;
-use crate::joining::{Known, NewActor, joined};
 use crate::token::{IssuedToken, issue};
 use gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
 use store::actors::events::{ActorAdded, ActorHired};

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::actor::Trust;
 use super::id::ActorId;
 use super::problems::Problems;
+use super::run::MOST_STEPS;
 use super::time::SECOND;
 use super::visible::{NO_NAME, is_blank, is_name};
-use super::work::MOST_STEPS;
 
 /// The most bytes of a definition.
 pub const MAX_BYTES: usize = 64 * 1024;

@@ -98,7 +98,6 @@ pub struct Cost {
     #[arg(value_name = "DELEGATION")]
     pub id: String,
     /// The reservation's id.
-    #[schemars(extend("x-id" = true))]
     #[arg(value_name = "RESERVATION")]
     pub reservation: String,
     /// What was spent, even if more than was reserved.

@@ -72,7 +72,6 @@ pub struct NewKnowledge {
     pub confidence: Option<i64>,
     /// The accepted entry that it is to supersede.
     #[arg(long, value_name = "KNOWLEDGE")]
-    #[schemars(extend("x-id" = true))]
     pub supersedes: Option<String>,
     /// When it expires.
     #[arg(long = "expires", value_name = "TIME")]

@@ -82,7 +82,7 @@ fn filled(entry: &Entry, mut input: Map<String, Value>) -> Value {
             Shape::Bool => false.into(),
             Shape::Long => 0.into(),
             Shape::Set(_) => json!([]),
-            Shape::Record(_) | Shape::Given => json!({}),
+            Shape::Record(_) | Shape::Presence => json!({}),
         };
         input.entry(field.name.clone()).or_insert_with(blank);
     }

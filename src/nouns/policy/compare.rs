@@ -5,9 +5,9 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use super::check::{Problem, directory, known};
-use crate::authzen::entities::may_list;
-use crate::authzen::unfit::unfit;
 use crate::change::compiled;
+use crate::entity::may_list;
+use crate::entity::unfit::unfit;
 use gate::Reader;
 use gate::explain::fixture;
 use policy::diff::{self, Semantic, Side, Sides, Term, TextDiff};

@@ -235,9 +235,11 @@ impl ShownChange {
             }
             Alteration::Input(path, to) => {
                 let from = inquiry.given(path).cloned().unwrap_or_default();
-                let to = to.json();
-                let text = format!("`{}` is {to}", path.join("."));
-                call("input", from, to, text)
+                let field = path.join(".");
+                match to.as_ref().map(policy::Scalar::json) {
+                    Some(to) => call("input", from, to.clone(), format!("`{field}` is {to}")),
+                    None => call("input", from, Value::Null, format!("`{field}` is not given")),
+                }
             }
             Alteration::Trust(id, to) => {
                 let from = json!(row(id).map(|row| row.trust));

@@ -22,8 +22,8 @@ use types::change::ChangeState;
 use types::decision::Recording;
 use types::id::ActorId;
 use types::refusal::Fault;
+use types::run::RunFacts;
 use types::time::{DAY, Time};
-use types::work::RunFacts;
 
 /// Whoever was an admin counts as one for so long: nobody is alone because they have made the others leave. A weekend is covered.
 const LATE_MS: i64 = 3 * DAY;

@@ -13,9 +13,9 @@ use store::runs::events::RunAnswered;
 use store::runs::{Run, Step, waits_for};
 use types::id::{ActorId, Id};
 use types::refusal::{Refusal, Stop};
+use types::run::{Happened, LONGEST_TEXT, StepKind, StepStatus, Wait};
 use types::scope::Reach;
 use types::visible::is_blank;
-use types::work::{Happened, LONGEST_TEXT, StepKind, StepStatus, Wait};
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Reply {

@@ -8,7 +8,7 @@ use store::runs::{Run, Step};
 use types::chat::Wanted;
 use types::quoted::plain;
 use types::refusal::{Fault, Stop};
-use types::work::{StepKind, StepStatus};
+use types::run::{StepKind, StepStatus};
 
 /// Whether a step is a model's answer.
 pub(super) fn is_answer(step: &Step) -> bool {

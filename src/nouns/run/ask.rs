@@ -20,8 +20,9 @@ use types::id::{ActorId, Kind};
 use types::page::{Page, PageQuery};
 use types::plan::Plan;
 use types::refusal::{Refusal, Stop};
+use types::run::StepKind;
 use types::scope::Reach;
-use types::work::{Priority, StepKind};
+use types::task::Priority;
 
 /// What is asked of an agent.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -33,7 +34,7 @@ pub struct Wish {
     pub text: String,
     /// The agent's steps, used instead of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
     /// itself. `GET /schemas` has its schema.
-    #[schemars(with = "Option<Value>", extend("x-erasable" = true, "x-given" = true))]
+    #[schemars(with = "Option<Value>", extend("x-erasable" = true, "x-presence" = true))]
     pub plan: Option<Written<Plan>>,
     /// What it may spend, in cents; no limit unless given.
     #[schemars(range(min = 0))]

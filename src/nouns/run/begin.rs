@@ -19,8 +19,8 @@ use types::field::Label;
 use types::id::{ActorId, Id, Kind};
 use types::plan::Plan;
 use types::refusal::{Refusal, Stop};
+use types::run::{DEEPEST, LONGEST_TEXT, RunFacts, RunStatus, StepKind, Wait};
 use types::visible::is_blank;
-use types::work::{DEEPEST, LONGEST_TEXT, RunFacts, RunStatus, StepKind, Wait};
 
 /// A run that has begun.
 #[derive(Serialize, Deserialize, JsonSchema)]

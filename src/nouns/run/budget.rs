@@ -13,8 +13,8 @@ use store::runs::events::RunBudgetRaised;
 use types::delegation::MOST_CENTS;
 use types::id::{ActorId, Id};
 use types::refusal::{Refusal, Stop};
+use types::run::{RunStatus, Wait};
 use types::scope::Reach;
-use types::work::{RunStatus, Wait};
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Raised {

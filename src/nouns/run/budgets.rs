@@ -16,8 +16,8 @@ use types::delegation::MOST_CENTS;
 use types::history;
 use types::id::{ActorId, Id};
 use types::refusal::Stop;
+use types::run::Wait;
 use types::time::Time;
-use types::work::Wait;
 
 /// One budget that a run keeps to.
 pub(super) struct Budget {

@@ -14,8 +14,8 @@ use store::runs::events::RunCancelled;
 use types::id::Id;
 use types::quoted::quoted;
 use types::refusal::Stop;
+use types::run::{RunStatus, Wait};
 use types::scope::Reach;
-use types::work::{RunStatus, Wait};
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Cancellation {

@@ -15,8 +15,8 @@ use store::runs::Run;
 use types::chat::Prompt;
 use types::id::ActorId;
 use types::refusal::Stop;
+use types::run::RunFacts;
 use types::scope::Reach;
-use types::work::RunFacts;
 
 /// What is to be done with a run.
 #[derive(Serialize, Deserialize, JsonSchema)]

@@ -13,8 +13,8 @@ use store::runs::{self, Run};
 use types::id::ActorId;
 use types::page::{Page, PageQuery};
 use types::refusal::Stop;
+use types::run::RunStatus;
 use types::scope::Reach;
-use types::work::RunStatus;
 
 /// Which runs. All of what is given must fit.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]

@@ -7,7 +7,7 @@ use super::outside::Tool;
 use gate::Impact;
 use types::knowledge::Origin;
 use types::mail::{Address, Subject};
-use types::work::ToolEffect;
+use types::run::ToolEffect;
 
 /// A message.
 #[derive(Serialize, Deserialize, JsonSchema)]

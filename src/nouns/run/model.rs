@@ -23,8 +23,8 @@ use types::chat::{Answer, Failed};
 use types::id::Id;
 use types::models::whole_cents;
 use types::refusal::{Refusal, Stop};
+use types::run::{StepKind, StepStatus};
 use types::scope::Reach;
-use types::work::{StepKind, StepStatus};
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Prompt {

@@ -8,8 +8,8 @@ use super::under_way::UnderWay;
 use gate::Reader;
 use store::runs::{Run, Step};
 use types::refusal::Stop;
+use types::run::{Failure, StepKind, StepStatus};
 use types::time::Time;
-use types::work::{Failure, StepKind, StepStatus};
 
 /// How far a call of a tool from elsewhere has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -14,8 +14,8 @@ use types::models::OF_PLANS;
 use types::plan::{self, Expected, Plan};
 use types::quoted::quoted;
 use types::refusal::Stop;
+use types::run::{Failure, LONGEST_ACTIVE, MOST_DENIALS, MOST_STEPS, StepStatus, Wait};
 use types::time::{SECOND, Time};
-use types::work::{Failure, LONGEST_ACTIVE, MOST_DENIALS, MOST_STEPS, StepStatus, Wait};
 
 /// What a run does next, as of the reader's time.
 pub(super) fn next(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {

@@ -29,8 +29,8 @@ use types::field::Label;
 use types::id::{ActorId, Id};
 use types::knowledge::Origin;
 use types::refusal::{Refusal, Stop};
+use types::run::{StepKind, StepStatus, ToolEffect, Wait};
 use types::scope::Reach;
-use types::work::{StepKind, StepStatus, ToolEffect, Wait};
 
 /// The most bytes of an answer that a run keeps. Of a longer one, it keeps how long it was.
 const MOST_KEPT: usize = 64 << 10;

@@ -16,7 +16,7 @@ use types::caller::{Caller, Channel, Who};
 use types::chat::{Message, Prompt};
 use types::models::{Capability, Model};
 use types::refusal::Stop;
-use types::work::{Failure, StepKind};
+use types::run::{Failure, StepKind};
 
 /// The most bytes of one answer of a tool that a model is told.
 const MOST_SHOWN: usize = 32 << 10;

@@ -12,9 +12,9 @@ use store::runs::events::RunWaiting;
 use types::actor::ActorKind;
 use types::id::ActorId;
 use types::refusal::{Refusal, Stop};
+use types::run::{LONGEST_TEXT, RunFacts, StepKind, Wait};
 use types::scope::Reach;
 use types::visible::is_blank;
-use types::work::{LONGEST_TEXT, RunFacts, StepKind, Wait};
 
 #[derive(Deserialize, JsonSchema)]
 pub struct NewQuestion {

@@ -9,7 +9,7 @@ use store::runs::Run;
 use store::tasks::title_of_ask;
 use types::id::ActorId;
 use types::refusal::{Fault, Stop};
-use types::work::RunStatus;
+use types::run::RunStatus;
 
 pub static RUN: Resource = Resource {
     noun: Noun {

@@ -6,8 +6,8 @@ use gate::{Reader, Rest};
 use store::done::MODEL_CALL;
 use store::runs::Run;
 use types::refusal::Stop;
+use types::run::RunStatus;
 use types::time::SECOND;
-use types::work::RunStatus;
 
 /// Seconds. A tool that a limit holds up for longer is called all the same, so that the run is told.
 pub const SOON: i64 = 60;

@@ -22,9 +22,9 @@ use store::runs::events::{
 use store::runs::{Run, duration};
 use types::id::Id;
 use types::refusal::{Refusal, Stop};
+use types::run::{Failure, StepKind, Wait};
 use types::scope::Reach;
 use types::time::Time;
-use types::work::{Failure, StepKind, Wait};
 
 use super::budgets::set_aside;
 use super::cancel::{cancel_with_parts, end_requests};

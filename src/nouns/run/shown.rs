@@ -12,8 +12,8 @@ use store::runs::{Run, duration};
 use types::field::Label;
 use types::id::ActorId;
 use types::refusal::Stop;
+use types::run::{Failure, RunStatus, StepStatus, Wait};
 use types::time::Time;
-use types::work::{Failure, RunStatus, StepStatus, Wait};
 
 /// An agent at work.
 #[derive(Serialize, Deserialize, JsonSchema)]

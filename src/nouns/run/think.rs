@@ -14,7 +14,7 @@ use store::runs::{Run, Step};
 use types::chat::Wanted;
 use types::quoted::quoted;
 use types::refusal::Stop;
-use types::work::{Failure, StepKind, StepStatus};
+use types::run::{Failure, StepKind, StepStatus};
 
 /// How often in a row what came of asking one model may be unknown.
 const MOST_LOST: usize = 3;

@@ -17,8 +17,8 @@ use types::chat::Offered;
 use types::id::ActorId;
 use types::near::nearest;
 use types::refusal::Stop;
+use types::run::ToolEffect;
 use types::scope::Reach;
-use types::work::ToolEffect;
 
 /// Whether there is a tool of this name that a plan may call. What only a run does has a step of its own.
 pub fn is_tool(name: &str, read: &Reader<'_>) -> bool {

@@ -10,9 +10,9 @@ use store::runs::{self, Run, archive};
 use types::id::ActorId;
 use types::page::{Page, PageQuery};
 use types::refusal::{Refusal, Stop};
+use types::run::RunStatus;
 use types::scope::Reach;
 use types::time::Time;
-use types::work::RunStatus;
 
 /// The most traces of a page, and how many unless another number is given.
 const MOST: u32 = 200;

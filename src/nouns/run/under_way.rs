@@ -8,7 +8,7 @@ use store::runs::events::{StepCompleted, StepDecided, StepDispatched, StepUnknow
 use store::runs::{Run, Step};
 use types::id::Id;
 use types::refusal::Stop;
-use types::work::StepKind;
+use types::run::StepKind;
 
 /// The call, with what it may take, or has taken.
 pub(super) struct UnderWay {

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::outside::Tool;
 use gate::Impact;
+use types::run::ToolEffect;
 use types::web::{WebHost, WebPath};
-use types::work::ToolEffect;
 
 /// A page, and from where on it is read.
 #[derive(Serialize, Deserialize, JsonSchema)]

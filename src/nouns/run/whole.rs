@@ -18,8 +18,8 @@ use types::approval::ApprovalStatus;
 use types::chat::Wanted;
 use types::plan::{self, Plan};
 use types::refusal::Stop;
+use types::run::{StepKind, StepStatus, Wait};
 use types::time::Time;
-use types::work::{StepKind, StepStatus, Wait};
 
 /// A run with its steps.
 #[derive(Serialize, Deserialize, JsonSchema)]

@@ -8,7 +8,7 @@ use store::content::events::ContentKept;
 use store::runs::{Run, Step};
 use types::id::Id;
 use types::refusal::Stop;
-use types::work::{RunStatus, StepStatus};
+use types::run::{RunStatus, StepStatus};
 
 const OF_RUN: &str = "failure";
 

@@ -13,8 +13,9 @@ use store::tasks::Task;
 use store::tasks::events::TaskAssigned;
 use types::id::{ActorId, Id};
 use types::refusal::{Refusal, Stop};
+use types::run::LONGEST_TEXT;
 use types::scope::Reach;
-use types::work::{LONGEST_TEXT, TaskStatus};
+use types::task::TaskStatus;
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Assignment {

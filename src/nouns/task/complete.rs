@@ -15,8 +15,9 @@ use store::tasks::Task;
 use store::tasks::events::TaskCompleted;
 use types::id::Id;
 use types::refusal::{Refusal, Stop};
+use types::run::LONGEST_TEXT;
 use types::scope::Reach;
-use types::work::{LONGEST_TEXT, TaskStatus};
+use types::task::TaskStatus;
 
 /// How a task ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

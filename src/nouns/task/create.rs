@@ -17,10 +17,11 @@ use store::tasks::is_of_ask;
 use types::hours::FURTHEST_YEARS;
 use types::id::{ActorId, Id, Kind};
 use types::refusal::{Refusal, Stop};
+use types::run::LONGEST_TEXT;
 use types::scope::Reach;
+use types::task::{Deadlines, Priority, Sla, TaskStatus};
 use types::time::Time;
 use types::visible::is_blank;
-use types::work::{Deadlines, LONGEST_TEXT, Priority, Sla, TaskStatus};
 
 /// The most characters of a title.
 pub(crate) const LONGEST_TITLE: usize = 200;

@@ -12,7 +12,7 @@ use types::id::ActorId;
 use types::page::{Page, PageQuery};
 use types::refusal::Stop;
 use types::scope::Reach;
-use types::work::TaskStatus;
+use types::task::TaskStatus;
 
 /// Which tasks. All of what is given must fit.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]

@@ -19,8 +19,8 @@ use store::tasks::Task;
 use store::tasks::events::TaskStalled;
 use types::id::{ActorId, Id};
 use types::refusal::{Refusal, Stop};
+use types::task::TaskStatus;
 use types::time::Time;
-use types::work::TaskStatus;
 
 pub(super) use archive::{archived, kept_since};
 pub use assign::{Assign, Assignment};

@@ -9,7 +9,7 @@ use store::tasks::{Task, TaskRef};
 use types::id::ActorId;
 use types::refusal::{Fault, Stop};
 use types::target::Fact;
-use types::work::TaskStatus;
+use types::task::TaskStatus;
 
 pub static TASK: Resource = Resource {
     noun: Noun {

@@ -21,7 +21,7 @@ pub struct Work {
     pub id: String,
     /// The agent's steps, used instead of a model: the text of a YAML or JSON file of at most 64 KiB, or the JSON
     /// itself.
-    #[schemars(with = "Option<serde_json::Value>", extend("x-erasable" = true, "x-given" = true))]
+    #[schemars(with = "Option<serde_json::Value>", extend("x-erasable" = true, "x-presence" = true))]
     pub plan: Option<Written<Plan>>,
     /// What it may spend, in cents; no limit unless given.
     #[schemars(range(min = 0))]

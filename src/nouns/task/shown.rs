@@ -8,8 +8,8 @@ use gate::Reader;
 use store::tasks::{Task, TaskRef};
 use types::id::ActorId;
 use types::refusal::{Fault, Stop};
+use types::task::{Deadlines, Priority, TaskStatus};
 use types::time::Time;
-use types::work::{Deadlines, Priority, TaskStatus};
 
 /// Something to do.
 #[derive(Serialize, Deserialize, JsonSchema)]

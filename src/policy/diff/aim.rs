@@ -124,10 +124,12 @@ fn done(done: &mut Done, what: &str, value: &Value) {
     *place = number;
 }
 
-/// What stands at a path of an input, where it is no record of others.
+/// What stands at a path of an input, where it is no record of others: one without any is only there or not, and one of a length
+/// is a text.
 fn within<'a>(input: &'a Value, path: &[&str]) -> Option<&'a Value> {
     let found = path.iter().try_fold(input, |value, field| value.get(field))?;
-    (!path.is_empty() && !found.is_null() && !found.is_object()).then_some(found)
+    let holds_others = found.as_object().is_some_and(|fields| fields.keys().any(|field| field != "length"));
+    (!path.is_empty() && !found.is_null() && !holds_others).then_some(found)
 }
 
 fn put(input: &mut Value, path: &[&str], value: &Value) {

@@ -29,12 +29,15 @@ const SHOWN: usize = 12;
 const OURS: &str = "Ok::Action";
 /// The namespace of collections.
 const COLLECTIONS: &str = "Brain::";
+const CONTEXT: &str = "context";
+const INPUT: &str = "context.input";
+const HISTORY: &str = "context.hist";
 
 /// What is known of texts and numbers of which there are only some; nothing of those that can be any.
 pub trait Words {
     /// Of a field of an operation's input.
     fn choices(&self, operation: &str, field: &str) -> &[String];
-    /// Of an attribute of a Cedar type, or of a record such as `context.run`.
+    /// Of an attribute of a Cedar type, or of a record such as `context.run`; all that `context.hist` holds is of one.
     fn words(&self, of: &str, attribute: &str) -> Vec<&'static str>;
     /// The least and the greatest that such an attribute can be.
     fn range(&self, of: &str, attribute: &str) -> Option<RangeInclusive<i64>>;
@@ -151,7 +154,11 @@ impl Read<'_> {
         let id = &self.compiled.meta.id;
         let message =
             format!("the policy `{id}` compares `{what}` with {number}, which has the same result for every value");
-        (!is_open).then(|| self.told(at, message).helped(format!("it can be {least} to {most}")))
+        let help = match most {
+            i64::MAX => format!("it is at least {least}"),
+            _ => format!("it can be {least} to {most}"),
+        };
+        (!is_open).then(|| self.told(at, message).helped(help))
     }
 
     /// An actor with the id of a team, or the other way round.
@@ -210,15 +217,13 @@ impl Read<'_> {
     fn values(&self, what: &Expr) -> Option<BTreeSet<String>> {
         let ExprKind::GetAttr { expr, attr } = what.expr_kind() else { return None };
         let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
-        let found: Vec<Vec<String>> = match expr.expr_kind() {
-            ExprKind::Var(Var::Context) if self.covered().is_ours => vec![owned(self.words.words("context", attr))],
-            ExprKind::GetAttr { expr: base, attr: record } if is_context(base) && record == "input" => {
+        let found: Vec<Vec<String>> = match in_context(expr) {
+            Some(record) if record == INPUT => {
                 self.operations().iter().map(|operation| self.words.choices(operation, attr).to_vec()).collect()
             }
-            ExprKind::GetAttr { expr: base, attr: record } if is_context(base) && self.covered().is_ours => {
-                vec![owned(self.words.words(&format!("context.{record}"), attr))]
-            }
-            _ => self.attributes(attr, &self.types_of(expr)),
+            Some(record) if self.covered().is_ours => vec![owned(self.words.words(&record, attr))],
+            Some(_) => Vec::new(),
+            None => self.attributes(attr, &self.types_of(expr)),
         };
         let is_known = !found.is_empty() && found.iter().all(|values| !values.is_empty());
         is_known.then(|| found.into_iter().flatten().collect())
@@ -227,10 +232,8 @@ impl Read<'_> {
     /// The least and the greatest that an expression can be, where that is known.
     fn range(&self, what: &Expr) -> Option<RangeInclusive<i64>> {
         let ExprKind::GetAttr { expr, attr } = what.expr_kind() else { return None };
-        if let ExprKind::GetAttr { expr: base, attr: record } = expr.expr_kind()
-            && is_context(base)
-        {
-            return self.words.range(&format!("context.{record}"), attr).filter(|_| self.covered().is_ours);
+        if let Some(record) = in_context(expr) {
+            return self.words.range(&record, attr).filter(|_| self.covered().is_ours);
         }
         let types = self.types_of(expr);
         let mut ranges =
@@ -320,8 +323,18 @@ fn entity(ty: &Type) -> Option<String> {
     }
 }
 
-fn is_context(expr: &Expr) -> bool {
-    matches!(expr.expr_kind(), ExprKind::Var(Var::Context))
+/// The record of the context that an expression is: `context`, `context.run`. What has been done, operation by operation, is one
+/// record: `context.hist`.
+fn in_context(expr: &Expr) -> Option<String> {
+    match expr.expr_kind() {
+        ExprKind::Var(Var::Context) => Some(CONTEXT.to_owned()),
+        ExprKind::GetAttr { expr, attr } => match in_context(expr)?.as_str() {
+            CONTEXT => Some(format!("{CONTEXT}.{attr}")),
+            HISTORY => Some(HISTORY.to_owned()),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 fn number(expr: &Expr) -> Option<i64> {

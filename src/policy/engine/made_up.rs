@@ -59,12 +59,17 @@ fn values(ty: &Type, constants: &Constants<'_>) -> Vec<Json> {
         Type::Bool(_) => vec![true.into()],
         Type::Long => {
             let around = |number: &i64| [number.saturating_sub(1), *number, number.saturating_add(1)];
-            named.numbers.iter().flat_map(around).map(Json::from).collect()
+            match named.numbers.is_empty() {
+                true => vec![1.into()],
+                false => named.numbers.iter().flat_map(around).map(Json::from).collect(),
+            }
         }
         Type::String => texts,
         Type::Set { element_type: Some(element) } if matches!(&**element, Type::String) => {
             texts.iter().map(|text| json!([text])).chain([texts.clone().into()]).collect()
         }
+        // Only whether it is there is seen.
+        Type::Record { attrs, .. } if attrs.iter().next().is_none() => vec![json!({})],
         Type::Record { attrs, .. } => {
             let one = |(name, field): (&SmolStr, &AttributeType)| {
                 let name = name.clone();

@@ -11,8 +11,8 @@ use types::actor::{ActorKind, Role, Trust};
 use types::delegation::Authority;
 use types::field::Label;
 use types::id::ActorId;
+use types::run::RunFacts;
 use types::time::Time;
-use types::work::RunFacts;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -66,7 +66,7 @@ impl Alterable for Company<'_> {
         let fine = match want {
             Want::Approval(_) => true,
             Want::Fact(path, to) => path == &["kill", "global"] && *to == Scalar::Bool(false),
-            Want::Has { .. } => false,
+            Want::Has { .. } | Want::Absent(_) => false,
             Want::Now(_) => true,
             Want::Attribute { of, name, to } => there(of) && (matches!(to, Scalar::Entity(_)) == (name == "owner")),
             Want::Join { who, group } | Want::Leave { who, group } => there(who) && who != group,
@@ -89,7 +89,7 @@ impl Alterable for Company<'_> {
                 },
                 Want::Join { who, group } => drop(of(&mut people, who)?.groups.insert(group.clone())),
                 Want::Leave { who, group } => drop(of(&mut people, who)?.groups.remove(group)),
-                Want::Has { .. } => return None,
+                Want::Has { .. } | Want::Absent(_) => return None,
             }
         }
         let (who, what, whom) = self.words;

@@ -29,6 +29,7 @@ impl Inquiry<'_> {
             Want::Approval(kind) => vec![Alteration::Approval(kind.clone())],
             Want::Now(at) => vec![Alteration::At(Time(*at))],
             Want::Fact(path, to) => self.facts(path, to),
+            Want::Absent(path) => absent(path).into_iter().collect(),
             Want::Attribute { of, name, to } => self.attribute(of, name, to),
             Want::Has { of, name } => self.missing(of, name),
             Want::Join { who, group } => self.join(who, group),
@@ -45,7 +46,7 @@ impl Inquiry<'_> {
             }
             (["input", ..], to) => {
                 let path = path.iter().skip(1).map(|name| (*name).to_owned()).collect();
-                vec![Alteration::Input(path, to.clone())]
+                vec![Alteration::Input(path, Some(to.clone()))]
             }
             (["kill", which], Scalar::Bool(false)) => {
                 self.engaged(which).into_iter().map(Alteration::Release).collect()
@@ -201,4 +202,10 @@ fn role_of(group: &EntityUid) -> Option<Role> {
 fn role(row: &Actor, to: Role) -> Option<Alteration> {
     let fits = row.kind == ActorKind::Person && to.is_for(row.kind) && to != row.role;
     fits.then(|| Alteration::Role(row.id.clone(), to))
+}
+
+/// A field that is left out of the input.
+fn absent(path: &[String]) -> Option<Alteration> {
+    let (first, field) = path.split_first()?;
+    (first == "input" && !field.is_empty()).then(|| Alteration::Input(field.to_vec(), None))
 }

@@ -12,10 +12,10 @@ use types::approval::{ApprovalStatus, Notice, Verdict};
 use types::caller::Channel;
 use types::id::{ActorId, Id};
 use types::inbox::ItemKind;
+use types::run::RunFacts;
 use types::target::Thing;
 use types::time::Time;
 use types::webhook::Topic;
-use types::work::RunFacts;
 
 pub(crate) const APPROVAL: Table = Table { name: "approval", key: "id" };
 const DECISION: Table = Table { name: "approval_decision", key: "approval || ' ' || by" };

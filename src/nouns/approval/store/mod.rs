@@ -14,8 +14,8 @@ use super::{Position, json, json_or_null, parsed, parsed_or_null};
 use types::approval::{ApprovalStatus, Notice, Verdict};
 use types::caller::{Caller, Channel, Who};
 use types::id::{ActorId, Id};
+use types::run::RunFacts;
 use types::time::Time;
-use types::work::RunFacts;
 
 /// A parked call.
 #[derive(Clone, Debug)]

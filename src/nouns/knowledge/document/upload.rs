@@ -56,7 +56,6 @@ pub struct NewDocument {
     #[schemars(length(max = 500), extend("x-erasable" = true))]
     pub reference: String,
     /// The accepted document that it is to supersede.
-    #[schemars(extend("x-id" = true))]
     pub supersedes: Option<String>,
     /// When it expires.
     pub expires_at: Option<Time>,

@@ -13,7 +13,7 @@ use types::refusal::Refusal;
 /// Whether a policy leaves a field open.
 pub fn is_open(field: &Field, call: &Call) -> bool {
     let says_the_target = call.input.get(&field.name).and_then(Value::as_str) == Some(&call.target.id());
-    field.is_erasable || field.is_new || says_the_target
+    (field.is_erasable && !field.is_presence()) || field.is_new || says_the_target
 }
 
 /// The conditions on the input of these calls of one operation: for each field that counts, that of each call.
@@ -24,10 +24,6 @@ pub fn conditions(calls: &[&Call]) -> Result<Vec<Vec<String>>, Refusal> {
     if let Some((name, why)) = arguments.left_out.first() {
         let (approval, operation) = (&first.approval, first.operation());
         return Err(invalid(format!("{approval}: a policy cannot look at `{name}` of {operation}: {why}")));
-    }
-    if let Some(Field { name, .. }) = arguments.fields.iter().find(|field| matches!(field.shape, Shape::Given)) {
-        let (approval, operation) = (&first.approval, first.operation());
-        return Err(invalid(format!("{approval}: of `{name}` of {operation} a policy sees only whether it is given")));
     }
     let closed = arguments.fields.iter().filter(|field| !calls.iter().all(|call| is_open(field, call)));
     closed.map(|field| calls.iter().map(|call| as_given(field, call)).collect()).collect()
@@ -73,7 +69,7 @@ fn literal(shape: &Shape, value: &Value) -> Option<String> {
         Shape::Text => Some(quoted(value.as_str()?)),
         Shape::Long => Some(value.as_i64()?.to_string()),
         Shape::Bool => Some(value.as_bool()?.to_string()),
-        Shape::Length | Shape::Set(_) | Shape::Record(_) | Shape::Given => None,
+        Shape::Length | Shape::Set(_) | Shape::Record(_) | Shape::Presence => None,
     }
 }
 

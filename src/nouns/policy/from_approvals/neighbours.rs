@@ -91,7 +91,7 @@ fn of_shape(shape: &Shape, given: &Value) -> Vec<Value> {
                 of_shape(element, &Value::Null).into_iter().map(|one| all.iter().cloned().chain([one]).collect());
             more.chain([Value::Array(Vec::new())]).collect()
         }
-        Shape::Given => vec![json!({})],
+        Shape::Presence => vec![json!({})],
         Shape::Record(fields) => {
             let mut records = Vec::new();
             for field in fields {

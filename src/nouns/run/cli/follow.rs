@@ -15,8 +15,8 @@ use super::steps::{line, print};
 use super::{Context, models, show};
 use crate::background::runner;
 use crate::nouns::run::{self, OneShown, Show, ShownStep, WholeRun};
+use crate::types::run::{RunStatus, StepStatus, Wait};
 use crate::types::time::{Clock as _, SystemClock};
-use crate::types::work::{RunStatus, StepStatus, Wait};
 
 /// How long a run is followed that takes no step: longer than a model may take to answer.
 const PATIENCE: Duration = Duration::from_secs(130);

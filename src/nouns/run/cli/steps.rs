@@ -6,7 +6,7 @@ use super::exit::Failure;
 use super::show;
 use crate::nouns::run::{ShownRun, ShownStep, WholeRun};
 use crate::types::id::ActorId;
-use crate::types::work::{RunStatus, StepStatus, Wait};
+use crate::types::run::{RunStatus, StepStatus, Wait};
 
 /// As many characters of a call's input stand in its line.
 const LONGEST_INPUT: usize = 200;

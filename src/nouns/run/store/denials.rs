@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 
 use types::id::Id;
-use types::work::StepStatus;
+use types::run::StepStatus;
 
 /// Of a step that was denied: how often its run was refused the same on the same target for the same reason, whatever it did
 /// between. None of another.

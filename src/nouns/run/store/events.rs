@@ -17,8 +17,9 @@ use crate::{inbox, to_json};
 use types::field::Label;
 use types::id::{ActorId, Id};
 use types::inbox::ItemKind;
+use types::run::{Beside, Failure, Happened, RunStatus, StepKind, StepStatus, Wait};
+use types::task::TaskStatus;
 use types::time::Time;
-use types::work::{Beside, Failure, Happened, RunStatus, StepKind, StepStatus, TaskStatus, Wait};
 
 pub const RUN: Table = Table { name: "run", key: "id" };
 const STEP: Table = Table { name: "step", key: "run || ' ' || printf('%06d', number)" };

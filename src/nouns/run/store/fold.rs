@@ -13,7 +13,8 @@ use crate::tasks::events::became;
 use crate::to_json;
 use types::field::Label;
 use types::id::{ActorId, Id};
-use types::work::{Failure, MOST_DENIALS, RunStatus, StepKind, StepStatus, TaskStatus, Wait};
+use types::run::{Failure, MOST_DENIALS, RunStatus, StepKind, StepStatus, Wait};
+use types::task::TaskStatus;
 
 /// One step, as it stands now.
 pub(super) struct Taken<'a> {

@@ -18,8 +18,8 @@ use super::list::{self, List};
 use super::{Position, json, json_or_null, parsed, parsed_or_null, to_json};
 use types::field::Label;
 use types::id::{ActorId, Id};
+use types::run::{Failure, RunFacts, RunStatus, StepKind, StepStatus, Wait};
 use types::time::{DAY, Time};
-use types::work::{Failure, RunFacts, RunStatus, StepKind, StepStatus, Wait};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {

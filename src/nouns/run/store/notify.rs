@@ -8,9 +8,9 @@ use crate::inbox;
 use crate::outbox::News;
 use types::id::{ActorId, Id};
 use types::inbox::ItemKind;
+use types::run::{Failure, RunStatus, Wait};
 use types::target::Thing;
 use types::webhook::Topic;
-use types::work::{Failure, RunStatus, Wait};
 
 /// Something is asked at a step, whose name this is.
 pub(super) fn of_question(

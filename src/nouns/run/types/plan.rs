@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::id::ActorId;
+use super::run::MOST_STEPS;
 use super::visible::is_blank;
-use super::work::MOST_STEPS;
 
 /// A scripted run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

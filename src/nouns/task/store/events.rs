@@ -13,8 +13,8 @@ use crate::to_json;
 use types::id::{ActorId, Id};
 use types::inbox::ItemKind;
 use types::quoted::quoted;
+use types::task::{Deadlines, Priority, TaskStatus};
 use types::time::Time;
-use types::work::{Deadlines, Priority, TaskStatus};
 
 pub(crate) const TASK: Table = Table { name: "task", key: "id" };
 const REF: Table = Table { name: "task_ref", key: "task || ' ' || place || ' ' || thing" };

@@ -7,8 +7,8 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 use super::list::{self, List};
 use super::{Position, json_or_null, parsed, parsed_or_null};
 use types::id::ActorId;
+use types::task::{Deadlines, Priority, TaskStatus};
 use types::time::Time;
-use types::work::{Deadlines, Priority, TaskStatus};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {

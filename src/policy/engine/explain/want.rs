@@ -31,6 +31,8 @@ pub enum Want {
     Now(i64),
     /// A fact of the context, by its path: `["kill", "team"]`.
     Fact(Vec<String>, Scalar),
+    /// A fact of the context that is not there, by its path.
+    Absent(Vec<String>),
     Attribute {
         of: EntityUid,
         name: String,
@@ -136,6 +138,12 @@ impl Wishes<'_> {
             ExprKind::HasAttr { expr, attr } if should_be => {
                 if let Some(of) = place.entity(expr) {
                     self.wish(&of, |of| Want::Has { of, name: attr.to_string() });
+                }
+            }
+            ExprKind::HasAttr { expr, attr } => {
+                if let Some(["context", within @ ..]) = path(expr).as_deref() {
+                    let names = within.iter().copied().chain([attr.as_str()]).map(str::to_owned);
+                    self.wants.insert(Want::Absent(names.collect()));
                 }
             }
             ExprKind::BinaryApp { op: BinaryOp::In, arg1, arg2 } => self.group(place, arg1, arg2, should_be),

@@ -3,13 +3,15 @@
 //! Always true: what is kept fitted the schema that was in force when it came; each entity is an event of its own, so that
 //! one can be erased without another.
 
+pub mod unfit;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::words::all;
+use crate::authzen::all;
 use crate::company::COMPANY;
-use gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, put};
+use gate::{Change, Draft, Entry, Permit, Query, Reader, Spec, Target, get, put};
 use policy::own::{self, Parts, Properties};
 use store::entities::events::{EntitiesChanged, EntityKept, EntityRemoved};
 use store::entities::{self, Entity};
@@ -20,6 +22,8 @@ use types::page::{Page, PageQuery};
 use types::refusal::{Refusal, Stop};
 use types::scope::Reach;
 use types::time::Time;
+
+pub const ALL: &[Entry] = &[Entry::change::<Keep>(), Entry::query::<List>()];
 
 /// Entities in one request, to keep and to remove.
 const MOST: usize = 1_000;

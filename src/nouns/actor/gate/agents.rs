@@ -14,7 +14,7 @@ use types::definition::{AgentDefinition, AgentSpec, RunLimits};
 use types::id::{ActorId, Id};
 use types::models::{Catalog, Model};
 use types::refusal::Fault;
-use types::work::RunFacts;
+use types::run::RunFacts;
 
 impl Reader<'_> {
     /// What an agent is made of; none where it was not hired by a definition.

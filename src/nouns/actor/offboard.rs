@@ -7,9 +7,9 @@ use std::ops::Not;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::resource::{ACTOR, TEAM};
 use super::standing::stays_governed;
-use super::token;
-use crate::actor::resource::{ACTOR, TEAM};
+use crate::token;
 use gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
 use store::actors::events::{ActorOffboarded, LeadChanged, OwnerChanged};
 use store::actors::{Actor, Status};
@@ -128,13 +128,13 @@ impl Change for Offboard {
         for id in &requests {
             draft.record(ApprovalCancelled { id: Id::stored(id), requester: actor.id.clone() })?;
         }
-        let delegations_revoked = super::delegation::end_all_of(&actor.id, draft)?;
+        let delegations_revoked = crate::delegation::end_all_of(&actor.id, draft)?;
         let is_followed = successor.is_some();
         let (teams_handed_on, teams_without_lead) =
             parted(hand_on_teams(&actor, successor.as_ref(), draft)?, is_followed);
         let (agents_handed_on, agents_stopped) =
             parted(hand_on_agents(&actor, successor.as_ref(), draft)?, is_followed);
-        let webhooks = super::webhook::hand_on(&actor.id, successor.as_ref(), draft)?;
+        let webhooks = crate::webhook::hand_on(&actor.id, successor.as_ref(), draft)?;
         let (tasks_reassigned, tasks_left) = parted(hand_on_tasks(&actor, successor.as_ref(), draft)?, is_followed);
         let reason = input.reason;
         draft.record(ActorOffboarded { id: actor.id.clone(), reason, successor: successor.clone() })?;

@@ -5,11 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::definition::Written;
 use super::joining::{Known, NewActor, joined, joining};
-use super::run::tools;
-use crate::actor::resource::TEAM;
+use super::resource::TEAM;
 use crate::company::COMPANY;
+use crate::definition::Written;
+use crate::run::tools;
 use gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
 use policy::Ruling;
 use store::actors::Actor;

@@ -6,10 +6,10 @@ use clap::ArgGroup;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::has_not_left;
 use super::joining::Known;
-use super::{given, token};
-use crate::actor::has_not_left;
-use crate::actor::resource::{ACTOR, TEAM};
+use super::resource::{ACTOR, TEAM};
+use crate::{given, token};
 use gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, patch};
 use store::actors::Actor;
 use store::actors::events::{ActorRenamed, LeadChanged, OwnerChanged, RoleChanged, TeamChanged};

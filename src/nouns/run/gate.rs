@@ -13,8 +13,8 @@ use store::{Position, content, inbox};
 use types::history::Done;
 use types::id::ActorId;
 use types::refusal::Fault;
+use types::run::StepStatus;
 use types::time::Time;
-use types::work::StepStatus;
 
 impl Reader<'_> {
     /// What ended before a time and is not archived.

@@ -9,7 +9,7 @@ use super::definition::text_of;
 use super::exit::{Exit, Failure};
 use super::operation::{change, query};
 use super::{Context, show};
-use crate::nouns::authzen::entities::{EntityName, Keep, KeptCount, KeptEntity, List, ShownEntity, ToKeep};
+use crate::nouns::entity::{EntityName, Keep, KeptCount, KeptEntity, List, ShownEntity, ToKeep};
 use crate::policy::yaml;
 use crate::types::json;
 
