@@ -110,22 +110,38 @@ pub fn unknown(name: &str) -> Refusal {
 /// Calls `each` on every abbreviated id of a request: the delegation, and in the input what the path names and the fields, or the
 /// members of a list, that are declared to be ids (`#[schemars(extend("x-id" = true))]`).
 pub fn abbreviated(ask: &mut Ask, each: &mut impl FnMut(&mut String)) {
-    let is_short = |text: &str| id::beginning(text).is_some();
-    ask.under.iter_mut().filter(|under| is_short(under)).for_each(&mut *each);
-    let fields = ask.input.as_object_mut().into_iter().flatten();
-    let texts =
-        |(field, value)| texts_of(value).into_iter().filter(|text| is_short(text)).map(move |text| (field, text));
+    ask.under.iter_mut().filter(|under| id::beginning(under).is_some()).for_each(&mut *each);
+    abbreviated_in(&ask.op, &mut ask.input, each);
+}
+
+fn abbreviated_in(operation: &str, input: &mut Value, each: &mut impl FnMut(&mut String)) {
+    if let Some((asked, input)) = call_in(input) {
+        abbreviated_in(&asked, input, each);
+    }
+    let fields = input.as_object_mut().into_iter().flatten();
+    let short = |text: &&mut String| id::beginning(text).is_some();
+    let texts = |(field, value)| texts_of(value).into_iter().filter(short).map(move |text| (field, text));
     let mut found = fields.flat_map(texts).peekable();
     if found.peek().is_none() {
         return;
     }
-    let entry = nouns::OPERATIONS.iter().find(|entry| entry.spec.name == ask.op);
+    let entry = entry(operation);
     let schema = entry.map(|entry| entry.input_schema().to_value()).unwrap_or_default();
     let path = entry.map(|entry| entry.spec.route.address()).unwrap_or_default();
     let is_id = |field: &str| {
         path.contains(&format!("{{{field}}}")) || schema.pointer(&format!("/properties/{field}/x-id")).is_some()
     };
     found.filter(|(field, _)| is_id(field)).for_each(|(_, text)| each(text));
+}
+
+/// The call that a question is about: its operation, and what that is given.
+fn call_in(input: &mut Value) -> Option<(String, &mut Value)> {
+    let operation = input.get("op")?.as_str()?.to_owned();
+    Some((operation, input.get_mut("input")?))
+}
+
+fn entry(operation: &str) -> Option<&'static operation::Entry> {
+    nouns::OPERATIONS.iter().find(|entry| entry.spec.name == operation)
 }
 
 /// A text, or those of a list.
@@ -141,8 +157,20 @@ fn texts_of(value: &mut Value) -> Vec<&mut String> {
 pub const NOT_FOUND: &str = "not found";
 
 /// What an input names, as the end of a sentence about what is not found.
-pub fn named_in(operation: &str, input: &Value) -> String {
-    let entry = nouns::OPERATIONS.iter().find(|entry| entry.spec.name == operation);
+pub fn named_in(operation: &str, mut input: Value) -> String {
+    let mut names = names_in(operation, &input);
+    if let Some((asked, input)) = call_in(&mut input) {
+        names.extend(names_in(&asked, input).into_iter().map(|name| format!("input.{name}")));
+    }
+    match names.len() {
+        0 => String::new(),
+        1 => format!(", or not yours to see: {}", names.concat()),
+        _ => format!(": one of these is not there, or not yours to see: {}", names.join(", ")),
+    }
+}
+
+fn names_in(operation: &str, input: &Value) -> Vec<String> {
+    let entry = entry(operation);
     let schema = entry.map(|entry| entry.input_schema().to_value()).unwrap_or_default();
     let path = entry.map(|entry| entry.spec.route.address()).unwrap_or_default();
     let names = |field: &str, value: &str| {
@@ -152,12 +180,7 @@ pub fn named_in(operation: &str, input: &Value) -> String {
     };
     let fields = input.as_object().into_iter().flatten().filter_map(|(field, value)| Some((field, value.as_str()?)));
     let fields = fields.filter(|(field, value)| names(field, value));
-    let names: Vec<String> = fields.map(|(field, value)| format!("{field} `{}`", visible(value))).collect();
-    match names.len() {
-        0 => String::new(),
-        1 => format!(", or not yours to see: {}", names.concat()),
-        _ => format!(": one of these is not there, or not yours to see: {}", names.join(", ")),
-    }
+    fields.map(|(field, value)| format!("{field} `{}`", visible(value))).collect()
 }
 
 /// Whether a field is declared as the id of an actor.

@@ -212,7 +212,7 @@ impl Session {
             Some(refused) if refused.code == Code::Unauthorized.name() => refused.message.push_str(&way_in(context)),
             // The answer is the same whatever is not there: here it is known what was asked for.
             Some(refused) if refused.code == Code::NotFound.name() && refused.message == call::NOT_FOUND => {
-                refused.message.push_str(&call::named_in(&ask.op, &ask.input));
+                refused.message.push_str(&call::named_in(&ask.op, ask.input.clone()));
             }
             _ => {}
         }
@@ -251,8 +251,11 @@ impl Session {
             0 => Ok(short.to_owned()),
             1 => Ok(found.pop_first().unwrap_or_default()),
             _ => {
-                let some: Vec<String> = found.into_iter().take(5).collect();
-                Err(Failure::new(format!("several begin with `{short}`: {}", some.join(", "))))
+                let more = found.len().saturating_sub(SHOWN);
+                let more = if more == 0 { String::new() } else { format!(", and {more} more") };
+                // Who gives a part of an id has seen it lately.
+                let newest: Vec<String> = found.into_iter().rev().take(SHOWN).collect();
+                Err(Failure::new(format!("several begin with `{short}`: {}{more}", newest.join(", "))))
             }
         }
     }
@@ -358,6 +361,8 @@ async fn pages(
     }
 }
 
+/// Of several ids that begin alike, so many are listed.
+const SHOWN: usize = 5;
 /// Pages that are looked through for it.
 const MOST_PAGES: usize = 50;
 

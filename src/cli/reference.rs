@@ -19,6 +19,11 @@ pub fn columns() -> Vec<(&'static str, &'static [Column])> {
     NOUNS.iter().flat_map(|noun| below(noun)).collect()
 }
 
+/// How much of an id is enough.
+const ABBREVIATED: &str = "## Ids\n\nWherever the id of a token, an approval, a change, a delegation, a grant, a task or a run is given, its beginning is \
+                           enough: the prefix, such as `tsk_`, and at least four characters after it, if only one that you may see begins so. \
+                           Over HTTP, ids are whole.\n\n";
+
 /// Every command with its arguments, the exit codes, and what every command takes.
 pub fn reference() -> String {
     let mut whole = declared();
@@ -27,6 +32,7 @@ pub fn reference() -> String {
         "# Commands\n\nGenerated from the declarations of the commands.\n\n## What every command takes\n\n",
     );
     arguments(&mut text, whole.get_arguments().filter(|arg| arg.is_global_set()));
+    text.push_str(ABBREVIATED);
     text.push_str("## Exit codes\n\n| Code | Meaning |\n|---|---|\n");
     for exit in Exit::ALL {
         let _ = writeln!(text, "| {} | {} |", *exit as u8, exit.meaning());

@@ -97,7 +97,7 @@ async fn a_question_about_no_operation_or_no_target_is_refused() {
     let test = Test::new().await;
     let ask = |question: serde_json::Value| test.post("/policy/explain", &test.admin, question);
     let no_op = ask(json!({ "target": "max" })).await;
-    assert_eq!(no_op.error(), "422 invalid op: name the operation that is about it");
+    assert_eq!(no_op.error(), "422 invalid op: name an operation: `target`, `input` and `run` are about one");
     assert_eq!(ask(json!({ "op": "actor.trust", "target": "bto" })).await.error(), "404 not_found not found");
     assert_eq!(ask(json!({ "op": "fly" })).await.error(), "422 invalid op: there is no operation `fly`");
     let wrong = ask(json!({ "op": "tick", "target": "mars" })).await;

@@ -224,3 +224,32 @@ async fn a_part_and_a_question_that_were_approved_are_waited_for_and_asked_once(
     assert_eq!((&done["status"], &done["steps"]), (&json!("completed"), &json!(3)), "{done}");
     runs::accounted_for(&test);
 }
+
+#[tokio::test]
+async fn a_request_whose_plan_is_a_text_shows_all_of_it_and_ends_when_it_is_erased() {
+    let mut policies = Bundle::built_in();
+    let rule = r#"@id("plans-with-approval") @reason("an admin looks at the plan first")
+        forbid (principal is Ok::Actor, action == Ok::Action::"agent.ask", resource)
+        when { context.input has plan } unless { context.approvals.contains(Ok::ApprovalKind::"admin") };"#;
+    policies.files.insert("wary.cedar".into(), rule.into());
+    let test = Test::with_policies(policies).await;
+    let cast = test.cast().await;
+    let ask = async || {
+        let plan = "steps:\n  - say: done\n";
+        let asked = test.post("/ask", &cast.mia, json!({ "agent": "bot", "text": "do it", "plan": plan })).await;
+        asked.json()["approval"].as_str().unwrap_or_else(|| panic!("{}", asked.text())).to_owned()
+    };
+    let id = ask().await;
+    let shown = test.get(&format!("/approvals/{id}"), &test.admin).await.json();
+    assert_eq!((&shown["args"]["plan"], &shown["withheld"]), (&json!({ "steps": [{ "say": "done" }] }), &Value::Null));
+    assert_eq!(ask().await, id, "the same call waits already");
+
+    let kept = test.get("/events?type=arguments_kept", &test.admin).await.json()["events"][0]["seq"].clone();
+    let erased = test.post("/context/forget", &test.admin, json!({ "events": [kept], "reason": "personal" })).await;
+    assert_eq!(erased.status, 200, "{}", erased.text());
+    let shown = test.get(&format!("/approvals/{id}"), &test.admin).await.json();
+    let over = (json!("stale"), json!("a part of what was asked for has been erased"));
+    assert_eq!((&shown["status"], &shown["stale"]), (&over.0, &over.1));
+    assert_ne!(ask().await, id, "what is asked anew is another request");
+    assert!(test.verdict().ok);
+}

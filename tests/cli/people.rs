@@ -114,6 +114,11 @@ fn the_beginning_of_an_id_is_enough_wherever_an_id_is_given() {
     assert_eq!(part["parent"], *task);
     let runs = place.ana(&format!("runs --task {}", &task[..8]));
     assert!(runs.code == 1 && runs.stderr.contains(&task), "which of the two is meant: {runs}");
+    let explained = place.ana(&format!("policy explain task.run --input '{{\"id\":\"{}\"}}'", begin(&task)));
+    assert!(explained.code != 1 && explained.stderr.is_empty(), "{explained}");
+    let nobody = place.ana("policy explain task.run --actor ben --input '{\"id\":\"tsk_none\"}'");
+    let told = "one of these is not there, or not yours to see: actor `ben`, input.id `tsk_none`";
+    assert!(nobody.code == 1 && nobody.stderr.contains(told), "{nobody}");
     let delegation = id("delegate --to ben --scope task.* --authority act");
     let under = place.ok(&format!("--as ben --delegation {} tasks", begin(&delegation)));
     assert!(under.code == 0 && under.stdout.contains("Whole"), "{under}");

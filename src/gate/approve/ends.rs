@@ -12,6 +12,7 @@ use log::record::Decision;
 use store::actors::events::ActorOffboarded;
 use store::approvals::events::{ApprovalCancelled, ApprovalDecided, ApprovalExpired, ApprovalStale, ApprovalUsed};
 use store::changes::events::{ChangePromoted, ChangeRejected};
+use store::context::events::ContextForgotten;
 use store::delegations::events::{DelegationExpired, DelegationRevoked};
 use store::event::Event;
 use store::runs::events::{RunBudgetRaised, RunCancelled, RunCompleted, RunFailed};
@@ -22,6 +23,8 @@ use types::id::{ActorId, Id};
 use types::refusal::Fault;
 use types::time::Time;
 
+/// Nobody can agree to a call of which a part is gone.
+pub(crate) const ERASED: &str = "a part of what was asked for has been erased";
 /// The operation by which a run may spend more.
 const RAISE: &str = "budget.raise";
 
@@ -42,6 +45,13 @@ pub(crate) fn requests(conn: &Connection, entries: &[Entry], now: Time) -> Resul
         let open = approvals::open_about(conn, id.as_str(), now)?.into_iter();
         let reason = format!("the budget of {id} was raised");
         stale.extend(open.filter(|open| open.operation == RAISE).map(|open| (open, reason.clone(), entry)));
+    }
+    for entry in entries {
+        let Some(ContextForgotten { approvals, .. }) = entry.event.get() else { continue };
+        for id in approvals {
+            let open = approvals::get(conn, id.as_str())?.filter(|open| open.is_open(now));
+            stale.extend(open.map(|open| (open, ERASED.to_owned(), entry)));
+        }
     }
     stale.retain(|(open, ..)| !decided.contains(open.id.as_str()));
     // A thing may end twice over, as a change that is superseded: its requests end once.

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::admit::admission;
 use crate::admit::chain;
+use crate::approve::ends;
 use crate::approve::hold::ParkedCall;
 use crate::decide::question;
 use crate::declare::operation::{Call, Entry, Prepared};
@@ -131,7 +132,7 @@ impl Draft<'_> {
         let caller = approval.requester();
         let read = self.read().acting_as(&caller);
         if approval.erasable.is_none() {
-            return Ok(Err("a part of what was asked for has been erased".into()));
+            return Ok(Err(ends::ERASED.into()));
         }
         if approval.run.is_some() && self.read().run_waiting_for(approval)?.is_none() {
             return Ok(Err("the run that requested it has moved on without it".into()));

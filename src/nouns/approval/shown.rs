@@ -126,7 +126,8 @@ pub(super) fn reads_all(approval: &Approval, read: &Reader<'_>) -> bool {
 
 /// The arguments that the caller is shown, and the names of the others.
 pub(super) fn arguments(approval: &Approval, read: &Reader<'_>) -> (Value, Vec<String>) {
-    let (args, mut withheld) = whole_arguments(approval, read);
+    let (mut args, mut withheld) = whole_arguments(approval, read);
+    inputs::read_plan(&mut args);
     let mut shown = args.clone();
     entry(approval).into_iter().for_each(|entry| inputs::veil(entry, &mut shown, read));
     // Whoever decides must know of what they do not see all.

@@ -36,7 +36,8 @@ pub struct Question {
     pub actor: Option<ActorId>,
     /// The operation, such as `token.issue`; all of them unless given.
     pub op: Option<String>,
-    /// The target: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
+    /// The target: the id of an actor, a token, an approval, a change, a delegation, a grant, a task, a run or an event, or a kill
+    /// switch; the company unless given.
     #[schemars(extend("x-id" = true))]
     pub target: Option<String>,
     /// The input that it would be given. Without a `target` it must be whole, and what it is about is found by it; with
@@ -150,7 +151,7 @@ fn explain(
     let under = under(actor, input.under.as_deref(), read)?;
     let Some(op) = &input.op else {
         if !matches!(about, About::Nothing) || input.run.is_some() {
-            return Err(Refusal::field("op", "name the operation that is about it").into());
+            return Err(Refusal::field("op", "name an operation: `target`, `input` and `run` are about one").into());
         }
         return Ok(Explanation::All(every(actor, &under, read, then)?));
     };

@@ -24,7 +24,8 @@ use types::scope::Reach;
 pub struct Wanted {
     /// The operation, such as `token.issue`.
     pub op: String,
-    /// The target: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
+    /// The target: the id of an actor, a token, an approval, a change, a delegation, a grant, a task, a run or an event, or a kill
+    /// switch; the company unless given.
     #[schemars(extend("x-id" = true))]
     pub target: Option<String>,
     #[serde(flatten)]

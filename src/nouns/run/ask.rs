@@ -36,7 +36,8 @@ pub struct Wish {
     /// itself. `GET /schemas` has its schema.
     #[schemars(with = "Option<Value>", extend("x-erasable" = true, "x-presence" = true))]
     pub plan: Option<Written<Plan>>,
-    /// What it may spend, in cents; no limit unless given.
+    /// What it may spend, in cents. At most, and unless given, what the agent's definition says (`limits.run_cents`); no limit
+    /// if it says nothing.
     #[schemars(range(min = 0))]
     pub budget_cents: Option<i64>,
 }

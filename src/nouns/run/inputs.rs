@@ -33,6 +33,7 @@ pub(crate) fn veil(entry: &Entry, input: &mut Value, read: &Reader<'_>) {
 
 /// What an input says of other calls: a plan, or a call that is asked about.
 fn veil_within(input: &mut Value, hidden: &mut Vec<String>, read: &Reader<'_>) {
+    read_plan(input);
     if let Some(plan) = input.get_mut(PLAN) {
         veil_plan(plan, hidden, read);
     }
@@ -46,12 +47,18 @@ fn hide_unknown(entry: &Entry, input: &mut Value, hidden: &mut Vec<String>) {
     unknown.for_each(|(_, value)| veil::hide_texts(value, hidden));
 }
 
+/// A plan that was written as the text of a file, as the calls that it is.
+pub(crate) fn read_plan(input: &mut Value) {
+    let Some(plan) = input.get_mut(PLAN).filter(|plan| plan.is_string()) else { return };
+    if let Ok(read) = Written::<Plan>::new(plan.clone()).into_inner(PLAN) {
+        *plan = serde_json::to_value(read).unwrap_or_else(|_| HIDDEN.into());
+    }
+}
+
 /// One that cannot be read is hidden whole: what its calls are is not known.
 fn veil_plan(plan: &mut Value, hidden: &mut Vec<String>, read: &Reader<'_>) {
-    match Written::<Plan>::new(plan.clone()).into_inner(PLAN) {
-        Ok(read) if plan.is_string() => *plan = serde_json::to_value(read).unwrap_or_else(|_| HIDDEN.into()),
-        Ok(_) => {}
-        Err(_) => veil::hide_texts(plan, hidden),
+    if Written::<Plan>::new(plan.clone()).into_inner(PLAN).is_err() {
+        veil::hide_texts(plan, hidden);
     }
     veil_calls(plan, hidden, read);
 }

@@ -64,6 +64,11 @@ impl Approval {
         Caller { under, run, issuer: self.issuer.clone(), ..Caller::new(Who::Holder(self.actor.clone()), self.channel) }
     }
 
+    /// Whether it can still be decided, or carried out.
+    pub fn is_open(&self, now: Time) -> bool {
+        matches!(self.status, ApprovalStatus::Pending | ApprovalStatus::Approved) && self.expires_at > now
+    }
+
     /// The whole input of the call; without what is erased.
     pub fn whole_input(&self) -> Value {
         let mut whole = self.input.clone();

@@ -30,7 +30,7 @@ use crate::types::page::Page;
 pub struct Explain {
     /// The operation, such as token.issue [default: all]
     op: Option<String>,
-    /// The target: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch [default: the company]
+    /// The target: the id of an actor, a token, an approval, a change, a delegation, a grant, a task, a run or an event, or a kill switch [default: the company]
     target: Option<String>,
     /// The operation's input, as JSON: {"id": "kim", "kind": "person", "role": "admin"}
     #[arg(long, value_name = "JSON")]

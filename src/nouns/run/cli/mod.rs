@@ -60,7 +60,7 @@ pub(super) struct With {
     /// The agent's steps, used instead of a model: a YAML or JSON file of at most 64 KiB
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
-    /// What it may spend, in cents [default: no limit]
+    /// What it may spend, in cents: at most what the agent's definition says [default: what the definition says, or no limit]
     #[arg(long, value_name = "CENTS")]
     pub(super) budget_cents: Option<i64>,
 }
@@ -94,10 +94,11 @@ struct Answering {
 impl Run for Answering {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let answered = change::<Answer>().ask(context, &self.reply).await?;
-        match follow::run(context, answered.part(columns!(ShownRun; id))?).await {
+        let run: String = answered.part(columns!(ShownRun; id))?;
+        match follow::run(context, run.clone()).await {
             // Whoever was asked sees the run as long as it asks them.
             Err(Failure::Refused(refused)) if refused.code == Code::NotFound.name() => {
-                let exit = context.show(&answered.value, || show::text(&format!("{} answered", self.reply.id)))?;
+                let exit = context.show(&answered.value, || show::text(&format!("{run} answered")))?;
                 show::note("You may not see what it does next.");
                 Ok(exit)
             }

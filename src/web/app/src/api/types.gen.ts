@@ -4039,7 +4039,8 @@ export type QuestionInput = {
      */
     op?: string | null;
     /**
-     * The target: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
+     * The target: the id of an actor, a token, an approval, a change, a delegation, a grant, a task, a run or an event, or a kill
+     * switch; the company unless given.
      */
     target?: string | null;
     /**
@@ -6208,7 +6209,8 @@ export type Wanted2 = {
      */
     op: string;
     /**
-     * The target: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
+     * The target: the id of an actor, a token, an approval, a change, a delegation, a grant, a task, a run or an event, or a kill
+     * switch; the company unless given.
      */
     target?: string | null;
     /**
@@ -6818,7 +6820,8 @@ export type Wish = {
      */
     plan?: unknown;
     /**
-     * What it may spend, in cents; no limit unless given.
+     * What it may spend, in cents. At most, and unless given, what the agent's definition says (`limits.run_cents`); no limit
+     * if it says nothing.
      */
     budget_cents?: number | null;
 };
@@ -6869,7 +6872,8 @@ export type Work = {
      */
     plan?: unknown;
     /**
-     * What it may spend, in cents; no limit unless given.
+     * What it may spend, in cents. At most, and unless given, what the agent's definition says (`limits.run_cents`); no limit
+     * if it says nothing.
      */
     budget_cents?: number | null;
 };
@@ -8615,7 +8619,8 @@ export type AgentAskData = {
          */
         plan?: unknown;
         /**
-         * What it may spend, in cents; no limit unless given.
+         * What it may spend, in cents. At most, and unless given, what the agent's definition says (`limits.run_cents`); no limit
+         * if it says nothing.
          */
         budget_cents?: number | null;
     };
@@ -15463,7 +15468,8 @@ export type PolicyExplainData = {
          */
         op?: string | null;
         /**
-         * The target: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
+         * The target: the id of an actor, a token, an approval, a change, a delegation, a grant, a task, a run or an event, or a kill
+         * switch; the company unless given.
          */
         target?: string | null;
         /**
@@ -15882,7 +15888,8 @@ export type PolicyWhoCanData = {
          */
         op: string;
         /**
-         * The target: the id of an actor, a token, an approval, a change, a delegation or an event, or a kill switch; the company unless given.
+         * The target: the id of an actor, a token, an approval, a change, a delegation, a grant, a task, a run or an event, or a kill
+         * switch; the company unless given.
          */
         target?: string | null;
         /**
@@ -17873,7 +17880,8 @@ export type TaskRunData = {
          */
         plan?: unknown;
         /**
-         * What it may spend, in cents; no limit unless given.
+         * What it may spend, in cents. At most, and unless given, what the agent's definition says (`limits.run_cents`); no limit
+         * if it says nothing.
          */
         budget_cents?: number | null;
     };
