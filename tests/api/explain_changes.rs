@@ -60,12 +60,11 @@ async fn an_approval_is_a_change_and_roles_and_teams_are() {
     let test = Test::new().await;
     let cast = test.cast().await;
     let by_lead = test.why(&cast.lea, json!({ "op": "actor.add", "target": "team:ops" })).await;
-    assert_eq!(sets(&by_lead), ["an approval of the kind `admin`", "the role of lea is admin"]);
+    assert_eq!(sets(&by_lead), ["there is an approval of the kind `admin`", "the role of lea is admin"]);
     let by_member = test.why(&cast.mia, json!({ "op": "actor.add", "target": "team:ops" })).await;
-    assert!(
-        sets(&by_member)
-            .contains(&"an approval of the kind `admin` + mia leads team:ops + the role of mia is lead".to_owned())
-    );
+    assert!(sets(&by_member).contains(
+        &"there is an approval of the kind `admin` + mia leads team:ops + the role of mia is lead".to_owned()
+    ));
     let teamless = json!({ "op": "actor.trust", "target": "sambot", "actor": "lea" });
     test.add("sambot", "agent", json!({ "owner": "sam" })).await;
     let teamless = test.why(&test.admin, teamless).await;

@@ -97,8 +97,9 @@ async fn a_giver_who_is_in_the_way_is_told_with_what_would_change_them() {
         json!({ "change": "role", "of": "mia", "from": "member", "to": "admin", "text": "the role of mia is admin" });
     assert_eq!(why["what_would_change"][0], json!([by_role]));
     assert!(
-        sets(&why)
-            .contains(&"an approval of the kind `admin` + mia leads team:ops + the role of mia is lead".to_owned()),
+        sets(&why).contains(
+            &"there is an approval of the kind `admin` + mia leads team:ops + the role of mia is lead".to_owned()
+        ),
         "{why}"
     );
     // Both in the way: neither's change does alone.

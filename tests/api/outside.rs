@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use zeroize::Zeroizing;
 
+use super::brain::put_into_force;
 use super::runs::{accounted_for, ask, asked, run};
 use super::thinking::steps;
 use crate::harness::fake::{Fake, Reply};
@@ -365,4 +366,31 @@ async fn a_limit_breaks_off_no_call_that_is_under_way() {
     };
     assert_eq!(next(&other).await, "nothing", "the limit holds what is not begun");
     assert_eq!(next(&begun).await["calls"]["calls"][0]["stage"], "dispatched");
+}
+
+#[tokio::test]
+async fn an_approved_call_that_has_not_begun_is_decided_by_the_policies_in_force_when_it_would() {
+    let gated = |condition: &str| {
+        format!(
+            r#"@id("once-with-approval") @reason("a lead looks first")
+            forbid (principal is Ok::Actor, action == Ok::Action::"echo.once", resource) when {{ context.input.text == "paid" }}
+            unless {{ context.approvals.contains(Ok::ApprovalKind::"lead"){condition} }};"#
+        )
+    };
+    let (test, cast, hands) = company(&gated("")).await;
+    let id = asked(&test, &cast.mia, json!([call("echo.once", "paid"), { "say": "so" }])).await;
+    let approval = run(&test, &id).await["waiting"]["approval"].as_str().unwrap().to_owned();
+    let decided = test.post(&format!("/approvals/{approval}"), &cast.lea, json!({ "decision": "approve" })).await;
+    assert_eq!(decided.json()["status"], "used", "{}", decided.text());
+
+    let mut files = test.get("/policy/export", &test.admin).await.json()["files"].as_object().unwrap().clone();
+    files.insert("more.cedar".into(), gated(" && principal.admin").into());
+    let applied = put_into_force(&test, json!(files)).await;
+    assert_eq!(applied.status, 200, "{}", applied.text());
+    test.go_on().await;
+    assert_eq!(hands.called().len(), 0);
+    let done = run(&test, &id).await;
+    let reason = "by now the policy says: a lead looks first";
+    assert_eq!((&done["status"], &done["trace"][0]["reason"]), (&json!("completed"), &json!(reason)), "{done}");
+    accounted_for(&test);
 }

@@ -253,3 +253,40 @@ async fn a_request_whose_plan_is_a_text_shows_all_of_it_and_ends_when_it_is_eras
     assert_ne!(ask().await, id, "what is asked anew is another request");
     assert!(test.verdict().ok);
 }
+
+#[tokio::test]
+async fn an_approved_model_call_that_a_budget_holds_is_made_once_the_budget_is_raised() {
+    let mut policies = Bundle::built_in();
+    let rule = r#"@id("models-with-approval") @reason("an admin looks at it first")
+        forbid (principal is Ok::Actor, action == Ok::Action::"model.call", resource)
+        unless { context.approvals.contains(Ok::ApprovalKind::"admin") };"#;
+    policies.files.insert("wary.cedar".into(), rule.into());
+    let test = Test::with_policies(policies).await;
+    let cast = test.cast().await;
+    let plan = json!({ "steps": [{ "model": { "text": "paid", "cost_cents": 9 } }, { "say": "end" }] });
+    let ask = json!({ "agent": "bot", "text": "do it", "plan": plan, "budget_cents": 6 });
+    let id = test.post("/ask", &cast.mia, ask).await.json()["run"].as_str().unwrap().to_owned();
+    runs::go_on(&test).await;
+    let pending = async |operation: &str| {
+        let all = test.get("/approvals?status=pending", &test.admin).await.json();
+        let mut all = all.as_array().unwrap().clone();
+        all.retain(|approval| approval["action"] == operation);
+        assert_eq!(all.len(), 1, "{operation}: {all:?}");
+        format!("/approvals/{}", all[0]["id"].as_str().unwrap())
+    };
+    let call = pending("model.call").await;
+    let decided = test.post(&call, &test.admin, json!({ "decision": "approve" })).await.json();
+    assert_eq!(decided["status"], "approved", "nothing has been asked of the model: {decided}");
+    runs::go_on(&test).await;
+    assert_eq!(runs::run(&test, &id).await["status"], "held");
+    let raise = pending("budget.raise").await;
+    let decided = test.post(&raise, &cast.lea, json!({ "decision": "approve" })).await.json();
+    assert_eq!(decided["status"], "used", "{decided}");
+    runs::go_on(&test).await;
+    let done = runs::run(&test, &id).await;
+    assert_eq!((&done["status"], &done["cost_cents"]), (&json!("completed"), &json!(9)), "{done}");
+    assert_eq!(test.get(&call, &test.admin).await.json()["status"], "used");
+    let asked = test.get("/approvals?operation=model.call", &test.admin).await.json();
+    assert_eq!(asked.as_array().unwrap().len(), 1, "{asked}");
+    runs::accounted_for(&test);
+}

@@ -17,7 +17,7 @@ use crate::write::decision::gate_record;
 use crate::write::draft::{Behalf, Draft, Drafted, Part};
 use crate::write::idempotency;
 use crate::write::permit::Grant;
-use crate::write::steps::Step;
+use crate::write::steps::{self, Step};
 use crate::write::work::act;
 use policy::Ruling;
 use store::approvals::Approval;
@@ -30,7 +30,8 @@ pub enum Redeemed {
     Done(Option<Value>),
     /// It is no longer what was approved.
     Stale(String),
-    /// Its answer is a secret for the requester alone: their next identical call carries it out.
+    /// The requester's next identical call carries it out: its answer is a secret for them alone, or a budget holds the run
+    /// that it is a step of.
     AtNextCall,
 }
 
@@ -96,6 +97,10 @@ impl Draft<'_> {
             }
         };
         let mut events = nested.into_outcome().events;
+        if steps::is_held(&caller, events.iter().map(|drafted| &drafted.event)) {
+            // The run makes the call itself, is held, and asks for what it lacks.
+            return Ok(Redeemed::AtNextCall);
+        }
         let step = Step { caller: &caller, spec: &entry.spec, target: &target };
         let seen = events.iter().map(|drafted| &drafted.event);
         let taken = step.completed(seen, &done.body, read.labels(), (read.world(), read.now()));

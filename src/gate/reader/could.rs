@@ -68,11 +68,11 @@ impl<'a> HypotheticalCall<'a> {
 impl Reader<'_> {
     /// Who could do something at one of these times, by any channel, at once or with approvals, if these policies were in force
     /// and no kill switch engaged.
-    pub fn who_could(&self, policies: &Arc<Snapshot>, asked: HypotheticalCall<'_>, at: &[Time]) -> Could {
+    pub fn who_could(&self, policies: &Arc<Snapshot>, call: HypotheticalCall<'_>, at: &[Time]) -> Could {
         let world = self.under(policies);
         let mut first = None;
-        for prospect in self.ways_to_ask(&world, asked.operation, at) {
-            match prospect.who_could(asked) {
+        for prospect in self.ways_to_ask(&world, call.operation, at) {
+            match prospect.who_could(call) {
                 Could::Somebody => return Could::Somebody,
                 could => first = first.or(Some(could)),
             }
@@ -89,8 +89,8 @@ impl Reader<'_> {
         let kills = Arc::new([(KillScope::Global, engaged)].into());
         let world = World { kills, histories: None, ..self.under(policies) };
         let input = json!({ "scope": "global", "off": true, "reason": "" });
-        let asked = HypotheticalCall { operation: "kill", target: release, input: Some(&input), sight: None };
-        self.ways_to_ask(&world, asked.operation, at).any(|prospect| prospect.is_open_at_once(asked))
+        let call = HypotheticalCall { operation: "kill", target: release, input: Some(&input), sight: None };
+        self.ways_to_ask(&world, call.operation, at).any(|prospect| prospect.is_open_at_once(call))
     }
 
     /// The same under the policies in force.
@@ -99,12 +99,12 @@ impl Reader<'_> {
     }
 
     /// Those whom these policies would not deny an operation at one of these times, admins first, and no more than are looked at.
-    pub fn not_denied(&self, policies: &Arc<Snapshot>, asked: HypotheticalCall<'_>, at: &[Time]) -> Vec<ActorId> {
+    pub fn not_denied(&self, policies: &Arc<Snapshot>, call: HypotheticalCall<'_>, at: &[Time]) -> Vec<ActorId> {
         let world = self.under(policies);
         let mut found = Vec::new();
-        for prospect in self.ways_to_ask(&world, asked.operation, at) {
-            let open = prospect.open_to_callers(asked);
-            let more = prospect.everybody().filter(|id| !bars(&prospect.ask(id, asked), &open)).take(MOST_WAITING);
+        for prospect in self.ways_to_ask(&world, call.operation, at) {
+            let open = prospect.open_to_callers(call);
+            let more = prospect.everybody().filter(|id| !bars(&prospect.ask(id, call), &open)).take(MOST_WAITING);
             more.for_each(|id| {
                 if !found.contains(id) {
                     found.push(id.clone())
@@ -147,37 +147,37 @@ struct Prospect<'a> {
 
 impl<'a> Prospect<'a> {
     /// The answer to somebody, whatever they did before.
-    fn ask(&self, id: &ActorId, asked: HypotheticalCall<'_>) -> Ruling {
-        let now = self.ask_in(self.world, id, asked);
+    fn ask(&self, id: &ActorId, call: HypotheticalCall<'_>) -> Ruling {
+        let now = self.ask_in(self.world, id, call);
         if !matches!(now, Ruling::Deny { .. }) {
             return now;
         }
-        let pasts = pasts(&self.world.policy.looks(asked.operation).done, asked.operation);
+        let pasts = pasts(&self.world.policy.looks(call.operation).done, call.operation);
         let mut worlds = pasts.into_iter().map(|past| {
             let counts = past.into_iter().map(|(operation, done)| (operation, Counts::seen(done, self.at))).collect();
             World { histories: Some([(id.clone(), Arc::new(counts))].into_iter().collect()), ..self.world.clone() }
         });
         let otherwise = worlds.find_map(|world| {
-            Some(self.ask_in(&world, id, asked)).filter(|ruling| !matches!(ruling, Ruling::Deny { .. }))
+            Some(self.ask_in(&world, id, call)).filter(|ruling| !matches!(ruling, Ruling::Deny { .. }))
         });
         otherwise.unwrap_or(now)
     }
 
-    fn ask_in(&self, world: &World, id: &ActorId, asked: HypotheticalCall<'_>) -> Ruling {
-        question::decide(world, &Caller::new(Who::Holder(id.clone()), self.channel), asked.call(), self.at)
+    fn ask_in(&self, world: &World, id: &ActorId, call: HypotheticalCall<'_>) -> Ruling {
+        question::decide(world, &Caller::new(Who::Holder(id.clone()), self.channel), call.call(), self.at)
     }
 
-    fn open_to_callers(&self, asked: HypotheticalCall<'_>) -> OpenToCallers {
-        let has_many_pasts = self.world.policy.looks(asked.operation).done.len() > MOST_DONE;
-        self.world.policy.open_to_callers(asked.operation, asked.input.is_none(), has_many_pasts)
+    fn open_to_callers(&self, call: HypotheticalCall<'_>) -> OpenToCallers {
+        let has_many_pasts = self.world.policy.looks(call.operation).done.len() > MOST_DONE;
+        self.world.policy.open_to_callers(call.operation, call.input.is_none(), has_many_pasts)
     }
 
     /// Whether somebody who has done nothing before could do it without an approval, whatever reason they give.
-    fn is_open_at_once(&self, asked: HypotheticalCall<'_>) -> bool {
+    fn is_open_at_once(&self, call: HypotheticalCall<'_>) -> bool {
         let policies = &self.world.policy;
-        let reasoned = policies.looks(asked.operation).reads_input("reason");
-        let open = policies.open_to_callers(asked.operation, reasoned, false);
-        self.everybody().any(|id| match self.ask_in(self.world, id, asked) {
+        let reasoned = policies.looks(call.operation).reads_input("reason");
+        let open = policies.open_to_callers(call.operation, reasoned, false);
+        self.everybody().any(|id| match self.ask_in(self.world, id, call) {
             Ruling::NeedsApproval { .. } => false,
             ruling => !bars(&ruling, &open),
         })
@@ -191,21 +191,21 @@ impl<'a> Prospect<'a> {
         admins.into_iter().chain(others)
     }
 
-    fn who_could(&self, asked: HypotheticalCall<'_>) -> Could {
-        match self.among(self.everybody(), asked) {
+    fn who_could(&self, call: HypotheticalCall<'_>) -> Could {
+        match self.among(self.everybody(), call) {
             // Whoever adds people makes them enough.
-            Could::TooFew(kind) if self.could_be_filled(&kind, asked.operation) => Could::Somebody,
-            Could::Nobody if self.could_once_joined(asked) => Could::Somebody,
+            Could::TooFew(kind) if self.could_be_filled(&kind, call.operation) => Could::Somebody,
+            Could::Nobody if self.could_once_joined(call) => Could::Somebody,
             could => could,
         }
     }
 
-    fn among<'p>(&self, people: impl Iterator<Item = &'p ActorId>, asked: HypotheticalCall<'_>) -> Could {
-        let (mut waiting, open) = (Vec::new(), self.open_to_callers(asked));
-        let sight = asked.seeing().map(|seeing| (seeing, self.open_to_callers(seeing)));
+    fn among<'p>(&self, people: impl Iterator<Item = &'p ActorId>, call: HypotheticalCall<'_>) -> Could {
+        let (mut waiting, open) = (Vec::new(), self.open_to_callers(call));
+        let sight = call.seeing().map(|seeing| (seeing, self.open_to_callers(seeing)));
         let is_blind = |id: &ActorId| sight.as_ref().is_some_and(|(seeing, open)| bars(&self.ask(id, *seeing), open));
         for id in people {
-            let ruling = self.ask(id, asked);
+            let ruling = self.ask(id, call);
             if bars(&ruling, &open) || is_blind(id) {
                 continue;
             }
@@ -214,7 +214,7 @@ impl<'a> Prospect<'a> {
         }
         let (mut lacking, deciding) = (None, self.deciding());
         for (id, kinds) in waiting.into_iter().take(MOST_WAITING) {
-            let decides = |approver: &ActorId| self.could_decide(&deciding, approver, (id, asked.operation));
+            let decides = |approver: &ActorId| self.could_decide(&deciding, approver, (id, call.operation));
             match approvers::lacking(self.world, &kinds, id, self.at, &decides) {
                 Some(kind) => lacking = Some(kind.to_owned()),
                 None => return Could::Somebody,
@@ -249,18 +249,18 @@ impl<'a> Prospect<'a> {
 
     /// Whether somebody could add an actor. A company that is being set up adds them on its own machine.
     fn could_add(&self, target: &Target, input: &Value) -> bool {
-        let asked = HypotheticalCall { operation: "actor.add", target, input: Some(input), sight: None };
-        let by = |channel| Prospect { channel, ..*self }.among(self.everybody(), asked) == Could::Somebody;
+        let call = HypotheticalCall { operation: "actor.add", target, input: Some(input), sight: None };
+        let by = |channel| Prospect { channel, ..*self }.among(self.everybody(), call) == Could::Somebody;
         [self.channel, Channel::Cli].into_iter().any(by)
     }
 
     /// Whether somebody could add an admin who could do it.
-    fn could_once_joined(&self, asked: HypotheticalCall<'_>) -> bool {
+    fn could_once_joined(&self, call: HypotheticalCall<'_>) -> bool {
         let Ok(id) = SOMEBODY.parse::<ActorId>() else { return false };
         let person = json!({ "id": id, "kind": "person", "role": Role::Admin });
         let world = with_admin(self.world, &id, self.at);
         self.could_add(&Target::Company, &person)
-            && Prospect { world: &world, ..*self }.among(std::iter::once(&id), asked) == Could::Somebody
+            && Prospect { world: &world, ..*self }.among(std::iter::once(&id), call) == Could::Somebody
     }
 
     /// Whether somebody could add people who may give a kind of approval to an operation.

@@ -308,7 +308,8 @@ impl Writer {
         let step = Step { caller, spec, target };
         let events = drafted.events.iter().map(|drafted| &drafted.event);
         let taken = step.completed(events, &done.body, labels, (&self.world, now));
-        let uses = uses.into_iter().chain(taken);
+        let held = steps::is_held(caller, drafted.events.iter().map(|drafted| &drafted.event));
+        let uses = uses.into_iter().filter(|_| !held).chain(taken);
         drafted.events.extend(uses.map(|event| Drafted { event, behalf: None }));
         let kept = idempotency::done(record.idem, spec, &done.body)?;
         let decision = self.record(drafted.events, record, kept)?;

@@ -52,6 +52,12 @@ pub(crate) fn is_at(conn: &Connection, world: &World, caller: &Caller) -> Result
     Ok(())
 }
 
+/// Whether a call was not carried out, because a budget holds its run: what it was approved by is not used up.
+pub(crate) fn is_held<'e>(caller: &Caller, mut events: impl Iterator<Item = &'e Event>) -> bool {
+    let Some(run) = &caller.run else { return false };
+    events.any(|event| event.get::<RunHeld>().is_some_and(|held| held.id == run.run))
+}
+
 /// One call, as its run tells of it.
 pub(crate) struct Step<'a> {
     pub caller: &'a Caller,
@@ -151,9 +157,10 @@ pub(crate) fn waiting_for(conn: &Connection, approval: &Approval) -> Result<Opti
 
 /// What follows for runs from how requests of theirs ended.
 pub(crate) fn go_on(conn: &Connection, entries: &[Entry]) -> Result<Vec<Entry>, Fault> {
-    let mut follow = Vec::new();
+    let (mut follow, mut seen) = (Vec::new(), BTreeSet::new());
     for entry in entries {
-        let Some((id, refused)) = ended(&entry.event) else { continue };
+        // One that is decided may be stale at once.
+        let Some((id, refused)) = ended(&entry.event).filter(|(id, _)| seen.insert(id.clone())) else { continue };
         // What was carried out with the decision has said itself how the step stands: it may wait for a part, or an answer.
         if entries.iter().any(|entry| entry.event.get::<ApprovalUsed>().is_some_and(|used| used.id.as_str() == id)) {
             continue;

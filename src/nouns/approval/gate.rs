@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::Reader;
 use crate::approve::approvers;
+use crate::decide::question;
 use crate::declare::target::{Target, Thing};
 use policy::Ruling;
 use policy::approvals::ApprovalRule;
@@ -21,6 +22,13 @@ const DEFAULT_TTL_H: i64 = 72;
 impl Reader<'_> {
     pub fn approval(&self, id: &str) -> Result<Option<Approval>, Fault> {
         Ok(approvals::get(self.conn()?, id)?)
+    }
+
+    /// The gate's answer to an approved call about this target, as its requester would make it now.
+    pub fn ruling_of_approved(&self, approval: &Approval, target: &Target) -> Ruling {
+        let input = approval.whole_input();
+        let call = question::Call { operation: &approval.operation, target, input: Some(&input) };
+        self.ruling_with(&approval.requester(), call, &approval.kinds)
     }
 
     /// Who may decide a request about a thing that waits. Where that cannot be read, nobody.

@@ -176,7 +176,7 @@ impl Way<'_> {
         // What else these take can be left out.
         let input = json!({ "id": ANY });
         let input = [READ, "change.evals", "change.promote"].contains(&operation).then_some(&input);
-        let asked = HypotheticalCall { operation, target: &target, input, sight: Some(READ) };
-        self.read.who_could(self.policies, asked, self.at)
+        let call = HypotheticalCall { operation, target: &target, input, sight: Some(READ) };
+        self.read.who_could(self.policies, call, self.at)
     }
 }

@@ -216,7 +216,7 @@ impl ShownChange {
         let call = |change, from: Value, to: Value, text: String| ShownChange { change, of: None, from, to, text };
         match change {
             Alteration::Approval(kind) => {
-                call("approval", Value::Null, json!(kind), format!("an approval of the kind `{kind}`"))
+                call("approval", Value::Null, json!(kind), format!("there is an approval of the kind `{kind}`"))
             }
             Alteration::Channel(to) => {
                 call("channel", json!(inquiry.caller().channel), json!(to), format!("the call comes by {to}"))

@@ -145,7 +145,7 @@ fn planned(run: &Run, step: &plan::Step, read: &Reader<'_>) -> Result<Move, Stop
             }),
         ),
         plan::Step::Call(one) => {
-            let input = match unable(run, &one.tool, read)? {
+            let input = match unable(run, (number, &one.tool), read)? {
                 Some(reason) => Err(reason),
                 None => Ok(Value::Object(one.with.clone())),
             };

@@ -96,6 +96,7 @@ impl Change for Settle {
                 own.map(|own| record(&run, number, own, draft))
             }
             _ if run.facts().step() != input.step => return Err(elsewhere(&run, input.step).into()),
+            (Move::Own(_), _) if input.sends => None,
             (Move::Own(own), _) => Some(record(&run, input.step, own, draft)),
             (Move::Think(Thought { decided: Some(call), .. }), None) if input.sends => {
                 Some(record(&run, input.step, Own::Dispatch(call), draft))
@@ -120,6 +121,8 @@ fn of_call(run: &Run, todo: Todo, why: Option<String>, sends: bool, read: &Reade
     let Todo { number, operation, input, stage } = todo;
     Ok(match (stage, input.err().or(why)) {
         (Stage::Dispatched, _) => None,
+        // It is about to be sent, and must not be: that is recorded apart.
+        (_, Some(_)) if sends => None,
         (_, Some(reason)) => {
             // What is no operation's name is a model's own words, which can be erased with the reason.
             let is_known = crate::OPERATIONS.iter().any(|entry| entry.spec.name == operation);

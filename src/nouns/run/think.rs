@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::answers::{is_answer, wanted};
 use super::moves::{Move, Own, Stage, Thought, Todo, stage};
-use super::tools::{meant, unable};
+use super::tools::{meant, no_longer_allowed, unable};
 use super::under_way::UnderWay;
 use super::why;
 use gate::Reader;
@@ -32,7 +32,8 @@ pub(super) fn think(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
             return Ok(Move::Own(Own::Lost(UnderWay::of(step), reason)));
         }
         Some(step) if step.status == StepStatus::Decided => {
-            return Ok(decided(UnderWay::of(step), read));
+            let barred = no_longer_allowed(run, step, read)?;
+            return Ok(barred.map_or_else(|| decided(UnderWay::of(step), read), |why| unable_to_ask(step, why)));
         }
         _ => {}
     }
@@ -69,6 +70,10 @@ fn to_be_made(run: &Run, (answer, calls): (u32, Vec<Wanted>), read: &Reader<'_>)
     Ok(if todo.is_empty() { Move::Nothing } else { Move::Calls(todo) })
 }
 
+fn unable_to_ask(step: &Step, reason: String) -> Move {
+    Move::Own(Own::Unable { kind: StepKind::Model, operation: step.name.clone(), reason })
+}
+
 /// A call that an approver let go on, to whom it was to go.
 fn decided(call: UnderWay, read: &Reader<'_>) -> Move {
     let model = call.name.clone();
@@ -91,7 +96,7 @@ fn made_of(run: &Run, number: u32, call: Wanted, read: &Reader<'_>) -> Result<To
     let (name, stage) = (entry.spec.name, stage(run, number, read)?);
     let why = match call.arguments.is_object() {
         false => Some("its arguments must be a JSON object; they are not".to_owned()),
-        true => unable(run, name, read)?,
+        true => unable(run, (number, name), read)?,
     };
     Ok(Todo { number, operation: name.to_owned(), input: why.map_or(Ok(call.arguments), Err), stage })
 }

@@ -11,13 +11,13 @@ use crate::Nothing;
 use crate::company::COMPANY;
 use gate::{Entry, Permit, Prospects, Query, Reader, Spec, Target, get};
 use policy::Ruling;
-use store::runs::Run;
+use store::runs::{Run, Step};
 use types::actor::KillScope;
 use types::chat::Offered;
 use types::id::ActorId;
 use types::near::nearest;
 use types::refusal::Stop;
-use types::run::ToolEffect;
+use types::run::{StepStatus, ToolEffect, Wait};
 use types::scope::Reach;
 
 /// Whether there is a tool of this name that a plan may call. What only a run does has a step of its own.
@@ -201,13 +201,26 @@ impl Query for List {
 }
 
 /// Why a run's agent cannot call a tool, whatever the policies say, if it cannot.
-pub(super) fn unable(run: &Run, tool: &str, read: &Reader<'_>) -> Result<Option<String>, Stop> {
+pub(super) fn unable(run: &Run, (step, tool): (u32, &str), read: &Reader<'_>) -> Result<Option<String>, Stop> {
     if tool != QUESTION && !read.tools_of(&run.agent)?.asks_for(tool) {
         return Ok(Some(format!("the definition of {} does not ask for {tool}", run.agent)));
     }
     if !is_there(tool, read) {
         return Ok(Some(format!("there is no tool `{tool}`")));
     }
-    let stopped = read.kill(&KillScope::Tool(tool.to_owned())).is_some();
-    Ok(stopped.then(|| "a kill switch stops this tool".to_owned()))
+    if read.kill(&KillScope::Tool(tool.to_owned())).is_some() {
+        return Ok(Some("a kill switch stops this tool".to_owned()));
+    }
+    let step = read.step(&run.id, step)?;
+    step.map_or(Ok(None), |step| no_longer_allowed(run, &step, read))
+}
+
+/// Why a call that an approver let go on, and that has not begun, may not begin: policies may have changed meanwhile.
+pub(super) fn no_longer_allowed(run: &Run, step: &Step, read: &Reader<'_>) -> Result<Option<String>, Stop> {
+    let Some(Wait::Approval { approval }) = step.wait.as_ref().filter(|_| step.status == StepStatus::Decided) else {
+        return Ok(None);
+    };
+    let Some(approval) = read.approval(approval.as_str())? else { return Ok(None) };
+    let ruling = read.ruling_of_approved(&approval, &read.run_target(run));
+    Ok((!ruling.is_allowed()).then(|| format!("by now the policy says: {}", ruling.reason())))
 }

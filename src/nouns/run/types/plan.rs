@@ -11,7 +11,7 @@ use super::visible::is_blank;
 
 /// A scripted run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a plan: an object with `steps`")]
 pub struct Plan {
     /// The steps in order; at most 1000.
     #[schemars(length(max = 1000))]
