@@ -370,27 +370,31 @@ async fn a_limit_breaks_off_no_call_that_is_under_way() {
 
 #[tokio::test]
 async fn an_approved_call_that_has_not_begun_is_decided_by_the_policies_in_force_when_it_would() {
-    let gated = |condition: &str| {
+    let gated = |more: &str| {
         format!(
             r#"@id("once-with-approval") @reason("a lead looks first")
             forbid (principal is Ok::Actor, action == Ok::Action::"echo.once", resource) when {{ context.input.text == "paid" }}
-            unless {{ context.approvals.contains(Ok::ApprovalKind::"lead"){condition} }};"#
+            unless {{ context.approvals.contains(Ok::ApprovalKind::"lead"){more} }};"#
         )
     };
-    let (test, cast, hands) = company(&gated("")).await;
-    let id = asked(&test, &cast.mia, json!([call("echo.once", "paid"), { "say": "so" }])).await;
-    let approval = run(&test, &id).await["waiting"]["approval"].as_str().unwrap().to_owned();
-    let decided = test.post(&format!("/approvals/{approval}"), &cast.lea, json!({ "decision": "approve" })).await;
-    assert_eq!(decided.json()["status"], "used", "{}", decided.text());
-
-    let mut files = test.get("/policy/export", &test.admin).await.json()["files"].as_object().unwrap().clone();
-    files.insert("more.cedar".into(), gated(" && principal.admin").into());
-    let applied = put_into_force(&test, json!(files)).await;
-    assert_eq!(applied.status, 200, "{}", applied.text());
-    test.go_on().await;
-    assert_eq!(hands.called().len(), 0);
-    let done = run(&test, &id).await;
-    let reason = "by now the policy says: a lead looks first";
-    assert_eq!((&done["status"], &done["trace"][0]["reason"]), (&json!("completed"), &json!(reason)), "{done}");
-    accounted_for(&test);
+    let not_counted_twice = r#"@id("once-a-day") @reason("once a day") forbid (principal is Ok::Actor, action == Ok::Action::"echo.once", resource)
+        when { context.hist["echo.once"].day >= 1 };"#;
+    for (changes, made, outcome) in
+        [(false, 1, Value::Null), (true, 0, json!("by now the policy says: a lead looks first"))]
+    {
+        let (test, cast, hands) = company(&format!("{}\n{not_counted_twice}", gated(""))).await;
+        test.clock.advance(SECOND);
+        let id = asked(&test, &cast.mia, json!([call("echo.once", "paid"), { "say": "so" }])).await;
+        let path = format!("/approvals/{}", run(&test, &id).await["waiting"]["approval"].as_str().unwrap());
+        test.post(&path, &cast.lea, json!({ "decision": "approve" })).await;
+        if changes {
+            let mut files = test.get("/policy/export", &test.admin).await.json()["files"].clone();
+            files["more.cedar"] = gated(" && principal.admin").into();
+            assert_eq!(put_into_force(&test, files).await.status, 200);
+        }
+        test.go_on().await;
+        let done = run(&test, &id).await;
+        assert_eq!((hands.called().len(), &done["trace"][0]["reason"]), (made, &outcome), "{done}");
+        accounted_for(&test);
+    }
 }

@@ -78,6 +78,7 @@ fn unable_to_ask(step: &Step, reason: String) -> Move {
 fn decided(call: UnderWay, read: &Reader<'_>) -> Move {
     let model = call.name.clone();
     match read.models().models.get(&model) {
+        Some(found) if found.provider == call.provider && !read.models().is_available(found) => Move::NoModel,
         Some(found) if found.provider == call.provider => Move::Think(Thought { model, decided: Some(call) }),
         _ => {
             let reason = format!("{} no longer provides it", call.provider);

@@ -221,6 +221,10 @@ pub(super) fn no_longer_allowed(run: &Run, step: &Step, read: &Reader<'_>) -> Re
         return Ok(None);
     };
     let Some(approval) = read.approval(approval.as_str())? else { return Ok(None) };
+    // The same policies have let it go on; asked again, they would count it among what was done before.
+    if approval.ended_at.is_some_and(|decided| read.applied().is_ok_and(|applied| applied.at < decided)) {
+        return Ok(None);
+    }
     let ruling = read.ruling_of_approved(&approval, &read.run_target(run));
     Ok((!ruling.is_allowed()).then(|| format!("by now the policy says: {}", ruling.reason())))
 }
