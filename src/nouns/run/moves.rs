@@ -5,9 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::under_way::UnderWay;
-use gate::Reader;
-use store::runs::{Run, Step};
-use types::refusal::Stop;
+use store::runs::Step;
 use types::run::{Failure, StepKind, StepStatus};
 use types::time::Time;
 
@@ -93,9 +91,4 @@ impl Move {
             Move::NoModel | Move::Nothing => 0,
         }
     }
-}
-
-/// How far the call at a step has come.
-pub(super) fn stage(run: &Run, number: u32, read: &Reader<'_>) -> Result<Stage, Stop> {
-    Ok(read.step(&run.id, number)?.map_or(Stage::Fresh, |step| Stage::of(&step)))
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::moves::{Move, Own, Stage, Todo, stage};
+use super::moves::{Move, Own, Stage, Todo};
 use super::think::think;
 use super::tools::unable;
 use super::why;
@@ -145,11 +145,12 @@ fn planned(run: &Run, step: &plan::Step, read: &Reader<'_>) -> Result<Move, Stop
             }),
         ),
         plan::Step::Call(one) => {
-            let input = match unable(run, (number, &one.tool), read)? {
+            let step = read.step(&run.id, number)?;
+            let input = match unable(run, (step.as_ref(), &one.tool), read)? {
                 Some(reason) => Err(reason),
                 None => Ok(Value::Object(one.with.clone())),
             };
-            let stage = stage(run, number, read)?;
+            let stage = step.as_ref().map_or(Stage::Fresh, Stage::of);
             Move::Calls(vec![Todo { number, operation: one.tool.clone(), input, stage }])
         }
     })

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::answers::{is_answer, wanted};
-use super::moves::{Move, Own, Stage, Thought, Todo, stage};
+use super::moves::{Move, Own, Stage, Thought, Todo};
 use super::tools::{meant, no_longer_allowed, unable};
 use super::under_way::UnderWay;
 use super::why;
@@ -94,10 +94,11 @@ fn made_of(run: &Run, number: u32, call: Wanted, read: &Reader<'_>) -> Result<To
         let reason = format!("there is no tool `{}`", quoted(&operation));
         return Ok(Todo { number, operation, input: Err(reason), stage: Stage::Fresh });
     };
-    let (name, stage) = (entry.spec.name, stage(run, number, read)?);
+    let (name, step) = (entry.spec.name, read.step(&run.id, number)?);
+    let stage = step.as_ref().map_or(Stage::Fresh, Stage::of);
     let why = match call.arguments.is_object() {
         false => Some("its arguments must be a JSON object; they are not".to_owned()),
-        true => unable(run, (number, name), read)?,
+        true => unable(run, (step.as_ref(), name), read)?,
     };
     Ok(Todo { number, operation: name.to_owned(), input: why.map_or(Ok(call.arguments), Err), stage })
 }

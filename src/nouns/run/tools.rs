@@ -201,7 +201,11 @@ impl Query for List {
 }
 
 /// Why a run's agent cannot call a tool, whatever the policies say, if it cannot.
-pub(super) fn unable(run: &Run, (step, tool): (u32, &str), read: &Reader<'_>) -> Result<Option<String>, Stop> {
+pub(super) fn unable(
+    run: &Run,
+    (step, tool): (Option<&Step>, &str),
+    read: &Reader<'_>,
+) -> Result<Option<String>, Stop> {
     if tool != QUESTION && !read.tools_of(&run.agent)?.asks_for(tool) {
         return Ok(Some(format!("the definition of {} does not ask for {tool}", run.agent)));
     }
@@ -211,8 +215,7 @@ pub(super) fn unable(run: &Run, (step, tool): (u32, &str), read: &Reader<'_>) ->
     if read.kill(&KillScope::Tool(tool.to_owned())).is_some() {
         return Ok(Some("a kill switch stops this tool".to_owned()));
     }
-    let step = read.step(&run.id, step)?;
-    step.map_or(Ok(None), |step| no_longer_allowed(run, &step, read))
+    step.map_or(Ok(None), |step| no_longer_allowed(run, step, read))
 }
 
 /// Why a call that an approver let go on, and that has not begun, may not begin: policies may have changed meanwhile.
