@@ -334,6 +334,12 @@ async fn settle_with(gate: &Arc<Gate>, outcome: StepOutcome) -> Result<bool, Sto
             wait_for(&refusal).await;
             Ok(false)
         }
-        settled => settled.map(|settled| settled.settled),
+        settled => {
+            let settled = settled?;
+            if let Some(wish) = settled.wants {
+                ask_for(gate, wish).await?;
+            }
+            Ok(settled.settled)
+        }
     }
 }

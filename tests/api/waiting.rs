@@ -1,10 +1,12 @@
 //! What becomes of a request that nobody decides, and of one that is taken back.
 
 use ok::policy::Bundle;
+use ok::types::models::ProviderKind;
 use ok::types::time::{HOUR, SECOND};
 use serde_json::{Value, json};
 
-use super::runs;
+use super::{runs, thinking};
+use crate::harness::fake::{Fake, Reply};
 use crate::harness::{Cast, Test};
 
 /// Any admin may give the approval, who is reminded after 4 hours; after 24, any auditor too.
@@ -288,5 +290,48 @@ async fn an_approved_model_call_that_a_budget_holds_is_made_once_the_budget_is_r
     assert_eq!(test.get(&call, &test.admin).await.json()["status"], "used");
     let asked = test.get("/approvals?operation=model.call", &test.admin).await.json();
     assert_eq!(asked.as_array().unwrap().len(), 1, "{asked}");
+    runs::accounted_for(&test);
+}
+
+#[tokio::test]
+async fn a_model_is_asked_as_was_approved_however_much_money_there_is_by_then() {
+    let fake = Fake::new(ProviderKind::OpenAi, vec![Reply::Say("done")]);
+    let rule = r#"@id("models-with-approval") @reason("an admin looks at it first")
+        forbid (principal is Ok::Actor, action == Ok::Action::"model.call", resource)
+        unless { context.approvals.contains(Ok::ApprovalKind::"admin") };"#;
+    let (test, cast) = thinking::company_with(&fake.config(), &[rule]).await;
+    let requests = async |operation: &str| {
+        let all = test.get(&format!("/approvals?operation={operation}"), &test.admin).await.json();
+        all.as_array().unwrap().clone()
+    };
+    // People are asked to approve nothing that there is no money for.
+    let id = thinking::asked(&test, &cast, json!({ "budget_cents": 1 })).await;
+    assert_eq!(runs::run(&test, &id).await["status"], "held");
+    assert_eq!((requests("model.call").await.len(), requests("budget.raise").await.len()), (0, 1));
+    test.post(&format!("/runs/{id}/budget"), &cast.lea, json!({ "budget_cents": 22 })).await;
+    runs::go_on(&test).await;
+    let call = requests("model.call").await[0].clone();
+    let most = call["args"]["output_tokens"].clone();
+
+    let set = async |cents: u32| {
+        let answer = test.call("PATCH", "/company", &test.admin, Some(json!({ "budget_cents_month": cents }))).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    };
+    set(1).await;
+    let path = format!("/approvals/{}", call["id"].as_str().unwrap());
+    let decided = test.post(&path, &test.admin, json!({ "decision": "approve" })).await.json();
+    assert_eq!(decided["status"], "approved", "{decided}");
+    for cents in [2, 15, 1_000] {
+        runs::go_on(&test).await;
+        assert_eq!((&runs::run(&test, &id).await["status"], fake.got().len()), (&json!("held"), 0));
+        set(cents).await;
+    }
+    test.post(&format!("/runs/{id}/budget"), &cast.lea, json!({ "budget_cents": 500 })).await;
+    runs::go_on(&test).await;
+    assert_eq!(runs::run(&test, &id).await["status"], "completed");
+    assert_eq!((fake.got().len(), &fake.got()[0].body["max_tokens"]), (1, &most));
+    assert!((256..1_000).contains(&most.as_u64().unwrap()), "with more money it would have been {most}");
+    let asked: Vec<_> = requests("model.call").await.iter().map(|one| one["status"].clone()).collect();
+    assert_eq!(asked, ["used"]);
     runs::accounted_for(&test);
 }

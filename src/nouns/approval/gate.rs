@@ -54,6 +54,12 @@ impl Reader<'_> {
         Ok(approvals::asked_about(self.conn()?, operation, target, 100)?)
     }
 
+    /// Requests for an operation about a thing that are still open: undecided, or approved and not used yet.
+    pub fn open_requests_about(&self, operation: &str, target: &str) -> Result<Vec<Approval>, Fault> {
+        let open = approvals::open_about(self.conn()?, target, self.now)?.into_iter();
+        Ok(open.filter(|approval| approval.operation == operation).collect())
+    }
+
     /// How long a call that needs these approvals may wait, in milliseconds: as long as the most impatient rule says.
     pub(crate) fn approval_life(&self, ruling: &Ruling) -> Result<i64, Fault> {
         let Ruling::NeedsApproval { kinds, .. } = ruling else { return Ok(0) };

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 use super::budget::{Raise, Raised, Wanted};
 use super::reserve::of_run;
 use crate::company::Settings;
-use gate::{Change as _, Reader};
+use gate::{Change as _, Draft, Reader};
 use policy::Ruling;
 use store::runs::Run;
+use store::runs::events::RunHeld;
 use types::caller::{Caller, Channel, Who};
 use types::delegation::MOST_CENTS;
 use types::history;
@@ -110,6 +111,31 @@ pub(super) fn of(run: &Run, read: &Reader<'_>) -> Result<Vec<Budget>, Stop> {
         budgets.push(Budget { cents: whole(cents), spent, whose, of, until: Some(next_month), payer: None, most: 0 });
     }
     Ok(budgets)
+}
+
+/// A run that a budget holds.
+pub(super) struct Held {
+    /// What is to be asked of people, so that it may go on.
+    pub wants: Option<Wanted>,
+}
+
+/// Holds a run, where one of its budgets does not allow a step of this cost.
+pub(super) fn hold(run: &Run, cost: u32, draft: &mut Draft<'_>) -> Result<Option<Held>, Stop> {
+    let budgets = of(run, draft.read())?;
+    let Some(budget) = budgets.iter().find(|budget| budget.is_exceeded_by(cost)) else { return Ok(None) };
+    let id = Id::stored(&run.id);
+    let set_aside = budget.set_aside(run, draft.read())?;
+    draft.record(RunHeld {
+        reason: budget.reason(cost, set_aside),
+        until: budget.until,
+        payer: budget.payer().filter(|payer| *payer != id),
+        cost_cents: Some(cost),
+        beside: budget.may_suffice(cost, set_aside),
+        agent: run.agent.clone(),
+        asker: run.asker.clone(),
+        id,
+    })?;
+    Ok(Some(Held { wants: budget.wants(cost) }))
 }
 
 /// What is still to be asked for: a server that dies between holding a run and asking people leaves it to the next one. Where

@@ -75,18 +75,12 @@ impl Change for Call {
         Ok(read.run_target(&read.run(own.run.as_str())?.ok_or_else(Refusal::not_found)?))
     }
 
-    fn run(permit: Permit<Self>, input: Prompt, draft: &mut Draft<'_>) -> Result<Spoken, Stop> {
+    fn run(_: Permit<Self>, input: Prompt, draft: &mut Draft<'_>) -> Result<Spoken, Stop> {
         let own = own(draft.read())?;
         let run = draft.read().run(own.run.as_str())?.ok_or_else(Refusal::not_found)?;
-        let (id, agent, asker) = (own.run.clone(), permit.actor(), own.asker.clone());
-        let cost = input.cost_cents;
-        let budgets = budgets::of(&run, draft.read())?;
-        if let Some(budget) = budgets.iter().find(|budget| budget.is_exceeded_by(cost)) {
-            let set_aside = budget.set_aside(&run, draft.read())?;
-            let (reason, until, wants) = (budget.reason(cost, set_aside), budget.until, budget.wants(cost));
-            let (payer, beside) = (budget.payer().filter(|payer| *payer != id), budget.may_suffice(cost, set_aside));
-            draft.record(RunHeld { id, agent, asker, reason, until, payer, cost_cents: Some(cost), beside })?;
-            return Ok(Spoken { answered: false, dispatched: false, wants });
+        let id = own.run.clone();
+        if let Some(held) = budgets::hold(&run, input.cost_cents, draft)? {
+            return Ok(Spoken { answered: false, dispatched: false, wants: held.wants });
         }
         let Prompt { provider, model, text, input_tokens: tokens_in, output_tokens: tokens_out, cost_cents } = input;
         let under_way = UnderWay {

@@ -63,6 +63,8 @@ pub(super) enum Own {
         operation: String,
         reason: String,
     },
+    /// A budget does not allow a step of this cost.
+    Hold(u32),
     /// There may be a new budget.
     Resume,
     Complete,

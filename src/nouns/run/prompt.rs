@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::answers::{came, is_answer, wanted};
 use super::budgets;
@@ -10,8 +10,10 @@ use super::model;
 use super::moves::{Move, Own, Thought};
 use super::next::time_left;
 use super::tools;
-use gate::Reader;
+use gate::{Change as _, Reader};
+use policy::Ruling;
 use store::runs::{Run, Step};
+use types::approval::ApprovalStatus;
 use types::caller::{Caller, Channel, Who};
 use types::chat::{Message, Prompt};
 use types::models::{Capability, Model};
@@ -57,10 +59,10 @@ pub(super) fn asking(run: &Run, thought: &Thought, read: &Reader<'_>) -> Result<
     };
     fit(&mut prompt, model);
     let input_tokens = prompt.tokens();
-    let decided = thought.decided.as_ref().map(|call| call.tokens_out);
-    let left = budgets::left(run, read)?;
-    prompt.most_output = decided.unwrap_or_else(|| affordable(left, model, input_tokens));
-    let question = model::Prompt {
+    if let Some(call) = &thought.decided {
+        prompt.most_output = call.tokens_out;
+    }
+    let mut question = model::Prompt {
         provider: model.provider.clone(),
         model: thought.model.clone(),
         text: None,
@@ -68,7 +70,44 @@ pub(super) fn asking(run: &Run, thought: &Thought, read: &Reader<'_>) -> Result<
         output_tokens: prompt.most_output,
         cost_cents: model.price.cents(input_tokens, prompt.most_output),
     };
+    if thought.decided.is_none() {
+        if let Some(approved) = approved(run, &question, read)? {
+            question = approved;
+        } else {
+            let left = budgets::left(run, read)?;
+            question.output_tokens = affordable(left, model, input_tokens);
+            question.cost_cents = model.price.cents(input_tokens, question.output_tokens);
+            // Nobody is asked to approve what there is no money for.
+            if left.is_some_and(|left| left < question.cost_cents.into())
+                && needs_approval(run, &caller, &question, read)
+            {
+                return Ok(Err(Move::Own(Own::Hold(question.cost_cents))));
+            }
+        }
+        prompt.most_output = question.output_tokens;
+    }
     Ok(Ok((question, prompt)))
+}
+
+/// The call that people have approved for this step, and that has not been made, where it is as large as this one: that is the
+/// one to be made, however much money there is by now.
+fn approved(run: &Run, call: &model::Prompt, read: &Reader<'_>) -> Result<Option<model::Prompt>, Stop> {
+    let step = run.facts().step();
+    let open = read.open_requests_about(model::Call::SPEC.name, &run.id)?.into_iter();
+    let approved = open.filter(|request| {
+        request.status == ApprovalStatus::Approved && request.run.as_ref().is_some_and(|facts| facts.step() == step)
+    });
+    let calls = approved.filter_map(|request| serde_json::from_value::<model::Prompt>(request.whole_input()).ok());
+    let covers = |of: &model::Prompt| {
+        (&of.provider, &of.model) == (&call.provider, &call.model) && of.input_tokens >= call.input_tokens
+    };
+    Ok(calls.into_iter().find(covers))
+}
+
+/// Whether a call would wait for people.
+fn needs_approval(run: &Run, caller: &Caller, call: &model::Prompt, read: &Reader<'_>) -> bool {
+    let ruling = read.ruling_on(caller, model::Call::SPEC.name, &read.run_target(run), &json!(call));
+    matches!(ruling, Ruling::NeedsApproval { .. })
 }
 
 /// As many tokens as there is money for, if that is any use.

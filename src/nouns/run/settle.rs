@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::budget::Wanted;
+use super::budgets::{self, set_aside};
 use super::moves::{Move, Own, Stage, Thought, Todo};
 use super::next::{next, next_by};
 use super::prompt::asking;
@@ -16,7 +18,7 @@ use gate::{Change, Draft, Permit, Reader, Route, Spec, Target};
 use store::approvals::events::ApprovalStale;
 use store::content::events::ContentKept;
 use store::runs::events::{
-    RunCancelled, RunCompleted, RunFailed, RunResumed, RunWaiting, StepCompleted, StepDispatched, StepFailed,
+    RunCancelled, RunCompleted, RunFailed, RunHeld, RunResumed, RunWaiting, StepCompleted, StepDispatched, StepFailed,
     StepUnknown,
 };
 use store::runs::{Run, duration};
@@ -26,7 +28,6 @@ use types::run::{Failure, StepKind, Wait};
 use types::scope::Reach;
 use types::time::Time;
 
-use super::budgets::set_aside;
 use super::cancel::{cancel_with_parts, end_requests};
 
 /// What a step is called that was to call a tool that there is not.
@@ -51,6 +52,9 @@ pub struct Outcome {
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Settled {
     pub settled: bool,
+    /// What is to be asked of people, so that the run, which is held, may go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wants: Option<Wanted>,
 }
 
 /// Record what a run has done.
@@ -69,6 +73,7 @@ impl Change for Settle {
             StepUnknown::KIND,
             StepFailed::KIND,
             RunWaiting::KIND,
+            RunHeld::KIND,
             RunResumed::KIND,
             RunCompleted::KIND,
             RunFailed::KIND,
@@ -88,26 +93,22 @@ impl Change for Settle {
     fn run(_: Permit<Self>, input: Outcome, draft: &mut Draft<'_>) -> Result<Settled, Stop> {
         let run = find(&input.id, draft.read())?;
         let why = input.failed.map(|why| why.chars().take(REASON).collect::<String>());
-        let settled = match (next(&run, draft.read())?, why) {
+        let own = match (next(&run, draft.read())?, why) {
             (Move::Calls(todo), why) => {
                 let todo = todo.into_iter().find(|todo| todo.number == input.step);
                 let todo = todo.ok_or_else(|| elsewhere(&run, input.step))?;
-                let (number, own) = (todo.number, of_call(&run, todo, why, input.sends, draft.read())?);
-                own.map(|own| record(&run, number, own, draft))
+                of_call(&run, todo, why, input.sends, draft.read())?
             }
             _ if run.facts().step() != input.step => return Err(elsewhere(&run, input.step).into()),
             (Move::Own(_), _) if input.sends => None,
-            (Move::Own(own), _) => Some(record(&run, input.step, own, draft)),
-            (Move::Think(Thought { decided: Some(call), .. }), None) if input.sends => {
-                Some(record(&run, input.step, Own::Dispatch(call), draft))
-            }
-            (Move::Think(thought), why) => {
-                let own = thought_of(&run, thought, why, draft.read())?;
-                own.map(|own| record(&run, input.step, own, draft))
-            }
+            (Move::Own(own), _) => Some(own),
+            (Move::Think(Thought { decided: Some(call), .. }), None) if input.sends => Some(Own::Dispatch(call)),
+            (Move::Think(thought), why) => thought_of(&run, thought, why, draft.read())?,
             (Move::NoModel | Move::Nothing, _) => None,
         };
-        Ok(Settled { settled: settled.transpose()?.is_some() })
+        let settled = own.is_some();
+        let wants = own.map(|own| record(&run, input.step, own, draft)).transpose()?.flatten();
+        Ok(Settled { settled, wants })
     }
 }
 
@@ -162,7 +163,8 @@ pub fn end_waits(now: Time, most: usize, draft: &mut Draft<'_>) -> Result<usize,
     Ok(ended)
 }
 
-fn record(run: &Run, step: u32, own: Own, draft: &mut Draft<'_>) -> Result<(), Stop> {
+/// Records it. What it answers is to be asked of people.
+fn record(run: &Run, step: u32, own: Own, draft: &mut Draft<'_>) -> Result<Option<Wanted>, Stop> {
     let id = Id::stored(&run.id);
     let (agent, asker) = (run.agent.clone(), run.asker.clone());
     match own {
@@ -179,6 +181,7 @@ fn record(run: &Run, step: u32, own: Own, draft: &mut Draft<'_>) -> Result<(), S
             draft.record(RunWaiting { id, agent, asker, step, kind: StepKind::Wait, name, target, wait })?;
         }
         Own::Awake => completed(run, StepKind::Wait, draft)?,
+        Own::Hold(cost) => return Ok(budgets::hold(run, cost, draft)?.and_then(|held| held.wants)),
         Own::Resume => draft.record(RunResumed { id, agent, asker, step })?,
         Own::Unable { kind, operation, reason } => {
             let (name, labels) = (operation, BTreeSet::new());
@@ -228,7 +231,7 @@ fn record(run: &Run, step: u32, own: Own, draft: &mut Draft<'_>) -> Result<(), S
             }
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// A step that the server itself has taken.
