@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
+use types::expected::Format;
+
 /// The most bytes of one file.
 pub const MAX_BYTES: usize = 1 << 20;
 /// The most values that one file may come to, with aliases written out.
@@ -55,7 +57,7 @@ fn read_within<T: DeserializeOwned>(work: usize, text: &str) -> Result<T, YamlEr
         let message = error.to_string();
         let line = error.location().map_or(1, |at| at.line());
         let place = message.find(" at line ").filter(|_| error.location().is_some());
-        YamlError::at(line, place.and_then(|at| message.get(..at)).unwrap_or(&message))
+        YamlError::at(line, Format::Yaml.plain(place.and_then(|at| message.get(..at)).unwrap_or(&message)))
     };
     let mut left = MAX_VALUES;
     Count { left: &mut left, depth: 0 }.deserialize(serde_yaml::Deserializer::from_str(text)).map_err(to_error)?;

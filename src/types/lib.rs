@@ -13,6 +13,7 @@ pub mod decision;
 pub mod effort;
 pub mod egress;
 pub mod entropy;
+pub mod expected;
 pub mod expr;
 pub mod field;
 pub mod figures;

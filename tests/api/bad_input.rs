@@ -34,14 +34,21 @@ async fn a_body_without_a_required_field_or_of_a_wrong_type_is_422_in_plain_text
     for (body, what) in [
         (json!({ "id": "new" }), "missing field `kind`"),
         (json!({ "id": 7, "kind": "person" }), "id: invalid type: integer `7`"),
-        (json!({ "id": "new", "kind": "person", "skills": [1] }), "skills[0]: invalid type: integer `1`"),
+        (
+            json!({ "id": "new", "kind": "person", "skills": [1] }),
+            "skills[0]: invalid type: integer `1`, expected a string",
+        ),
+        (
+            json!({ "id": "new", "kind": "person", "skills": "all" }),
+            "skills: invalid type: string \"all\", expected an array",
+        ),
         (json!({ "id": "new", "kind": "ghost" }), "kind: `ghost` is not a kind of actor"),
         (json!({ "id": "New!", "kind": "person" }), "id: `New!` is not an actor id"),
         (json!([]), "invalid type: array, expected an object"),
         (json!(["new", "person"]), "invalid type: array, expected an object"),
         (json!("text"), "invalid type: string"),
         (json!(null), "invalid type: null"),
-        (json!({ "id": { "id": "new" }, "kind": "person" }), "id: invalid type: map"),
+        (json!({ "id": { "id": "new" }, "kind": "person" }), "id: invalid type: object"),
     ] {
         let answer = put(&test, body.to_string()).await;
         let text = answer.text();
@@ -73,6 +80,9 @@ async fn a_member_that_stands_twice_is_refused_wherever_it_stands() {
 #[tokio::test]
 async fn an_unknown_field_is_refused_by_name() {
     let test = Test::new().await;
+    let less = test.post("/tokens", &test.admin, json!({ "days": -1 })).await;
+    let why = "days: invalid value: integer `-1`, expected a whole number from 0 to 4294967295";
+    assert!(less.text().ends_with(why), "{}", less.text());
     // Misspelt, it would give a token without any limit.
     let misspelt = test.post("/tokens", &test.admin, json!({ "scope": ["read"] })).await;
     assert_eq!(misspelt.status, 422);

@@ -5,6 +5,7 @@ use schemars::{Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use types::expected::Format;
 use types::json;
 
 /// The most fields, and the longest text in one, of an input in which each is tried as the one at fault.
@@ -39,7 +40,7 @@ pub(crate) fn parse<T: DeserializeOwned>(value: &Value) -> Result<T, BadInput> {
             let path = error.path().to_string();
             let what = error.into_inner().to_string();
             let field = (path != "." && path != "?").then_some(path);
-            BadInput { field: field.or_else(|| at_fault::<T>(value, &what)), what }
+            BadInput { field: field.or_else(|| at_fault::<T>(value, &what)), what: Format::Json.plain(&what) }
         })
     })
 }

@@ -15,6 +15,7 @@ use crate::Finding;
 use crate::finding::code;
 use crate::yaml::{self, YamlError};
 use types::actor::KillScope;
+use types::expected::Format;
 use types::history::History;
 use types::id::ActorId;
 use types::impact::Decision;
@@ -220,7 +221,9 @@ fn unread(text: &str, first: YamlError) -> Vec<YamlError> {
 }
 
 fn loosely<T: DeserializeOwned>(item: Value, line: usize) -> Result<(), YamlError> {
-    serde_json::from_value::<T>(item).map(drop).map_err(|error| YamlError::at(line, error.to_string()))
+    serde_json::from_value::<T>(item)
+        .map(drop)
+        .map_err(|error| YamlError::at(line, Format::Yaml.plain(&error.to_string())))
 }
 
 /// The line of a row, which names its id.

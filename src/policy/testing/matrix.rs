@@ -45,7 +45,7 @@ pub(super) struct Matrix {
 
 /// Which fields of a matrix have an answer: `rest`, or names of actors, of operations, or both as `actor op`.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a list of names, or `rest`")]
 enum Which {
     These(Vec<String>),
     Rest(Rest),
