@@ -10,6 +10,7 @@ use super::postgres::{self, Postgres};
 use super::sqlite::Sqlite;
 use super::{Adapter, LONGEST, Secret, System, Systems};
 use types::collection::{is_name, is_table};
+use types::expected::Format;
 
 /// Which other systems there are.
 #[derive(Deserialize)]
@@ -56,7 +57,8 @@ enum Tls {
 
 pub(super) fn systems(path: &Path, secret: Secret<'_>) -> Result<Systems, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-    let file: File = serde_yaml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    let wrong = |error: serde_yaml::Error| format!("{}: {}", path.display(), Format::Yaml.plain(&error.to_string()));
+    let file: File = serde_yaml::from_str(&text).map_err(wrong)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let (mut systems, mut problems) = (BTreeMap::new(), Vec::new());
     for (name, system) in file.systems {

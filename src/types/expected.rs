@@ -13,7 +13,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// A message of serde's in plain words.
+    /// A message of serde's in plain words. What says where it is stands behind it as it was.
     pub fn plain(self, message: &str) -> String {
         let Some((found, wanted)) = message.rsplit_once(EXPECTED) else { return message.to_owned() };
         let found = match found.strip_prefix("invalid type: ") {
@@ -22,7 +22,8 @@ impl Format {
             Some("unit value") => Cow::from("invalid type: null"),
             _ => Cow::from(found),
         };
-        format!("{found}{EXPECTED}{}", self.wanted(wanted))
+        let (wanted, place) = wanted.split_at(wanted.find(" at line ").unwrap_or(wanted.len()));
+        format!("{found}{EXPECTED}{}{place}", self.wanted(wanted))
     }
 
     fn wanted(self, wanted: &str) -> Cow<'_, str> {

@@ -2,7 +2,7 @@
 
 use ok::policy::Bundle;
 use ok::types::models::ProviderKind;
-use ok::types::time::{HOUR, SECOND};
+use ok::types::time::{DAY, HOUR, SECOND};
 use serde_json::{Value, json};
 
 use super::{runs, thinking};
@@ -304,6 +304,7 @@ async fn a_model_is_asked_as_was_approved_however_much_money_there_is_by_then() 
         let all = test.get(&format!("/approvals?operation={operation}"), &test.admin).await.json();
         all.as_array().unwrap().clone()
     };
+    test.clock.advance(9 * DAY);
     // People are asked to approve nothing that there is no money for.
     let id = thinking::asked(&test, &cast, json!({ "budget_cents": 1 })).await;
     assert_eq!(runs::run(&test, &id).await["status"], "held");
@@ -318,6 +319,7 @@ async fn a_model_is_asked_as_was_approved_however_much_money_there_is_by_then() 
         assert_eq!(answer.status, 200, "{}", answer.text());
     };
     set(1).await;
+    test.clock.advance(60 * HOUR);
     let path = format!("/approvals/{}", call["id"].as_str().unwrap());
     let decided = test.post(&path, &test.admin, json!({ "decision": "approve" })).await.json();
     assert_eq!(decided["status"], "approved", "{decided}");
@@ -333,5 +335,10 @@ async fn a_model_is_asked_as_was_approved_however_much_money_there_is_by_then() 
     assert!((256..1_000).contains(&most.as_u64().unwrap()), "with more money it would have been {most}");
     let asked: Vec<_> = requests("model.call").await.iter().map(|one| one["status"].clone()).collect();
     assert_eq!(asked, ["used"]);
+    // What it cost in the end is counted in the month in which it was decided, not in the one in which it was requested.
+    set(1).await;
+    let id = thinking::asked(&test, &cast, json!({})).await;
+    let why = "1 of 1 cents of the company this month are spent, and the next step takes 22";
+    assert_eq!(runs::run(&test, &id).await["waiting"]["reason"], why);
     runs::accounted_for(&test);
 }

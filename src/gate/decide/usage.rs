@@ -122,6 +122,16 @@ pub(crate) fn is_counted(kind: &EventKind) -> bool {
     kind.tables().any(|table| table == DONE)
 }
 
+/// Takes out one call that was counted at a time, with these cents.
+pub(crate) fn uncount(histories: &mut Histories, (actor, operation): (&ActorId, &str), at: Time, cents: i64) {
+    let Some(done) = histories.get(actor) else { return };
+    let mut done = Of::clone(done);
+    if let Some(counts) = done.get_mut(operation) {
+        *counts = counts.plus(at, -1, -cents);
+    }
+    histories.insert_mut(actor.clone(), Arc::new(done));
+}
+
 /// What everybody had done by a moment that has gone by: the log counted again, in tables of its own.
 pub(crate) struct Recount {
     tables: Connection,

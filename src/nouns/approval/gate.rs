@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Reader;
 use crate::approve::approvers;
-use crate::decide::question;
+use crate::decide::{question, usage};
 use crate::declare::target::{Target, Thing};
 use policy::Ruling;
 use policy::approvals::ApprovalRule;
@@ -24,11 +24,16 @@ impl Reader<'_> {
         Ok(approvals::get(self.conn()?, id)?)
     }
 
-    /// The gate's answer to an approved call about this target, as its requester would make it now.
-    pub fn ruling_of_approved(&self, approval: &Approval, target: &Target) -> Ruling {
+    /// The gate's answer to a call that was approved and counted, with these cents, as its requester would make it now: it is
+    /// none of what was done before.
+    pub fn ruling_of_approved(&self, approval: &Approval, target: &Target, cents: i64) -> Ruling {
         let input = approval.whole_input();
         let call = question::Call { operation: &approval.operation, target, input: Some(&input) };
-        self.ruling_with(&approval.requester(), call, &approval.kinds)
+        let mut world = self.world.clone();
+        if let (Some(histories), Some(at)) = (&mut world.histories, approval.ended_at) {
+            usage::uncount(histories, (&approval.actor, &approval.operation), at, cents);
+        }
+        question::Asker::of(&world, &approval.requester(), call, self.now).ask(call.operation, &approval.kinds)
     }
 
     /// Who may decide a request about a thing that waits. Where that cannot be read, nobody.

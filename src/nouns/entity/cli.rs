@@ -11,6 +11,7 @@ use super::operation::{change, query};
 use super::{Context, show};
 use crate::nouns::entity::{EntityName, Keep, KeptCount, KeptEntity, List, ShownEntity, ToKeep};
 use crate::policy::yaml;
+use crate::types::expected::Format;
 use crate::types::json;
 
 pub const COMMANDS: Commands = &[&group(
@@ -70,7 +71,9 @@ impl Run for Keeping {
 /// The entities of a file, none of them twice.
 fn read(text: &str) -> Result<Vec<KeptEntity>, String> {
     let entities = match text.trim_start().chars().next() {
-        Some('[') => json::read::<Vec<KeptEntity>>(text.as_bytes()).map_err(|error| error.to_string())?,
+        Some('[') => {
+            json::read::<Vec<KeptEntity>>(text.as_bytes()).map_err(|error| Format::Json.plain(&error.to_string()))?
+        }
         Some('{') => of_lines(text)?,
         _ => of_yaml(text)?,
     };
@@ -84,7 +87,8 @@ fn read(text: &str) -> Result<Vec<KeptEntity>, String> {
 fn of_lines(text: &str) -> Result<Vec<KeptEntity>, String> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let one = |(number, line): (usize, &str)| {
-        json::read(line.as_bytes()).map_err(|error| format!("line {}: {error}", number + 1))
+        json::read(line.as_bytes())
+            .map_err(|error| format!("line {}: {}", number + 1, Format::Json.plain(&error.to_string())))
     };
     lines.map(one).collect()
 }

@@ -224,10 +224,10 @@ pub(super) fn no_longer_allowed(run: &Run, step: &Step, read: &Reader<'_>) -> Re
         return Ok(None);
     };
     let Some(approval) = read.approval(approval.as_str())? else { return Ok(None) };
-    // The same policies have let it go on; asked again, they would count it among what was done before.
+    // The same policies have let it go on.
     if approval.ended_at.is_some_and(|decided| read.applied().is_ok_and(|applied| applied.at < decided)) {
         return Ok(None);
     }
-    let ruling = read.ruling_of_approved(&approval, &read.run_target(run));
+    let ruling = read.ruling_of_approved(&approval, &read.run_target(run), step.cost_cents);
     Ok((!ruling.is_allowed()).then(|| format!("by now the policy says: {}", ruling.reason())))
 }

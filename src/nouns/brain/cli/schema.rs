@@ -17,6 +17,7 @@ use crate::nouns::brain::{
 use crate::policy::yaml;
 use crate::types::brain::Operation;
 use crate::types::definition::MAX_BYTES;
+use crate::types::expected::Format;
 
 pub const COMMANDS: Commands = &[&group(
     "schema",
@@ -83,7 +84,8 @@ impl Run for Proposing {
         let named = |what: String| Failure::new(format!("`{}`: {what}", self.ops.display()));
         let read =
             yaml::read::<Value>(&text).map_err(|error| named(format!("line {}: {}", error.line, error.message)))?;
-        let ops: Vec<Operation> = serde_json::from_value(read).map_err(|error| named(error.to_string()))?;
+        let ops: Vec<Operation> =
+            serde_json::from_value(read).map_err(|error| named(Format::Yaml.plain(&error.to_string())))?;
         let new = NewProposal { collection: self.collection, ops, reason: self.reason };
         let answer = change::<Propose>().ask(context, &new).await?;
         let shown: ShownProposal = answer.read()?;

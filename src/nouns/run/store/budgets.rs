@@ -2,11 +2,14 @@
 
 use rusqlite::{Connection, params};
 
-use super::{COLUMNS, Run, get, read, step};
+use super::{COLUMNS, Run, Step, get, read, step};
+use crate::approvals;
 use crate::done::{self, MODEL_CALL, PLANNED};
 use crate::event::Moment;
 use crate::parsed;
+use types::approval::ApprovalStatus;
 use types::id::{ActorId, Id};
+use types::run::Wait;
 use types::time::Time;
 
 /// Whether any run is held until somebody raises a budget.
@@ -51,8 +54,18 @@ pub(super) fn spend(moment: &Moment<'_>, run: &Id, (number, cost_cents): (u32, u
     let before = step(moment.conn, run.as_str(), number)?;
     let more = i64::from(cost_cents) - before.as_ref().map_or(0, |step| step.cost_cents);
     let Some(run) = get(moment.conn, run.as_str())?.filter(|_| more != 0) else { return Ok(()) };
-    let counted_at = before.filter(|step| step.cost_cents > 0).map_or(moment.at, |step| step.started_at);
+    let counted_at = match before.filter(|step| step.cost_cents > 0) {
+        Some(step) => decided_at(moment.conn, &step)?.unwrap_or(step.started_at),
+        None => moment.at,
+    };
     done::spend(moment.conn, &run.agent, if run.planned { PLANNED } else { MODEL_CALL }, counted_at, more)
+}
+
+/// When a call was decided that had waited for an approval.
+fn decided_at(conn: &Connection, step: &Step) -> rusqlite::Result<Option<Time>> {
+    let Some(Wait::Approval { approval }) = &step.wait else { return Ok(None) };
+    let used = approvals::get(conn, approval.as_str())?.filter(|approval| approval.status == ApprovalStatus::Used);
+    Ok(used.and_then(|approval| approval.ended_at))
 }
 
 /// How many runs, each for somebody else, look again at a budget when a call has ended, or another run has found that there is
