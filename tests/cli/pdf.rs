@@ -90,6 +90,11 @@ fn a_pdf_that_cannot_be_read_is_refused_with_the_reason_whatever_it_does_to_its_
         assert_eq!(refused.code, 1, "{told}: {refused}");
         assert!(refused.stderr.contains("content_base64") && refused.stderr.contains(told), "{told}: {refused}");
     }
+    // Its memory is enough each time.
+    for _ in 0..10 {
+        let refused = upload(&place, &file(&bomb, ""));
+        assert!(refused.stderr.contains("unpacks to more than 16777216 bytes"), "{refused}");
+    }
     // What nobody refers to is nobody's business, as long as it can be passed over.
     let passed = upload(&place, &file(&deep, ""));
     assert!([0, 1].contains(&passed.code), "{passed}");

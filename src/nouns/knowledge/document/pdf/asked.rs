@@ -9,12 +9,21 @@ use crate::knowledge::document::bounded::MOST_TEXT;
 
 /// This program, also where its file was replaced since it began.
 const PROGRAM: &str = "/proc/self/exe";
+/// How much memory its allocator reserves at a time, in KiB. Usually that is 1 GiB, all that the reader may have: whether there
+/// is room for it then hangs on where the system puts it.
+const RESERVE: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "32768");
 /// What a reason may take besides.
 const MOST_SAID: u64 = MOST_TEXT as u64 + 1_024;
 
 pub fn text(bytes: &[u8]) -> Result<String, String> {
     let mut command = Command::new(PROGRAM);
-    command.arg(ARGUMENT).env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+        .arg(ARGUMENT)
+        .env_clear()
+        .env(RESERVE.0, RESERVE.1)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
     let mut reader = command.spawn().map_err(|error| format!("cannot be read now: no process for it: {error}"))?;
     let said = given(&mut reader, bytes);
     // It has said all that it will, or more than it may.
