@@ -9,10 +9,13 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::Error as JsonError;
+use serde_json::{Error as JsonError, Value};
 
 /// The most values of one text.
 pub const MAX_VALUES: usize = 200_000;
+/// How deep arrays and objects of an input may nest. A log entry has more around it, and readers of JSON know an end: serde's
+/// reads 127.
+pub const MAX_DEPTH: usize = 64;
 /// Up to here, comparing each name with each is quicker than a set.
 const FEW: usize = 16;
 /// The most characters of a name that are told.
@@ -25,6 +28,40 @@ pub fn read<'de, T: Deserialize<'de>>(text: &'de [u8]) -> Result<T, JsonError> {
     Walk { left: &mut { MAX_VALUES } }.deserialize(&mut walk)?;
     walk.end()?;
     serde_json::from_str(text)
+}
+
+/// Whether arrays and objects nest deeper than an input's may.
+pub fn is_deep(value: &Value) -> bool {
+    is_deeper(MAX_DEPTH, value)
+}
+
+/// Whether they nest deeper than so many.
+pub fn is_deeper(most: usize, value: &Value) -> bool {
+    let within = |value: &Value| most == 0 || is_deeper(most - 1, value);
+    match value {
+        Value::Array(items) => most == 0 || items.iter().any(within),
+        Value::Object(members) => most == 0 || members.values().any(within),
+        _ => false,
+    }
+}
+
+/// Whether arrays and objects of a JSON text nest deeper than so many.
+pub fn nests_beyond(most: usize, text: &[u8]) -> bool {
+    let (mut depth, mut bytes) = (0_usize, text.iter());
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b'"' => {
+                while bytes.next().is_some_and(|byte| *byte != b'"' && (*byte != b'\\' || bytes.next().is_some())) {}
+            }
+            _ => {}
+        }
+        if depth > most {
+            return true;
+        }
+    }
+    false
 }
 
 /// Walks over a value and keeps nothing.

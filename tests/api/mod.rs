@@ -17,6 +17,7 @@ mod crowd;
 mod deciding;
 mod delegated;
 mod delegations;
+mod depth;
 mod documents;
 mod endings;
 mod events;

@@ -25,6 +25,7 @@ use super::Hear;
 use super::setup::Key;
 use crate::background::egress::retry_after;
 use crate::types::chat::{Answer, Message, Offered, Prompt, Wanted};
+use crate::types::json::is_deep;
 use crate::types::models::{Model, ProviderKind};
 use crate::types::time::{Clock as _, SECOND, SystemClock};
 
@@ -170,6 +171,7 @@ fn wanted(call: ToolCall) -> Wanted {
         // Who calls without arguments means none.
         Value::Null => Value::Object(Map::new()),
         Value::String(text) if text.trim().is_empty() => Value::Object(Map::new()),
+        arguments if is_deep(&arguments) => Value::String(arguments.to_string()),
         arguments => arguments,
     };
     let signatures = call.thought_signatures.unwrap_or_default();

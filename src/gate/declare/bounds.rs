@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::declare::input::BadInput;
 use crate::declare::json::choices;
 use crate::declare::operation::Entry;
+use types::json;
 use types::known::Known;
 
 /// Characters of a text: as many as policies see.
@@ -39,6 +40,18 @@ impl Entry {
         };
         let unknown: String = unknown.chars().take(80).collect();
         Err(BadInput { field: None, what: format!("unknown field `{unknown}`, {known}") })
+    }
+
+    /// Looks for what nests deeper than can be recorded and read again.
+    pub(crate) fn check_depth(&self, input: &Value) -> Result<(), BadInput> {
+        if !json::is_deep(input) {
+            return Ok(());
+        }
+        let field = input
+            .as_object()
+            .and_then(|fields| fields.iter().find(|(_, value)| json::is_deeper(json::MAX_DEPTH - 1, value)));
+        let field = field.map(|(name, _)| name.clone());
+        Err(BadInput { field, what: format!("nests more than {} deep", json::MAX_DEPTH) })
     }
 
     /// Looks for what is beyond a usual bound. What stands in a path names nothing where it is too long.

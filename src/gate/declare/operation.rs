@@ -17,6 +17,7 @@ use crate::reader::veil::{self, Veil};
 use crate::write::draft::Draft;
 use crate::write::permit::{Grant, Permit};
 use store::event::Event;
+use types::json::{MAX_DEPTH, nests_beyond};
 use types::refusal::{Code, Fault, Refusal, Stop};
 use types::run::ToolEffect;
 
@@ -291,6 +292,10 @@ impl Entry {
 
     /// Parses an input.
     pub fn prepare(&'static self, value: Value) -> Result<Prepared, BadInput> {
+        // What the server tells itself holds what others said, which was looked at.
+        if self.spec.route.auth != Auth::Server {
+            self.check_depth(&value)?;
+        }
         self.check_fields(&value)?;
         if self.spec.route.is_served() {
             self.check_bounds(&value)?;
@@ -302,6 +307,9 @@ impl Entry {
 
     /// Reads a query's input straight from JSON. What cannot be read so is left to `prepare`, which tells what is wrong.
     pub fn read(&'static self, json: &[u8]) -> Option<Prepared> {
+        if nests_beyond(MAX_DEPTH, json) {
+            return None;
+        }
         Some(Prepared {
             entry: self,
             value: Value::Null,

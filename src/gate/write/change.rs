@@ -24,7 +24,7 @@ use crate::write::work::{AnsweredQuery, Changing, Work, act};
 use crate::write::writer::Writer;
 use crate::write::{outbox, settled};
 use log::idem::{self, Kept};
-use log::record::Decision;
+use log::record::{Decision, Entry as ToLog};
 use policy::Ruling;
 use store::approvals;
 use store::approvals::events::{ApprovalCancelled, ApprovalStale, ApprovalUsed};
@@ -336,6 +336,7 @@ impl Writer {
         if let (Some(first), Some(kept)) = (entries.first_mut(), &kept) {
             first.gate.answer = Some(hex::encode(kept.digest()));
         }
+        let logged = record::all_for_log(&entries)?;
         // What was refused before comes before what may change the answer.
         let moves = |entry: &record::Entry| entry.event.kind().memory != Memory::Nothing;
         if self.world.histories.is_some() || entries.iter().any(moves) {
@@ -353,7 +354,8 @@ impl Writer {
             self.tail.keep(&self.conn, &kept, at).map_err(Halt::Transaction)?;
         }
         let first = (!entries.is_empty()).then(|| self.tail.next());
-        entries.iter().try_for_each(|entry| self.append(entry, record.now)).map_err(Halt::Transaction)?;
+        let appended = entries.iter().zip(&logged).try_for_each(|entry| self.append(entry, record.now));
+        appended.map_err(Halt::Transaction)?;
         Ok(first)
     }
 
@@ -383,8 +385,8 @@ impl Writer {
         Ok(())
     }
 
-    pub(crate) fn append(&mut self, entry: &record::Entry, now: Time) -> Result<(), Fault> {
-        self.tail.append(&self.conn, &entry.for_log()?, now, self.entropy.bytes32())?;
+    pub(crate) fn append(&mut self, (entry, logged): (&record::Entry, &ToLog), now: Time) -> Result<(), Fault> {
+        self.tail.append(&self.conn, logged, now, self.entropy.bytes32())?;
         if let Some(forgotten) = entry.event.get::<ContextForgotten>() {
             self.erased = true;
             forgotten.events.iter().try_for_each(|seq| self.tail.erase(&self.conn, *seq))?;

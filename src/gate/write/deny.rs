@@ -122,6 +122,6 @@ impl Writer {
 
     /// A refusal changes no table and is told to nobody outside: it only has to be appended.
     fn tell(&mut self, entries: &[record::Entry], now: Time) -> Result<(), Fault> {
-        entries.iter().try_for_each(|entry| self.append(entry, now))
+        entries.iter().try_for_each(|entry| self.append((entry, &entry.for_log()?), now))
     }
 }

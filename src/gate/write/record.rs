@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use log::record::{self, Decision, PolicyStamp};
+use log::record::{self, Decision, MAX_DEPTH, PolicyStamp};
 use store::event::Event;
 use types::canonical;
 use types::id::{ActorId, Id};
-use types::refusal::Fault;
+use types::json::nests_beyond;
+use types::refusal::{Fault, Refusal, Stop};
 use types::run::RunFacts;
 use types::scope::Scopes;
 use types::target::Target;
@@ -84,6 +85,15 @@ pub enum By {
 struct Payload<'a> {
     event: &'a Event,
     gate: &'a GateRecord,
+}
+
+/// All of them as the log takes them; refused where one could not be read again.
+pub(crate) fn all_for_log(entries: &[Entry]) -> Result<Vec<record::Entry>, Stop> {
+    let logged = entries.iter().map(Entry::for_log).collect::<Result<Vec<_>, _>>()?;
+    if logged.iter().any(|entry| nests_beyond(MAX_DEPTH, &entry.payload)) {
+        return Err(Refusal::conflict(format!("what is to be recorded nests more than {MAX_DEPTH} deep")).into());
+    }
+    Ok(logged)
 }
 
 impl Entry {

@@ -27,12 +27,14 @@ use types::approval::ApprovalStatus;
 use types::caller::Caller;
 use types::field::Label;
 use types::id::{ActorId, Id};
+use types::json;
 use types::quoted::quoted;
 use types::refusal::{Fault, Refusal, Stop};
 use types::run::{RunStatus, StepStatus, Wait};
 use types::time::Time;
 
-/// The most bytes of an answer that a run keeps of a step. Of a longer one, it keeps how long it was.
+/// The most bytes of an answer that a run keeps of a step. Of a longer one, or one that nests too deep to be
+/// recorded, it keeps how long it was.
 const MOST_KEPT: usize = 64 << 10;
 
 /// That a call's run is at this very step, and nothing stops it.
@@ -140,6 +142,7 @@ impl Step<'_> {
 /// An answer as a run keeps it.
 fn output(answer: &[u8]) -> Map<String, Value> {
     let whole = serde_json::from_slice::<Value>(answer).ok().filter(|_| answer.len() <= MOST_KEPT);
+    let whole = whole.filter(|answer| !json::is_deep(answer));
     match whole {
         Some(output) => Map::from_iter([("output".to_owned(), output)]),
         None => Map::from_iter([("bytes".to_owned(), answer.len().into())]),

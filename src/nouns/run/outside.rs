@@ -27,12 +27,13 @@ use store::runs::{PATIENCE, Run};
 use types::actor::{ActorKind, Role};
 use types::field::Label;
 use types::id::{ActorId, Id};
+use types::json;
 use types::knowledge::Origin;
 use types::refusal::{Refusal, Stop};
 use types::run::{StepKind, StepStatus, ToolEffect, Wait};
 use types::scope::Reach;
 
-/// The most bytes of an answer that a run keeps. Of a longer one, it keeps how long it was.
+/// The most bytes of an answer that a run keeps. Of a longer one, or one that nests too deep, it keeps how long it was.
 const MOST_KEPT: usize = 64 << 10;
 /// The most characters of an argument that people are told who are asked what came of a call.
 const MOST_SHOWN: usize = 200;
@@ -239,7 +240,7 @@ fn called(run: &Run, step: u32, read: &Reader<'_>) -> Result<String, Stop> {
 
 fn kept(answer: Value) -> Map<String, Value> {
     let bytes = answer.to_string().len();
-    match bytes > MOST_KEPT {
+    match bytes > MOST_KEPT || json::is_deep(&answer) {
         true => Map::from_iter([("bytes".to_owned(), bytes.into())]),
         false => Map::from_iter([("output".to_owned(), answer)]),
     }

@@ -12,6 +12,7 @@ use super::why;
 use gate::Reader;
 use store::runs::{Run, Step};
 use types::chat::Wanted;
+use types::json::MAX_DEPTH;
 use types::quoted::quoted;
 use types::refusal::Stop;
 use types::run::{Failure, StepKind, StepStatus};
@@ -97,7 +98,7 @@ fn made_of(run: &Run, number: u32, call: Wanted, read: &Reader<'_>) -> Result<To
     let (name, step) = (entry.spec.name, read.step(&run.id, number)?);
     let stage = step.as_ref().map_or(Stage::Fresh, Stage::of);
     let why = match call.arguments.is_object() {
-        false => Some("its arguments must be a JSON object; they are not".to_owned()),
+        false => Some(format!("its arguments must be a JSON object, at most {MAX_DEPTH} deep; they are not")),
         true => unable(run, (step.as_ref(), name), read)?,
     };
     Ok(Todo { number, operation: name.to_owned(), input: why.map_or(Ok(call.arguments), Err), stage })
