@@ -66,6 +66,7 @@ fn what_is_not_there_is_told_with_its_line() {
             "`lea` is no actor, no operation and no `actor operation` of this matrix",
         ),
         ("tokens:\n  - {id: tok_a, holder: nob}\n", "`tok_a` names `nob`, who is not there"),
+        ("views:\n  - {id: v, collection: c, team: 'team:nob'}\n", "`v` names `team:nob`, who is not there"),
         ("tokens:\n  - {id: tok_a}\n", "lacks `holder`"),
         ("tokens:\n  - {id: tok_a, holdr: max}\n", "there is no field `holdr`; there are id, holder"),
         (
@@ -130,8 +131,7 @@ fn every_mistake_of_a_file_is_told_at_its_line() {
     let many = told(&format!("cases:\n{}", case.repeat(60)));
     assert_eq!((many.len(), many[50].as_str()), (51, "52: and 10 more mistakes"));
     let unmeant = told(concat!(
-        "actors:\n  - {id: max}\n",
-        "tokenz:\n  - {id: t}\n",
+        "actors:\n  - {id: max}\ntokenz:\n  - {id: t}\n",
         "cases:\n",
         "  - {actor: max, op: tick, expect: deny, approvals: [admin]}\n",
         "matrix:\n",

@@ -14,6 +14,7 @@ use store::brain::events::RecordRolledBack;
 use store::brain::{Record, Version};
 use store::content::events::ContentKept;
 use types::brain::Written;
+use types::collection::Collection;
 use types::id::{ActorId, Id};
 use types::page::{Page, PageQuery};
 use types::refusal::{Refusal, Stop};
@@ -169,6 +170,7 @@ impl Change for Rollback {
         // Of a version whose personal values are erased nothing tells that it had any: those of today are not lost to it.
         fields.extend(personal(&of, &input.id, before.version, read)?);
         fields.extend(personal(&of, &input.id, wanted.version, read)?);
+        fill(&of, &before, &mut fields);
         let Parted { open, personal } = Parted::of(&of, of.checked(&fields).map_err(Refusal::invalid)?);
         let record = Record { version: newest + 1, ..would_be(Some(&before), &open, read) };
         asks_to_change(&of, &before, draft)?;
@@ -193,5 +195,15 @@ impl Change for Rollback {
 
     fn shown_again(answer: Value, read: &Reader<'_>) -> Result<Value, Stop> {
         shown_again(answer, read)
+    }
+}
+
+/// What is required by now, and was not there then, is as it was last, or else as it is of records that do not say it.
+fn fill(of: &Collection, before: &Record, fields: &mut Map<String, Value>) {
+    for (name, field) in of.spec.fields.iter().filter(|(_, field)| field.required) {
+        let value = before.fields.get(name).or(field.default.as_ref());
+        if let (false, Some(value)) = (fields.contains_key(name), value) {
+            fields.insert(name.clone(), value.clone());
+        }
     }
 }

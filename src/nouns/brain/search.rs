@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::judged::{Withheld, may_read};
-use super::{OneRecord, RECORD, found, known as known_collection};
+use super::past::last;
+use super::{OneRecord, RECORD, known as known_collection};
 use crate::company::COMPANY;
 use crate::knowledge::{Known, known};
 use gate::{Permit, Query, Reader, Spec, Target, get};
@@ -284,7 +285,7 @@ pub enum Refs {}
 impl Query for Refs {
     const SPEC: Spec = Spec {
         name: "record.refs",
-        doc: "List what refers to a record: records that name it and tasks that are about it, among those that the \
+        doc: "List what refers to a record, also to a deleted one: records that name it and tasks that are about it, among those that the \
               caller may read. At most 100 of each.",
         scope: Reach::READ,
         route: get("/refs/{collection}/{id}").listed(),
@@ -296,7 +297,8 @@ impl Query for Refs {
 
     fn target(input: &OneRecord, read: &Reader<'_>) -> Result<Target, Stop> {
         let of = known_collection(&input.collection, read)?;
-        Ok(read.record_target(&of, &found(&of, &input.id, read)?))
+        // What refers to a deleted one is what somebody has to see to.
+        Ok(read.record_target(&of, &last(&of, &input.id, read)?))
     }
 
     fn run(_: Permit<Self>, input: OneRecord, read: &Reader<'_>) -> Result<Vec<Backlink>, Stop> {

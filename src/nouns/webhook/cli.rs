@@ -107,7 +107,7 @@ impl From<Changes> for update::Changes {
 }
 
 fn created(answer: &CreatedWebhook) -> Result<(), Failure> {
-    secret(&answer.webhook.id, &answer.secret, "its messages are signed with this")
+    secret(&answer.webhook.id, &answer.secret, "verify its messages with this")
 }
 
 fn rotated(answer: &RotatedWebhook) -> Result<(), Failure> {

@@ -213,7 +213,7 @@ impl Fixture {
             Delegation::problem(&self.delegations, &members).map(|(id, problem)| ("delegations", id, problem));
         chained.or_else(|| {
             self.rows.iter().find_map(|row| {
-                let problem = row.stranger(&members)?;
+                let problem = row.stranger(&members, &teams)?;
                 Some((row.list.as_str(), row.id.as_str(), problem))
             })
         })
@@ -221,11 +221,14 @@ impl Fixture {
 }
 
 impl Row {
-    /// Whose it is who is not there.
-    fn stranger(&self, members: &BTreeSet<&ActorId>) -> Option<String> {
-        ["holder", "owner"].into_iter().find_map(|field| {
-            let id: ActorId = self.fields.get(field)?.as_str()?.parse().ok()?;
-            (!members.contains(&id)).then(|| format!("`{}` names `{id}`, who is not there", self.id))
+    /// Whose, or for whom, it is who is not there.
+    fn stranger(&self, members: &BTreeSet<&ActorId>, teams: &BTreeSet<&ActorId>) -> Option<String> {
+        // A view for nobody would be one for everybody here. A record's fields are called as its collection likes.
+        let named: &[&str] = if self.list == "views" { &["person", "team"] } else { &["holder", "owner"] };
+        named.iter().find_map(|field| {
+            let id: ActorId = self.fields.get(*field)?.as_str()?.parse().ok()?;
+            let known = if id.is_team() { teams } else { members };
+            (!known.contains(&id)).then(|| format!("`{}` names `{id}`, who is not there", self.id))
         })
     }
 }

@@ -1,6 +1,7 @@
 //! What is said of a field otherwise: its records must fit, and what a label keeps is uncovered by nobody alone.
 
 use ok::policy::Bundle;
+use ok::types::time::{Clock as _, SECOND};
 use serde_json::{Value, json};
 
 use super::{INVOICES, accounted_for, change, company, numbers, with_policies, write};
@@ -151,4 +152,57 @@ async fn a_label_is_not_taken_off_by_another_name() {
     let path = format!("/schema/proposals/{}/apply", proposed["id"].as_str().unwrap());
     assert_eq!(test.post(&path, &cast.sam, json!({ "dry_run": true })).await.status, 200);
     assert_eq!(test.post(&path, &cast.sam, json!({})).await.status, 202);
+}
+
+/// A field that comes with a default is there in what records are now, whichever way that is asked, and in what comes of a
+/// rollback.
+#[tokio::test]
+async fn a_required_field_that_was_added_keeps_no_record_from_its_earlier_versions() {
+    let (test, _) = company().await;
+    let mut records = Vec::new();
+    for number in ["1", "2"] {
+        records.push(write(&test, &test.admin, json!({ "number": number })).await["id"].as_str().unwrap().to_owned());
+        write(&test, &test.admin, json!({ "number": number, "due": "2026-12-01" })).await;
+    }
+    let path = |id: &str| format!("{INVOICES}/records/{id}");
+    let (live, dead) = (path(&records[0]), path(&records[1]));
+    assert_eq!(test.call("DELETE", &dead, &test.admin, None).await.status, 200);
+    let field = json!({ "type": "text", "required": true, "default": "zz" });
+    let added = change(&test, "invoices", json!([{ "add_field": { "name": "must", "field": field } }])).await;
+    assert_eq!(added.status, 200, "{}", added.text());
+    test.clock.advance(SECOND);
+
+    let now = test.clock.now().to_string();
+    for query in [json!({}), json!({ "as_of": now })] {
+        let mut query = query.as_object().unwrap().clone();
+        query.insert("filter".into(), json!({ "must": "zz" }));
+        assert_eq!(numbers(&test, &test.admin, query.into()).await, ["1"]);
+    }
+    let history = test.get(&format!("{live}/history"), &test.admin).await.json();
+    assert_eq!(history[0]["fields"], test.get(&live, &test.admin).await.json()["fields"]);
+    assert_eq!(history[1]["fields"]["must"], Value::Null, "{history}");
+
+    test.call("PATCH", &live, &test.admin, Some(json!({ "fields": { "must": "mine" } }))).await;
+    for (path, to, must) in [(&live, 2, "zz"), (&live, 1, "zz"), (&dead, 2, "zz")] {
+        let back = json!({ "to_version": to, "reason": "as it was" });
+        let back = test.post(&format!("{path}/rollback"), &test.admin, back).await;
+        assert_eq!(back.status, 200, "{path} to {to}: {}", back.text());
+        assert_eq!(back.json()["fields"]["must"], must);
+    }
+    accounted_for(&test);
+}
+
+#[tokio::test]
+async fn what_refers_to_a_deleted_record_is_still_listed() {
+    let (test, _) = company().await;
+    let vendors = "/brain/collections/vendors/records";
+    let vendor = test.post(vendors, &test.admin, json!({ "fields": { "name": "acme" } })).await.json()["id"].clone();
+    write(&test, &test.admin, json!({ "number": "7", "vendor": vendor })).await;
+    let refs = format!("/refs/vendors/{}", vendor.as_str().unwrap());
+    let listed = test.get(&refs, &test.admin).await.json();
+    assert_eq!(listed.as_array().unwrap().len(), 1);
+    let gone = test.call("DELETE", &format!("{vendors}/{}", vendor.as_str().unwrap()), &test.admin, None).await;
+    assert_eq!(gone.status, 200, "{}", gone.text());
+    assert_eq!(test.get(&refs, &test.admin).await.json(), listed);
+    assert_eq!(test.get("/refs/vendors/rec_0", &test.admin).await.status, 404);
 }

@@ -100,7 +100,7 @@ export const OPERATIONS: Record<string, string> = {
   "record.import": "Write many records in one transaction, all or none. The policies decide each record as if it were written alone.",
   "record.list": "List the records of a collection that the caller may read, newest first.",
   "record.read": "Show one record, with the fields that the caller may read.",
-  "record.refs": "List what refers to a record: records that name it and tasks that are about it, among those that the caller may read. At most 100 of each.",
+  "record.refs": "List what refers to a record, also to a deleted one: records that name it and tasks that are about it, among those that the caller may read. At most 100 of each.",
   "record.replace": "Replace all values of a record; omitted fields are removed. Requires the version that the values were made from. The policies also decide `record.change` and `record.write`.",
   "record.rollback": "Restore an earlier version of a record as a new version, also of a deleted record. The policies also decide `record.change` and `record.write`. What is personal stays as it is where that version has none.",
   "record.write": "Create a record, or write a new version of the one with the same key. The policies decide about the record as it will be; for an existing record also about it as it is, by this operation and by `record.change`.",

@@ -1121,7 +1121,7 @@ export const policyWhoCan = <ThrowOnError extends boolean = false>(options: Opti
 });
 
 /**
- * List what refers to a record: records that name it and tasks that are about it, among those that the caller may read. At most 100 of each.
+ * List what refers to a record, also to a deleted one: records that name it and tasks that are about it, among those that the caller may read. At most 100 of each.
  */
 export const recordRefs = <ThrowOnError extends boolean = false>(options: Options<RecordRefsData, ThrowOnError>) => (options.client ?? client).get<RecordRefsResponses, RecordRefsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

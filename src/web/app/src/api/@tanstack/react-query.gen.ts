@@ -2321,7 +2321,7 @@ export const policyWhoCanInfiniteOptions = (options: Options<PolicyWhoCanData>) 
 export const recordRefsQueryKey = (options: Options<RecordRefsData>) => createQueryKey('recordRefs', options);
 
 /**
- * List what refers to a record: records that name it and tasks that are about it, among those that the caller may read. At most 100 of each.
+ * List what refers to a record, also to a deleted one: records that name it and tasks that are about it, among those that the caller may read. At most 100 of each.
  */
 export const recordRefsOptions = (options: Options<RecordRefsData>) => queryOptions<RecordRefsResponse, RecordRefsError, RecordRefsResponse, ReturnType<typeof recordRefsQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
