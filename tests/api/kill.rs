@@ -58,7 +58,7 @@ async fn who_stops_themselves_is_told_and_that_others_release_it() {
     assert_eq!(test.call("PATCH", "/actors/len", &test.admin, Some(json!({ "team": "team:own" }))).await.status, 200);
     assert_eq!(engage(&test, &len, "team:own").await.json()["stops_caller"], true);
     let refused = release(&test, &len, "team:own").await.error();
-    assert_eq!(refused, "403 denied policy denied kill: a kill switch stops this actor's team");
+    assert_eq!(refused, "403 denied policy denied kill: a kill switch stops this actor's team (len: drill)");
 }
 
 #[tokio::test]
@@ -66,7 +66,7 @@ async fn an_actor_s_switch_stops_all_that_it_asks_and_survives_a_restart() {
     let test = Test::new().await;
     let cast = test.cast().await;
     engage(&test, &test.admin, "actor:bot").await;
-    let stopped = "403 denied policy denied company.read: a kill switch stops this actor";
+    let stopped = "403 denied policy denied company.read: a kill switch stops this actor (ana: drill)";
     assert_eq!(test.get("/company", &cast.bot).await.error(), stopped);
     let test = test.reopened().await;
     assert_eq!(test.get("/company", &cast.bot).await.error(), stopped);
@@ -160,7 +160,10 @@ async fn who_is_stopped_learns_which_switch_does_it() {
     let cast = test.cast().await;
     engage(&test, &test.admin, "team:ops").await;
     let refused = test.get("/company", &cast.mia).await;
-    assert_eq!(refused.error(), "403 denied policy denied company.read: a kill switch stops this actor's team");
+    assert_eq!(
+        refused.error(),
+        "403 denied policy denied company.read: a kill switch stops this actor's team (ana: drill)"
+    );
 }
 
 #[tokio::test]
@@ -172,7 +175,7 @@ async fn a_switch_stops_the_tokens_that_its_actor_issued_for_others_too() {
     let kept = test.post("/tokens", &ben, json!({ "for": "ana" })).await.json()["token"].as_str().unwrap().to_owned();
     let engaged = engage(&test, &own, "actor:ben").await.json();
     assert_eq!((&engaged["tokens"], &engaged["stops_caller"]), (&json!(1), &json!(false)));
-    let stopped = "403 denied policy denied kill: a kill switch stops who issued this token";
+    let stopped = "403 denied policy denied kill: a kill switch stops who issued this token (ana: drill)";
     assert_eq!(release(&test, &kept, "actor:ben").await.error(), stopped, "not by a token that they may have kept");
     assert_eq!(test.get("/actors", &kept).await.status, 403);
     assert_eq!(test.get("/actors", &cast.lea).await.status, 200);

@@ -283,6 +283,12 @@ impl World {
         kills::touching(&self.kills, caller, self.teams_of(caller))
     }
 
+    /// The switch that stops a caller in particular.
+    pub(crate) fn stopped_by(&self, caller: &Caller) -> Option<&Kill> {
+        let theirs = self.touching(caller).into_iter().find(|scope| *scope != KillScope::Global);
+        theirs.and_then(|scope| self.kills.get(&scope))
+    }
+
     fn teams_of(&self, caller: &Caller) -> &[ActorId] {
         let actor = kills::stoppable(caller).and_then(|actor| self.actors.get(actor));
         actor.map(|card| card.teams()).unwrap_or_default()

@@ -21,6 +21,7 @@ use log::record::Decision;
 use policy::Ruling;
 use store::decisions::events::Denied;
 use store::event::Event;
+use store::kills::Kill;
 use types::caller::Caller;
 use types::refusal::{Code, Fault, Refusal, Stop};
 use types::time::Time;
@@ -56,9 +57,9 @@ impl Writer {
             gate.asked = None;
         }
         let record = Record { caller, decision: Decision::Deny, gate, idem, now };
-        let refusal = denial(spec, ruling);
+        let refusal = self.with_reason(denial(spec, ruling), caller);
         let kept = idempotency::refused(idem, spec, &refusal);
-        let decision = match (Step { caller, spec, target }).denied(&refusal.message) {
+        let decision = match (Step { caller, spec, target }).denied(&denial(spec, ruling).message) {
             None => self.record_once(event.into(), &record, kept)?,
             // Each refusal of a run is a step of its own.
             Some(step) => {
@@ -68,6 +69,17 @@ impl Writer {
             }
         };
         Ok(Refusal { decision, ..refusal }.into())
+    }
+
+    /// Whom a kill switch stops is told why, and by whom: they may not read it anywhere else. The log has it with the switch.
+    fn with_reason(&self, refusal: Refusal, caller: &Caller) -> Refusal {
+        match self.world.stopped_by(caller) {
+            Some(Kill { by, reason, .. }) => {
+                let message = format!("{} ({by}: {reason})", refusal.message);
+                Refusal { message, ..refusal }
+            }
+            None => refusal,
+        }
     }
 
     /// What the policies refused an allowed call while it ran, about what it would have made: that is recorded, too.
