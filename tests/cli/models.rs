@@ -158,6 +158,9 @@ fn what_a_run_waits_for_is_told_also_of_its_parts_and_the_command_ends_with_4() 
     let ran = ask(part, "");
     assert_eq!(ran.code, 4, "{ran}");
     assert!(ran.stderr.contains(" is waiting_input\nIt asks ana: which one?\nThe answer: `ok answer run_"), "{ran}");
+    let part = ran.stderr.split('`').find_map(|command| command.strip_prefix("ok answer ")?.split(' ').next()).unwrap();
+    let answered = place.ana(&format!("answer {part} 'the red one'"));
+    assert!(answered.stdout.contains("question ana «which one?»: the red one"), "{answered}");
     let ran = ask("steps: [{model: {text: so, cost_cents: 5}}]", "--budget-cents 2");
     assert_eq!(ran.code, 4, "{ran}");
     assert!(ran.stderr.contains("Its agent asks for more; an approver runs `ok approve apr_"), "{ran}");

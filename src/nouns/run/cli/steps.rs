@@ -90,19 +90,22 @@ fn asks(run: &WholeRun) {
 }
 
 pub(super) fn line(step: &ShownStep) -> String {
-    let ShownStep { seq, kind, name, status, target, input, reason, output, .. } = step;
+    let ShownStep { seq, kind, name, status, target, input, reason, output, question, .. } = step;
     let about = if target.is_empty() || target == name { String::new() } else { format!(" {target}") };
     let name = name.replace(['\n', '\r'], " ");
     let named = if name.is_empty() { String::new() } else { format!(" {name}{about}") };
     let with = input.as_ref().filter(|input| **input != json!({})).map(|input| format!(" {}", brief(input)));
     let with = with.unwrap_or_default();
+    // While it waits for the answer, it stands below.
+    let asked = question.as_ref().filter(|_| *status != StepStatus::Waiting);
+    let asked = asked.map(|question| format!(" «{}»", indented(question))).unwrap_or_default();
     let stands = if *status == StepStatus::Completed { String::new() } else { format!(" {status}") };
     let said = match (reason, output) {
         (Some(reason), _) => format!(": {}", indented(reason)),
         (None, Some(Value::String(text))) if !text.is_empty() => format!(": {}", indented(text)),
         _ => String::new(),
     };
-    format!("{seq:>3}  {kind}{named}{with}{stands}{said}")
+    format!("{seq:>3}  {kind}{named}{with}{asked}{stands}{said}")
 }
 
 /// What a model or somebody else wrote: no line of it can pass for one that tells of a step.
