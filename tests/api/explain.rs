@@ -1,7 +1,7 @@
 //! Asking the gate why.
 
 use ok::policy::Bundle;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::Test;
 
@@ -44,6 +44,21 @@ async fn an_explanation_says_what_the_gate_then_does() {
         assert_eq!(explained["approvals"], approvals);
         assert_eq!(test.post("/actors", token, input).await.status, status);
     }
+}
+
+#[tokio::test]
+async fn an_answer_names_what_the_policies_look_at_and_the_question_does_not_give() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let explained = async |question: Value| {
+        let answer = test.post("/policy/explain", &cast.lea, question).await.json();
+        (answer["decision"].clone(), answer["not_given"].clone())
+    };
+    let asked = json!({ "op": "actor.trust", "target": "bot" });
+    let with = |tier: &str| json!({ "op": "actor.trust", "target": "bot", "input": { "id": "bot", "tier": tier, "reason": "x" } });
+    assert_eq!(explained(asked).await.1, json!(["tier"]));
+    assert_eq!(explained(with("assist")).await.1, Value::Null);
+    assert_eq!(explained(json!({ "op": "actor.read", "target": "bot" })).await.1, Value::Null);
 }
 
 #[tokio::test]

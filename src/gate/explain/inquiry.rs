@@ -14,6 +14,7 @@ use crate::admit::chain;
 use crate::approve::approvers;
 use crate::decide::question::{self, Asker};
 use crate::decide::world::World;
+use crate::declare::operation::Entry;
 use crate::declare::target::Target;
 use crate::reader::Reader;
 use policy::{Explanation, Eyes, Giver, Ruling};
@@ -81,6 +82,15 @@ impl<'a> Inquiry<'a> {
 
     pub(crate) fn call(&self) -> question::Call<'_> {
         question::Call { operation: self.operation, target: self.target, input: self.input.as_ref() }
+    }
+
+    /// Required fields of the input that policies look at and that are not given: the question has them empty.
+    pub fn not_given(&self, entry: &Entry, input: Option<&Value>) -> Vec<String> {
+        let looks = self.world.policy.looks(self.operation);
+        let given = |name: &str| input.and_then(|input| input.get(name)).is_some_and(|value| !value.is_null());
+        let fields = entry.arguments().fields.iter().filter(|field| field.is_required);
+        let open = fields.filter(|field| looks.reads_input(&field.name) && !given(&field.name));
+        open.map(|field| field.name.clone()).collect()
     }
 
     fn asked(&self) -> Asker<'_> {

@@ -233,6 +233,7 @@ fn one(
         because: shown(because.into_iter().chain(of_parts).collect()),
         near_misses: if is_hidden { Vec::new() } else { shown(explanation.near_misses) },
         reason: hidden.unwrap_or_else(|| ruling.reason().to_owned()),
+        not_given: if is_hidden { Vec::new() } else { inquiry.not_given(entry, input) },
         narrowed: None,
         approvals: needed(kinds, inquiry, input, read)?,
         kill: inquiry.kills(),

@@ -36,6 +36,10 @@ pub struct Explained {
     /// Where no policy permits it: the permits that came nearest, at most five.
     #[schemars(length(max = 5))]
     pub near_misses: Vec<ShownPolicy>,
+    /// Required fields of the input that policies look at and that the question does not give: this is the answer with each of
+    /// them empty, and a call may be answered otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_given: Vec<String>,
     /// Of what answers with records of a collection: which of them the policies leave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub narrowed: Option<Narrowed>,

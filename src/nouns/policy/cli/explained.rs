@@ -26,6 +26,12 @@ pub(super) fn print(answer: &Value, is_past: bool) -> Result<(), Failure> {
         "at",
     ];
     show::fields(&fields, &said)?;
+    let not_given: Vec<String> =
+        list(answer.get("not_given")).iter().filter_map(Value::as_str).map(|name| format!("`{name}`")).collect();
+    if !not_given.is_empty() {
+        let names = not_given.join(" and ");
+        show::text(&format!("\nPolicies look at {names} of the input: with `--input`, the answer may be another."))?;
+    }
     if let Some(rows) = answer.get("narrowed") {
         narrowed(rows)?;
     }

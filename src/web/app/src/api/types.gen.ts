@@ -1507,6 +1507,11 @@ export type Explained = {
      */
     near_misses: Array<ShownPolicy>;
     /**
+     * Required fields of the input that policies look at and that the question does not give: this is the answer with each of
+     * them empty, and a call may be answered otherwise.
+     */
+    not_given?: Array<string>;
+    /**
      * Of what answers with records of a collection: which of them the policies leave.
      */
     narrowed?: Narrowed | null;
