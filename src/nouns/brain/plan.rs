@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use super::judged::Withheld;
 use crate::change::compiled;
 use crate::policy::may_export;
@@ -31,6 +33,16 @@ pub struct Plan {
     pub merged: BTreeMap<String, String>,
     /// The policies with the collections as they would be.
     pub bundle: Bundle,
+}
+
+impl Plan {
+    /// What the records that are there get with new fields. What is personal is kept apart from them.
+    pub fn filled(&self, before: Option<&Collection>) -> BTreeMap<String, Value> {
+        let (Some(before), Some(now)) = (before, &self.definition) else { return BTreeMap::new() };
+        let was = |name: &String| before.field(self.renamed.get(name).unwrap_or(name)).is_some();
+        let new = now.spec.fields.iter().filter(|(name, field)| !was(name) && field.label != Some(Label::Personal));
+        new.filter_map(|(name, field)| Some((name.clone(), field.default.clone()?))).collect()
+    }
 }
 
 /// That these steps could be applied, as things stand. A collection that the caller may not know is not there.

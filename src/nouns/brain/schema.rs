@@ -292,8 +292,9 @@ impl Change for Apply {
 
     fn run(_: Permit<Self>, input: Applying, draft: &mut Draft<'_>) -> Result<Applied, Stop> {
         let proposal = open(&input.id, draft.read())?;
-        let Plan { definition, renamed, merged, bundle } =
-            plan(&proposal, input.dry_run || draft.is_rehearsal(), draft.read())?;
+        let plan = plan(&proposal, input.dry_run || draft.is_rehearsal(), draft.read())?;
+        let filled = plan.filled(draft.read().collection(&proposal.collection).as_deref());
+        let Plan { definition, renamed, merged, bundle } = plan;
         let rows = rows_known(&proposal.collection, draft.read())?;
         if !input.dry_run {
             let in_force = draft.read().applied()?;
@@ -304,6 +305,7 @@ impl Change for Apply {
                 version: proposal.base + 1,
                 renamed,
                 merged,
+                filled,
                 definition,
             })?;
             draft.record(PolicyApplied {

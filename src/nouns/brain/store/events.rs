@@ -43,6 +43,9 @@ events! {
     SchemaApplied = "schema_applied" {
         id: Id, collection: String, proposer: ActorId, version: i64, renamed: BTreeMap<String, String>,
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")] merged: BTreeMap<String, String>,
+        // What the records got with new fields.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")] #[schemars(extend("x-names" = "json"))]
+        filled: BTreeMap<String, serde_json::Value>,
         definition: Option<Collection>,
     } about [id, proposer] => {
         content: Content::SHOWN, tables: &[COLLECTION, PROPOSAL, VERSION, search::TABLE], memory: Memory::Nothing,
@@ -120,8 +123,9 @@ fn decided(moment: &Moment<'_>, id: &Id, status: ProposalStatus) -> rusqlite::Re
 }
 
 fn applied(event: &SchemaApplied, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let SchemaApplied { collection, version, definition, renamed, merged, .. } = event;
-    let remaking = Remaking { name: collection, version: *version, definition: definition.as_ref(), renamed, merged };
+    let SchemaApplied { collection, version, definition, renamed, merged, filled, .. } = event;
+    let (name, definition) = (collection, definition.as_ref());
+    let remaking = Remaking { name, version: *version, definition, renamed, merged, filled };
     fold::remade(&remaking, moment)?;
     decided(moment, &event.id, ProposalStatus::Applied)
 }

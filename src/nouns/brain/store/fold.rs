@@ -24,6 +24,8 @@ pub(super) struct Remaking<'a> {
     pub renamed: &'a BTreeMap<String, String>,
     /// The fields that are merged into others.
     pub merged: &'a BTreeMap<String, String>,
+    /// What the records got with new fields.
+    pub filled: &'a BTreeMap<String, Value>,
 }
 
 /// Makes a table of a collection, with the rows of the one that it takes the place of.
@@ -100,7 +102,7 @@ fn copy(conn: &Connection, old: &Collection, new: &Collection, to: &Remaking<'_>
     let kept =
         |name: &String| old.field(&was(name)).filter(|field| new.field(name).is_some_and(|new| new.kind == field.kind));
     let own = "id, version, created_by, created_at, updated_by, updated_at";
-    let (mut into, mut from, mut values, mut added) = (own.to_owned(), own.to_owned(), Vec::new(), Vec::new());
+    let (mut into, mut from, mut values) = (own.to_owned(), own.to_owned(), Vec::new());
     for (name, field) in table::columns(new) {
         into.push_str(&format!(", {}", table::column(name)));
         let old_field = old.field(&was(name));
@@ -110,24 +112,23 @@ fn copy(conn: &Connection, old: &Collection, new: &Collection, to: &Remaking<'_>
             (None, None, Some(default)) => {
                 from.push_str(", ?");
                 values.push(table::stored(new, name, Some(default)));
-                added.push((name, default));
             }
             (None, None, None) => from.push_str(", NULL"),
         }
     }
     let sql = format!("INSERT INTO {} ({into}) SELECT {from} FROM {}", table::name(new.name()), table::name(OLD));
     conn.execute(&sql, rusqlite::params_from_iter(values))?;
-    added.into_iter().try_for_each(|(name, default)| note_added(conn, new, name, default))
+    to.filled.iter().try_for_each(|(name, value)| note_filled(conn, new, name, value))
 }
 
 /// What records got with a new field, their last versions have too: `as_of` now, they are as they are.
-fn note_added(conn: &Connection, of: &Collection, field: &str, default: &Value) -> rusqlite::Result<()> {
+fn note_filled(conn: &Connection, of: &Collection, field: &str, value: &Value) -> rusqlite::Result<()> {
     let sql = format!(
         "UPDATE record_version AS noted SET fields = json_set(fields, ?, json(?)) WHERE collection = ? AND EXISTS \
          (SELECT 1 FROM {} AS record WHERE record.id = noted.id AND record.version = noted.version)",
         table::name(of.name())
     );
-    conn.execute(&sql, params![format!("$.\"{field}\""), to_json(default)?, of.name()])?;
+    conn.execute(&sql, params![format!("$.\"{field}\""), to_json(value)?, of.name()])?;
     Ok(())
 }
 
