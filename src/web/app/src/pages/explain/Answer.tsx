@@ -36,6 +36,7 @@ export function Answer({ answer }: { answer: Explained }) {
   const changes = answer.what_would_change.slice(0, 6);
   // Left out where there is no delegation, whatever the document says.
   const links = answer.on_behalf_of ?? [];
+  const notGiven = answer.not_given ?? [];
   return (
     <section aria-label="answer">
       <div className={css.hero} data-decision={answer.decision}>
@@ -64,6 +65,20 @@ export function Answer({ answer }: { answer: Explained }) {
           )}
         </CopyButton>
       </div>
+      {notGiven.length > 0 && (
+        <Node title="Without its input" icon="help">
+          <p>
+            Policies look at{' '}
+            {notGiven.map((name, at) => (
+              <span key={name}>
+                {at > 0 && ' and '}
+                <code>{name}</code>
+              </span>
+            ))}
+            , which the question leaves out: a call with {notGiven.length > 1 ? 'them' : 'it'} may be answered otherwise.
+          </p>
+        </Node>
+      )}
       {answer.kill.length > 0 && (
         <Node title="A kill switch stops it" icon="power">
           <p>
