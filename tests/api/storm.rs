@@ -28,12 +28,15 @@ fn value() -> impl Strategy<Value = Value> {
         any::<f64>().prop_map(Value::from),
         word().prop_map(Value::from),
     ];
-    leaf.prop_recursive(3, 24, 6, |inner| {
+    let wide = leaf.prop_recursive(3, 24, 6, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
             prop::collection::vec((word(), inner), 0..6).prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
         ]
-    })
+    });
+    // As deep as a reader of JSON takes it.
+    let deep = (0..126_usize).prop_map(|depth| (0..depth).fold(Value::Null, |inner, _| json!([inner])));
+    prop_oneof![19 => wide, 1 => deep]
 }
 
 /// An object whose fields are mostly those of the operation.
