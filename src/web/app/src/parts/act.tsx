@@ -7,6 +7,7 @@ import { Link } from '@tanstack/react-router';
 import { useCallback, useRef, useState, type MouseEvent, type ReactNode } from 'react';
 import { policyExplain, queries, Refused, type Explained } from '../api';
 import { useMe } from '../shell/useMe';
+import { DECIDES } from './meant';
 import css from './parts.module.css';
 import { refusedOperation, sentence } from './states';
 import { Aside, ESCAPES_ALONE, Tip } from './Tip';
@@ -25,6 +26,11 @@ export const mayOptions = (op: string, target?: string, input?: unknown) =>
   });
 
 const NONE: readonly string[] = [];
+
+/** What a change has made old is read anew within this many milliseconds, or is not waited for. */
+const SHOWN_WITHIN_MS = 2_000;
+
+const rest = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 type Answer<T> = { data?: T; response?: Response };
 
@@ -49,7 +55,7 @@ export function useAct(fields: readonly string[] = NONE) {
   const [busy, setBusy] = useState(false);
   const [wrong, setWrong] = useState<Wrong>({});
   const [asked, setAsked] = useState<string>();
-  // One key for one intent: a second click while the first is on its way does nothing.
+  // One key for one intent: a second click while the first is on its way, or not yet to be seen, does nothing.
   const running = useRef(false);
   const act = useCallback(async function act<T>(call: (headers: { 'Idempotency-Key': string }) => Promise<Answer<T>>, done?: ReactNode | ((data: Exclude<T, { error: string }>) => ReactNode)): Promise<Exclude<T, { error: string }> | undefined> {
     if (running.current) return undefined;
@@ -84,9 +90,11 @@ export function useAct(fields: readonly string[] = NONE) {
       if (!found.isAll) tell(error);
       return undefined;
     } finally {
-      running.current = false;
-      setBusy(false);
-      void queries.invalidateQueries();
+      // As long as what is shown is that of before, it is not to be done once more.
+      void Promise.race([queries.invalidateQueries(), rest(SHOWN_WITHIN_MS)]).then(() => {
+        running.current = false;
+        setBusy(false);
+      });
     }
   }, [fields]);
   return { act, busy, wrong, asked };
@@ -135,6 +143,8 @@ export function Do({ op, target, input, children, late = false, ...button }: Doi
   const may = useMay(op, target, input, isAsked);
   const isDenied = may?.decision === 'deny';
   const kinds = may?.decision === 'needs_approval' ? may.approvals.map((need) => need.kind).join(' and ') : undefined;
+  // What only opens a dialog is never under way.
+  const decides = button.loading === undefined ? {} : DECIDES;
   const ask = () => setAsked(true);
   const press = async (event: MouseEvent) => {
     if (isDenied) event.preventDefault();
@@ -144,7 +154,7 @@ export function Do({ op, target, input, children, late = false, ...button }: Doi
     else button.onClick?.();
   };
   const inside = (
-    <Button {...button} onMouseEnter={ask} onFocus={ask} aria-disabled={isDenied || undefined} data-disabled={isDenied || button.disabled || undefined} onClick={(event: MouseEvent) => void press(event)}>
+    <Button {...button} {...decides} onMouseEnter={ask} onFocus={ask} aria-disabled={isDenied || undefined} data-disabled={isDenied || button.disabled || undefined} onClick={(event: MouseEvent) => void press(event)}>
       {children}
       {kinds && !late && <small className={css.asks}>asks {kinds}</small>}
     </Button>

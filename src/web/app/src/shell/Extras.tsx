@@ -5,7 +5,10 @@ import { Drawer } from '@mantine/core';
 import { Keys } from './Keys';
 import { Nav } from './Nav';
 import { Palette } from './Palette';
+import { keepStrayClicks } from './strays';
 import css from './shell.module.css';
+
+keepStrayClicks(window);
 
 export default function Extras({ isOpen, close }: { isOpen: boolean; close: () => void }) {
   return (

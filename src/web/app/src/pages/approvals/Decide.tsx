@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'react';
 import { approvalDecide, approvalWithdraw, queries, type ShownApproval } from '../../api';
 import { tell, useAct, useMay } from '../../parts/act';
 import { Copy } from '../../parts/Copy';
+import { DECIDES } from '../../parts/meant';
 import { Kbd } from '../../parts/Page';
 import { Said } from '../../parts/Said';
 import { sentence } from '../../parts/states';
@@ -62,7 +63,7 @@ function Withdraw({ approval }: { approval: ShownApproval }) {
   const { act, busy } = useAct();
   return (
     <div>
-      <Button variant="default" loading={busy} onClick={() => void act((headers) => approvalWithdraw({ path: { id: approval.id }, headers, throwOnError: true }), 'Withdrawn')}>
+      <Button {...DECIDES} variant="default" loading={busy} onClick={() => void act((headers) => approvalWithdraw({ path: { id: approval.id }, headers, throwOnError: true }), 'Withdrawn')}>
         Withdraw
       </Button>
     </div>
@@ -75,8 +76,11 @@ function Answer({ approval, next }: { approval: ShownApproval; next?: () => void
   const [isSilent, setSilent] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   const { act, busy } = useAct();
+  const [isLeft, setLeft] = useState(false);
+  const isBusy = busy || isLeft;
 
   const decide = async (decision: Verdict) => {
+    if (isLeft) return;
     // Who is rejected wants to know why: without a word it takes a second press.
     if (decision === 'reject' && !note.trim() && !isSilent) {
       setSilent(true);
@@ -90,8 +94,11 @@ function Answer({ approval, next }: { approval: ShownApproval; next?: () => void
     );
     if (done?.status === 'stale') tell(new Error(`Nothing was done: ${done.stale}`));
     if (done) setNote('');
-    await queries.invalidateQueries();
-    if (done) next?.();
+    if (!done || !next) return;
+    // Until the next one is open, nothing more is decided here.
+    setLeft(true);
+    await queries.invalidateQueries({}, { cancelRefetch: false });
+    next();
   };
 
   useEffect(() => {
@@ -120,10 +127,10 @@ function Answer({ approval, next }: { approval: ShownApproval; next?: () => void
         }}
       />
       <div className={css.buttons}>
-        <Button color="teal" variant={verdict === 'reject' ? 'default' : 'filled'} loading={busy} onClick={() => void decide('approve')}>
+        <Button {...DECIDES} color="teal" variant={verdict === 'reject' ? 'default' : 'filled'} loading={isBusy} onClick={() => void decide('approve')}>
           Approve
         </Button>
-        <Button color="red" variant={verdict === 'reject' ? 'filled' : 'default'} loading={busy} onClick={() => void decide('reject')}>
+        <Button {...DECIDES} color="red" variant={verdict === 'reject' ? 'filled' : 'default'} loading={isBusy} onClick={() => void decide('reject')}>
           Reject
         </Button>
         <span className={`${parts.dim} ${parts.hideSmall}`}>

@@ -7,6 +7,7 @@ import { Actor } from '../../parts/Actor';
 import { useUnsent } from '../../parts/unsent';
 import { Do, useAct, useMay } from '../../parts/act';
 import { Icon } from '../../parts/icons';
+import { DECIDES } from '../../parts/meant';
 import { Kbd } from '../../parts/Page';
 import { sentence, Shown } from '../../parts/states';
 import { When } from '../../parts/When';
@@ -167,13 +168,13 @@ function Outcome({ run, step, to }: { run: WholeRun; step: ShownStep; to: string
       {step.question && <p>{step.question}</p>}
       {me && to.includes(me.id) ? (
         <div className={css.buttons}>
-          <Button onClick={() => say('yes')} loading={busy}>
+          <Button {...DECIDES} onClick={() => say('yes')} loading={busy}>
             It did
           </Button>
-          <Button variant="default" onClick={() => say('no')} disabled={busy}>
+          <Button {...DECIDES} variant="default" onClick={() => say('no')} disabled={busy}>
             It did not
           </Button>
-          <Button variant="default" onClick={() => say('retry')} disabled={busy}>
+          <Button {...DECIDES} variant="default" onClick={() => say('retry')} disabled={busy}>
             Call it again
           </Button>
         </div>
