@@ -68,3 +68,89 @@ test('two clicks on Accept accept one entry of the knowledge', async () => {
     }
   });
 });
+
+const kill = (scope, body) => company.ask(company.tokens.ana, 'POST', '/api/kill', { scope, reason: 'a rehearsal', ...body }, [200, 409, 422]);
+
+const release = (scope) => kill(scope, { off: true });
+
+/** Engages a kill switch, which is released at the end in any case. */
+async function stop(t, scope) {
+  t.after(() => release(scope));
+  await kill(scope, {});
+}
+
+const denied = async (who) => (await company.ask(company.tokens.ana, 'GET', `/api/events?type=denied&actor=${who}&limit=1000`)).events.length;
+
+test('who is stopped is told so, asks for nothing more, and goes on by themselves once they are released', { timeout: 60_000 }, async (t) => {
+  await as('ivy', async (page) => {
+    await page.clock.install();
+    await page.goto('/tasks');
+    const create = page.getByRole('button', { name: 'New task' });
+    await create.waitFor();
+    await settled(page);
+    await stop(t, 'actor:ivy');
+    await page.getByText('You are stopped: a kill switch stops this actor.').waitFor({ timeout: 10_000 });
+    await page.locator('button[aria-disabled=true]', { hasText: 'New task' }).waitFor();
+    const asked = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    const before = await denied('ivy');
+    await page.getByRole('link', { name: 'Approvals' }).click();
+    await page.waitForTimeout(8_000);
+    assert.deepEqual(asked.filter((path) => path.startsWith('/api/') && path !== '/api/health'), []);
+    assert.equal(await denied('ivy'), before);
+    assert.ok(before < 12, `${before} refusals`);
+    await page.getByRole('link', { name: 'Tasks' }).first().click();
+    // It looks by itself, each time later: here the clock is ahead.
+    await page.clock.fastForward(31_000);
+    await page.waitForTimeout(500);
+    assert.deepEqual(asked.filter((path) => path === '/api/me'), ['/api/me']);
+    await release('actor:ivy');
+    await page.clock.fastForward(61_000);
+    await page.getByText('You are stopped').waitFor({ state: 'hidden' });
+    await page.locator('button:not([aria-disabled])', { hasText: 'New task' }).waitFor();
+  });
+  await stop(t, 'actor:ivy');
+  await as('ivy', async (page) => {
+    await page.goto('/');
+    await page.getByRole('heading', { name: 'You are stopped' }).waitFor();
+    await release('actor:ivy');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+  });
+});
+
+test('that everything is stopped, and goes on, is soon seen on the pages of others', { timeout: 60_000 }, async (t) => {
+  const soon = { timeout: 8_000 };
+  await as('nora', async (page) => {
+    await page.goto('/tasks');
+    const can = page.locator('button:not([aria-disabled])', { hasText: 'New task' });
+    await can.waitFor();
+    await settled(page);
+    await page.waitForTimeout(6_000);
+    await stop(t, 'global');
+    await page.getByText('Everything is stopped.').waitFor(soon);
+    await page.locator('button[aria-disabled=true]', { hasText: 'New task' }).waitFor();
+    await page.getByRole('link', { name: 'Ask' }).first().click();
+    await page.getByText('A kill switch stops every change.').waitFor();
+    await page.getByRole('link', { name: 'Tasks' }).first().click();
+    await page.locator('button[aria-disabled=true]', { hasText: 'New task' }).waitFor();
+    await release('global');
+    await page.getByText('Everything is stopped.').waitFor({ state: 'hidden', ...soon });
+    await can.waitFor();
+  });
+});
+
+test('a record that somebody else changes changes on the page', async () => {
+  const path = '/api/brain/collections/invoices/records';
+  const [{ id }] = await company.ask(company.tokens.sam, 'GET', `${path}?limit=1`);
+  for (const [who, due] of [['nora', '2027-03-21'], ['lea', '2027-03-22']]) {
+    await as(who, async (page) => {
+      await page.goto('/data/invoices');
+      await page.getByRole('table').waitFor();
+      await settled(page);
+      await page.waitForTimeout(2_500);
+      await company.ask(company.tokens.sam, 'PATCH', `${path}/${id}`, { fields: { due } });
+      await page.getByText(due).waitFor({ timeout: 9_000 });
+    });
+  }
+});

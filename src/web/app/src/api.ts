@@ -4,6 +4,7 @@ import { QueryClient } from '@tanstack/react-query';
 import { askOnce } from './ahead';
 import { client } from './api/client.gen';
 import { currentToken, signOut } from './session';
+import { onRelease, refusalOf, wasRefused } from './stopped';
 
 export * from './api/sdk.gen';
 export * from './api/@tanstack/react-query.gen';
@@ -40,13 +41,14 @@ function refusal(error: unknown, response: Response): Refused {
   return new Refused(response.status, 'unknown', typeof error === 'string' && error ? error : `the server answered ${response.status}`);
 }
 
-client.setConfig({ baseUrl: '', auth: () => currentToken(), fetch: (request) => askOnce(request as Request) });
+client.setConfig({ baseUrl: '', auth: () => currentToken(), fetch: async (request) => refusalOf(request as Request) ?? askOnce(request as Request) });
 
-client.interceptors.error.use((error, response) => {
+client.interceptors.error.use((error, response, request) => {
   if (error instanceof Refused) return error;
   if (!response) return error instanceof DOMException && error.name === 'AbortError' ? error : new Unreachable();
   const refused = refusal(error, response);
   if (refused.status === 401) signOut('refused');
+  if (refused.status === 403) wasRefused(request, refused.message);
   return refused;
 });
 
@@ -62,3 +64,5 @@ export const queries = new QueryClient({
     },
   },
 });
+
+onRelease(() => void queries.invalidateQueries());

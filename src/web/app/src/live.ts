@@ -12,7 +12,7 @@ const KEPT = 500;
 /** By the beginning of an event's type: the reads that it makes stale, by the beginning of their names. */
 const TOUCHES: [RegExp, string[]][] = [
   [/^(approval_|arguments_kept)/, ['approval', 'inbox']],
-  [/^kill_switch/, ['kill', 'actorRead', 'policyExplain']],
+  [/^kill_switch/, ['kill', 'actorRead', 'meAgents', 'policyExplain']],
   [/^(change_|evals_|canary_|policy_|blueprint_)/, ['change', 'policy', 'inbox', 'view']],
   [/^(actor_|trust_|role_|team_|owner_|lead_)/, ['actor', 'me', 'inbox', 'policyExplain']],
   [/^token_/, ['token', 'inbox']],
@@ -26,6 +26,13 @@ const TOUCHES: [RegExp, string[]][] = [
   [/^document_/, ['knowledge', 'search']],
   [/^(record_|schema_|content_)/, ['collection', 'record', 'schema', 'search', 'flag', 'view']],
 ];
+
+/**
+ * What others do is not always told: the log shows an event to those whom it is about, and a record or a switch to those who may see it. That
+ * something has happened is seen by the number of the newest event; then these are asked for anew, at most every so often.
+ */
+const UNTOLD = ['kill', 'collection', 'record', 'view'];
+const UNTOLD_EVERY_MS = 5_000;
 
 export type Live = { state: 'starting' | 'live' | 'lost' | 'refused'; lastSeq: number; events: EventRecord[] };
 
@@ -41,8 +48,11 @@ export function touched(type: string): string[] {
   return TOUCHES.filter(([begins]) => begins.test(type)).flatMap(([, reads]) => reads);
 }
 
-function invalidate(events: EventRecord[]) {
-  const stale = new Set(events.flatMap((record) => touched(String((record.event as { type?: string }).type ?? ''))));
+const typeOf = ({ event }: EventRecord) => String((event as { type?: string }).type ?? '');
+
+/** Asks anew for what begins with these names, as far as it is looked at. */
+export function askAnew(names: Iterable<string>) {
+  const stale = new Set(names);
   if (stale.size === 0) return;
   const predicate = ({ queryKey }: { queryKey: QueryKey }) => {
     const id = (queryKey[0] as { _id?: string } | undefined)?._id ?? '';
@@ -63,6 +73,17 @@ export function happenedSince(events: EventRecord[], date: string | null, began:
   return Number.isNaN(now) ? events : events.filter(({ at }) => Date.parse(at) >= now - began - SECOND);
 }
 
+/** Whether more has happened than was told, and since when that has been asked for. */
+let isUntold = false;
+let untoldAsked = 0;
+
+function askUntold() {
+  if (!isUntold || Date.now() - untoldAsked < UNTOLD_EVERY_MS) return;
+  isUntold = false;
+  untoldAsked = Date.now();
+  askAnew(UNTOLD);
+}
+
 let reading: Promise<void> | undefined;
 
 /** Reads what is new; at first the newest. Who asks meanwhile waits for the same. */
@@ -75,6 +96,7 @@ async function read() {
   const newest = data.events.at(-1)?.seq ?? live.lastSeq;
   // A page that is full may have more behind it; then it is read on from its end.
   const lastSeq = data.events.length >= 500 ? newest : Math.max(data.last_seq, newest);
+  isUntold ||= !first && lastSeq - live.lastSeq > data.events.length;
   // A log that is shorter than before is another company's, or an older copy of this one.
   const isOther = data.last_seq < live.lastSeq;
   set({ state: 'live', lastSeq: isOther ? 0 : lastSeq, events: isOther ? [] : [...live.events, ...data.events].slice(-KEPT) });
@@ -82,7 +104,8 @@ async function read() {
   // More may have happened than was read.
   const isCut = first && news.length === LIVE;
   if (wasLost || isOther || isCut) void queries.invalidateQueries();
-  else invalidate(news);
+  else askAnew(news.flatMap((record) => touched(typeOf(record))));
+  askUntold();
 }
 
 /** Follows the log while somebody is signed in, may read it, and looks at the page. */
@@ -100,7 +123,11 @@ export function useFollowing(may: boolean | undefined) {
         } catch (error) {
           if (error instanceof Unreachable) set({ state: 'lost' });
           else if (error instanceof Refused) {
-            if (error.status === 403) set({ state: 'refused' });
+            if (error.status === 403) {
+              set({ state: 'refused' });
+              // What may be read is another matter by now.
+              askAnew(['policyExplainAll']);
+            }
             wait = Math.max(EVERY_MS, (error.retryAfter ?? 5) * 1000);
           }
         }

@@ -13,11 +13,13 @@ import { readFirst } from './first-reads';
 import { lendNonce, nonce, trustStyles } from './nonce';
 import { router } from './router';
 import { begin, currentToken, followLinks, joinTabs } from './session';
+import { followStops } from './stopped';
 import { theme } from './theme';
 
 begin(window.location, window.history, window.sessionStorage);
 followLinks(() => queries.clear());
 joinTabs();
+followStops();
 trustStyles();
 lendNonce();
 /** A server that takes longer than this is waited for with something to look at. */

@@ -7,14 +7,19 @@ import { Link } from '@tanstack/react-router';
 import { useCallback, useRef, useState, type MouseEvent, type ReactNode } from 'react';
 import { policyExplain, queries, Refused, type Explained } from '../api';
 import { useMe } from '../shell/useMe';
+import { useStopped } from '../stopped';
 import { DECIDES } from './meant';
 import css from './parts.module.css';
 import { refusedOperation, sentence } from './states';
 import { Aside, ESCAPES_ALONE, Tip } from './Tip';
 
+type May = Pick<Explained, 'decision' | 'reason' | 'approvals'>;
+
 /** What the gate would answer the signed-in person. Unknown until it has said so, and where it does not tell. */
-export function useMay(op: string, target?: string, input?: unknown, enabled = true) {
-  return useQuery({ ...mayOptions(op, target, input), enabled }).data;
+export function useMay(op: string, target?: string, input?: unknown, enabled = true): May | undefined {
+  const reason = useStopped();
+  const { data } = useQuery({ ...mayOptions(op, target, input), enabled: enabled && reason === undefined });
+  return reason === undefined ? data : { decision: 'deny', reason, approvals: [] };
 }
 
 export const mayOptions = (op: string, target?: string, input?: unknown) =>

@@ -3,6 +3,9 @@
 import { infiniteQueryOptions, queryOptions, useInfiniteQuery, useQuery, type QueryKey, type UseQueryOptions } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { policyExplain, Refused, type AllExplained } from '../api';
+import { useStopped } from '../stopped';
+
+type Can = AllExplained['operations'][number];
 
 /** Every operation, with what the gate would answer where it is about the company itself. */
 export const cansOptions = () =>
@@ -19,8 +22,10 @@ export const cansOptions = () =>
 /** A refusal that nobody has to ask for: the gate has said that it would come. */
 const refusal = (op: string, reason: string) => new Refused(403, 'denied', `policy denied ${op}: ${reason}`);
 
-export function useCan(op: string) {
-  return useQuery(cansOptions()).data?.get(op);
+export function useCan(op: string): Can | undefined {
+  const reason = useStopped();
+  const can = useQuery(cansOptions()).data?.get(op);
+  return reason === undefined ? can : { operation: op, decision: 'deny', reason };
 }
 
 /** A read that waits for the gate to say that it may be asked; where it may not, its reason stands in for an answer. */

@@ -1,4 +1,4 @@
-import { ActionIcon, Button } from '@mantine/core';
+import { ActionIcon, Anchor, Button } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
@@ -9,16 +9,17 @@ import { WithActors } from '../parts/Actor';
 import { useCan, useGuarded } from '../parts/guard';
 import { Icon, Mark } from '../parts/icons';
 import { writes } from '../pages/policy/draft';
-import { Failed, Loading } from '../parts/states';
+import { Failed, Loading, sentence } from '../parts/states';
 import { When } from '../parts/When';
 import { currentSession, onSession } from '../session';
+import { look, useStopped } from '../stopped';
 import { whenIdle } from './idle';
 import { Nav } from './Nav';
 import { openPalette, paletteAsked } from './paletteStore';
 import css from './shell.module.css';
 import { useFocusKept } from './useFocusKept';
 import { usePageKeys } from './usePageKeys';
-import { breakGlassOptions, meOptions, useCompany, useKills, useMe } from './useMe';
+import { breakGlassOptions, meOptions, useCompany, useFeltKills, useKills, useMe } from './useMe';
 import { Said } from '../parts/Said';
 
 const SignIn = lazy(() => import('./SignIn'));
@@ -37,6 +38,7 @@ export function Shell() {
 
 function SignedIn() {
   const me = useQuery(meOptions());
+  const stopped = useStopped();
   if (me.data) {
     return (
       <WithActors>
@@ -50,9 +52,9 @@ function SignedIn() {
       <main className={css.door}>
         <div>
           <Mark size={40} />
-          <h1>{isGone ? 'The server does not answer' : 'This did not work'}</h1>
-          {isGone ? <p>It may be starting. Your token is kept in this tab.</p> : <Failed error={me.error} />}
-          <Button mt="md" onClick={() => void me.refetch()} loading={me.isFetching}>
+          <h1>{isGone ? 'The server does not answer' : stopped === undefined ? 'This did not work' : 'You are stopped'}</h1>
+          {isGone ? <p>It may be starting. Your token is kept in this tab.</p> : stopped === undefined ? <Failed error={me.error} /> : <p>{sentence(new Error(stopped))} The workspace opens by itself once that has ended.</p>}
+          <Button mt="md" onClick={() => void (stopped === undefined ? me.refetch() : look())} loading={me.isFetching}>
             Try again
           </Button>
         </div>
@@ -65,6 +67,7 @@ function SignedIn() {
 function Frame() {
   const reads = useCan('event.list');
   useFollowing(reads && reads.decision === 'allow');
+  useFeltKills();
   // Somebody may be faster than the palette is loaded: it opens when it is.
   useHotkeys([['mod+K', openPalette]], [], true);
   const [isOpen, setOpen] = useState(false);
@@ -109,6 +112,7 @@ function Banners() {
   const live = useLive();
   const kills = useKills().data ?? [];
   const me = useMe();
+  const stopped = useStopped();
   useEffect(() => {
     if (me) writes(me.id);
   }, [me]);
@@ -120,6 +124,17 @@ function Banners() {
         <div className={css.banner} role="status">
           <Icon name="alert" />
           <span>The server does not answer. What you see may be old; it is asked again every two seconds.</span>
+        </div>
+      )}
+      {stopped !== undefined && (
+        <div className={css.banner} data-tone="deny" role="status">
+          <Icon name="power" />
+          <span>
+            You are stopped: {stopped}. What you see may be old; nothing is sent in your name, and the page looks again by itself.{' '}
+            <Anchor component="button" type="button" inherit onClick={() => void look()}>
+              Look now
+            </Anchor>
+          </span>
         </div>
       )}
       {health && !health.ok && (

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
+import { useEffect, useMemo, useRef } from 'react';
 import { PAGE } from '../ahead';
 import { breakGlassListOptions, meReadOptions, companyReadOptions, killListOptions, approvalList, type ApprovalStatus, type ShownApproval } from '../api';
+import { askAnew, touched } from '../live';
 import { pagesOptions, useGuarded, useGuardedPages } from '../parts/guard';
 
 export const meOptions = () => ({ ...meReadOptions(), staleTime: 60_000 });
@@ -10,6 +11,17 @@ export const breakGlassOptions = () => ({ ...breakGlassListOptions({ query: { li
 export const useMe = () => useQuery(meOptions()).data;
 export const useCompany = () => useGuarded('company.read', companyOptions());
 export const useKills = () => useGuarded('kill.list', { ...killListOptions(), refetchInterval: 15_000 });
+
+/** Once a kill switch is engaged or released, what it stops is asked for anew: the log does not tell everybody of it. */
+export function useFeltKills() {
+  const kills = useKills().data;
+  const known = kills?.map(({ scope }) => scope).join(' ');
+  const before = useRef(known);
+  useEffect(() => {
+    if (before.current !== undefined && before.current !== known) askAnew(touched('kill_switch'));
+    before.current = known;
+  }, [known]);
+}
 
 /** Whether somebody may still decide: they are named for a kind that is not complete, and have not decided yet. */
 export function waitsFor(approval: ShownApproval, me: string | undefined): boolean {

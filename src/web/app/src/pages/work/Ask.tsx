@@ -5,10 +5,10 @@ import { agentAsk, meAgentsOptions, type Askable } from '../../api';
 import { Avatar, nameOf, useActors } from '../../parts/Actor';
 import { useUnsent } from '../../parts/unsent';
 import { useAct } from '../../parts/act';
-import { useGuarded } from '../../parts/guard';
+import { useCan, useGuarded } from '../../parts/guard';
 import { Icon } from '../../parts/icons';
 import { Card, Kbd, Page } from '../../parts/Page';
-import { Empty, Shown } from '../../parts/states';
+import { Empty, sentence, Shown } from '../../parts/states';
 import { Tag } from '../../parts/Verdict';
 import { mod } from '../../shell/pages';
 import { PlanField } from './Plan';
@@ -19,6 +19,7 @@ import { Said } from '../../parts/Said';
 
 export function Ask() {
   const agents = useGuarded('me.agents', meAgentsOptions({ query: { limit: 200 } }));
+  const may = useCan('agent.ask');
   return (
     <Page title="Ask" lead="Ask an agent for something. It may do what it may do anyhow; each of its steps passes the gate in its own name.">
       <div className={parts.stack}>
@@ -26,9 +27,7 @@ export function Ask() {
           <Shown read={agents} rows={3}>
             {(list) =>
               list.length === 0 ? (
-                <Empty icon="bot" title="There is no agent that you may ask">
-                  You may ask those that you own, and those of your team.
-                </Empty>
+                <Nobody why={may?.decision === 'deny' ? may.reason : undefined} />
               ) : (
                 <Form agents={list} />
               )
@@ -38,6 +37,22 @@ export function Ask() {
         <Runs />
       </div>
     </Page>
+  );
+}
+
+/** Nobody can be asked: for a reason that is the gate's, or because there is nobody. */
+function Nobody({ why }: { why: string | undefined }) {
+  if (why !== undefined) {
+    return (
+      <Empty icon="power" title="You may not ask any agent">
+        {sentence(new Error(why))}
+      </Empty>
+    );
+  }
+  return (
+    <Empty icon="bot" title="There is no agent that you may ask">
+      You may ask those that you own, and those of your team.
+    </Empty>
   );
 }
 

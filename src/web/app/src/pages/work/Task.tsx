@@ -135,7 +135,7 @@ function Refs({ task, isOpen }: { task: WholeTask; isOpen: boolean }) {
       title="What it is about"
       aside={
         isOpen && (
-          <Do late op="task.update" target={task.id} variant="default" size="compact-sm" onClick={() => setAdding(true)}>
+          <Do op="task.update" target={task.id} variant="default" size="compact-sm" onClick={() => setAdding(true)}>
             Add
           </Do>
         )
