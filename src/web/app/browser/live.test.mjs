@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { settled } from './browser.mjs';
 import { Company } from './company.mjs';
-import { as, company, share } from './stage.mjs';
+import { as, ask, company, share } from './stage.mjs';
 
 share(Company.demo);
 
@@ -153,4 +153,38 @@ test('a record that somebody else changes changes on the page', async () => {
       await page.getByText(due).waitFor({ timeout: 9_000 });
     });
   }
+});
+
+test('an approval names its policies by what they do', async () => {
+  const list = await ask('ana', '/api/approvals?limit=50');
+  const explained = await Promise.all(list.map(({ id }) => ask('ana', `/api/approvals/${id}/explain`)));
+  const { id } = explained.find(({ because }) => because.some(({ text }) => /^permit/m.test(text ?? '')));
+  await as('ana', async (page) => {
+    await page.goto(`/approvals/${id}`);
+    await page.getByText('By now, this would permit it:').waitFor();
+    await page.getByText('permit', { exact: true }).first().waitFor();
+    assert.equal(await page.getByText('forbid', { exact: true }).count(), 0);
+  });
+});
+
+test('after a choice is made, letters are the page’s again', async () => {
+  await as('ana', async (page) => {
+    await page.goto('/approvals');
+    await page.getByRole('radio', { name: 'All' }).check({ force: true });
+    await page.waitForURL(/show=all/);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await settled(page);
+    const title = await page.getByRole('heading', { level: 1 }).textContent();
+    await page.keyboard.press('j');
+    await page.waitForFunction((was) => document.querySelector('h1')?.textContent !== was, title);
+    await page.keyboard.press('g');
+    await page.keyboard.press('l');
+    await page.getByRole('heading', { name: 'Log' }).waitFor();
+    await page.getByRole('combobox', { name: 'decision' }).click();
+    await page.getByRole('option', { name: 'denied' }).click();
+    await page.waitForURL(/decision=deny/);
+    await settled(page);
+    await page.keyboard.press('j');
+    await page.waitForURL(/\/log\/\d+/);
+  });
 });

@@ -64,6 +64,8 @@ test('an agent is asked, asks back, is answered, and comes to an end, live', { t
       await page.getByText('What came of it', { exact: true }).waitFor();
       await page.getByText('Max can.').first().waitFor();
       await lead.getByText('Max can.').first().waitFor({ timeout: 8_000 });
+      // With its question, the answer says what was answered.
+      await page.getByText('«Only people, or agents too?»').waitFor();
     });
   });
 });

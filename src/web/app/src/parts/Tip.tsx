@@ -16,7 +16,9 @@ function useBeside(box: RefObject<HTMLElement | null>, around: RefObject<HTMLEle
     const about = controlIn(around);
     if (!shown || !about) return;
     const place = () => {
-      const { left, top } = placed(about.getBoundingClientRect(), shown.getBoundingClientRect(), { width: window.innerWidth, height: window.innerHeight }, side);
+      // Without the bars of the window, which would hide an edge.
+      const { clientWidth: width, clientHeight: height } = document.documentElement;
+      const { left, top } = placed(about.getBoundingClientRect(), shown.getBoundingClientRect(), { width, height }, side);
       Object.assign(shown.style, { left: `${left}px`, top: `${top}px` });
     };
     const show = () => {

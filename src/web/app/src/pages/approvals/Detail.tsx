@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { approvalExplainOptions, approvalReadOptions, type ExplainedApproval, type Needed, type ShownApproval } from '../../api';
+import { effectOf } from '../../cedar/effect';
 import { Actor } from '../../parts/Actor';
 import { Copy } from '../../parts/Copy';
 import { Icon } from '../../parts/icons';
@@ -263,6 +264,9 @@ function Who({ approval }: { approval: ShownApproval }) {
   );
 }
 
+/** The policies are those that would decide now. With its approvals, or under other policies, they are not those for which it waited. */
+const NOW: Record<string, string> = { allow: 'By now, this would permit it:', deny: 'By now, this would refuse it:' };
+
 function Explained({ explained }: { explained: ExplainedApproval }) {
   return (
     <>
@@ -279,8 +283,9 @@ function Explained({ explained }: { explained: ExplainedApproval }) {
             </p>
           )}
           <Changes columns={['changed between', 'was', 'is']} of={explained.anew?.changed} />
+          {explained.because.length > 0 && explained.decision !== 'needs_approval' && <p>{NOW[explained.decision]}</p>}
           {explained.because.map((policy) => (
-            <Policy key={policy.policy} policy={{ ...policy, id: policy.policy, effect: 'forbid' }} />
+            <Policy key={policy.policy} policy={{ ...policy, id: policy.policy, effect: effectOf(policy.text) }} />
           ))}
         </div>
       </Card>

@@ -14,6 +14,7 @@ import { useMe } from '../../shell/useMe';
 import { All } from './All';
 import { Answer } from './Answer';
 import css from './explain.module.css';
+import { entryOf, missingTarget } from './about';
 import { WhoCan } from './WhoCan';
 import { Choices } from '../../parts/Choices';
 
@@ -162,6 +163,14 @@ function Why({ search }: { search: ExplainSearch }) {
     return (
       <Empty icon="shield" title={`You may not ask what ${actor} may do`}>
         {sentence(new Error(may.data?.reason))} What you may do yourself, you may always ask.
+      </Empty>
+    );
+  }
+  const kinds = missingTarget(answer.error);
+  if (kinds) {
+    return (
+      <Empty icon="help" title={`What is ${op ?? 'it'} about?`}>
+        Enter under «about»: {kinds.map(entryOf).join(', or ')}.
       </Empty>
     );
   }

@@ -61,6 +61,11 @@ function Step({ step, run, decided }: { step: ShownStep; run: WholeRun; decided?
             <When at={step.started_at} as="stamp" />
           </span>
         </div>
+        {step.question && step.status !== 'waiting' && (
+          <p className={css.question}>
+            «<Said>{step.question}</Said>»
+          </p>
+        )}
         {said !== undefined && (
           <p className={css.said}>
             <Said>{said}</Said>
