@@ -89,7 +89,7 @@ test('who is stopped is told so, asks for nothing more, and goes on by themselve
     await create.waitFor();
     await settled(page);
     await stop(t, 'actor:ivy');
-    await page.getByText('You are stopped: a kill switch stops this actor.').waitFor({ timeout: 10_000 });
+    await page.getByText(/You are stopped: a kill switch stops this actor \(ana: .+\)\./).waitFor({ timeout: 10_000 });
     await page.locator('button[aria-disabled=true]', { hasText: 'New task' }).waitFor();
     const asked = [];
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
