@@ -9,6 +9,7 @@ mod egress;
 mod framing;
 mod given;
 mod log;
+mod newest;
 mod passages;
 mod policy;
 mod proxies;

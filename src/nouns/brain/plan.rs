@@ -12,7 +12,7 @@ use policy::brain::{FOLDER, path_of};
 use policy::{Bundle, views};
 use store::brain::Proposal;
 use types::brain::Operation;
-use types::collection::{Collection, CollectionKind, NAME, Source, is_name};
+use types::collection::{Collection, CollectionKind, NAME, OF_CEDAR, Source, is_free, is_name};
 use types::condition::Condition;
 use types::convert::{converts, in_form_of};
 use types::definition::{ApiVersion, Metadata};
@@ -48,7 +48,9 @@ impl Plan {
 /// That these steps could be applied, as things stand. A collection that the caller may not know is not there.
 pub fn could_be(collection: &str, ops: &[Operation], read: &Reader<'_>) -> Result<(), Stop> {
     let mut problems = Problems::default();
-    problems.check(is_name(collection), format!("collection: {}", NAME));
+    problems.check(is_name(collection), format!("collection: {NAME}"));
+    let creates = ops.iter().any(|op| matches!(op, Operation::Create { .. }));
+    problems.check(!creates || is_free(collection), format!("collection: {OF_CEDAR}"));
     problems.check((1..=MOST_OPS).contains(&ops.len()), format!("ops: must be 1 to {MOST_OPS} steps"));
     let beside =
         |op: &Operation| matches!(op, Operation::MergeField { .. } | Operation::Index { .. } | Operation::Semantics(_));

@@ -121,6 +121,9 @@ pub struct Events {
     pub events: Vec<EventRecord>,
     /// The newest event number of the whole log.
     pub last_seq: i64,
+    /// It was not looked at all of it.
+    #[serde(skip)]
+    pub is_partial: bool,
 }
 
 /// An event as readers see it: without what the log alone needs.
@@ -253,7 +256,7 @@ impl Query for List {
         name: "event.list",
         doc: "List the events of the log that the caller may see.",
         scope: Reach::READ,
-        route: get("/events").listed(),
+        route: get("/events").listed().partial(),
         about: &[&COMPANY, &EVENT],
         events: &[],
     };
@@ -269,7 +272,8 @@ impl Query for List {
         input.only.actor = input.only.actor.map(|id| if read.hides(&id) { String::new() } else { id });
         let mut sight = Sight { read, known: BTreeMap::new() };
         let scan: Scan<'_> = &|order, filter, each| read.scan(order, filter, each);
-        let mut found = collect(&input, read.last_seq()?, scan, |logged| sight.sees(logged))?;
+        let me = read.caller().actor();
+        let mut found = collect(&input, read.last_seq()?, (scan, &me), |logged| sight.sees(logged))?;
         let (exports, reads_all) = (may_export(read), may_read_all(read));
         for EventRecord { event, policies, .. } in &mut found.events {
             *policies = policies.take().filter(|_| exports);
@@ -280,6 +284,10 @@ impl Query for List {
             }
         }
         Ok(found)
+    }
+
+    fn is_partial(output: &Events) -> bool {
+        output.is_partial
     }
 }
 
@@ -310,27 +318,46 @@ fn withhold(event: &mut Value) {
 type Each<'a> = &'a mut dyn FnMut(Logged) -> Result<ControlFlow<()>, Fault>;
 pub type Scan<'a> = &'a dyn Fn(Order, &Filter, Each<'_>) -> Result<(), Fault>;
 
+/// Entries that the newest events are looked for among. Who sees few of a long log waits for no more; what they did, and what
+/// is about them, is found by the index, among as many.
+const LOOKED_AT: usize = 50_000;
+
 /// The events that are asked for, of a log of `last_seq` entries, as far as `sees` lets them through.
 pub fn collect(
     input: &Which,
     last_seq: i64,
-    scan: Scan<'_>,
+    (scan, me): (Scan<'_>, &ActorId),
     mut sees: impl FnMut(&Logged) -> Result<bool, Fault>,
 ) -> Result<Events, Stop> {
     let limit = PageQuery { limit: input.limit, cursor: None }.limit()?;
     let (filter, order) = (input.filter()?, input.order()?);
-    let mut events = Vec::new();
-    scan(order, &filter, &mut |logged| {
-        // What came after `last_seq` was read belongs to the next question.
-        if logged.seq <= last_seq && sees(&logged)? {
-            events.push(shown(logged));
+    let is_newest = matches!(order, Order::Newest);
+    // What is followed from a number on is read to its end: nobody would ask for the rest.
+    let most = if is_newest { LOOKED_AT } else { usize::MAX };
+    let mut events: BTreeMap<i64, EventRecord> = BTreeMap::new();
+    let mut look = |filter: &Filter| {
+        let (mut found, mut looked) = (0, 0);
+        scan(order, filter, &mut |logged| {
+            looked += 1;
+            // What came after `last_seq` was read belongs to the next question.
+            if logged.seq <= last_seq && sees(&logged)? {
+                found += 1;
+                events.insert(logged.seq, shown(logged));
+            }
+            Ok(if found < limit && looked < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        })?;
+        Ok::<bool, Fault>(found < limit && looked >= most)
+    };
+    let is_partial = look(&filter)?;
+    if is_partial {
+        let refs = [me.to_string()].into_iter().chain(filter.refs.clone()).collect();
+        look(&Filter { refs, ..filter.clone() })?;
+        if filter.actor.is_none() {
+            look(&Filter { actor: Some(me.to_string()), ..filter })?;
         }
-        Ok(if events.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
-    })?;
-    if matches!(order, Order::Newest) {
-        events.reverse();
     }
-    Ok(Events { events, last_seq })
+    let beyond = if is_newest { events.len().saturating_sub(limit) } else { 0 };
+    Ok(Events { events: events.into_values().skip(beyond).collect(), last_seq, is_partial })
 }
 
 /// Where a stream begins.

@@ -11,6 +11,7 @@ use crate::gate::state::keys;
 use crate::log::read;
 use crate::nouns::event::{List, Scan, Which, collect};
 use crate::store::open::is_sealed;
+use crate::types::id::ActorId;
 use crate::types::json as input;
 use crate::types::page::{DEFAULT_LIMIT, MAX_LIMIT};
 use crate::types::refusal::{Code, Stop};
@@ -84,7 +85,7 @@ fn unfiltered(context: &Context, which: &Which) -> Result<Value, Failure> {
     let mut conn = file::open(context)?;
     let moment = file::moment(&mut conn)?;
     let scan: Scan<'_> = &|order, filter, each| read::scan(&moment, order, filter, each);
-    match collect(which, read::last_seq(&moment)?, scan, |_| Ok(true)) {
+    match collect(which, read::last_seq(&moment)?, (scan, &ActorId::system()), |_| Ok(true)) {
         Ok(events) => Ok(serde_json::to_value(events)?),
         Err(Stop::Refused(refusal)) => Err(Failure::new(refusal.message)),
         Err(Stop::Failed(fault)) => Err(fault.into()),

@@ -122,6 +122,14 @@ pub fn is_name(name: &str) -> bool {
         && !RESERVED.contains(&name)
 }
 
+/// Whether a new collection can have this name: it becomes a type beside Cedar's own, and would take the place of one.
+pub fn is_free(name: &str) -> bool {
+    !["datetime", "decimal", "duration", "ipaddr"].contains(&name)
+}
+
+/// What a new collection's name must not be.
+pub const OF_CEDAR: &str = "must be none of Cedar's types `datetime`, `decimal`, `duration` and `ipaddr`";
+
 /// What a name must be.
 pub const NAME: &str = "must have 1 to 63 small letters, digits and underscores, begin with a letter, and be no word of the policies' language such as `in` or `has`";
 
