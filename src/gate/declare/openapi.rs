@@ -262,7 +262,10 @@ fn headers(entry: &Entry, output: &Value) -> Value {
         says("x-next-cursor", "The cursor of the next page; absent on the last.");
     }
     if entry.spec.route.answer == Answer::Partial {
-        says("x-ok-partial", "`true` if the answer omits archived rows, or rows kept in another system.");
+        says(
+            "x-ok-partial",
+            "`true` if the answer omits archived rows, rows kept in another system, or older rows that were not looked at.",
+        );
         says("x-ok-partial-from", "The adapter of that system, such as `postgres`.");
     }
     headers

@@ -55,7 +55,7 @@ pub enum Body {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     Json,
-    /// JSON that may be cut short where what is archived, or kept elsewhere, would go on: `x-ok-partial` says so.
+    /// JSON that may be cut short where what is archived, kept elsewhere or old would go on: `x-ok-partial` says so.
     Partial,
     /// JSON with a field that is shown once and stored nowhere.
     Secret(&'static str),
