@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::admit::admission;
-use crate::admit::lanes::{Lanes, What};
+use crate::admit::lanes::{Lanes, Purpose};
 use crate::admit::limiter::Limiter;
 use crate::admit::rate;
 use crate::admit::shares::{Place, Shares};
@@ -179,7 +179,7 @@ impl Gate {
                 let asker = caller.clone();
                 let gate = Arc::clone(self);
                 let work = move || gate.ask(caller, entry, query, value, lane == Lane::Elsewhere);
-                self.lanes.apart((lane, What::Question), bytes, &asker, work).await?
+                self.lanes.apart((lane, Purpose::Question), bytes, &asker, work).await?
             }
             None => self.ask(caller, entry, query, value, false)?,
         };
@@ -201,7 +201,7 @@ impl Gate {
         value: Value,
     ) -> Result<(Caller, Box<dyn Act>, Value), Stop> {
         let (asker, gate) = (caller.clone(), Arc::clone(self));
-        let prepared = self.lanes.apart((lane, What::Change), bytes, &asker, move || {
+        let prepared = self.lanes.apart((lane, Purpose::Change), bytes, &asker, move || {
             let world = gate.world.load();
             let now = gate.clock.now();
             let read = gate.reader(&world, &caller, now);

@@ -17,14 +17,14 @@ use types::effort::{Effort, Ended};
 use types::refusal::{Code, Refusal, Stop, TOO_LONG};
 
 /// Places of all lanes together.
-pub(crate) const PLACES: u32 = LISTS.0 + APPROVALS.0 + POLICIES.0 + LONG.0 + MAKING.0 + ELSEWHERE.0;
+pub(crate) const PLACES: u32 = LISTS.0 + APPROVALS.0 + POLICIES.0 + LONG.0 + CHANGES.0 + ELSEWHERE.0;
 /// Places of a lane, and how many of them one caller may have.
 const LISTS: (u32, u32) = (6, 4);
 const APPROVALS: (u32, u32) = (3, 2);
 const POLICIES: (u32, u32) = (4, 2);
 const LONG: (u32, u32) = (6, 3);
 /// For what changes take that are long to make ready: whoever may only ask keeps nobody from changing policies.
-const MAKING: (u32, u32) = (3, 2);
+const CHANGES: (u32, u32) = (3, 2);
 const ELSEWHERE: (u32, u32) = (8, 3);
 /// Changes that take long in the writer and may wait for it at once, and how many of them are one caller's.
 const HEAVY_CHANGES: (u32, u32) = (8, 2);
@@ -43,7 +43,7 @@ const FUEL: i64 = 500_000_000;
 
 /// What is done in a lane.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum Purpose {
     /// A question is answered.
     Question,
     /// A change is made ready, before it has its turn.
@@ -55,7 +55,7 @@ pub(crate) struct Lanes {
     approvals: Shares,
     policies: Shares,
     long: Shares,
-    making: Shares,
+    changes: Shares,
     elsewhere: Shares,
     heavy: Shares,
 }
@@ -64,15 +64,15 @@ impl Default for Lanes {
     fn default() -> Lanes {
         let lane = |(total, part)| Shares::new(total, part);
         let (lists, approvals) = (lane(LISTS), lane(APPROVALS));
-        let (policies, long, making) = (lane(POLICIES), lane(LONG), lane(MAKING));
-        Lanes { lists, approvals, policies, long, making, elsewhere: lane(ELSEWHERE), heavy: lane(HEAVY_CHANGES) }
+        let (policies, long, changes) = (lane(POLICIES), lane(LONG), lane(CHANGES));
+        Lanes { lists, approvals, policies, long, changes, elsewhere: lane(ELSEWHERE), heavy: lane(HEAVY_CHANGES) }
     }
 }
 
 impl Lanes {
-    fn of(&self, lane: Lane, what: What) -> &Shares {
+    fn of(&self, lane: Lane, purpose: Purpose) -> &Shares {
         match lane {
-            Lane::Policies | Lane::Long if what == What::Change => &self.making,
+            Lane::Policies | Lane::Long if purpose == Purpose::Change => &self.changes,
             Lane::Lists => &self.lists,
             Lane::Approvals => &self.approvals,
             Lane::Policies => &self.policies,
@@ -93,14 +93,14 @@ impl Lanes {
     /// Does what takes long in its lane.
     pub(crate) async fn apart<T: Send + 'static>(
         &self,
-        (lane, what): (Lane, What),
+        (lane, purpose): (Lane, Purpose),
         bytes: usize,
         caller: &Caller,
         work: impl FnOnce() -> Result<T, Stop> + Send + 'static,
     ) -> Result<T, Stop> {
         let count = u32::try_from(1 + bytes / HEAVY).unwrap_or(u32::MAX);
         let patience = if lane.is_long() { LONG_PATIENCE } else { PATIENCE };
-        let place = self.of(lane, what).take(caller.actor().as_str(), count, patience).await;
+        let place = self.of(lane, purpose).take(caller.actor().as_str(), count, patience).await;
         let place = place.ok_or_else(|| busy("too many long questions at once; try again"))?;
         let effort = Effort::new(FUEL);
         // Whoever hangs up drops this, and with it the work.
@@ -159,7 +159,7 @@ mod tests {
         }
         assert!(lanes.policies.take("another", 1, Duration::ZERO).await.is_none());
         let steward = Caller::new(Who::Holder("sam".parse().unwrap()), Channel::Http);
-        let made = lanes.apart((Lane::Policies, What::Change), 0, &steward, || Ok(())).await;
+        let made = lanes.apart((Lane::Policies, Purpose::Change), 0, &steward, || Ok(())).await;
         assert!(made.is_ok());
     }
 }

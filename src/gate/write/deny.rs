@@ -57,9 +57,10 @@ impl Writer {
             gate.asked = None;
         }
         let record = Record { caller, decision: Decision::Deny, gate, idem, now };
-        let refusal = self.with_reason(denial(spec, ruling), caller);
+        let denial = denial(spec, ruling);
+        let refusal = self.with_reason(denial.clone(), caller);
         let kept = idempotency::refused(idem, spec, &refusal);
-        let decision = match (Step { caller, spec, target }).denied(&denial(spec, ruling).message) {
+        let decision = match (Step { caller, spec, target }).denied(&denial.message) {
             None => self.record_once(event.into(), &record, kept)?,
             // Each refusal of a run is a step of its own.
             Some(step) => {
