@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use crate::admit::admission;
 use crate::admit::lanes::{Lanes, Purpose};
 use crate::admit::limiter::Limiter;
-use crate::admit::rate;
+use crate::admit::rate::{self, Weight};
 use crate::admit::shares::{Place, Shares};
 use crate::decide::question;
 use crate::decide::world::World;
@@ -132,7 +132,7 @@ impl Gate {
             let Err(ruling) = question::Asker::new(&world, caller, &target, now).could(entry.spec.name) else {
                 return Ok(());
             };
-            rate::count(&world, caller, (&entry.spec, 1), now)?;
+            rate::count(&world, caller, (&entry.spec, Weight::ONE), now)?;
             ruling
         };
         let refused = Refused { caller: caller.clone(), entry, target, input: None, ruling };
@@ -141,9 +141,8 @@ impl Gate {
 
     /// Decides a call and, if it is allowed, carries it out.
     pub async fn perform(self: &Arc<Self>, request: Request) -> Result<Reply, Stop> {
-        let Prepared { entry, bytes, .. } = &request.call;
-        let weight = rate::weight(entry.effect, *bytes);
-        rate::count(&self.world.load(), &request.caller, (&entry.spec, weight), self.clock.now())?;
+        let counted = (&request.call.entry.spec, Weight::of(&request.call));
+        rate::count(&self.world.load(), &request.caller, counted, self.clock.now())?;
         self.go_on(request).await
     }
 
@@ -232,12 +231,8 @@ impl Gate {
         let Some((operation, input)) = before else { return Ok(()) };
         let entry = self.entry(operation).ok_or_else(Refusal::not_found)?;
         let prepared = entry.prepare(input).map_err(|bad| Refusal::bad_request(bad.to_string()))?;
-        rate::count(
-            &self.world.load(),
-            caller,
-            (&entry.spec, rate::weight(entry.effect, prepared.bytes)),
-            self.clock.now(),
-        )?;
+        let counted = (&entry.spec, Weight::of(&prepared));
+        rate::count(&self.world.load(), caller, counted, self.clock.now())?;
         let caller = Caller { run: None, ..caller.clone() };
         let changing = Changing { caller, entry, value: prepared.value, act: None, idem: None };
         self.queue.submit(Work::Change(changing)).await.map(drop)

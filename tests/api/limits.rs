@@ -80,6 +80,18 @@ async fn by_default_everybody_has_limits_and_no_limit_holds_up_what_stops() {
 }
 
 #[tokio::test]
+async fn each_decision_of_a_batch_counts() {
+    let test = Test::with_policies(with("rates:\n  decisions:\n    operations: [access.*]\n    most: 5\n")).await;
+    let ask = async |questions: usize| {
+        let question = json!({ "subject": { "type": "Ok::Person", "id": "ana" } });
+        test.post("/access/v1/evaluations", &test.admin, json!({ "evaluations": vec![question; questions] })).await
+    };
+    for (questions, status) in [(3, 200), (1, 200), (3, 200), (1, 429)] {
+        assert_eq!(ask(questions).await.status, status);
+    }
+}
+
+#[tokio::test]
 async fn whoever_may_stop_somebody_does_not_fill_the_log_with_it() {
     let test = Test::new().await;
     let lea = test.add("lea", "person", json!({ "role": "lead" })).await;

@@ -5,7 +5,8 @@
 
 use crate::admit::limiter::{Counted, Key};
 use crate::decide::world::World;
-use crate::declare::spec::{Effect, Spec};
+use crate::declare::operation::{Call, Prepared};
+use crate::declare::spec::Spec;
 use log::idem::KEPT_MS;
 use policy::limits::Rate;
 use types::caller::{Caller, Who};
@@ -40,23 +41,34 @@ pub struct Rest {
 /// Bytes of a change's input that count as one call: what it leaves in the log grows with them.
 const BYTES: usize = 4 << 10;
 
-/// What a call counts for, by the bytes that it was read from.
-pub(crate) fn weight(effect: Effect, bytes: usize) -> u32 {
-    match effect {
-        Effect::Change => u32::try_from(bytes.div_ceil(BYTES)).unwrap_or(u32::MAX).max(1),
-        Effect::Query | Effect::Decide => 1,
+/// What a call counts for.
+pub(crate) struct Weight {
+    calls: u32,
+    /// Where changes are counted by their size.
+    sized: u32,
+}
+
+impl Weight {
+    pub(crate) const ONE: Weight = Weight { calls: 1, sized: 1 };
+
+    pub(crate) fn of(prepared: &Prepared) -> Weight {
+        let at_least_one = |number: usize| u32::try_from(number).unwrap_or(u32::MAX).max(1);
+        match &prepared.call {
+            Call::Change(_) => Weight { sized: at_least_one(prepared.bytes.div_ceil(BYTES)), ..Weight::ONE },
+            Call::Query(query) => Weight { calls: at_least_one(query.decisions()), ..Weight::ONE },
+        }
     }
 }
 
 /// Counts one call against every limit that it falls under. One that is larger than what is left is let through, and uses it up.
-pub(crate) fn count(world: &World, caller: &Caller, (spec, weight): (&Spec, u32), now: Time) -> Result<(), Refusal> {
+pub(crate) fn count(world: &World, caller: &Caller, (spec, weight): (&Spec, Weight), now: Time) -> Result<(), Refusal> {
     let (Who::Token { actor, .. } | Who::Holder(actor)) = &caller.who else { return Ok(()) };
     if spec.route.is_stop() {
         return stops(world, actor, now);
     }
     for (id, rate) in limits(world, actor, spec) {
         let length = i64::from(rate.seconds) * SECOND;
-        let weight = if rate.counts_size() { weight } else { 1 };
+        let weight = if rate.counts_size() { weight.sized } else { weight.calls };
         let key = within(caller.run.as_deref(), Counted::Limit(id.to_owned()), actor);
         world.rates.add((key, weight), rate.most, length, now).map_err(|seconds| {
             let message =

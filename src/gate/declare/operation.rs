@@ -87,6 +87,10 @@ pub trait Decide: Sized + 'static {
     fn is_long(_input: &Self::Input) -> bool {
         Self::SPEC.route.slow.is_some()
     }
+    /// How many decisions it asks for: each is a call of its own to whatever limits calls.
+    fn decisions(_input: &Self::Input) -> usize {
+        1
+    }
 }
 
 /// One operation, with its types erased.
@@ -136,6 +140,9 @@ pub(crate) enum Call {
 
 pub(crate) trait Ask: Send {
     fn is_long(&self) -> bool;
+    fn decisions(&self) -> usize {
+        1
+    }
     fn is_elsewhere(&self, _read: &Reader<'_>) -> bool {
         false
     }
@@ -197,6 +204,9 @@ impl<O: Query> Ask for Asking<O> {
 impl<O: Decide> Ask for Deciding<O> {
     fn is_long(&self) -> bool {
         O::is_long(&self.0)
+    }
+    fn decisions(&self) -> usize {
+        O::decisions(&self.0)
     }
     fn target(&self, read: &Reader<'_>) -> Result<Target, Stop> {
         O::target(&self.0, read)

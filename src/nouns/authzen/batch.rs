@@ -98,6 +98,10 @@ impl Decide for Evaluations {
         input.evaluations.as_ref().is_some_and(|all| all.len() > SHORT)
     }
 
+    fn decisions(input: &Batch) -> usize {
+        input.evaluations.as_ref().map_or(1, Vec::len)
+    }
+
     fn run(_: Permit<Self>, input: Batch, read: &Reader<'_>) -> Result<(Answers, Vec<Event>), Stop> {
         let Batch { subject, action, resource, context, evaluations, options } = input;
         let evaluations = evaluations.unwrap_or_default();
