@@ -321,6 +321,15 @@ fn a_text_that_is_seen_by_its_length_is_told_as_such() {
 }
 
 #[test]
+fn a_policy_about_agents_is_told_what_they_are_here() {
+    let text =
+        forbid("a", "tick", "unless { principal.admin }").replace("principal is Ok::Actor", "principal is Ok::Agent");
+    let told = findings(&[("a.cedar", text.as_str())]);
+    let help = told.first().and_then(|finding| finding.help.clone()).unwrap_or_default();
+    assert!(told.len() == 1 && help.contains("with `when { principal.kind == \"agent\" }`"), "{told:?}");
+}
+
+#[test]
 fn a_mark_before_a_file_and_a_file_with_nothing_in_it_are_told_as_such() {
     let (ticks, marked) = (permit("a", "tick"), format!("\u{feff}{}", permit("a", "tick")));
     let mark = "the file begins with a byte order mark: save it as UTF-8 without one";

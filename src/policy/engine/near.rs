@@ -28,6 +28,7 @@ impl Names {
         let (start, length) = finding.span;
         let written = text.get(start..start + length).unwrap_or_default();
         let names = match error {
+            ValidationError::UnrecognizedEntityType(_) if ACTORS.contains(&written) => return Some(KINDS.to_owned()),
             ValidationError::UnrecognizedEntityType(_) => &self.types,
             ValidationError::UnrecognizedActionId(_) => &self.actions,
             ValidationError::UnsafeAttributeAccess(_) => return kept(finding),
@@ -37,6 +38,11 @@ impl Names {
         nearest(written, names.iter().map(String::as_str)).map(|name| format!("did you mean `{name}`?"))
     }
 }
+
+/// What people and agents are called elsewhere.
+const ACTORS: [&str; 5] = ["Ok::Agent", "Ok::Human", "Ok::OutsideAgent", "Ok::Person", "Ok::User"];
+const KINDS: &str = "people and agents are `Ok::Actor`, and differ in `kind`: `principal is Ok::Actor` with \
+                     `when { principal.kind == \"agent\" }`; the kinds are `person`, `agent` and `outside_agent`";
 
 /// How Cedar tells the type of a text that policies see by its length.
 const LENGTH: &str = "{length: Long,}";
