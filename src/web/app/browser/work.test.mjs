@@ -303,3 +303,20 @@ test('all approvals are narrowed by an address, and what is to be done is found 
     await page.waitForURL(/tasks$/);
   });
 });
+
+test('what is written and not sent is there again after a reload', async () => {
+  await as('ana', async (page) => {
+    const goal = async () => {
+      await page.getByRole('button', { name: 'New task' }).click();
+      return page.getByRole('dialog', { name: 'New task' }).getByLabel('Goal');
+    };
+    await page.goto('/tasks');
+    await (await goal()).fill('Half a sentence');
+    await page.reload();
+    const again = await goal();
+    assert.equal(await again.inputValue(), 'Half a sentence');
+    await again.fill('');
+    await page.reload();
+    assert.equal(await (await goal()).inputValue(), '');
+  });
+});

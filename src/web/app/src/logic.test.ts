@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { EventRecord, ShownApproval, ShownChange } from './api';
 import { happenedSince, touched } from './live';
 import { applied, write, writes } from './pages/policy/draft';
+import { keepUnsent, typedBy } from './parts/unsent';
 import { missingFor } from './pages/policy/canary';
 import { stepsOf } from './pages/policy/Change';
 import { changes } from './pages/settings/Company';
@@ -123,6 +124,15 @@ describe('whose draft it is', () => {
     writes('ben');
     expect(kept()?.files).toEqual({});
   });
+});
+
+it('what somebody has typed is gone from the tab once somebody else signs in', () => {
+  const kept = () => Object.keys(JSON.parse(sessionStorage.getItem('ok.unsent') ?? '{}') as object);
+  keepUnsent('sam note', 'of sam');
+  typedBy('sam');
+  expect(kept()).toEqual(['sam note']);
+  typedBy('sa');
+  expect(kept()).toEqual([]);
 });
 
 describe('the graph of delegations', () => {

@@ -10,6 +10,7 @@ import { useCan, useGuarded } from '../parts/guard';
 import { Icon, Mark } from '../parts/icons';
 import { writes } from '../pages/policy/draft';
 import { Failed, Loading, sentence } from '../parts/states';
+import { typedBy } from '../parts/unsent';
 import { When } from '../parts/When';
 import { currentSession, onSession } from '../session';
 import { look, useStopped } from '../stopped';
@@ -114,7 +115,9 @@ function Banners() {
   const me = useMe();
   const stopped = useStopped();
   useEffect(() => {
-    if (me) writes(me.id);
+    if (!me) return;
+    writes(me.id);
+    typedBy(me.id);
   }, [me]);
   const open = (useGuarded('break_glass.list', breakGlassOptions()).data ?? []).find(({ active, holder }) => active && holder === me?.id);
   const health = useQuery({ ...healthReadOptions(), staleTime: 30_000, refetchInterval: 30_000 }).data;
