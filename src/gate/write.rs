@@ -17,5 +17,6 @@ pub(super) mod repeats;
 pub mod reply;
 pub(super) mod settled;
 pub(super) mod steps;
+pub(super) mod wait;
 pub mod work;
 pub mod writer;

@@ -46,7 +46,7 @@ pub(super) fn is_served(parts: &Parts) -> Result<(), Refusal> {
         None => Ok(()),
         Some(named) => {
             let named = String::from_utf8_lossy(named.as_bytes());
-            let message = format!("{TENANT}: no company `{named}` is served here; leave the header out");
+            let message = format!("{TENANT}: no company `{named}` is served at this address");
             Err(Refusal::new(Code::NotFound, message))
         }
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::header::{
-    ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
+    ACCEPT, ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
     IF_NONE_MATCH, REFERRER_POLICY, VARY,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
@@ -18,7 +18,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
+use super::reply;
 use crate::types::entropy::Entropy;
+use crate::types::refusal::{Code, Refusal};
 
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
@@ -56,13 +58,23 @@ fn file(name: &str) -> Option<Cow<'static, [u8]>> {
     std::fs::read(format!("{FOLDER}/{name}")).ok().map(Cow::Owned)
 }
 
-/// A file for the address of a file, the page for every other address that somebody may have typed.
+/// A file for the address of a file, the page for every other address that a browser asks for. A program that asks for what is
+/// not there has mistyped a route.
 pub(super) fn serve(method: &Method, uri: &Uri, headers: &HeaderMap, entropy: &Arc<dyn Entropy>) -> Response {
     if method != Method::GET && method != Method::HEAD {
         return (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, "GET,HEAD")]).into_response();
     }
     let name = uri.path().trim_start_matches('/');
-    if is_asset(name) { asset(name, headers) } else { page(entropy.as_ref()) }
+    match (is_asset(name), name.is_empty() || reads_pages(headers)) {
+        (true, _) => asset(name, headers),
+        (false, true) => page(entropy.as_ref()),
+        (false, false) => reply::refusal(&Refusal::new(Code::NotFound, "no such route; the API is under /api")),
+    }
+}
+
+/// Browsers name HTML when they open an address; other programs take anything.
+fn reads_pages(headers: &HeaderMap) -> bool {
+    headers.get_all(ACCEPT).iter().filter_map(|kinds| kinds.to_str().ok()).any(|kinds| kinds.contains("text/html"))
 }
 
 /// The build puts files into `assets` or, with a dot in their name, at the top. Ids in a page's address may have dots too.

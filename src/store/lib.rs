@@ -86,6 +86,7 @@ pub const SCHEMAS: &[&str] = &[
     include_str!("schema/002.sql"),
     include_str!("schema/003.sql"),
     include_str!("schema/004.sql"),
+    include_str!("schema/005.sql"),
 ];
 
 /// All of them: what an empty file becomes.

@@ -167,6 +167,14 @@ async fn what_concerns_some_is_recalled_by_them_and_by_their_agents() {
     // So does her agent, and nobody outside knows either.
     assert_eq!(recalled(&test, &cast.bot, "").await.len(), 2);
     assert_eq!(recalled(&test, &cast.max, "").await, Vec::<String>::new());
+    // Whoever asks an agent sees what it has read: for a teammate it reads what concerns the team.
+    let steps = || json!([{ "call": { "tool": "knowledge.recall", "with": {}, "expect": "allow" } }]);
+    for (asker, count) in [(&cast.mia, 2), (&cast.lea, 1)] {
+        let done = run(&test, &asked(&test, asker, steps()).await).await;
+        let entries = done["trace"][0]["output"]["entries"].as_array().unwrap();
+        assert_eq!(entries.len(), count, "{done}");
+        assert!(entries.iter().any(|entry| entry["statement"] == both[0]), "{done}");
+    }
     let refused = test.post("/knowledge", &cast.mia, json!({ "statement": "x", "scope": "ana" })).await;
     assert_eq!(refused.status, 403, "{}", refused.text());
 }

@@ -46,6 +46,7 @@ mod models;
 mod offboard;
 mod outside;
 mod pace;
+mod requesters;
 mod reviews;
 pub mod runs;
 mod set_aside;

@@ -20,7 +20,7 @@ fn nonce(answer: &Answer) -> Option<String> {
 async fn every_page_is_the_same_and_runs_nothing_that_it_does_not_name() {
     let test = Test::new().await;
     for path in ["/", "/approvals", "/people/max.okafor", "/log/17?type=denied"] {
-        let answer = get(&test, path, &[]).await;
+        let answer = get(&test, path, &[("accept", "text/html,*/*;q=0.8")]).await;
         assert_eq!(answer.status, 200, "{path}");
         assert_eq!(answer.header("content-type"), "text/html; charset=utf-8");
         assert_eq!(answer.header("cache-control"), "no-store");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ok::gate::approve::approvers::approvers;
+use ok::gate::approve::approvers::{Requesting, approvers};
 use ok::gate::decide::world::World;
 use ok::gate::declare::schema::schema;
 use ok::gate::explain::fixture::Known;
@@ -15,7 +15,7 @@ use ok::types::time::Time;
 fn found(world: &World, rules: &str, fuel: i64) -> Vec<String> {
     let rule = ok::policy::approvals::ApprovalRules::parse(rules).unwrap().rule("k");
     let mia = "mia".parse().unwrap();
-    let people = Effort::new(fuel).within(|| approvers(world, &rule, (&mia, &[]), Time(0), Time(0)));
+    let people = Effort::new(fuel).within(|| approvers(world, &rule, Requesting::of(&mia), Time(0), Time(0)));
     people.iter().map(ToString::to_string).collect()
 }
 

@@ -9,19 +9,42 @@ use crate::decide::world::World;
 use crate::declare::noun::Directory as _;
 use policy::approvals::{ApprovalRule, Eligible};
 use store::actors::Status;
-use types::actor::ActorKind;
+use types::actor::{ActorKind, Role};
+use types::caller::Caller;
 use types::effort;
 use types::id::ActorId;
 use types::time::{HOUR, Time};
 
-/// Everybody who may decide a request of `requester`, on behalf of these, that has waited since `since`.
+/// Whose request it is.
+#[derive(Clone, Copy)]
+pub struct Requesting<'a> {
+    pub requester: &'a ActorId,
+    /// On whose behalf.
+    pub behalf: &'a [ActorId],
+    /// Who issued the token that it is asked with, where that is not the requester: they could be asking.
+    pub issuer: Option<&'a ActorId>,
+}
+
+impl<'a> Requesting<'a> {
+    /// Somebody's own, with a token that nobody else has had.
+    pub fn of(requester: &'a ActorId) -> Requesting<'a> {
+        Requesting { requester, behalf: &[], issuer: None }
+    }
+
+    pub(crate) fn by(caller: &'a Caller, requester: &'a ActorId, behalf: &'a [ActorId]) -> Requesting<'a> {
+        Requesting { requester, behalf, issuer: caller.issuer.as_ref() }
+    }
+}
+
+/// Everybody who may decide a request that has waited since `since`.
 pub fn approvers(
     world: &World,
     rule: &ApprovalRule,
-    (requester, behalf): (&ActorId, &[ActorId]),
+    request: Requesting<'_>,
     since: Time,
     now: Time,
 ) -> BTreeSet<ActorId> {
+    let Requesting { requester, behalf, .. } = request;
     let escalated = rule.escalate.iter().filter(|more| now.0 - since.0 >= i64::from(more.after_hours) * HOUR);
     let eligible: Vec<&Eligible> = rule.eligible.iter().chain(escalated.flat_map(|more| &more.to)).collect();
     let requesters_teams = world.card(requester).map(|card| &*card.teams).unwrap_or_default();
@@ -42,11 +65,34 @@ pub fn approvers(
         let cards = among(world, who, requesters_teams).into_iter().filter_map(|id| world.card(id));
         cards.filter(|card| fits(who, card))
     });
-    people.map(|card| card.actor.id.clone()).collect()
+    without_issuer(people.map(|card| card.actor.id.clone()).collect(), world, rule, request)
+}
+
+/// Whoever issued the token could have asked with it: what an admin asks they do not decide, and what a steward or an agent asks
+/// only where there are too few others.
+fn without_issuer(
+    mut people: BTreeSet<ActorId>,
+    world: &World,
+    rule: &ApprovalRule,
+    Requesting { requester, issuer, .. }: Requesting<'_>,
+) -> BTreeSet<ActorId> {
+    let Some((issuer, asks)) = issuer.zip(world.card(requester)).filter(|(issuer, _)| people.contains(*issuer)) else {
+        return people;
+    };
+    let is_enough = people.len() > rule.threshold as usize;
+    let leaves = match asks.actor.role {
+        Role::Admin => true,
+        Role::Steward => is_enough,
+        _ => asks.actor.owner.is_some() && is_enough,
+    };
+    if leaves {
+        people.remove(issuer);
+    }
+    people
 }
 
 /// Everybody who may give any of these kinds to a new request.
-pub(crate) fn of_kinds(world: &World, kinds: &[String], request: (&ActorId, &[ActorId]), now: Time) -> Vec<ActorId> {
+pub(crate) fn of_kinds(world: &World, kinds: &[String], request: Requesting<'_>, now: Time) -> Vec<ActorId> {
     let rules = world.policy.approvals();
     let people: BTreeSet<ActorId> =
         kinds.iter().flat_map(|kind| approvers(world, &rules.rule(kind), request, now, now)).collect();
@@ -73,7 +119,7 @@ pub(crate) fn lacking<'a>(
         .iter()
         // Whoever could give it to so many kinds is never missed.
         .map(|(_, rule)| {
-            let people = approvers(world, rule, (requester, &[]), Time(0), now).into_iter();
+            let people = approvers(world, rule, Requesting::of(requester), Time(0), now).into_iter();
             people.take(all.max(MOST_ASKED)).filter(decides).take(all).collect()
         })
         .collect();

@@ -9,8 +9,8 @@ use sha2::{Digest, Sha256};
 use crate::declare::operation::Entry;
 use crate::declare::target::Target;
 use policy::Ruling;
-use store::approvals;
 use store::approvals::events::{ApprovalRequested, ArgumentsKept};
+use store::approvals::{self, Approval};
 use store::event::Event;
 use types::caller::{Caller, Channel};
 use types::canonical;
@@ -48,12 +48,13 @@ struct Exact<'a> {
 }
 
 impl ParkedCall<'_> {
-    /// SHA-256 over the canonical JSON (RFC 8785) of everything that an approval is for.
+    /// SHA-256 over the canonical JSON (RFC 8785) of everything that an approval is for, but for what can be erased: the log
+    /// keeps it for good, and what few values could be is found again by their digests. That is compared by itself.
     pub fn digest(&self) -> Result<String, Fault> {
         let exact = Exact {
             action: self.entry.spec.name,
             actor: &self.caller.actor(),
-            arguments: &self.entry.arguments().whole(self.input),
+            arguments: &self.entry.arguments().parted(self.input).0,
             delegation: self.caller.under.as_ref().map(Id::as_str),
             on_behalf_of: self.behalf,
             run: self.caller.run.as_ref().map(|run| (run.run.as_str(), run.step())),
@@ -62,6 +63,17 @@ impl ParkedCall<'_> {
             tenant: self.tenant,
         };
         Ok(hex::encode(Sha256::digest(canonical::to_vec(&exact)?)))
+    }
+
+    /// The request for exactly this call that is open: undecided, or approved and not carried out yet.
+    pub fn open(&self, conn: &Connection, now: Time) -> Result<Option<Approval>, Fault> {
+        let erasable = canonical::to_vec(&self.entry.arguments().parted(self.input).1)?;
+        for open in approvals::open(conn, &self.digest()?, now)? {
+            if open.erasable.as_ref().map(canonical::to_vec).transpose()?.as_ref() == Some(&erasable) {
+                return Ok(Some(open));
+            }
+        }
+        Ok(None)
     }
 
     fn channel(&self) -> Channel {

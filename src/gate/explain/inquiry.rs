@@ -11,7 +11,7 @@ use cedar_policy::EntityUid;
 use serde_json::Value;
 
 use crate::admit::chain;
-use crate::approve::approvers;
+use crate::approve::approvers::{self, Requesting};
 use crate::decide::question::{self, Asker};
 use crate::decide::world::World;
 use crate::declare::operation::Entry;
@@ -138,7 +138,8 @@ impl<'a> Inquiry<'a> {
     pub fn approvers(&self, kind: &str) -> BTreeSet<ActorId> {
         let rule = self.world.policy.approvals().rule(kind);
         let behalf = chain::behalf_about(self.world, &self.caller, self.target());
-        approvers::approvers(self.world, &rule, (&self.caller.actor(), &behalf), self.now, self.now)
+        let requester = self.caller.actor();
+        approvers::approvers(self.world, &rule, Requesting::by(&self.caller, &requester, &behalf), self.now, self.now)
     }
 
     /// How many people must give a kind of approval.

@@ -3,77 +3,35 @@
 
 use serde_json::Value;
 
-use crate::admit::{admission, chain, rate};
-use crate::approve::{approvers, ends, hold};
+use crate::admit::{admission, rate};
+use crate::approve::ends;
 use crate::decide::{question, usage};
 use crate::declare::operation::{Act, Entry};
 use crate::declare::spec::Spec;
 use crate::declare::target::Target;
 use crate::perform::{self, reply};
 use crate::reader::Reader;
-use crate::write::decision::{ask_once, gate_record};
+use crate::write::decision::{Record, ask_once, gate_record};
 use crate::write::draft::{Draft, Drafted};
 use crate::write::halt::Halt;
 use crate::write::idempotency::{self, Keyed};
 use crate::write::permit::Grant;
-use crate::write::record::{self, GateRecord};
-use crate::write::rehearse::rehearse;
+use crate::write::record;
 use crate::write::reply::Reply;
 use crate::write::steps::{self, Step};
-use crate::write::work::{AnsweredQuery, Changing, Work, act};
+use crate::write::wait::Wait;
+use crate::write::work::{AnsweredQuery, Changing, Work};
 use crate::write::writer::Writer;
 use crate::write::{outbox, settled};
 use log::idem::{self, Kept};
-use log::record::{Decision, Entry as ToLog};
+use log::record::Entry as ToLog;
 use policy::Ruling;
-use store::approvals;
-use store::approvals::events::{ApprovalCancelled, ApprovalStale, ApprovalUsed};
-use store::break_glass::events::BreakGlassUsed;
 use store::context::events::ContextForgotten;
 use store::event::{Event, Moment};
 use store::memory::Memory;
-use types::approval::ApprovalStatus;
-use types::caller::{Caller, Who};
-use types::id::{Id, Kind};
+use types::caller::Caller;
 use types::refusal::{Fault, Refusal, Stop};
 use types::time::Time;
-
-/// A call that needs approval.
-struct Wait<'a> {
-    caller: &'a Caller,
-    entry: &'static Entry,
-    input: &'a Value,
-    target: &'a Target,
-    ruling: &'a Ruling,
-    /// Whether a part of the call takes more than the call itself.
-    within: bool,
-    idem: Option<Keyed>,
-    now: Time,
-}
-
-/// A call that goes on without the approvals that it needs.
-struct Broken {
-    caller: Caller,
-    ruling: Ruling,
-    gate: GateRecord,
-    used: BreakGlassUsed,
-}
-
-/// What everything that one call records has in common.
-pub(crate) struct Record<'a> {
-    pub caller: &'a Caller,
-    pub decision: Decision,
-    pub gate: GateRecord,
-    pub idem: Option<Keyed>,
-    pub now: Time,
-}
-
-impl<'a> Record<'a> {
-    fn allowed(caller: &'a Caller, gate: GateRecord, idem: Option<Keyed>, now: Time) -> Record<'a> {
-        let decision = if matches!(caller.who, Who::Server) { Decision::System } else { Decision::Allow };
-        Record { caller, decision, gate, idem, now }
-    }
-}
 
 impl Writer {
     /// Does one job. `Err` ends the transaction; a refusal or a failure of this job alone is an outcome.
@@ -168,9 +126,10 @@ impl Writer {
         let ruling = question::decide_watched(&self.world, caller, call, now)?;
         match &ruling {
             Ruling::Allow { .. } => {
+                let overtaken = self.overtaken(caller, entry, (&target, input), now)?.into_iter().collect();
                 let gate = gate_record(&self.world, entry, caller, (&target, input), &[], &ruling);
                 let record = Record::allowed(caller, gate, idem, now);
-                match self.effect(&record, (&entry.spec, &target), act, (&ruling, &[]), Vec::new()) {
+                match self.effect(&record, (&entry.spec, &target), act, (&ruling, &[]), overtaken) {
                     Err(Halt::Lacks(more, _)) => {
                         let wait =
                             Wait { caller, entry, input, target: &target, ruling: &more, within: true, idem, now };
@@ -187,107 +146,8 @@ impl Writer {
         }
     }
 
-    /// A call that needs approval: carried out if exactly this call was approved, parked if it was not asked for yet.
-    fn wait(&mut self, wait: Wait<'_>) -> Result<Reply, Halt> {
-        let Wait { caller, entry, input, target, ruling, within, idem, now } = wait;
-        let spec = &entry.spec;
-        let call = question::Call { operation: spec.name, target, input: Some(input) };
-        let (resource, expires_at) = {
-            let read = Reader::held(&self.conn, (&self.world, &*self.resources), caller, now);
-            (read.state_of(target)?, now.plus_ms(read.approval_life(ruling)?))
-        };
-        let tenant = self.world.instance.ulid.clone();
-        let behalf = chain::behalf_about(&self.world, caller, target);
-        let asked = hold::ParkedCall { tenant: &tenant, caller, behalf: &behalf, entry, input, target, resource };
-        let kinds = ruling.kinds();
-        let broken = self.without_approval(caller, entry, call, kinds, now);
-        let open = approvals::open(&self.conn, &asked.digest()?, now)?;
-        let pending = open.as_ref().filter(|open| open.status == ApprovalStatus::Pending);
-        if let Some(open) = pending.filter(|_| broken.is_none()) {
-            return Err(hold::waits(&open.id, spec.name, &open.kinds, &open.reason).into());
-        }
-        let approved = open.as_ref().filter(|open| open.status == ApprovalStatus::Approved);
-        // It was approved some time ago: by whom that does not count any more, it is not.
-        let (approved, lapsed): (Vec<_>, Vec<_>) = {
-            let read = Reader::held(&self.conn, (&self.world, &*self.resources), caller, now);
-            approved.into_iter().partition(|open| open.kinds.iter().all(|kind| read.is_met(open, kind)))
-        };
-        if let Some(open) = approved.first() {
-            let granted = question::Asker::of(&self.world, caller, call, now).ask(spec.name, &open.kinds);
-            if granted.is_allowed() {
-                let used = ApprovalUsed { id: Id::stored(&open.id), requester: caller.actor() };
-                let gate = gate_record(&self.world, entry, caller, (target, input), &open.kinds, &granted);
-                let record = Record::allowed(caller, gate, idem, now);
-                let act = act(entry, input)?;
-                return self.effect(&record, (spec, target), act, (&granted, &open.kinds), vec![used.into()]);
-            }
-        }
-        if broken.is_none() {
-            hold::has_room(&self.conn, caller)?;
-        }
-        let read = Reader::held(&self.conn, (&self.world, &*self.resources), caller, now);
-        if let Some(all) = rehearse(&read, entry, &*self.entropy, input, ruling)? {
-            let (ruling, within) = (&all, true);
-            return self.wait(Wait { caller, entry, input, target, ruling, within, idem, now });
-        }
-        if let Some(Broken { caller, ruling, gate, used }) = broken {
-            // What goes on now need not wait any longer.
-            let requester = caller.actor();
-            let over = pending.map(|open| ApprovalCancelled { id: Id::stored(&open.id), requester });
-            let uses = [Event::from(used)].into_iter().chain(over.map(Event::from)).collect();
-            let (record, act) = (Record::allowed(&caller, gate, idem, now), act(entry, input)?);
-            return self.effect(&record, (spec, target), act, (&ruling, kinds), uses);
-        }
-        let id = Id::new(Kind::Approval, now.0, self.entropy.bits128());
-        let approvers = approvers::of_kinds(&self.world, kinds, (&caller.actor(), &behalf), now);
-        let mut events = hold::park(id.clone(), &asked, ruling, expires_at, approvers)?;
-        events.extend(lapsed.iter().map(|open| {
-            let reason = "who approved it has left, is stopped or is another by now".to_owned();
-            Event::from(ApprovalStale { id: Id::stored(&open.id), requester: caller.actor(), reason })
-        }));
-        events.extend(Step { caller, spec, target }.waits(&id));
-        let mut gate = gate_record(&self.world, entry, caller, (target, input), &[], ruling);
-        // Asked again, the call itself takes less than its parts do.
-        gate.asked = gate.asked.filter(|_| !within);
-        let record = Record { caller, decision: Decision::NeedsApproval, gate, idem, now };
-        let waits = hold::waits(id.as_str(), spec.name, kinds, ruling.reason());
-        let kept = idempotency::refused(idem, spec, &waits);
-        let events = events.into_iter().map(|event| Drafted { event, behalf: None }).collect();
-        let decision = self.record(events, &record, kept)?;
-        Err(Refusal { decision, ..waits }.into())
-    }
-
-    /// Whether a break-glass grant of the caller lets the call go on without these approvals: then the policies are asked
-    /// again, and told so.
-    fn without_approval(
-        &self,
-        caller: &Caller,
-        entry: &Entry,
-        call: question::Call<'_>,
-        kinds: &[String],
-        now: Time,
-    ) -> Option<Broken> {
-        let question::Call { operation, target, input } = call;
-        let break_glass = self.world.break_glass_for(caller, operation, now)?;
-        let caller = Caller { break_glass: Some(break_glass.id.clone()), ..caller.clone() };
-        let ruling = question::Asker::of(&self.world, &caller, call, now).ask(operation, kinds);
-        if !ruling.is_allowed() {
-            return None;
-        }
-        let used = BreakGlassUsed {
-            id: break_glass.id.clone(),
-            holder: caller.actor(),
-            operation: operation.to_owned(),
-            target: target.id(),
-            kinds: kinds.to_vec(),
-            skipped: approvers::of_kinds(&self.world, kinds, (&caller.actor(), &[]), now),
-        };
-        let gate = gate_record(&self.world, entry, &caller, (target, input.unwrap_or(&Value::Null)), kinds, &ruling);
-        Some(Broken { caller, ruling, gate, used })
-    }
-
     /// Runs an allowed operation and records what it drafted, and what it uses up.
-    fn effect(
+    pub(crate) fn effect(
         &mut self,
         record: &Record<'_>,
         (spec, target): (&'static Spec, &Target),

@@ -6,9 +6,28 @@ use crate::admit::chain;
 use crate::decide::world::World;
 use crate::declare::operation::Entry;
 use crate::declare::target::Target;
+use crate::write::idempotency::Keyed;
 use crate::write::record::{self, By, GateRecord, RecordedQuestion};
+use log::record::Decision;
 use policy::Ruling;
 use types::caller::{Caller, Who};
+use types::time::Time;
+
+/// What everything that one call records has in common.
+pub(crate) struct Record<'a> {
+    pub caller: &'a Caller,
+    pub decision: Decision,
+    pub gate: GateRecord,
+    pub idem: Option<Keyed>,
+    pub now: Time,
+}
+
+impl<'a> Record<'a> {
+    pub(crate) fn allowed(caller: &'a Caller, gate: GateRecord, idem: Option<Keyed>, now: Time) -> Record<'a> {
+        let decision = if matches!(caller.who, Who::Server) { Decision::System } else { Decision::Allow };
+        Record { caller, decision, gate, idem, now }
+    }
+}
 
 /// How the gate decided one call. `granted` are the kinds of approval that were given.
 pub(crate) fn gate_record(

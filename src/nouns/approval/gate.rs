@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::Reader;
-use crate::approve::approvers;
+use crate::approve::approvers::{self, Requesting};
 use crate::decide::{question, usage};
 use crate::declare::target::{Target, Thing};
 use policy::Ruling;
@@ -89,10 +89,11 @@ impl Reader<'_> {
         let rules = self.world.policy.approvals();
         let named: BTreeSet<&str> =
             self.world.policy.policies().flat_map(|policy| policy.kinds.iter().map(String::as_str)).collect();
+        let system = ActorId::system();
         let lacks = |kind: &&str| {
             let rule = rules.rule(kind);
             // Asked for nobody in particular: rules that depend on the requester name nobody here.
-            let able = |world| approvers::approvers(world, &rule, (&ActorId::system(), &[]), self.now, self.now).len();
+            let able = |world| approvers::approvers(world, &rule, Requesting::of(&system), self.now, self.now).len();
             let left = able(then.world);
             left < rule.threshold as usize && left < able(self.world)
         };
@@ -106,7 +107,8 @@ impl Reader<'_> {
 
     /// The same, as of another time: the longer it has waited, the more people may.
     pub fn approvers_at(&self, kind: &str, approval: &Approval, at: Time) -> BTreeSet<ActorId> {
-        let request = (&approval.actor, approval.behalf.as_slice());
+        let Approval { actor: requester, behalf, issuer, .. } = approval;
+        let request = Requesting { requester, behalf, issuer: issuer.as_ref() };
         approvers::approvers(self.world, &self.approval_rule(kind), request, approval.created_at, at)
     }
 

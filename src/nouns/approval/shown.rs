@@ -43,7 +43,7 @@ pub struct ShownApproval {
     /// The arguments that are not shown, or not all of them: to this caller, or to anybody since they were erased.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<String>,
-    /// SHA-256 of exactly what was asked; an approval is good for nothing else.
+    /// SHA-256 of exactly what was asked, but for what can be erased; an approval is good for nothing else.
     pub digest: String,
     /// Why approval is needed.
     pub reason: String,

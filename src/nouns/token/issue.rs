@@ -52,7 +52,7 @@ pub struct IssuedToken {
     pub actor: ActorId,
     pub label: String,
     pub scopes: Scopes,
-    /// `full access`, `limited to <scopes>`, or `the agent API alone` of an outside agent.
+    /// `full access`, `limited to <scopes>`, or, of an outside agent, `the gateway for outside agents alone (not served yet)`.
     pub access: String,
     pub expires_at: Time,
 }

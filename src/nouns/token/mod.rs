@@ -73,7 +73,7 @@ pub struct ListedToken {
     pub kind: ListedKind,
     pub label: String,
     pub scopes: Scopes,
-    /// `full access`, `limited to <scopes>`, or `the agent API alone` of an outside agent.
+    /// `full access`, `limited to <scopes>`, or, of an outside agent, `the gateway for outside agents alone (not served yet)`.
     pub access: String,
     pub status: TokenStatus,
     pub created_at: Time,
@@ -84,7 +84,7 @@ fn access(holder: &ActorId, scopes: &Scopes, read: &Reader<'_>) -> String {
     let is_outside = read.card(holder).is_some_and(|card| card.actor.kind == ActorKind::OutsideAgent);
     match scopes.is_empty() {
         // What runs elsewhere reaches no route of the workspace.
-        true if is_outside => "the agent API alone".into(),
+        true if is_outside => "the gateway for outside agents alone (not served yet)".into(),
         true => "full access".into(),
         false => format!("limited to {}", listed(scopes)),
     }

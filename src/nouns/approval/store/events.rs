@@ -111,7 +111,8 @@ events! {
             notify_all(moment, &event.approvers, &event.id, &title)
         }), news: None,
     }
-    /// The request was cancelled: its requester withdrew it or left, or performed the operation under a break-glass grant.
+    /// The request was cancelled: its requester withdrew it or left, or performed the operation without approval, under a
+    /// break-glass grant or because it needs none any more.
     ApprovalCancelled = "approval_cancelled" {
         id: Id, requester: ActorId,
     } about [id, requester] => {
@@ -213,14 +214,13 @@ fn notify_of_decision(event: &ApprovalDecided, moment: &Moment<'_>) -> rusqlite:
         inbox::resolve_for(moment, id.as_str(), moment.by)?;
     } else {
         inbox::resolve(moment, id.as_str())?;
-        if *outcome != ApprovalStatus::Approved {
-            notify_requester(moment, requester, id, *outcome)?;
-        }
+        notify_requester(moment, requester, id, *outcome)?;
     }
     inbox::mention(moment, id, note)
 }
 
-/// Tells a requester what came of their request.
+/// Tells a requester what came of their request. That one was approved is overtaken at once by that it was carried out, unless
+/// its answer is for the requester alone.
 fn notify_requester(
     moment: &Moment<'_>,
     requester: &ActorId,
@@ -230,6 +230,7 @@ fn notify_requester(
     let came = match outcome {
         ApprovalStatus::Used => "was carried out",
         ApprovalStatus::Rejected => "was rejected",
+        ApprovalStatus::Approved => "was approved; repeat the call to carry it out",
         _ => "has ended",
     };
     let title = format!("your request {came}: {}", summary(moment, id)?);

@@ -36,7 +36,7 @@ pub struct Approval {
     pub channel: Channel,
     /// The kinds of approval that are needed, all of them.
     pub kinds: Vec<String>,
-    /// SHA-256 of exactly what was asked, hex.
+    /// SHA-256 of exactly what was asked, but for what can be erased, hex.
     pub digest: String,
     pub reason: String,
     pub status: ApprovalStatus,
@@ -148,13 +148,20 @@ pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Approval>> {
     found.map(|approval| with_decisions(conn, approval)).transpose()
 }
 
-/// The open approval of exactly this call: pending, or granted and not used yet.
-pub fn open(conn: &Connection, digest: &str, now: Time) -> rusqlite::Result<Option<Approval>> {
+/// The open approvals of calls with this digest: pending, or granted and not used yet. They differ in what can be erased.
+pub fn open(conn: &Connection, digest: &str, now: Time) -> rusqlite::Result<Vec<Approval>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM approval WHERE digest = ? AND status IN ('pending', 'approved') AND expires_at > ?"
     );
-    let found = conn.prepare_cached(&sql)?.query_row(params![digest, now.0], read).optional()?;
-    found.map(|approval| with_decisions(conn, approval)).transpose()
+    let found: Vec<Approval> =
+        conn.prepare_cached(&sql)?.query_map(params![digest, now.0], read)?.collect::<Result<_, _>>()?;
+    found.into_iter().map(|approval| with_decisions(conn, approval)).collect()
+}
+
+/// Whether an actor has asked for an operation, and the request may still be open.
+pub fn asks(conn: &Connection, actor: &ActorId, operation: &str) -> rusqlite::Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM approval WHERE actor = ? AND operation = ? AND status IN ('pending', 'approved'))";
+    conn.prepare_cached(sql)?.query_row(params![actor.as_str(), operation], |row| row.get(0))
 }
 
 /// Undecided approvals of calls about one thing. Both conditions on the status: the index holds whatever is open.
