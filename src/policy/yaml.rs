@@ -49,6 +49,8 @@ fn read_within<T: DeserializeOwned>(work: usize, text: &str) -> Result<T, YamlEr
     if text.len() > MAX_BYTES {
         return Err(YamlError::at(1, format!("the file is larger than {MAX_BYTES} bytes")));
     }
+    // A byte order mark is none of the text (the parser would take it for a document of its own).
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if is_empty(text) {
         return Err(YamlError::at(1, "the file is empty: complete it, or remove it"));
     }
@@ -66,7 +68,6 @@ fn read_within<T: DeserializeOwned>(work: usize, text: &str) -> Result<T, YamlEr
 
 /// Whether there is nothing but comments and the marks around a document.
 fn is_empty(text: &str) -> bool {
-    let text = text.trim_start_matches('\u{feff}');
     text.lines().map(str::trim).all(|line| matches!(line, "" | "---" | "...") || line.starts_with('#'))
 }
 

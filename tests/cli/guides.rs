@@ -57,6 +57,7 @@ const PAGES: &[Page] = &[
         ..NONE
     },
     Page { name: "why", before: &[(FIRST, &["init --admin ana", "actor add-human bob --role member"])], ..NONE },
+    Page { name: "api", ..NONE },
     Page { name: "agents", ends: &[("doctor", 1)], ..NONE },
     Page { name: "data", ..NONE },
     Page { name: "knowledge", before: &[(FIRST, &["init --admin ana", "actor add-human sue --role steward"])], ..NONE },
@@ -352,6 +353,26 @@ fn the_pages_for_writing_and_checking_policies_are_followed() {
 #[test]
 fn the_page_for_other_programs_is_followed() {
     drop(follow("access"));
+}
+
+/// The program of the page does what it says, where its agent may and where it has to ask.
+#[test]
+fn the_program_of_the_page_about_the_api_runs() {
+    let place = follow("api");
+    let token = serde_json::from_str::<Value>(&place.ana("token issue --for clerk --format json").stdout).unwrap();
+    let server = place.serve();
+    let run = || {
+        let mut python = std::process::Command::new("python3");
+        python.arg(place.path().join("clerk.py")).env("OK_SERVER", format!("http://{}", server.address()));
+        python.env("OK_TOKEN", token["token"].as_str().unwrap()).output()
+    };
+    let Ok(output) = run() else { return eprintln!("SKIPPED: there is no python3 here") };
+    let (told, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(told.starts_with("tsk_") && told.ends_with(" Call the vendor\n"), "{told}{errors}");
+    assert_eq!(place.ana("actor trust clerk observe --reason new").code, 0);
+    let output = run().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(told.starts_with("waits for approval: apr_") && told.lines().count() == 2, "{told}");
 }
 
 /// What the page about decisions for other programs shows is answered as it says.

@@ -21,7 +21,6 @@ fn bundle((user, doc, context): (&str, &str, &str), policies: &str) -> Bundle {
 
 #[test]
 fn a_policy_that_goes_while_the_schema_asks_for_more_is_seen_to_go() {
-    let before = bundle(("level: Long", "open: Bool", ""), &format!("{READ}{FORBID}"));
     let schemas = [
         ("level: Long", "open: Bool, size: Long", ""),
         ("level: Long, email: String", "open: Bool", ""),
@@ -29,8 +28,11 @@ fn a_policy_that_goes_while_the_schema_asks_for_more_is_seen_to_go() {
         ("level: Long", "open: Bool, place: { land: String }", ""),
         ("level: Long", "public: Bool", ""),
         ("", "size: Long", ""),
+        ("level: Long", "open: Bool, size: Long", "approvals: Set<Ok::ApprovalKind>"),
     ];
     for schema in schemas {
+        let granted = if schema.2.starts_with("approvals") { schema.2 } else { "" };
+        let before = bundle(("level: Long", "open: Bool", granted), &format!("{READ}{FORBID}"));
         let after = bundle(schema, READ);
         let found = asked_at_most(&before, &after, 5_000);
         let looser = found.pairs.iter().find(|pair| pair.change == Shift::Looser);
@@ -66,6 +68,25 @@ fn an_attribute_under_another_name_is_no_difference() {
         assert!(found.changed().next().is_none() && found.questions > 30, "{}", found.summary);
         assert_eq!((found.cut.len(), &found.unmet), (0, &vec![]), "{}", found.summary);
     }
+}
+
+#[test]
+fn a_number_of_another_type_is_the_same_number() {
+    let limited = |ty: &str, more: &str| {
+        let large = format!(
+            "@id(\"large\") @reason(\"r\") forbid (principal is Docs::User, action == Docs::Action::\"purge\", resource) when {{ resource.size{more} }};\n"
+        );
+        bundle(("level: Long", &format!("size: {ty}"), ""), &format!("{READ}{large}"))
+    };
+    let before = limited("Long", " > 100");
+    let same = limited("decimal", ".greaterThan(decimal(\"100.0\"))");
+    let looser = limited("decimal", ".greaterThan(decimal(\"900.0\"))");
+    for (one, other) in [(&before, &same), (&same, &before)] {
+        let found = asked_at_most(one, other, 5_000);
+        assert!(found.changed().next().is_none() && found.questions > 30, "{}", found.summary);
+    }
+    let found = asked_at_most(&before, &looser, 5_000);
+    assert!(found.pairs.iter().any(|pair| pair.change == Shift::Looser), "{}", found.summary);
 }
 
 /// What an entity can be in no longer, it is in no longer where the new schema is asked.

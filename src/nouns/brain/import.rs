@@ -38,6 +38,9 @@ pub struct Imported {
     pub collection: String,
     pub created: u64,
     pub changed: u64,
+    /// Records that already had these values: they get no version.
+    #[serde(default)]
+    pub unchanged: u64,
 }
 
 /// Write many records.
@@ -89,10 +92,14 @@ impl Change for Import {
         if !problems.is_empty() {
             return Err(Refusal::invalid(problems).into());
         }
+        let all = written.len() as u64;
         let created = written.iter().filter(|next| next.before.is_none()).count() as u64;
+        written.retain(Next::is_change);
         let changed = written.len() as u64 - created;
-        record(&of, written, draft)?;
-        Ok(Imported { collection: input.collection, created, changed })
+        if !written.is_empty() {
+            record(&of, written, draft)?;
+        }
+        Ok(Imported { collection: input.collection, created, changed, unchanged: all - created - changed })
     }
 }
 

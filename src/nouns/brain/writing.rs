@@ -16,6 +16,7 @@ use types::refusal::{Refusal, Stop};
 /// A record as it is, if it is there, and the values that it is to have.
 pub struct Writing {
     pub before: Option<Record>,
+    was_personal: Map<String, Value>,
     fields: Map<String, Value>,
 }
 
@@ -46,7 +47,11 @@ impl Writing {
         match before {
             Some(record) if !read.sees(&read.record_target(of, &record)) => Err(Refusal::not_found().into()),
             Some(record) => Writing::to(of, record, given, Way::Some, read),
-            None => Ok(Writing { before: None, fields: of.filled(given).map_err(Refusal::invalid)? }),
+            None => Ok(Writing {
+                before: None,
+                was_personal: Map::new(),
+                fields: of.filled(given).map_err(Refusal::invalid)?,
+            }),
         }
     }
 
@@ -59,7 +64,8 @@ impl Writing {
         read: &Reader<'_>,
     ) -> Result<Writing, Stop> {
         let mut all = before.fields.clone();
-        all.extend(personal(of, &before.id, before.version, read)?);
+        let was_personal = personal(of, &before.id, before.version, read)?;
+        all.extend(was_personal.clone());
         if way == Way::Whole {
             // What they may not read they have not taken away.
             let withheld = Withheld::of(of, read);
@@ -67,24 +73,32 @@ impl Writing {
         }
         all.extend(given.clone());
         let fields = of.checked(&all).map_err(Refusal::invalid)?;
-        Ok(Writing { fields, before: Some(before) })
+        Ok(Writing { fields, was_personal, before: Some(before) })
     }
 
     /// The record as it would be.
     pub fn next(self, of: &Collection, read: &Reader<'_>) -> Next {
         let Parted { open, personal } = Parted::of(of, self.fields);
-        Next { record: would_be(self.before.as_ref(), &open, read), before: self.before, personal }
+        let Writing { before, was_personal, .. } = self;
+        Next { record: would_be(before.as_ref(), &open, read), before, was_personal, personal }
     }
 }
 
 /// A record as it would be.
 pub struct Next {
     pub before: Option<Record>,
+    was_personal: Map<String, Value>,
     pub record: Record,
     pub personal: Map<String, Value>,
 }
 
 impl Next {
+    /// Whether it is new, or differs from what it was.
+    pub fn is_change(&self) -> bool {
+        let is_same = |before: &Record| before.fields == self.record.fields && self.was_personal == self.personal;
+        !self.before.as_ref().is_some_and(is_same)
+    }
+
     /// What it newly names is there, and what nobody else may have nobody has.
     pub fn check_against_others(&self, of: &Collection, read: &Reader<'_>) -> Result<(), Stop> {
         let nothing = Map::new();

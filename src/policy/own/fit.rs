@@ -8,7 +8,7 @@ use cedar_policy_core::validator::types::{Attributes, EntityKind, Type};
 use super::catalog::{Kind, action};
 use super::invent::{Inventor, OPENED};
 use super::json::{Json, Properties};
-use super::reader::{PARENTS, extension};
+use super::reader::{APPROVALS, PARENTS, extension};
 use super::said::{Described, Said};
 use crate::Snapshot;
 
@@ -37,6 +37,9 @@ impl Inventor<'_> {
             kind: None,
         };
         let context = self.fitted_fields(versions, &said.context, other, OPENED + 1)?;
+        // Approvals are given with the question, and never claimed in it.
+        let uid = action(self.snapshot(), &said.action).ok()?;
+        let context = if self.snapshot().takes_approvals(uid) { context.with(APPROVALS, None) } else { context };
         Some(Said { subject, action: said.action.clone(), resource, context })
     }
 
@@ -105,8 +108,23 @@ impl Inventor<'_> {
                 let fitted = self.fitted_fields(versions, properties, other, opened.checked_sub(1)?)?;
                 Some(Json::Object(said.clone().with(PROPERTIES, Some(Json::Object(fitted)))))
             }
-            _ => Some(value.clone()),
+            _ => Some(carried(ty, value).unwrap_or_else(|| value.clone())),
         }
+    }
+}
+
+/// A number in the other type of numbers, where it is the same in both.
+fn carried(ty: &Type, value: &Json) -> Option<Json> {
+    match (ty, value) {
+        (Type::ExtensionType { name }, Json::Whole(number)) if name.to_string() == "decimal" => {
+            Some(Json::Text(format!("{number}.0").into()))
+        }
+        (Type::Long, Json::Text(text)) => {
+            let (whole, fraction) = text.split_once('.')?;
+            let is_whole = fraction.bytes().all(|digit| digit == b'0');
+            whole.parse().ok().filter(|_| is_whole).map(Json::Whole)
+        }
+        _ => None,
     }
 }
 

@@ -11,7 +11,7 @@ use cedar_policy_core::validator::types::{Attributes, EntityKind, Type};
 
 use super::catalog::{Kind, action};
 use super::json::{Json, Properties};
-use super::reader::extension;
+use super::reader::{APPROVALS, extension};
 use super::said::{Described, Said};
 use crate::Snapshot;
 use crate::engine::Named;
@@ -127,7 +127,7 @@ impl<'a> Inventor<'a> {
         match self.snapshot.schema().as_ref().context_type(uid.as_ref()) {
             Some(Type::Record { attrs, .. }) => {
                 let approvals = self.snapshot.takes_approvals(uid);
-                self.fields(attrs, OPENED + 1, |name| approvals && name == "approvals")
+                self.fields(attrs, OPENED + 1, |name| approvals && name == APPROVALS)
             }
             _ => None,
         }

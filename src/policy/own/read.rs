@@ -7,7 +7,7 @@ use cedar_policy_core::validator::types::Type;
 use super::Wrong;
 use super::catalog::{entity_type, short};
 use super::json::Properties;
-use super::reader::{Found, Reader};
+use super::reader::{APPROVALS, Found, Reader};
 use crate::{Facts, Snapshot};
 
 /// How far policies follow references: what a root refers to is opened, what that refers to is only compared.
@@ -66,7 +66,7 @@ pub fn circumstances(
     for (field, all) in [("context", context), ("action.properties", properties)] {
         for (name, json) in all.into_iter().flat_map(Properties::iter) {
             let wrong = |what: String| Wrong::new(what).within(short(name)).within(field);
-            let attribute = attrs.get_attr(name).filter(|_| !(approvals && name == "approvals"));
+            let attribute = attrs.get_attr(name).filter(|_| !(approvals && name == APPROVALS));
             let attribute = attribute.ok_or_else(|| wrong(format!("the context of `{action}` has no such field")))?;
             if given.contains(&name.as_str()) {
                 return Err(wrong("is given twice".to_owned()));
@@ -76,7 +76,7 @@ pub fn circumstances(
             given.push(name);
         }
     }
-    let engine = |name: &str| approvals && name == "approvals";
+    let engine = |name: &str| approvals && name == APPROVALS;
     match attrs.iter().find(|(name, one)| one.is_required && !engine(name) && !given.contains(&name.as_str())) {
         Some((name, _)) => Err(Wrong::new("is missing").within(name.as_str()).within("context")),
         None => Ok(Circumstances { facts, found: reader.found }),

@@ -126,9 +126,18 @@ async fn an_import_changes_some_values_of_what_is_there() {
     assert_eq!(test.post(path, &cast.mia, whole).await.status, 200);
     let part = json!({ "records": [{ "code": "a", "note": "long" }] });
     let changed = test.post(path, &cast.mia, part).await;
-    assert_eq!(changed.json(), json!({ "collection": "parts", "created": 0, "changed": 1 }), "{}", changed.text());
+    assert_eq!(changed.json(), json!({ "collection": "parts", "created": 0, "changed": 1, "unchanged": 0 }), "{}", changed.text());
+    // Again it says nothing new, beside what does.
+    let records = json!([{ "code": "a", "name": "axle", "note": "long" }, { "code": "b", "name": "bolt" }]);
+    let again = test.post(path, &cast.mia, json!({ "records": records })).await.json();
+    assert_eq!(again, json!({ "collection": "parts", "created": 1, "changed": 0, "unchanged": 1 }));
+    let before = test.last_seq().await;
+    let again = test.post(path, &cast.mia, json!({ "records": records })).await.json();
+    assert_eq!((&again["unchanged"], test.last_seq().await), (&json!(2), before), "{again}");
     let shown = test.get("/brain/collections/parts/records", &cast.mia).await.json();
-    assert_eq!(shown[0]["fields"], json!({ "code": "a", "name": "axle", "note": "long" }));
+    let shown = shown.as_array().unwrap().iter().find(|one| one["fields"]["code"] == "a").unwrap();
+    assert_eq!(shown["fields"], json!({ "code": "a", "name": "axle", "note": "long" }));
+    assert_eq!(shown["version"], 2, "{shown}");
 }
 
 #[tokio::test]

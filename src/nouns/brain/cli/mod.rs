@@ -293,7 +293,7 @@ impl Run for Importing {
         } else {
             of_lines(&text)?
         };
-        let mut all = Imported { collection: self.collection.clone(), created: 0, changed: 0 };
+        let mut all = Imported { collection: self.collection.clone(), created: 0, changed: 0, unchanged: 0 };
         for (number, chunk) in records.chunks(AT_ONCE).enumerate() {
             let (lines, chunk): (Vec<u64>, Vec<_>) = chunk.iter().cloned().unzip();
             let new = NewRecords { collection: self.collection.clone(), records: chunk };
@@ -301,12 +301,14 @@ impl Run for Importing {
             let before = format!("{} records are written", number * AT_ONCE);
             let located = |failure: Failure| failure.at_lines("records", &lines).after(number, &before);
             let written: Imported = answer.map_err(located)?.read()?;
-            (all.created, all.changed) = (all.created + written.created, all.changed + written.changed);
+            all.created += written.created;
+            all.changed += written.changed;
+            all.unchanged += written.unchanged;
             if records.len() > AT_ONCE {
                 show::note(&format!("{} of {}", (number * AT_ONCE + lines.len()), records.len()));
             }
         }
-        context.show(&serde_json::to_value(&all)?, || show::one(columns!(Imported; collection, created, changed), &all))
+        context.show(&serde_json::to_value(&all)?, || show::one(columns!(Imported; collection, created, changed, unchanged), &all))
     }
 }
 
@@ -324,8 +326,11 @@ fn of_lines(text: &str) -> Result<Vec<Row>, Failure> {
 
 /// A cell is read as its field's type; an empty one says nothing.
 fn of_csv(text: &str, of: &ShownCollection) -> Result<Vec<Row>, Failure> {
+    if text.trim().is_empty() {
+        return Err(Failure::new("the file is empty: its first line names the columns"));
+    }
     let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let wrong = |error: csv::Error| Failure::new(error.to_string());
+    let wrong = |error: csv::Error| Failure::new(told(&error));
     let names: Vec<String> = reader.headers().map_err(wrong)?.iter().map(str::to_owned).collect();
     if let Some(twice) = names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|one| one == *name)) {
         return Err(Failure::new(format!("line 1: duplicate column `{}`", twice.1)));
@@ -338,6 +343,17 @@ fn of_csv(text: &str, of: &ShownCollection) -> Result<Vec<Row>, Failure> {
         records.push((line, cells.map(|(name, cell)| (name.clone(), of_cell(of, name, cell))).collect()));
     }
     Ok(records)
+}
+
+fn told(error: &csv::Error) -> String {
+    match error.kind() {
+        csv::ErrorKind::UnequalLengths { pos: Some(pos), expected_len, len } => {
+            let cells = |count: &u64| format!("{count} {}", if *count == 1 { "cell" } else { "cells" });
+            let (line, len, expected) = (pos.line(), cells(len), cells(expected_len));
+            format!("line {line}: {len}, and the first line has {expected}; commas separate them")
+        }
+        _ => error.to_string(),
+    }
 }
 
 /// The line of the file at which a row begins that is read from here on: what ended the one before may still be there.

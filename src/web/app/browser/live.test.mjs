@@ -140,6 +140,20 @@ test('that everything is stopped, and goes on, is soon seen on the pages of othe
   });
 });
 
+test('runs that a kill switch holds, and that go on, are soon shown as they are', { timeout: 60_000 }, async (t) => {
+  const soon = { timeout: 8_000 };
+  await as('lea', async (page) => {
+    await page.goto('/ask');
+    const held = page.getByRole('main').getByRole('link').filter({ hasText: 'held' });
+    await page.getByRole('main').getByRole('link').filter({ hasText: 'waits for' }).first().waitFor();
+    assert.equal(await held.count(), 0);
+    await stop(t, 'actor:triage');
+    await held.first().waitFor(soon);
+    await release('actor:triage');
+    await held.first().waitFor({ state: 'detached', ...soon });
+  });
+});
+
 test('a record that somebody else changes changes on the page', async () => {
   const path = '/api/brain/collections/invoices/records';
   const [{ id }] = await company.ask(company.tokens.sam, 'GET', `${path}?limit=1`);

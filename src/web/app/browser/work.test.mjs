@@ -82,6 +82,31 @@ test('whoever has answered a run that is not theirs is told that it went on with
   });
 });
 
+test('an answer that was still written when another came is not lost', async () => {
+  const plan = { steps: [{ ask: { text: 'Shall we wait?' } }, { say: 'done' }] };
+  const { run } = await company.ask(company.tokens.mia, 'POST', '/api/ask', { agent: 'scribe', text: 'Wait or not', plan });
+  await as('mia', async (page) => {
+    await page.goto(`/runs/${run}`);
+    await page.getByRole('textbox', { name: 'Your answer' }).fill('Half a thought');
+    await company.ask(company.tokens.mia, 'POST', `/api/runs/${run}/answer`, { text: 'yes' });
+    await page.getByText('Your answer was not sent: «Half a thought»').waitFor();
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await page.getByText('was not sent').waitFor({ state: 'detached' });
+  });
+});
+
+test('a part of the workspace that cannot be loaded is told', async () => {
+  await as('mia', async (page) => {
+    await page.route(/assets\/controls-/, (route) => route.abort());
+    await page.goto('/tasks');
+    await page.getByText('A part of the workspace could not be loaded').waitFor();
+    await page.unroute(/assets\/controls-/);
+    await page.getByRole('button', { name: 'Load the page again' }).click();
+    await page.getByRole('button', { name: 'New task' }).click();
+    await page.getByRole('dialog', { name: 'New task' }).waitFor();
+  });
+});
+
 test('what somebody has to answer waits on their first page, and in the palette', async () => {
   await as('max', async (page) => {
     await page.goto('/');

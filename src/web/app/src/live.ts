@@ -12,7 +12,7 @@ const KEPT = 500;
 /** By the beginning of an event's type: the reads that it makes stale, by the beginning of their names. */
 const TOUCHES: [RegExp, string[]][] = [
   [/^(approval_|arguments_kept)/, ['approval', 'inbox']],
-  [/^kill_switch/, ['kill', 'actorRead', 'meAgents', 'policyExplain']],
+  [/^kill_switch/, ['kill', 'actorRead', 'meAgents', 'policyExplain', 'run', 'trace', 'inbox']],
   [/^(change_|evals_|canary_|policy_|blueprint_)/, ['change', 'policy', 'inbox', 'view']],
   [/^(actor_|trust_|role_|team_|owner_|lead_)/, ['actor', 'me', 'inbox', 'policyExplain']],
   [/^token_/, ['token', 'inbox']],

@@ -15,6 +15,7 @@ import { When } from '../parts/When';
 import { currentSession, onSession } from '../session';
 import { look, useStopped } from '../stopped';
 import { whenIdle } from './idle';
+import { useMissing } from './missing';
 import { Nav } from './Nav';
 import { openPalette, paletteAsked } from './paletteStore';
 import css from './shell.module.css';
@@ -114,6 +115,7 @@ function Banners() {
   const kills = useKills().data ?? [];
   const me = useMe();
   const stopped = useStopped();
+  const isMissing = useMissing();
   useEffect(() => {
     if (!me) return;
     writes(me.id);
@@ -136,6 +138,17 @@ function Banners() {
             You are stopped: {stopped}. What you see may be old; nothing is sent in your name, and the page looks again by itself.{' '}
             <Anchor component="button" type="button" inherit onClick={() => void look()}>
               Look now
+            </Anchor>
+          </span>
+        </div>
+      )}
+      {isMissing && (
+        <div className={css.banner} role="status">
+          <Icon name="alert" />
+          <span>
+            A part of the workspace could not be loaded. What you have written is kept.{' '}
+            <Anchor component="button" type="button" inherit onClick={() => window.location.reload()}>
+              Load the page again
             </Anchor>
           </span>
         </div>

@@ -1,4 +1,5 @@
 import { serverIsThere } from '../there';
+import { miss } from './missing';
 
 /** A page stands for so long before what it can do without for now is loaded. */
 const STANDS_MS = 1_500;
@@ -23,14 +24,14 @@ export function promised(): [kept: Promise<void>, keep: () => void] {
 }
 
 /** Loads once what somebody waits for has been drawn, one after the other: a key that is pressed meanwhile waits for one of them at
- *  most. What is `asked` for does not wait for its turn. Without what cannot be loaded the page stays as it is, and the console says why. */
+ *  most. What is `asked` for does not wait for its turn. Without what cannot be loaded the page stays as it is, and says so. */
 export function whenIdle<T>(load: () => Promise<T>, asked?: Promise<unknown>): Promise<T> {
   last = (last ?? settled()).then(pause);
   return (asked ? Promise.race([last, asked]) : last)
     .then(serverIsThere)
     .then(load)
-    .catch((why: unknown) => {
-      reportError(why);
+    .catch(() => {
+      miss();
       return new Promise<never>(() => undefined);
     });
 }

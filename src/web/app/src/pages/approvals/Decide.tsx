@@ -2,10 +2,9 @@ import { Button, Textarea } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 import { approvalDecide, approvalWithdraw, queries, type ShownApproval } from '../../api';
 import { tell, useAct, useMay } from '../../parts/act';
-import { Copy } from '../../parts/Copy';
 import { DECIDES } from '../../parts/meant';
+import { NotSent } from '../../parts/NotSent';
 import { Kbd } from '../../parts/Page';
-import { Said } from '../../parts/Said';
 import { sentence } from '../../parts/states';
 import { useUnsent } from '../../parts/unsent';
 import { isTyping } from '../../shell/typing';
@@ -22,7 +21,9 @@ const noteOn = ({ id }: ShownApproval) => `note on ${id}`;
 export function Decide({ approval, next }: { approval: ShownApproval; next?: () => void }) {
   const me = useMe();
   const may = useMay('approval.decide', approval.id, undefined, approval.status === 'pending');
-  if (approval.status !== 'pending') return <Unsent approval={approval} />;
+  if (approval.status !== 'pending') {
+    return <NotSent what={noteOn(approval)} noun="note" why={`This has ended (${approval.status}) before you decided.`} className={css.decide} />;
+  }
   const isMine = waitsFor(approval, me?.id);
   if (isMine && may?.decision !== 'deny') return <Answer approval={approval} next={next} />;
   return (
@@ -38,25 +39,6 @@ function whyNot(approval: ShownApproval, me: string | undefined, reason: string 
   if (own) return `You have ${own.decision === 'approve' ? 'approved' : 'rejected'} this. It waits for the others below.`;
   if (approval.actor === me) return 'You asked for this: others decide it.';
   return reason && reason !== 'a policy permits it' ? sentence(new Error(reason)) : 'It does not wait for you: those below decide it.';
-}
-
-/** Another was quicker than whoever still wrote. */
-function Unsent({ approval }: { approval: ShownApproval }) {
-  const [note, setNote] = useUnsent(noteOn(approval));
-  if (note.trim() === '') return null;
-  return (
-    <div className={css.decide} role="status">
-      <p>
-        This has ended ({approval.status}) before you decided. Your note was not sent: «<Said>{note.trim()}</Said>»
-      </p>
-      <div className={css.buttons}>
-        <Copy text={note.trim()} what="the note" />
-        <Button variant="default" size="compact-sm" onClick={() => setNote('')}>
-          Discard
-        </Button>
-      </div>
-    </div>
-  );
 }
 
 function Withdraw({ approval }: { approval: ShownApproval }) {

@@ -75,5 +75,10 @@ function Named({ to, id }: { to: string; id: string }) {
   const of = useQuery({ ...collectionReadOptions({ path: { collection: to } }), retry: false });
   const record = useQuery({ ...recordReadOptions({ path: { collection: to, id } }), retry: false });
   const title = of.data && record.data ? titleOf(record.data, of.data) : id;
-  return <Reference to={to} id={id} name={title === id ? <code>{id}</code> : <Said>{title}</Said>} />;
+  return (
+    <>
+      <Reference to={to} id={id} name={title === id ? <code>{id}</code> : <Said>{title}</Said>} />
+      {record.isError && <span className={parts.dim}> deleted, or not yours to read</span>}
+    </>
+  );
 }

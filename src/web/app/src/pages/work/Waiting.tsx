@@ -8,6 +8,7 @@ import { useUnsent } from '../../parts/unsent';
 import { Do, useAct, useMay } from '../../parts/act';
 import { Icon } from '../../parts/icons';
 import { DECIDES } from '../../parts/meant';
+import { NotSent } from '../../parts/NotSent';
 import { Kbd } from '../../parts/Page';
 import { sentence, Shown } from '../../parts/states';
 import { When } from '../../parts/When';
@@ -21,6 +22,23 @@ import { Said } from '../../parts/Said';
 
 /** What a run waits for, and what ends the waiting: calls that were made together each wait by themselves. */
 export function Waiting({ run }: { run: WholeRun }) {
+  return (
+    <>
+      <Answered run={run} />
+      <Open run={run} />
+    </>
+  );
+}
+
+/** Questions that others have answered while one still wrote. */
+function Answered({ run }: { run: WholeRun }) {
+  const answered = run.trace.filter(({ kind, status }) => kind === 'question' && status !== 'waiting');
+  return answered.map(({ seq }) => <NotSent key={seq} what={answerTo(run, seq)} noun="answer" why="The run does not wait for it any more." />);
+}
+
+const answerTo = ({ id }: WholeRun, step: number) => `answer to ${id} ${step}`;
+
+function Open({ run }: { run: WholeRun }) {
   if (isOver(run.status)) return null;
   if (run.waiting?.kind === 'budget') {
     const { reason = '', until, payer, beside } = run.waiting;
@@ -191,7 +209,7 @@ function Outcome({ run, step, to }: { run: WholeRun; step: ShownStep; to: string
 }
 
 function Answer({ run, step }: { run: WholeRun; step: number }) {
-  const [text, setText] = useUnsent(`answer to ${run.id} ${step}`);
+  const [text, setText] = useUnsent(answerTo(run, step));
   const { act, busy } = useAct();
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => field.current?.focus({ preventScroll: true }), []);
