@@ -292,7 +292,7 @@ async fn many_records_are_written_at_once_or_none() {
     let imported = test.post(&path, &cast.mia, json!({ "records": rows(500) })).await;
     assert_eq!(
         imported.json(),
-        json!({ "collection": "invoices", "created": 500, "changed": 0 }),
+        json!({ "collection": "invoices", "created": 500, "changed": 0, "unchanged": 0 }),
         "{}",
         imported.text()
     );

@@ -41,7 +41,7 @@ async fn a_request_ends_with_what_it_is_about_and_says_why() {
     // Reviewed and promoted meanwhile; and of two that were asked for, the other one is superseded.
     let ((first, other), (second, same)) = (asked("two").await, asked("three").await);
     step(&test, &abe, &second, "review", json!({ "verdict": "approve" })).await;
-    assert_eq!(step(&test, &test.admin, &second, "promote", json!({})).await.json()["state"], "promoted");
+    assert_eq!(step(&test, &abe, &second, "promote", json!({})).await.json()["state"], "promoted");
     let id = second["id"].as_str().unwrap();
     assert_eq!(stale(&same).await, format!("{id} came into force by other means"));
     assert_eq!(stale(&other).await, format!("{id} came into force first"));

@@ -155,7 +155,7 @@ async fn an_outside_agents_token_reaches_the_gateway_alone() {
     let ext = test.add("ext", "outside_agent", json!({ "owner": "mia", "team": "team:ops" })).await;
     assert!(ext.starts_with("ok_ag_"), "{ext}");
     let listed = test.get("/tokens?actor=ext", &test.admin).await.json();
-    assert_eq!(listed[0]["access"], "the agent API alone", "{listed}");
+    assert_eq!(listed[0]["access"], "the gateway for outside agents alone (not served yet)", "{listed}");
     let me = test.get("/actors/ext", &test.admin).await.json();
     assert_eq!([&me["kind"], &me["role"], &me["trust"]], ["outside_agent", "outside-agent", "observe"]);
     for path in ["/me", "/approvals", "/actors/mia", "/events", "/openapi.json", "/v1/webhooks", "/nothing"] {

@@ -1,5 +1,8 @@
 //! OK_SERVER is set, and a command works on a state file.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+
 use super::Place;
 
 const SERVER: &[(&str, &str)] = &[("OK_SERVER", "https://ok.example.org")];
@@ -45,9 +48,24 @@ fn an_address_that_answers_with_pages_is_told_apart_from_a_server() {
     let issued = place.ana("token issue --for ana --format json");
     let token =
         serde_json::from_str::<serde_json::Value>(issued.stdout.trim()).unwrap()["token"].as_str().unwrap().to_owned();
+    let asked = |address: &str| {
+        let ran = place.ok_with("policy list", &[("OK_SERVER", address), ("OK_TOKEN", &token)]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{ran}");
+        ran.stderr
+    };
+    let pages = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", pages.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let page = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 4\r\nconnection: close\r\n\r\n<p>x";
+        for mut stream in pages.incoming().flatten() {
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(page.as_bytes());
+        }
+    });
+    let told = asked(&address);
+    assert!(told.contains(&format!("{address}/ answers with a web page and not as the API")), "{told}");
+    // A server of ours, under a path that it does not have.
     let server = place.serve();
-    let address = format!("http://{}/company", server.address());
-    let ran = place.ok_with("policy list", &[("OK_SERVER", &address), ("OK_TOKEN", &token)]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{ran}");
-    assert!(ran.stderr.contains(&format!("{address} answers with a web page and not as the API")), "{ran}");
+    let told = asked(&format!("http://{}/company", server.address()));
+    assert!(told.contains("no such route; the API is under /api"), "{told}");
 }

@@ -336,9 +336,14 @@ fn a_mark_before_a_file_and_a_file_with_nothing_in_it_are_told_as_such() {
     assert_eq!(messages(&[("a.cedar", marked.as_str())]), [mark]);
     assert_eq!(messages(&[("a.cedar", ticks.as_str()), ("schema.cedarschema", "\u{feff}entity A;\n")]), [mark]);
     assert_eq!(findings(&[("a.cedar", ticks.as_str()), ("limits.yaml", "\u{feff}rates: {}\n")]), []);
-    let marked = "\u{feff}# Ticks.\ncases:\n  - {actor: ana, op: tick, expect: allow}\nactors:\n  - {id: ana, role: admin}\n";
+    let marked =
+        "\u{feff}# Ticks.\ncases:\n  - {actor: ana, op: tick, expect: allow}\nactors:\n  - {id: ana, role: admin}\n";
     let report = check(&Bundle::new([("a.cedar", ticks.as_str()), ("tests/a.yaml", marked)]));
-    assert!(report.findings.iter().chain(report.tests()).all(|one| one.file != "tests/a.yaml"), "{:?}", report.findings);
+    assert!(
+        report.findings.iter().chain(report.tests()).all(|one| one.file != "tests/a.yaml"),
+        "{:?}",
+        report.findings
+    );
     for file in ["approvals.yaml", "limits.yaml", "tests/a.yaml", "collections/a.yaml"] {
         for nothing in ["", "\u{feff}", "# Later.\n\n---\n"] {
             let report = check(&Bundle::new([("a.cedar", ticks.as_str()), (file, nothing)]));

@@ -29,7 +29,7 @@ fn the_default_policies_are_clean_tested_and_covered() {
 
 /// Mistakes that change nothing. Each says again, for its reader, what another policy makes sure of: so neither rests on the
 /// other alone.
-const AGAIN: [(&str, &str); 12] = [
+const AGAIN: [(&str, &str); 13] = [
     ("approvers-decide", "`resource.approvers.contains(principal)` was dropped"),
     // People are trusted.
     ("assistants-go-out-with-approval", "`principal.kind != \"person\"` was dropped"),
@@ -46,6 +46,8 @@ const AGAIN: [(&str, &str); 12] = [
     // Everybody is in themselves.
     ("knowledge-of-ones-own-and-ones-team", "`resource == principal` was dropped"),
     ("leads-stop-their-team", "`resource.engage` was dropped"),
+    // Nothing else of ours concerns one person. Said, so that it asks nothing of what a company calls so.
+    ("personal-knowledge-stays-with-its-person", "`resource is Ok::Knowledge` was dropped"),
     ("requests-are-taken-back", "`resource.requester == principal` was dropped"),
     // A company is about nobody.
     ("vectors-are-made-of-what-is-accepted", "`resource is Ok::Company` was dropped"),

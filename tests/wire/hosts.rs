@@ -117,6 +117,6 @@ async fn a_request_for_another_company_is_refused() {
     }
     let lines = "host: localhost\r\nx-ok-tenant: nix\r\n";
     let told = wire.connect().await.ask(&format!("GET /api/health HTTP/1.1\r\n{lines}\r\n")).await;
-    assert!(told.contains("x-ok-tenant: no company `nix` is served here"), "{told}");
+    assert!(told.contains("x-ok-tenant: no company `nix` is served at this address"), "{told}");
     assert_eq!(asked(&wire, "/api/me", lines).await, "401", "a stranger is told nothing");
 }

@@ -126,7 +126,12 @@ async fn an_import_changes_some_values_of_what_is_there() {
     assert_eq!(test.post(path, &cast.mia, whole).await.status, 200);
     let part = json!({ "records": [{ "code": "a", "note": "long" }] });
     let changed = test.post(path, &cast.mia, part).await;
-    assert_eq!(changed.json(), json!({ "collection": "parts", "created": 0, "changed": 1, "unchanged": 0 }), "{}", changed.text());
+    assert_eq!(
+        changed.json(),
+        json!({ "collection": "parts", "created": 0, "changed": 1, "unchanged": 0 }),
+        "{}",
+        changed.text()
+    );
     // Again it says nothing new, beside what does.
     let records = json!([{ "code": "a", "name": "axle", "note": "long" }, { "code": "b", "name": "bolt" }]);
     let again = test.post(path, &cast.mia, json!({ "records": records })).await.json();

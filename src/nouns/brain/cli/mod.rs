@@ -308,7 +308,9 @@ impl Run for Importing {
                 show::note(&format!("{} of {}", (number * AT_ONCE + lines.len()), records.len()));
             }
         }
-        context.show(&serde_json::to_value(&all)?, || show::one(columns!(Imported; collection, created, changed, unchanged), &all))
+        context.show(&serde_json::to_value(&all)?, || {
+            show::one(columns!(Imported; collection, created, changed, unchanged), &all)
+        })
     }
 }
 
