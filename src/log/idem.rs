@@ -13,7 +13,7 @@ pub const KEPT_MS: i64 = DAY;
 pub struct Kept {
     /// HMAC of the key, bound to who used it where.
     pub key: [u8; 32],
-    /// SHA-256 of the request that the answer belongs to.
+    /// HMAC of the request that the answer belongs to.
     pub request: [u8; 32],
     pub status: u16,
     pub body: Vec<u8>,

@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use bstr::ByteSlice as _;
 use ok::types::time::DAY;
-use serde_json::json;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use crate::harness::Test;
 
@@ -125,8 +126,18 @@ async fn the_answer_that_was_kept_with_it_goes_too() {
     let mia = test.add("mia", "person", json!({})).await;
     let bearer = format!("Bearer {mia}");
     let headers = [("authorization", &*bearer), ("content-type", "application/json"), ("idempotency-key", "key-1")];
-    test.raw("POST", "/kill", &headers, json!({ "scope": "tool:zebra-crossing" }).to_string()).await;
+    let asked = json!({ "scope": "tool:zebra-crossing" }).to_string();
+    let answer = test.raw("POST", "/kill", &headers, asked.clone()).await;
     let seq = test.last_seq().await;
+    // What the log keeps of it is no way to try out what was asked.
+    let digest = |request: &[u8]| {
+        let answered = Sha256::new().chain_update(b"ok/answer/v1\0").chain_update(request);
+        hex::encode(answered.chain_update(answer.status.as_u16().to_be_bytes()).chain_update(answer.text()).finalize())
+    };
+    let entry: Value = serde_json::from_slice(&content(&test, seq).unwrap()).unwrap();
+    let request: Vec<u8> = test.file().query_row("SELECT request FROM idem", [], |row| row.get(0)).unwrap();
+    assert_eq!(entry["gate"]["answer"], digest(&request), "{entry}");
+    assert_ne!(entry["gate"]["answer"], digest(&Sha256::digest(asked)));
     let kept = || test.file().query_row("SELECT count(*) FROM idem", [], |row| row.get::<_, i64>(0)).unwrap();
     assert_eq!(kept(), 1);
     test.post("/context/forget", &test.admin, json!({ "events": [seq], "reason": "a mistake" })).await;

@@ -92,7 +92,7 @@ impl Writer {
         steps::is_at(&self.conn, &self.world, &caller)?;
         let idem = changing.idem.as_ref();
         let key = idem.and_then(|idem| idempotency::key(&self.world.instance.sealing, &caller, spec, idem));
-        let asked = idempotency::fingerprint(&changing.value)?;
+        let asked = idempotency::fingerprint(&self.world.instance.sealing, &changing.value)?;
         let keyed = key.map(|key| Keyed { key, asked });
         if let Some(key) = &key
             && let Some(kept) = idem::get(&self.conn, key, now)?

@@ -3,7 +3,7 @@
 
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
+use sha2::Sha256;
 
 use crate::decide::question;
 use crate::declare::operation::Act;
@@ -21,7 +21,7 @@ use types::refusal::{Code, Fault, Refusal, Stop};
 #[derive(Clone, Copy)]
 pub(crate) struct Keyed {
     pub key: [u8; 32],
-    /// SHA-256 of what it asks.
+    /// What it asks, as a keyed hash.
     pub asked: [u8; 32],
 }
 
@@ -37,9 +37,14 @@ pub(crate) fn key(secret: &[u8; 32], caller: &Caller, spec: &Spec, idem: &Idem) 
     Some(mac.finalize().into_bytes().into())
 }
 
-/// What a request asks, whatever the order of its fields.
-pub(crate) fn fingerprint(value: &Value) -> Result<[u8; 32], Fault> {
-    Ok(Sha256::digest(canonical::to_vec(value)?).into())
+/// What a request asks, whatever the order of its fields. The log keeps a digest of it and of the answer for good: so it is an
+/// HMAC, from which nobody can guess what was erased.
+pub(crate) fn fingerprint(secret: &[u8; 32], value: &Value) -> Result<[u8; 32], Fault> {
+    let wrong = |_| Fault::Broken("the sealing key has another length".into());
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret).map_err(wrong)?;
+    mac.update(b"ok/asked/v1\0");
+    mac.update(&canonical::to_vec(value)?);
+    Ok(mac.finalize().into_bytes().into())
 }
 
 /// The stored answer; for a caller who may still read at all and what it says, and only to the same question.
