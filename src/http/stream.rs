@@ -96,10 +96,10 @@ impl Follower {
             tokio::time::timeout(SLOWEST, self.to.send(message)).await.ok()?.ok()?;
         }
         let full = events.len() >= MAX_LIMIT as usize;
-        // A full page may have left events out; any other has seen the log to its end.
+        // A full page may have left events out after its last; any other has seen the log up to `last_seq`.
         let seen = if full { events.last()?.get("seq")?.as_i64()? } else { answer.get("last_seq")?.as_i64()? };
         self.since = self.since.max(seen);
-        Some(full)
+        Some(full || answer.get("partial").is_some())
     }
 }
 

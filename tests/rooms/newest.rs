@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use ok::log::read::{Filter, Logged, Order};
 use ok::log::record::{Decision, PolicyStamp};
-use ok::nouns::event::{Scan, Which, collect};
+use ok::nouns::event::{Events, Scan, Which, collect};
 use ok::types::time::Time;
 use serde_json::{Value, json};
 
@@ -28,8 +28,24 @@ fn entry(seq: i64, actor: &str) -> Logged {
     }
 }
 
-/// A log in which `mia` did the first three things, which an index finds; how many entries it was read for.
+/// What is seen after a number, up to where it was looked, and how many entries that took.
+fn followed(since: i64, sees: impl Fn(&Logged) -> bool) -> (Vec<i64>, i64, usize) {
+    let (found, read) = looked(json!({ "since": since }), sees);
+    assert_eq!(found.is_partial, found.last_seq < ENTRIES);
+    (numbers(&found), found.last_seq, read)
+}
+
 fn collected(which: Value, sees: impl Fn(&Logged) -> bool) -> (Vec<i64>, bool, usize) {
+    let (found, read) = looked(which, sees);
+    (numbers(&found), found.is_partial, read)
+}
+
+fn numbers(found: &Events) -> Vec<i64> {
+    found.events.iter().map(|event| event.seq).collect()
+}
+
+/// A log in which `mia` did the first three things, which an index finds; how many entries it was read for.
+fn looked(which: Value, sees: impl Fn(&Logged) -> bool) -> (Events, usize) {
     let read = Cell::new(0);
     let scan: Scan<'_> = &|order: Order, filter: &Filter, each| {
         let all: Box<dyn Iterator<Item = i64>> = match (&filter.actor, order) {
@@ -48,7 +64,7 @@ fn collected(which: Value, sees: impl Fn(&Logged) -> bool) -> (Vec<i64>, bool, u
     };
     let which: Which = serde_json::from_value(which).unwrap();
     let found = collect(&which, ENTRIES, (scan, &"mia".parse().unwrap()), |logged| Ok(sees(logged))).unwrap();
-    (found.events.iter().map(|event| event.seq).collect(), found.is_partial, read.get())
+    (found, read.get())
 }
 
 #[test]
@@ -63,7 +79,22 @@ fn who_sees_few_of_a_long_log_has_their_own_at_once_and_is_told_that_there_may_b
     // Who sees enough is shown the newest, and nothing was left out.
     let (events, is_partial, read) = collected(json!({ "limit": 3 }), |_| true);
     assert_eq!((events, is_partial, read), (vec![ENTRIES - 2, ENTRIES - 1, ENTRIES], false, 3));
-    // What follows a number is followed to its end: whoever goes on from `last_seq` misses nothing.
-    let (events, is_partial, _) = collected(json!({ "since": 10 }), |logged| logged.seq == ENTRIES);
-    assert_eq!((events, is_partial), (vec![ENTRIES], false));
+}
+
+#[test]
+fn whoever_goes_on_from_where_an_answer_ended_misses_nothing_and_waits_for_no_more_than_a_part() {
+    let (mut since, mut found, mut answers) = (10, Vec::new(), 0);
+    loop {
+        let seen = |logged: &Logged| [11, 20_011, 500_000, ENTRIES].contains(&logged.seq);
+        let (events, last_seq, read) = followed(since, seen);
+        assert!(read <= 20_000, "{read}");
+        assert!(last_seq > since, "{last_seq}");
+        found.extend(events);
+        answers += 1;
+        since = last_seq;
+        if since == ENTRIES {
+            break;
+        }
+    }
+    assert_eq!((found, answers), (vec![11, 20_011, 500_000, ENTRIES], 50));
 }

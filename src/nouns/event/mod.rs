@@ -1,5 +1,7 @@
 //! The log as its readers see it: only events that the caller may see.
 
+mod stream;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
@@ -24,6 +26,8 @@ use types::refusal::{Fault, Refusal, Stop};
 use types::scope::Reach;
 use types::target::Fact;
 use types::time::Time;
+
+pub use stream::Stream;
 
 pub const ALL: &[Entry] = &[Entry::query::<List>(), Entry::query::<Stream>()];
 
@@ -119,10 +123,11 @@ pub struct EventRecord {
 pub struct Events {
     /// Oldest first.
     pub events: Vec<EventRecord>,
-    /// The newest event number of the whole log.
+    /// The newest event number of the whole log; in a partial answer to `since`, the last that was looked at, after which to
+    /// go on.
     pub last_seq: i64,
-    /// It was not looked at all of it.
-    #[serde(skip)]
+    /// Not all of the log was looked at: there may be more.
+    #[serde(rename = "partial", skip_serializing_if = "std::ops::Not::not")]
     pub is_partial: bool,
 }
 
@@ -318,9 +323,9 @@ fn withhold(event: &mut Value) {
 type Each<'a> = &'a mut dyn FnMut(Logged) -> Result<ControlFlow<()>, Fault>;
 pub type Scan<'a> = &'a dyn Fn(Order, &Filter, Each<'_>) -> Result<(), Fault>;
 
-/// Entries that the newest events are looked for among. Who sees few of a long log waits for no more; what they did, and what
-/// is about them, is found by the index, among as many.
-const LOOKED_AT: usize = 50_000;
+/// Entries that one answer looks at. Who sees few of a long log waits for no more. Of the newest, what they did, and what is about
+/// them, is found by the index, among as many; after a number, they go on where the answer ended.
+const LOOKED_AT: usize = 20_000;
 
 /// The events that are asked for, of a log of `last_seq` entries, as far as `sees` lets them through.
 pub fn collect(
@@ -332,23 +337,25 @@ pub fn collect(
     let limit = PageQuery { limit: input.limit, cursor: None }.limit()?;
     let (filter, order) = (input.filter()?, input.order()?);
     let is_newest = matches!(order, Order::Newest);
-    // What is followed from a number on is read to its end: nobody would ask for the rest.
-    let most = if is_newest { LOOKED_AT } else { usize::MAX };
     let mut events: BTreeMap<i64, EventRecord> = BTreeMap::new();
+    let mut end = last_seq;
     let mut look = |filter: &Filter| {
         let (mut found, mut looked) = (0, 0);
         scan(order, filter, &mut |logged| {
-            looked += 1;
+            (looked, end) = (looked + 1, logged.seq);
             // What came after `last_seq` was read belongs to the next question.
             if logged.seq <= last_seq && sees(&logged)? {
                 found += 1;
                 events.insert(logged.seq, shown(logged));
             }
-            Ok(if found < limit && looked < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+            Ok(if found < limit && looked < LOOKED_AT { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
-        Ok::<bool, Fault>(found < limit && looked >= most)
+        Ok::<bool, Fault>(found < limit && looked >= LOOKED_AT)
     };
     let is_partial = look(&filter)?;
+    if is_partial && !is_newest {
+        return Ok(Events { events: events.into_values().collect(), last_seq: end.min(last_seq), is_partial });
+    }
     if is_partial {
         let refs = [me.to_string()].into_iter().chain(filter.refs.clone()).collect();
         look(&Filter { refs, ..filter.clone() })?;
@@ -358,40 +365,4 @@ pub fn collect(
     }
     let beyond = if is_newest { events.len().saturating_sub(limit) } else { 0 };
     Ok(Events { events: events.into_values().skip(beyond).collect(), last_seq, is_partial })
-}
-
-/// Where a stream begins.
-#[derive(Serialize, JsonSchema)]
-pub struct Begun {
-    /// Events after this number follow.
-    pub since: i64,
-}
-
-/// Follow events as they happen.
-pub enum Stream {}
-
-impl Query for Stream {
-    const SPEC: Spec = Spec {
-        name: "event.stream",
-        doc: "Follow the event log as server-sent events, from the newest event or from `since`: the number of the last \
-              event received. The header `Last-Event-ID` is ignored.",
-        scope: Reach::READ,
-        route: get("/events/stream").stream(),
-        about: &[&COMPANY],
-        events: &[],
-    };
-    type Input = Followed;
-    type Output = Begun;
-
-    fn target(_: &Followed, _: &Reader<'_>) -> Result<Target, Stop> {
-        Ok(Target::Company)
-    }
-
-    fn run(_: Permit<Self>, input: Followed, read: &Reader<'_>) -> Result<Begun, Stop> {
-        let Followed { since, only } = input;
-        let input = Which { since, limit: None, only };
-        input.filter()?;
-        input.order()?;
-        Ok(Begun { since: input.since.map_or_else(|| read.last_seq(), Ok)? })
-    }
 }

@@ -48,9 +48,11 @@ pub async fn read(context: &Context, mut which: Which, limit: Option<u32>) -> Re
             None => missing.unwrap_or(DEFAULT_LIMIT),
         };
         which.limit = Some(page);
-        let Page { events, last_seq } = serde_json::from_value(one_page(context, &which).await?)?;
-        let whole = which.since.is_none() || events.len() < page as usize;
-        which.since = events.last().and_then(|last| last.get("seq")?.as_i64());
+        let Page { events, last_seq, partial } = serde_json::from_value(one_page(context, &which).await?)?;
+        let is_full = events.len() >= page as usize;
+        let whole = which.since.is_none() || !is_full && !partial;
+        let last = events.last().and_then(|last| last.get("seq")?.as_i64());
+        which.since = if is_full { last } else { Some(last_seq) };
         found.last_seq = last_seq;
         found.rows.extend(events);
         if whole || limit.is_some_and(|limit| found.rows.len() >= limit as usize) {
@@ -64,6 +66,8 @@ pub async fn read(context: &Context, mut which: Which, limit: Option<u32>) -> Re
 struct Page {
     events: Vec<Value>,
     last_seq: i64,
+    #[serde(default)]
+    partial: bool,
 }
 
 async fn one_page(context: &Context, which: &Which) -> Result<Value, Failure> {

@@ -1460,9 +1460,14 @@ export type Events = {
      */
     events: Array<EventRecord>;
     /**
-     * The newest event number of the whole log.
+     * The newest event number of the whole log; in a partial answer to `since`, the last that was looked at, after which to
+     * go on.
      */
     last_seq: number;
+    /**
+     * Not all of the log was looked at: there may be more.
+     */
+    partial?: boolean;
 };
 
 /**
@@ -2163,6 +2168,10 @@ export type Imported = {
     collection: string;
     created: number;
     changed: number;
+    /**
+     * Records that already had these values: they get no version.
+     */
+    unchanged: number;
 };
 
 /**
@@ -2252,7 +2261,7 @@ export type IssuedToken = {
     label: string;
     scopes: Array<Scope>;
     /**
-     * `full access`, `limited to <scopes>`, or `the agent API alone` of an outside agent.
+     * `full access`, `limited to <scopes>`, or, of an outside agent, `the gateway for outside agents alone (not served yet)`.
      */
     access: string;
     expires_at: string;
@@ -2556,7 +2565,7 @@ export type ListedToken = {
     label: string;
     scopes: Array<Scope>;
     /**
-     * `full access`, `limited to <scopes>`, or `the agent API alone` of an outside agent.
+     * `full access`, `limited to <scopes>`, or, of an outside agent, `the gateway for outside agents alone (not served yet)`.
      */
     access: string;
     status: TokenStatus;
@@ -4805,7 +4814,7 @@ export type ShownApproval = {
      */
     withheld?: Array<string>;
     /**
-     * SHA-256 of exactly what was asked; an approval is good for nothing else.
+     * SHA-256 of exactly what was asked, but for what can be erased; an approval is good for nothing else.
      */
     digest: string;
     /**

@@ -1,0 +1,46 @@
+//! Following the log: where a stream begins.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Followed, Which};
+use crate::company::COMPANY;
+use gate::{Permit, Query, Reader, Spec, Target, get};
+use types::refusal::Stop;
+use types::scope::Reach;
+
+/// Where a stream begins.
+#[derive(Serialize, JsonSchema)]
+pub struct Begun {
+    /// Events after this number follow.
+    pub since: i64,
+}
+
+/// Follow events as they happen.
+pub enum Stream {}
+
+impl Query for Stream {
+    const SPEC: Spec = Spec {
+        name: "event.stream",
+        doc: "Follow the event log as server-sent events, from the newest event or from `since`: the number of the last \
+              event received. The header `Last-Event-ID` is ignored.",
+        scope: Reach::READ,
+        route: get("/events/stream").stream(),
+        about: &[&COMPANY],
+        events: &[],
+    };
+    type Input = Followed;
+    type Output = Begun;
+
+    fn target(_: &Followed, _: &Reader<'_>) -> Result<Target, Stop> {
+        Ok(Target::Company)
+    }
+
+    fn run(_: Permit<Self>, input: Followed, read: &Reader<'_>) -> Result<Begun, Stop> {
+        let Followed { since, only } = input;
+        let input = Which { since, limit: None, only };
+        input.filter()?;
+        input.order()?;
+        Ok(Begun { since: input.since.map_or_else(|| read.last_seq(), Ok)? })
+    }
+}
