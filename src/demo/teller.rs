@@ -71,7 +71,8 @@ impl Teller {
         };
         let before = self.clock.day();
         self.clock.set(scene.at.as_deref().unwrap_or(BEAT)).map_err(broken)?;
-        if self.clock.day() != before && self.kept.contains_key("began") {
+        // What follows at once is of the same day, though the story ends just after midnight.
+        if scene.at.is_some() && self.clock.day() != before && self.kept.contains_key("began") {
             self.night().await.map_err(broken)?;
         }
         let input = self.filled(&Value::Object(scene.with.clone())).map_err(broken)?;
