@@ -175,6 +175,14 @@ async fn what_concerns_some_is_recalled_by_them_and_by_their_agents() {
         assert_eq!(entries.len(), count, "{done}");
         assert!(entries.iter().any(|entry| entry["statement"] == both[0]), "{done}");
     }
+    // Nor does it tell them what it has read for her.
+    let hers = asked(&test, &cast.mia, steps()).await;
+    run(&test, &hers).await;
+    let look = json!([{ "call": { "tool": "run.read", "with": { "id": hers } } }, { "say": "seen" }]);
+    for (asker, tells) in [(&cast.mia, true), (&cast.lea, false)] {
+        let seen = run(&test, &asked(&test, asker, look.clone()).await).await;
+        assert_eq!(seen["trace"].to_string().contains(&both[1]), tells, "{seen}");
+    }
     let refused = test.post("/knowledge", &cast.mia, json!({ "statement": "x", "scope": "ana" })).await;
     assert_eq!(refused.status, 403, "{}", refused.text());
 }

@@ -89,6 +89,25 @@ fn a_number_of_another_type_is_the_same_number() {
     assert!(found.pairs.iter().any(|pair| pair.change == Shift::Looser), "{}", found.summary);
 }
 
+#[test]
+fn an_attribute_of_another_type_hides_no_loosening() {
+    let limited = |more: &str, most: i64| {
+        let large = format!(
+            "@id(\"large\") @reason(\"r\") forbid (principal is Docs::User, action == Docs::Action::\"purge\", resource) when {{ resource.size > {most} }};\n"
+        );
+        bundle(("level: Long", &format!("size: Long, {more}"), ""), &format!("{READ}{large}"))
+    };
+    for (was, is) in
+        [("tags: Set<String>", "tags: String"), ("open?: Bool", "open?: Set<Long>"), ("owner: User", "owner: Long")]
+    {
+        let before = limited(was, 100);
+        let found = asked_at_most(&before, &limited(is, 100), 5_000);
+        assert!(found.changed().next().is_none() && found.questions > 30, "{is}: {}", found.summary);
+        let found = asked_at_most(&before, &limited(is, 900), 5_000);
+        assert!(found.pairs.iter().any(|pair| pair.change == Shift::Looser), "{is}: {}", found.summary);
+    }
+}
+
 /// What an entity can be in no longer, it is in no longer where the new schema is asked.
 #[test]
 fn a_forbid_of_members_is_seen_to_go_with_what_they_are_members_of() {

@@ -55,7 +55,10 @@ impl Weight {
         let at_least_one = |number: usize| u32::try_from(number).unwrap_or(u32::MAX).max(1);
         match &prepared.call {
             Call::Change(_) => Weight { sized: at_least_one(prepared.bytes.div_ceil(BYTES)), ..Weight::ONE },
-            Call::Query(query) => Weight { calls: at_least_one(query.decisions()), ..Weight::ONE },
+            Call::Query(query) => {
+                let decisions = at_least_one(query.decisions());
+                Weight { calls: decisions, sized: decisions }
+            }
         }
     }
 }

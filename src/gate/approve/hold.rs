@@ -65,15 +65,16 @@ impl ParkedCall<'_> {
         Ok(hex::encode(Sha256::digest(canonical::to_vec(&exact)?)))
     }
 
-    /// The request for exactly this call that is open: undecided, or approved and not carried out yet.
-    pub fn open(&self, conn: &Connection, now: Time) -> Result<Option<Approval>, Fault> {
+    /// The requests for exactly this call that are open: undecided, or approved and not carried out yet.
+    pub fn open(&self, conn: &Connection, now: Time) -> Result<Vec<Approval>, Fault> {
         let erasable = canonical::to_vec(&self.entry.arguments().parted(self.input).1)?;
+        let mut found = Vec::new();
         for open in approvals::open(conn, &self.digest()?, now)? {
             if open.erasable.as_ref().map(canonical::to_vec).transpose()?.as_ref() == Some(&erasable) {
-                return Ok(Some(open));
+                found.push(open);
             }
         }
-        Ok(None)
+        Ok(found)
     }
 
     fn channel(&self) -> Channel {

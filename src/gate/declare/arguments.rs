@@ -187,15 +187,6 @@ impl Arguments {
         seen.chain(self.apart.iter().map(String::as_str))
     }
 
-    /// An input as it is put together again from its two parts: what can be erased and was not given leaves no trace.
-    pub fn whole(&self, input: &Value) -> Value {
-        let (mut whole, erasable) = self.parted(input);
-        if let Some(fields) = whole.as_object_mut() {
-            fields.extend(erasable);
-        }
-        whole
-    }
-
     /// An input in two parts: what a permanent record holds, and what can be erased.
     pub fn parted(&self, input: &Value) -> (Value, Map<String, Value>) {
         let (mut open, mut erasable) = (input.clone(), Map::new());

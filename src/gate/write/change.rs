@@ -126,7 +126,7 @@ impl Writer {
         let ruling = question::decide_watched(&self.world, caller, call, now)?;
         match &ruling {
             Ruling::Allow { .. } => {
-                let overtaken = self.overtaken(caller, entry, (&target, input), now)?.into_iter().collect();
+                let overtaken = self.overtaken(caller, entry, (&target, input), now)?;
                 let gate = gate_record(&self.world, entry, caller, (&target, input), &[], &ruling);
                 let record = Record::allowed(caller, gate, idem, now);
                 match self.effect(&record, (&entry.spec, &target), act, (&ruling, &[]), overtaken) {

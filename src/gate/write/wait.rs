@@ -69,15 +69,15 @@ impl Writer {
         let kinds = ruling.kinds();
         let broken = self.without_approval(caller, entry, call, kinds, now);
         let open = asked.open(&self.conn, now)?;
-        let pending = open.as_ref().filter(|open| open.status == ApprovalStatus::Pending);
+        let pending = open.iter().find(|open| open.status == ApprovalStatus::Pending);
         if let Some(open) = pending.filter(|_| broken.is_none()) {
             return Err(hold::waits(&open.id, spec.name, &open.kinds, &open.reason).into());
         }
-        let approved = open.as_ref().filter(|open| open.status == ApprovalStatus::Approved);
+        let approved = open.iter().filter(|open| open.status == ApprovalStatus::Approved);
         // It was approved some time ago: by whom that does not count any more, it is not.
         let (approved, lapsed): (Vec<_>, Vec<_>) = {
             let read = Reader::held(&self.conn, (&self.world, &*self.resources), caller, now);
-            approved.into_iter().partition(|open| open.kinds.iter().all(|kind| read.is_met(open, kind)))
+            approved.partition(|open| open.kinds.iter().all(|kind| read.is_met(open, kind)))
         };
         if let Some(open) = approved.first() {
             let granted = question::Asker::of(&self.world, caller, call, now).ask(spec.name, &open.kinds);
@@ -99,9 +99,7 @@ impl Writer {
         }
         if let Some(Broken { caller, ruling, gate, used }) = broken {
             // What goes on now need not wait any longer.
-            let requester = caller.actor();
-            let over = pending.map(|open| ApprovalCancelled { id: Id::stored(&open.id), requester });
-            let uses = [Event::from(used)].into_iter().chain(over.map(Event::from)).collect();
+            let uses = [Event::from(used)].into_iter().chain(cancelled(&open, &caller)).collect();
             let (record, act) = (Record::allowed(&caller, gate, idem, now), act(entry, input)?);
             return self.effect(&record, (spec, target), act, (&ruling, kinds), uses);
         }
@@ -160,16 +158,20 @@ impl Writer {
         entry: &Entry,
         (target, input): (&Target, &Value),
         now: Time,
-    ) -> Result<Option<Event>, Halt> {
+    ) -> Result<Vec<Event>, Halt> {
         let requester = caller.actor();
         if matches!(caller.who, Who::Server) || !approvals::asks(&self.conn, &requester, entry.spec.name)? {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let read = Reader::held(&self.conn, (&self.world, &*self.resources), caller, now);
         let (tenant, resource) = (&self.world.instance.ulid, read.state_of(target)?);
         let behalf = chain::behalf_about(&self.world, caller, target);
         let asked = ParkedCall { tenant, caller, behalf: &behalf, entry, input, target, resource };
-        let cancelled = |open: Approval| ApprovalCancelled { id: Id::stored(&open.id), requester }.into();
-        Ok(asked.open(&self.conn, now)?.map(cancelled))
+        Ok(cancelled(&asked.open(&self.conn, now)?, caller).collect())
     }
+}
+
+/// What goes on now need not wait any longer.
+fn cancelled(open: &[Approval], caller: &Caller) -> impl Iterator<Item = Event> {
+    open.iter().map(|open| ApprovalCancelled { id: Id::stored(&open.id), requester: caller.actor() }.into())
 }

@@ -103,6 +103,7 @@ impl Change for Decide {
             verdict: input.decision,
             note,
             outcome: approval.status,
+            repeat: approval.status == ApprovalStatus::Approved && is_repeated(&approval),
             issuer,
         })?;
         let outcome = match approval.status {
@@ -129,6 +130,12 @@ impl Change for Decide {
         }
         Ok(answer)
     }
+}
+
+/// Whether its requester makes the call once more: nobody else may have the answer. A run does so by itself.
+fn is_repeated(approval: &Approval) -> bool {
+    let entry = crate::OPERATIONS.iter().find(|entry| entry.spec.name == approval.operation);
+    approval.run.is_none() && entry.is_some_and(|entry| entry.spec.route.once().is_some())
 }
 
 fn can_be_decided(approval: &Approval, me: &ActorId, read: &Reader<'_>) -> Result<(), Refusal> {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::judged::values_of;
+use super::judged::{Withheld, values_of};
 use super::values::{CHANGE, WRITE, may};
 use super::writing::{Next, Writing, record};
 use super::{COLLECTION, kept_here, known};
@@ -70,11 +70,15 @@ impl Change for Import {
             return Err(Refusal::field("records", format!("must be 1 to {MOST}, not {}", input.records.len())).into());
         }
         let rows = |operation| draft.read().rows(operation, &of);
+        let withheld = Withheld::of(&of, draft.read());
+        // Where records that nobody changes are removed, an import renews them.
+        let renews = of.spec.retention.is_some_and(|kept| kept.record_days.is_some());
         let mut batch = Batch { of: &of, written: rows(WRITE), changed: rows(CHANGE), keys: BTreeMap::new() };
         let (mut written, mut problems, mut denied) = (Vec::new(), Vec::new(), false);
         for (number, fields) in input.records.iter().enumerate() {
             match batch.one(number, fields, draft.read()) {
-                Ok(one) => written.push(one),
+                // That a value is the same already would tell what it is.
+                Ok(one) => written.push((one, fields.keys().any(|name| withheld.is(&of, name)))),
                 Err(Stop::Refused(refusal)) => {
                     denied |= refusal.code == Code::Denied;
                     problems.extend(problems_of(number, &refusal));
@@ -93,11 +97,11 @@ impl Change for Import {
             return Err(Refusal::invalid(problems).into());
         }
         let all = written.len() as u64;
-        let created = written.iter().filter(|next| next.before.is_none()).count() as u64;
-        written.retain(Next::is_change);
+        let created = written.iter().filter(|(next, _)| next.before.is_none()).count() as u64;
+        written.retain(|(next, is_secret)| renews || *is_secret || next.is_change());
         let changed = written.len() as u64 - created;
         if !written.is_empty() {
-            record(&of, written, draft)?;
+            record(&of, written.into_iter().map(|(next, _)| next).collect(), draft)?;
         }
         Ok(Imported { collection: input.collection, created, changed, unchanged: all - created - changed })
     }

@@ -49,10 +49,12 @@ pub(crate) fn operation(field: &str, name: &str) -> Result<&'static Entry, Refus
     crate::OPERATIONS.iter().find(|entry| entry.spec.name == name).ok_or_else(unknown)
 }
 
-/// Somebody as the caller of an operation. An open one asks for nobody in particular.
+/// Somebody as the caller of an operation; whoever asks about themselves, with the token that they ask with. An open one asks for
+/// nobody in particular.
 pub(super) fn caller(actor: &ActorId, entry: &Entry, read: &Reader<'_>) -> Caller {
     let who = if entry.spec.route.is_open() { Who::Visitor } else { Who::Holder(actor.clone()) };
-    Caller::new(who, read.caller().channel)
+    let issuer = read.caller().issuer.clone().filter(|_| *actor == read.caller().actor());
+    Caller { issuer, ..Caller::new(who, read.caller().channel) }
 }
 
 /// The run that is named: one of the actor's, that the asker may see.

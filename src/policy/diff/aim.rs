@@ -83,10 +83,10 @@ fn delegation(known: Option<&str>, what: &[&str], value: &Value) -> String {
     id.to_owned()
 }
 
-/// A run that an admin asked for, at its first step.
+/// A run that somebody asked for, as samples of runs are asked for by them too, at its first step.
 fn step() -> Option<Step> {
     Some(Step {
-        asker: "ana".parse().ok()?,
+        asker: "max".parse().ok()?,
         askers: Vec::new(),
         depth: 0,
         steps: 1,

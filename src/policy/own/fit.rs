@@ -65,6 +65,10 @@ impl Inventor<'_> {
         for (name, attribute) in ours.iter() {
             let ty = &*attribute.attr_type;
             let value = match said.get(name).or_else(|| versions.renamed(said, ty).filter(|_| versions.is_new(name))) {
+                // Nothing says what the same is in another type.
+                Some(value) if versions.is_of_another_type(name, ty) && !fits(ty, value) => {
+                    Some(carried(ty, value).map_or_else(|| self.value(ty, opened), Some)?)
+                }
                 Some(value) => Some(self.fitted_value((ty, versions.theirs_of(name)), value, other, opened)?),
                 None if attribute.is_required => Some(self.value(ty, opened)?),
                 None => None,
@@ -108,7 +112,7 @@ impl Inventor<'_> {
                 let fitted = self.fitted_fields(versions, properties, other, opened.checked_sub(1)?)?;
                 Some(Json::Object(said.clone().with(PROPERTIES, Some(Json::Object(fitted)))))
             }
-            _ => Some(carried(ty, value).unwrap_or_else(|| value.clone())),
+            _ => Some(value.clone()),
         }
     }
 }
@@ -131,6 +135,10 @@ fn carried(ty: &Type, value: &Json) -> Option<Json> {
 impl<'t> Versions<'t> {
     fn is_new(&self, name: &str) -> bool {
         self.theirs.is_some_and(|theirs| theirs.get_attr(name).is_none())
+    }
+
+    fn is_of_another_type(&self, name: &str, ty: &Type) -> bool {
+        self.theirs_of(name).is_some_and(|theirs| theirs != ty)
     }
 
     fn theirs_of(&self, name: &str) -> Option<&'t Type> {
@@ -168,7 +176,9 @@ fn fits(ty: &Type, value: &Json) -> bool {
     match (ty, value) {
         (Type::Bool(_), Json::Bool(_)) | (Type::Long, Json::Whole(_)) | (Type::String, Json::Text(_)) => true,
         (Type::Record { .. }, Json::Object(fields)) => fields.get("type").is_none(),
-        (Type::Set { .. }, Json::Array(_)) => true,
+        (Type::Set { element_type }, Json::Array(items)) => {
+            element_type.as_ref().is_none_or(|ty| items.iter().all(|item| fits(ty, item)))
+        }
         (Type::Entity(EntityKind::Entity(kinds)), Json::Object(said)) => {
             let kind = kinds.get_single_entity().map(ToString::to_string);
             kind.is_some() && said.get("type").and_then(Json::as_str) == kind.as_deref()

@@ -146,6 +146,22 @@ async fn an_import_changes_some_values_of_what_is_there() {
 }
 
 #[tokio::test]
+async fn an_import_tells_nobody_that_they_have_guessed_what_is_withheld_from_them() {
+    let (test, cast) = company().await;
+    let text = json!({ "type": "text", "required": true });
+    let pin = json!({ "type": "integer", "label": "confidential" });
+    create(&test, "keys", json!({ "key": ["code"], "fields": { "code": text, "pin": pin } })).await;
+    let import = async |token: &str, pin: i64| {
+        let records = json!({ "records": [{ "code": "a", "pin": pin }] });
+        let answer = test.post("/brain/collections/keys/import", token, records).await.json();
+        ["created", "changed", "unchanged"].map(|count| answer[count].as_i64().unwrap_or_else(|| panic!("{answer}")))
+    };
+    assert_eq!(import(&cast.mia, 37).await, [1, 0, 0]);
+    assert_eq!(import(&cast.mia, 37).await, [0, 1, 0]);
+    assert_eq!(import(&cast.sam, 37).await, [0, 0, 1]);
+}
+
+#[tokio::test]
 async fn the_name_of_a_collection_that_is_gone_is_not_used_again() {
     let (test, cast) = company().await;
     let record = write(&test, &cast.mia, json!({ "number": "1" })).await;

@@ -56,6 +56,9 @@ events! {
     /// Somebody approved or rejected.
     ApprovalDecided = "approval_decided" {
         id: Id, requester: ActorId, kind: String, verdict: Verdict, note: String, outcome: ApprovalStatus,
+        /// Whether the requester has to repeat the call: its answer is for them alone.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        repeat: bool,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         issuer: Option<ActorId>,
     } about [id, requester] => {
@@ -208,19 +211,20 @@ fn notify_all(moment: &Moment<'_>, approvers: &[ActorId], id: &Id, title: &str) 
 }
 
 fn notify_of_decision(event: &ApprovalDecided, moment: &Moment<'_>) -> rusqlite::Result<()> {
-    let ApprovalDecided { id, requester, note, outcome, .. } = event;
+    let ApprovalDecided { id, requester, note, outcome, repeat, .. } = event;
     // While others are still needed, the request stays with them.
     if *outcome == ApprovalStatus::Pending {
         inbox::resolve_for(moment, id.as_str(), moment.by)?;
     } else {
         inbox::resolve(moment, id.as_str())?;
-        notify_requester(moment, requester, id, *outcome)?;
+        if *outcome != ApprovalStatus::Approved || *repeat {
+            notify_requester(moment, requester, id, *outcome)?;
+        }
     }
     inbox::mention(moment, id, note)
 }
 
-/// Tells a requester what came of their request. That one was approved is overtaken at once by that it was carried out, unless
-/// its answer is for the requester alone.
+/// Tells a requester what came of their request.
 fn notify_requester(
     moment: &Moment<'_>,
     requester: &ActorId,

@@ -20,7 +20,7 @@ const TOUCHES: [RegExp, string[]][] = [
   [/^(webhook_|delivery_)/, ['webhook']],
   [/^company_/, ['company']],
   [/^(task_|run_|step_)/, ['task', 'run', 'trace', 'inbox', 'eventList']],
-  [/^glass_/, ['breakGlass', 'inbox']],
+  [/^break_glass_/, ['breakGlass', 'inbox']],
   [/^inbox_/, ['inbox']],
   [/^knowledge_/, ['knowledge', 'inbox', 'search']],
   [/^document_/, ['knowledge', 'search']],

@@ -1,7 +1,7 @@
 // What somebody has typed and not sent: it is there again when they come back to it, though they loaded the page anew or signed in
 // again meanwhile. It is kept by person, in this tab alone, as a draft of policies is.
 
-import { useState } from 'react';
+import { useSyncExternalStore } from 'react';
 import { useMe } from '../shell/useMe';
 
 const KEY = 'ok.unsent';
@@ -18,6 +18,12 @@ function read(): Texts {
 }
 
 let unsent: Texts = read();
+const listeners = new Set<() => void>();
+
+function subscribe(listener: () => void) {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
 
 function keep(next: Texts) {
   unsent = next;
@@ -27,7 +33,11 @@ function keep(next: Texts) {
   } catch {
     // What is too large to be kept lives until the page is closed.
   }
+  for (const listener of listeners) listener();
 }
+
+/** Whoever signs out leaves nothing in the tab. */
+export const forgetUnsent = () => keep({});
 
 const only = (wanted: (key: string) => boolean): Texts => Object.fromEntries(Object.entries(unsent).filter(([key]) => wanted(key)));
 
@@ -46,10 +56,6 @@ export function keepUnsent(key: string, text: string) {
 /** A text that is written for `what`. */
 export function useUnsent(what: string): [text: string, write: (text: string) => void] {
   const key = `${useMe()?.id} ${what}`;
-  const [written, setWritten] = useState<{ key: string; text: string }>();
-  const write = (text: string) => {
-    keepUnsent(key, text);
-    setWritten({ key, text });
-  };
-  return [written?.key === key ? written.text : (unsent[key] ?? ''), write];
+  const text = useSyncExternalStore(subscribe, () => unsent[key] ?? '');
+  return [text, (next) => keepUnsent(key, next)];
 }

@@ -146,7 +146,7 @@ function Banners() {
         <div className={css.banner} role="status">
           <Icon name="alert" />
           <span>
-            A part of the workspace could not be loaded. What you have written is kept.{' '}
+            A part of the workspace could not be loaded. Texts that you have written are kept.{' '}
             <Anchor component="button" type="button" inherit onClick={() => window.location.reload()}>
               Load the page again
             </Anchor>

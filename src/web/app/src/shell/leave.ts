@@ -1,7 +1,9 @@
 import { queries } from '../api';
+import { forgetUnsent } from '../parts/unsent';
 import { signOut } from '../session';
 
 export function leave() {
+  forgetUnsent();
   signOut('signed-out');
   queries.clear();
 }
