@@ -6,8 +6,10 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::admit::chain;
 use crate::declare::operation::Entry;
 use crate::declare::target::Target;
+use crate::reader::Reader;
 use policy::Ruling;
 use store::approvals::events::{ApprovalRequested, ArgumentsKept};
 use store::approvals::{self, Approval};
@@ -20,14 +22,14 @@ use types::time::Time;
 
 /// What was asked, by whom, about what, and how that stood.
 pub(crate) struct ParkedCall<'a> {
-    pub tenant: &'a str,
-    pub caller: &'a Caller,
+    tenant: String,
+    caller: &'a Caller,
     /// On whose behalf.
-    pub behalf: &'a [ActorId],
-    pub entry: &'a Entry,
-    pub input: &'a Value,
-    pub target: &'a Target,
-    pub resource: Value,
+    pub behalf: Vec<ActorId>,
+    entry: &'a Entry,
+    input: &'a Value,
+    target: &'a Target,
+    resource: Value,
 }
 
 #[derive(Serialize)]
@@ -47,7 +49,19 @@ struct Exact<'a> {
     tenant: &'a str,
 }
 
-impl ParkedCall<'_> {
+impl<'a> ParkedCall<'a> {
+    /// A call of the reader's caller, as it stands now.
+    pub fn of(
+        read: &Reader<'_>,
+        caller: &'a Caller,
+        entry: &'a Entry,
+        (target, input): (&'a Target, &'a Value),
+    ) -> Result<ParkedCall<'a>, Fault> {
+        let world = read.world();
+        let (tenant, behalf) = (world.instance.ulid.clone(), chain::behalf_about(world, caller, target));
+        Ok(ParkedCall { tenant, caller, behalf, entry, input, target, resource: read.state_of(target)? })
+    }
+
     /// SHA-256 over the canonical JSON (RFC 8785) of everything that an approval is for, but for what can be erased: the log
     /// keeps it for good, and what few values could be is found again by their digests. That is compared by itself.
     pub fn digest(&self) -> Result<String, Fault> {
@@ -56,11 +70,11 @@ impl ParkedCall<'_> {
             actor: &self.caller.actor(),
             arguments: &self.entry.arguments().parted(self.input).0,
             delegation: self.caller.under.as_ref().map(Id::as_str),
-            on_behalf_of: self.behalf,
+            on_behalf_of: &self.behalf,
             run: self.caller.run.as_ref().map(|run| (run.run.as_str(), run.step())),
             resource: self.target.id(),
             resource_version: &self.resource,
-            tenant: self.tenant,
+            tenant: &self.tenant,
         };
         Ok(hex::encode(Sha256::digest(canonical::to_vec(&exact)?)))
     }
@@ -140,7 +154,7 @@ pub(crate) fn park(
         expires_at,
         approvers,
         under: asked.caller.under.clone(),
-        on_behalf_of: asked.behalf.to_vec(),
+        on_behalf_of: asked.behalf.clone(),
         issuer: asked.caller.issuer.clone(),
         run: asked.caller.run.as_deref().cloned(),
     };

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::admit::admission;
-use crate::admit::chain;
 use crate::approve::ends;
 use crate::approve::hold::ParkedCall;
 use crate::decide::question;
@@ -145,10 +144,8 @@ impl Draft<'_> {
         admission::still(read.world(), caller.clone(), &entry.spec, read.now())?;
         let call = entry.prepare(approval.whole_input()).map_err(|bad| Refusal::conflict(bad.to_string()))?;
         let target = call.target(&read)?;
-        let resource = read.state_of(&target)?;
-        let behalf = chain::behalf_about(read.world(), &caller, &target);
-        let (tenant, input) = (&read.world().instance.ulid, &approval.whole_input());
-        let asked = ParkedCall { tenant, caller: &caller, behalf: &behalf, entry, input, target: &target, resource };
+        let input = approval.whole_input();
+        let asked = ParkedCall::of(&read, &caller, entry, (&target, &input))?;
         if asked.digest()? != approval.digest {
             return Ok(Err(format!("{} has changed since it was asked for", target.id())));
         }

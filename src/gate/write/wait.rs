@@ -3,7 +3,6 @@
 
 use serde_json::Value;
 
-use crate::admit::chain;
 use crate::approve::approvers::{self, Requesting};
 use crate::approve::hold::{self, ParkedCall};
 use crate::decide::question;
@@ -59,13 +58,10 @@ impl Writer {
         let Wait { caller, entry, input, target, ruling, within, idem, now } = wait;
         let spec = &entry.spec;
         let call = question::Call { operation: spec.name, target, input: Some(input) };
-        let tenant = self.world.instance.ulid.clone();
-        let behalf = chain::behalf_about(&self.world, caller, target);
-        let (resource, expires_at) = {
+        let (asked, expires_at) = {
             let read = Reader::held(&self.conn, (&self.world, &*self.resources), caller, now);
-            (read.state_of(target)?, now.plus_ms(read.approval_life(ruling)?))
+            (ParkedCall::of(&read, caller, entry, (target, input))?, now.plus_ms(read.approval_life(ruling)?))
         };
-        let asked = ParkedCall { tenant: &tenant, caller, behalf: &behalf, entry, input, target, resource };
         let kinds = ruling.kinds();
         let broken = self.without_approval(caller, entry, call, kinds, now);
         let open = asked.open(&self.conn, now)?;
@@ -104,7 +100,8 @@ impl Writer {
             return self.effect(&record, (spec, target), act, (&ruling, kinds), uses);
         }
         let id = Id::new(Kind::Approval, now.0, self.entropy.bits128());
-        let approvers = approvers::of_kinds(&self.world, kinds, Requesting::by(caller, &caller.actor(), &behalf), now);
+        let approvers =
+            approvers::of_kinds(&self.world, kinds, Requesting::by(caller, &caller.actor(), &asked.behalf), now);
         let mut events = hold::park(id.clone(), &asked, ruling, expires_at, approvers)?;
         events.extend(lapsed.iter().map(|open| {
             let reason = "who approved it has left, is stopped or is another by now".to_owned();
@@ -164,9 +161,7 @@ impl Writer {
             return Ok(Vec::new());
         }
         let read = Reader::held(&self.conn, (&self.world, &*self.resources), caller, now);
-        let (tenant, resource) = (&self.world.instance.ulid, read.state_of(target)?);
-        let behalf = chain::behalf_about(&self.world, caller, target);
-        let asked = ParkedCall { tenant, caller, behalf: &behalf, entry, input, target, resource };
+        let asked = ParkedCall::of(&read, caller, entry, (target, input))?;
         Ok(cancelled(&asked.open(&self.conn, now)?, caller).collect())
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::APPROVAL;
 use super::find;
-use super::shown::{ShownApproval, frozen, frozen_by, now_is, shown};
+use super::shown::{ShownApproval, entry, frozen, frozen_by, now_is, shown};
 use gate::{Change, Draft, Lane, Permit, Reader, Redeemed, Spec, Target, post};
 use store::approvals::events::{ApprovalDecided, ApprovalStale, ApprovalUsed};
 use store::approvals::{Approval, Decided};
@@ -52,8 +52,7 @@ impl Change for Decide {
     /// The approval that completes it carries the call out: what that takes long to make, is made now.
     fn prepare(input: &Decision, read: &Reader<'_>) -> Result<(), Stop> {
         let approval = find(&input.id, read)?;
-        let entry = crate::OPERATIONS.iter().find(|entry| entry.spec.name == approval.operation);
-        let call = entry.and_then(|entry| entry.prepare(approval.whole_input()).ok());
+        let call = entry(&approval).and_then(|entry| entry.prepare(approval.whole_input()).ok());
         match call.map(|call| call.make_ready(&read.acting_as(&approval.requester()))) {
             // What cannot be made ready any more is for the decision to find stale.
             Some(Err(Stop::Failed(fault))) => Err(fault.into()),
@@ -134,8 +133,7 @@ impl Change for Decide {
 
 /// Whether its requester makes the call once more: nobody else may have the answer. A run does so by itself.
 fn is_repeated(approval: &Approval) -> bool {
-    let entry = crate::OPERATIONS.iter().find(|entry| entry.spec.name == approval.operation);
-    approval.run.is_none() && entry.is_some_and(|entry| entry.spec.route.once().is_some())
+    approval.run.is_none() && entry(approval).is_some_and(|entry| entry.spec.route.once().is_some())
 }
 
 fn can_be_decided(approval: &Approval, me: &ActorId, read: &Reader<'_>) -> Result<(), Refusal> {

@@ -7,7 +7,7 @@
 use cedar_policy_core::ast::{BinaryOp, Effect, EntityType, Expr, ExprKind, Literal, Policy, UnaryOp, Var};
 
 /// The attribute of the context that holds the approvals granted.
-pub(super) const ATTRIBUTE: &str = "approvals";
+pub(crate) const ATTRIBUTE: &str = "approvals";
 /// The enumerated entity type of approval kinds.
 pub(super) const KIND_TYPE: &str = "Ok::ApprovalKind";
 

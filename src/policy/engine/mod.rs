@@ -42,6 +42,7 @@ mod snapshot;
 mod strangers;
 mod vocabulary;
 
+pub(crate) use approvals::ATTRIBUTE as APPROVALS;
 pub use behalf::{For, Giver};
 pub use compare::OpenToCallers;
 pub use decide::{PlainAnswer, Question, Reached, Unknown};

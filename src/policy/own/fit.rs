@@ -8,9 +8,10 @@ use cedar_policy_core::validator::types::{Attributes, EntityKind, Type};
 use super::catalog::{Kind, action};
 use super::invent::{Inventor, OPENED};
 use super::json::{Json, Properties};
-use super::reader::{APPROVALS, PARENTS, extension};
+use super::reader::{PARENTS, extension};
 use super::said::{Described, Said};
 use crate::Snapshot;
+use crate::engine::APPROVALS;
 
 const PROPERTIES: &str = "properties";
 

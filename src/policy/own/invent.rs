@@ -11,9 +11,10 @@ use cedar_policy_core::validator::types::{Attributes, EntityKind, Type};
 
 use super::catalog::{Kind, action};
 use super::json::{Json, Properties};
-use super::reader::{APPROVALS, extension};
+use super::reader::extension;
 use super::said::{Described, Said};
 use crate::Snapshot;
+use crate::engine::APPROVALS;
 use crate::engine::Named;
 
 /// How many references of an end, and of the context, a policy may open.

@@ -7,7 +7,8 @@ use cedar_policy_core::validator::types::Type;
 use super::Wrong;
 use super::catalog::{entity_type, short};
 use super::json::Properties;
-use super::reader::{APPROVALS, Found, Reader};
+use super::reader::{Found, Reader};
+use crate::engine::APPROVALS;
 use crate::{Facts, Snapshot};
 
 /// How far policies follow references: what a root refers to is opened, what that refers to is only compared.

@@ -18,8 +18,6 @@ use crate::{Closed, Snapshot};
 const MOST_ID: usize = 1_024;
 /// The property that holds the groups an entity is in, near and far; unless the schema has an attribute of that name.
 pub(super) const PARENTS: &str = "parents";
-/// The field of a context that holds the approvals that were given, and that nobody may claim.
-pub(super) const APPROVALS: &str = "approvals";
 
 /// As many entities as a question seldom goes beyond.
 pub type Few = SmallVec<[Closed; 4]>;

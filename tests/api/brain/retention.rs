@@ -139,3 +139,22 @@ async fn a_retention_that_makes_no_sense_is_told_with_its_field() {
     let shown = test.get("/brain/collections/notes", &test.admin).await.json();
     assert_eq!(shown["retention"], json!({ "record_days": 30 }));
 }
+
+#[tokio::test]
+async fn an_import_renews_what_would_be_removed_without_a_change() {
+    let (test, cast) = company().await;
+    let code = json!({ "type": "text", "required": true });
+    let spec = json!({ "key": ["code"], "retention": { "record_days": 10 }, "fields": { "code": code } });
+    create(&test, "guests", spec).await;
+    let import = async || {
+        let records = json!({ "records": [{ "code": "a" }] });
+        test.post("/brain/collections/guests/import", &cast.mia, records).await.json()
+    };
+    assert_eq!(import().await["created"], 1);
+    test.clock.advance(8 * DAY);
+    assert_eq!(import().await["changed"], 1);
+    test.clock.advance(7 * DAY);
+    assert_eq!(removed(&test).await, (0, false));
+    test.clock.advance(4 * DAY);
+    assert_eq!(removed(&test).await, (2, false), "the record, and its version before");
+}
