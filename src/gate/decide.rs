@@ -12,5 +12,6 @@ pub(super) mod index;
 pub(super) mod joining;
 pub(super) mod kills;
 pub mod question;
+pub(super) mod reach;
 pub mod usage;
 pub mod world;

@@ -3,5 +3,7 @@
 pub mod counterfactual;
 pub mod fixture;
 pub mod inquiry;
+pub mod known;
 mod nested;
+mod staged;
 mod words;

@@ -71,7 +71,8 @@ use things::Things;
 
 use crate::decide::card::Card;
 use crate::decide::done;
-use crate::decide::question;
+use crate::decide::question::{self, Asker};
+use crate::decide::reach::Principal;
 use crate::decide::world::World;
 use crate::declare::noun::{Directory, Noun};
 use crate::declare::target::{Target, Thing};
@@ -130,6 +131,8 @@ pub struct Reader<'a> {
     things: &'a dyn Things,
     caller: &'a Caller,
     now: Time,
+    /// The caller as the policies are asked about it, whatever that is about.
+    principal: OnceCell<Arc<Principal>>,
     /// Whom the caller was found to see, or not: each is asked about once, however often an answer names them.
     sights: RefCell<BTreeMap<ActorId, bool>>,
     /// The labels of what was read.
@@ -139,8 +142,8 @@ pub struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(source: Source<'a>, (world, things): State<'a>, caller: &'a Caller, now: Time) -> Reader<'a> {
-        let (sights, labels) = (RefCell::default(), RefCell::default());
-        Reader { source, world, things, caller, now, sights, labels, elsewhere: Elsewhere::default() }
+        let (principal, sights, labels) = (OnceCell::new(), RefCell::default(), RefCell::default());
+        Reader { source, world, things, caller, now, principal, sights, labels, elsewhere: Elsewhere::default() }
     }
 
     pub(crate) fn held(conn: &'a Connection, state: State<'a>, caller: &'a Caller, now: Time) -> Reader<'a> {
@@ -173,7 +176,13 @@ impl<'a> Reader<'a> {
 
     /// Whether the caller may perform `operation` on `target`: the rows of a list that it may see.
     pub fn may(&self, operation: &str, target: &Target) -> bool {
-        self.ruling(self.caller, operation, target).is_allowed()
+        self.asker(target).ask(operation, &[]).is_allowed()
+    }
+
+    /// The caller about a target: who it is, is gathered once for all of them.
+    pub(crate) fn asker(&self, target: &Target) -> Asker<'a> {
+        let gathered = || Arc::new(Principal::new(self.world, self.caller, self.now));
+        Asker::about(self.world, (self.caller, self.principal.get_or_init(gathered)), target)
     }
 
     /// Notes that the answer holds, or hangs on, what has this label: a run that is told so is marked.

@@ -56,9 +56,10 @@ pub struct Slice {
 
 impl Slice {
     pub fn new(snapshot: &Snapshot, action: &EntityUid, entities: impl IntoIterator<Item = Closed>) -> Self {
-        let (place, family) = snapshot.family_at(action.as_ref());
-        let entities = added(Entities::new(), family.iter().cloned().chain(entities));
-        Self { entities, action: family.first().map(|action| (place, action.clone())) }
+        let Some((place, action, family)) = snapshot.family_at(action.as_ref()) else {
+            return Self { entities: added(Entities::new(), entities), action: None };
+        };
+        Self { entities: added(family.clone(), entities), action: Some((place, action.clone())) }
     }
 
     /// The same with more entities.
@@ -87,6 +88,11 @@ impl Slice {
             _ => false,
         }
     }
+}
+
+/// Entities of which none is like another.
+pub(super) fn of_all(entities: &[Closed]) -> Entities {
+    added(Entities::new(), entities.iter().cloned()).unwrap_or_default()
 }
 
 fn added(entities: Entities, more: impl IntoIterator<Item = Closed>) -> Result<Entities, String> {

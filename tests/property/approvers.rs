@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ok::gate::approve::approvers::{Requesting, approvers};
 use ok::gate::decide::world::World;
 use ok::gate::declare::schema::schema;
-use ok::gate::explain::fixture::Known;
+use ok::gate::explain::known::Known;
 use ok::policy::testing::parse;
 use ok::policy::{Bundle, Snapshot};
 use ok::types::effort::Effort;

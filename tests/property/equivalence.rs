@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ok::gate::decide::equivalence::{Names, write};
 use ok::gate::decide::question::Asker;
 use ok::gate::declare::schema::schema;
-use ok::gate::explain::fixture::Known;
+use ok::gate::explain::known::Known;
 use ok::gate::{Target, Thing};
 use ok::policy::diff::Answer;
 use ok::policy::testing::{Row, parse};

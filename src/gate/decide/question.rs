@@ -2,19 +2,18 @@
 //! itself knows. Everything comes from memory.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use cedar_policy::EntityUid;
 use serde_json::Value;
 
-use crate::admit::chain::{self, Links};
+use crate::admit::chain;
 use crate::admit::scope::Beyond;
-use crate::decide::card::nobody;
-use crate::decide::context;
+use crate::decide::reach::About;
+use crate::decide::reach::Principal;
 use crate::decide::world::World;
-use crate::declare::fact::Far;
-use crate::declare::target::{Fact, Target, Thing, actor_uid, uid, uid_of};
+use crate::declare::target::{Target, uid};
 use policy::testing::OwnedQuestion;
-use policy::{Answered, Because, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
+use policy::{Answered, Because, Closed, For, Giver, Question, Ruling, Slice, Snapshot};
 use types::caller::{Caller, Who};
 use types::collection::Collection;
 use types::condition::Condition;
@@ -25,18 +24,12 @@ use types::time::Time;
 /// One caller and one target: several operations can be asked about, and what they share is gathered once.
 pub struct Asker<'a> {
     world: &'a World,
-    principal: EntityUid,
-    resource: EntityUid,
-    entities: Vec<Closed>,
-    facts: Record,
-    /// On whose behalf it is asked, nearest first.
-    givers: Vec<Giver>,
+    principal: Arc<Principal>,
+    about: Arc<About>,
     /// What an operation is given.
     given: Option<(&'a str, &'a Value)>,
     /// What a token limited to some scopes does not reach, whatever the policies say.
     beyond: Beyond,
-    /// The actors and teams among the entities.
-    reached: BTreeSet<ActorId>,
 }
 
 /// What somebody does, or would do.
@@ -50,27 +43,32 @@ pub struct Call<'a> {
 
 impl<'a> Asker<'a> {
     pub fn new(world: &'a World, caller: &Caller, target: &Target, now: Time) -> Asker<'a> {
-        let (resource, beyond) = (uid_of(target), Beyond::of(world, caller, target));
-        let mut entities = Entities { world, seen: BTreeSet::new(), found: Vec::new() };
-        entities.add_caller(caller);
-        entities.add_target(target, &resource);
-        let links: Option<Links> = chain::links(world, caller, now);
-        let given = links.as_deref().unwrap_or_default();
-        given.iter().for_each(|link| entities.add_with_links(&link.from));
-        let facts = context::of(world, caller, given, now);
-        let mut givers =
-            if caller.under.is_some() { chain::givers(world, caller, links.as_deref(), now) } else { Vec::new() };
-        let above = chain::agents_above(world, caller);
-        above.iter().for_each(|agent| entities.add_with_links(agent));
-        givers.extend(above.iter().map(|agent| chain::above(world, caller, agent, now)));
-        let Entities { seen: reached, found: entities, .. } = entities;
-        Asker { world, principal: principal(caller), resource, entities, facts, givers, given: None, beyond, reached }
+        Asker::about(world, (caller, &Arc::new(Principal::new(world, caller, now))), target)
+    }
+
+    /// A caller that was gathered before, in this world, about one more target.
+    pub(crate) fn about(world: &'a World, caller: (&Caller, &Arc<Principal>), target: &Target) -> Asker<'a> {
+        Asker::between(world, caller, (target, &Arc::new(About::new(world, target))))
+    }
+
+    /// The same, where the target was gathered before, too.
+    pub(crate) fn between(
+        world: &'a World,
+        (caller, principal): (&Caller, &Arc<Principal>),
+        (target, about): (&Target, &Arc<About>),
+    ) -> Asker<'a> {
+        let beyond = Beyond::of(world, caller, target);
+        Asker { world, principal: Arc::clone(principal), about: Arc::clone(about), given: None, beyond }
     }
 
     /// For this call: the questions about its operation are asked with its input.
     pub fn of(world: &'a World, caller: &Caller, call: Call<'a>, now: Time) -> Asker<'a> {
-        let given = call.input.map(|input| (call.operation, input));
-        Asker { given, ..Asker::new(world, caller, call.target, now) }
+        Asker::new(world, caller, call.target, now).given(call)
+    }
+
+    /// The same for this call.
+    pub(crate) fn given(self, call: Call<'a>) -> Asker<'a> {
+        Asker { given: call.input.map(|input| (call.operation, input)), ..self }
     }
 
     /// The gate's answer. `granted` are the kinds of approval that were truly given.
@@ -90,7 +88,7 @@ impl<'a> Asker<'a> {
         if self.beyond.refuses(operation).is_some() {
             return Some(Condition::Never);
         }
-        if !self.givers.is_empty() {
+        if !self.principal.givers.is_empty() {
             return None;
         }
         self.question(operation, &[], |question| self.world.policy.rows(question, of))
@@ -101,7 +99,7 @@ impl<'a> Asker<'a> {
         if self.beyond.refuses(operation).is_some() {
             return Some(Vec::new());
         }
-        if !self.givers.is_empty() {
+        if !self.principal.givers.is_empty() {
             return None;
         }
         self.question(operation, &[], |question| self.world.policy.rows_by_policy(question, of))
@@ -118,8 +116,11 @@ impl<'a> Asker<'a> {
     }
 
     fn ask_for(&self, operation: &str, granted: &[String], what: For) -> Ruling {
-        let asked =
-            || self.question(operation, granted, |question| self.world.policy.decide_for(question, &self.givers, what));
+        let asked = || {
+            self.question(operation, granted, |question| {
+                self.world.policy.decide_for(question, &self.principal.givers, what)
+            })
+        };
         self.beyond.refuses(operation).unwrap_or_else(asked)
     }
 
@@ -138,20 +139,20 @@ impl<'a> Asker<'a> {
                 (giver.clone(), self.world.policy.withheld(question, giver, For::Doing), theirs)
             })
         };
-        self.givers.iter().filter(|giver| !giver.ended).map(link).collect()
+        self.principal.givers.iter().filter(|giver| !giver.ended).map(link).collect()
     }
 
     /// The same question, put by one of those on whose behalf it is asked.
-    pub fn put_by(mut self, giver: Giver) -> Asker<'a> {
-        self.principal = giver.principal;
-        self.facts = giver.facts;
-        self.givers = Vec::new();
-        self
+    pub fn put_by(self, giver: Giver) -> Asker<'a> {
+        let Principal { entities, reached, .. } = &*self.principal;
+        let (entities, reached) = (entities.clone(), reached.clone());
+        let by = Principal { uid: giver.principal, entities, facts: giver.facts, givers: Vec::new(), reached };
+        Asker { principal: Arc::new(by), ..self }
     }
 
     /// The answer of other policies to the same question.
     pub fn ask_of(&self, policies: &Snapshot, operation: &str) -> Ruling {
-        let decide = |question: &Question<'_>| policies.decide_for(question, &self.givers, For::Doing);
+        let decide = |question: &Question<'_>| policies.decide_for(question, &self.principal.givers, For::Doing);
         self.beyond.refuses(operation).unwrap_or_else(|| self.question_to(policies, operation, &[], decide))
     }
 
@@ -167,12 +168,12 @@ impl<'a> Asker<'a> {
         granted: &[String],
         ask: impl FnOnce(&Question<'_>, &[Giver]) -> T,
     ) -> T {
-        self.question(operation, granted, |question| ask(question, &self.givers))
+        self.question(operation, granted, |question| ask(question, &self.principal.givers))
     }
 
     /// Everybody whom the policies could look at.
     pub fn reached(self) -> BTreeSet<ActorId> {
-        self.reached
+        self.principal.reached.iter().chain(self.about.reached()).cloned().collect()
     }
 
     fn question_to<T>(
@@ -183,13 +184,13 @@ impl<'a> Asker<'a> {
         ask: impl FnOnce(&Question<'_>) -> T,
     ) -> T {
         let action = uid("Action", operation);
-        let slice = Slice::new(policies, &action, self.entities.iter().cloned());
+        let slice = Slice::new(policies, &action, self.entities());
         ask(&Question {
-            principal: &self.principal,
+            principal: &self.principal.uid,
             action: &action,
-            resource: &self.resource,
+            resource: &self.about.uid,
             entities: &slice,
-            facts: &self.facts,
+            facts: &self.principal.facts,
             input: self.input(operation),
             approvals: granted,
             supposed: None,
@@ -198,6 +199,10 @@ impl<'a> Asker<'a> {
 }
 
 impl Asker<'_> {
+    fn entities(&self) -> impl Iterator<Item = Closed> {
+        self.principal.entities.iter().chain(self.about.beside(&self.principal)).cloned()
+    }
+
     fn input(&self, operation: &str) -> Option<&Value> {
         self.given.filter(|(given, _)| *given == operation).map(|(_, input)| input)
     }
@@ -207,16 +212,16 @@ impl Asker<'_> {
         let sight = sight.map(|operation| uid("Action", operation));
         let input = self.input(operation).cloned();
         let refused = self.beyond.refuses(operation);
-        let Asker { principal, resource, entities, facts, givers, .. } = self;
+        let Principal { uid: principal, facts, givers, .. } = &*self.principal;
         OwnedQuestion {
-            principal,
+            principal: principal.clone(),
             action: uid("Action", operation),
-            resource,
-            entities,
-            facts,
+            entities: self.entities().collect(),
+            resource: self.about.uid.clone(),
+            facts: facts.clone(),
             input,
             granted,
-            givers,
+            givers: givers.clone(),
             sight,
             refused,
         }
@@ -235,7 +240,7 @@ pub(crate) fn decide_seen(world: &World, caller: &Caller, call: Call<'_>, now: T
     let sight = sight_for(world, call.target, caller);
     let asked = asker.ask(call.operation, &[]);
     // The read by which it is seen may be the very question.
-    let same = (sight == Some(call.operation) && asker.givers.is_empty()).then(|| asked.clone());
+    let same = (sight == Some(call.operation) && asker.principal.givers.is_empty()).then(|| asked.clone());
     let seeing = |operation| same.clone().unwrap_or_else(|| asker.seeing(operation));
     let Answered { ruling, hidden } = Answered::of(asked, || sight.map(seeing));
     // A denial is told of what may be seen; and to whom a kill switch stops, who sees nothing: the attempt is recorded.
@@ -272,102 +277,4 @@ fn is_stopped(world: &World, caller: &Caller, now: Time) -> bool {
     let links = chain::links(world, caller, now).unwrap_or_default();
     let giver = |actor: &ActorId| Caller::new(Who::Holder(actor.clone()), caller.channel);
     stopped(caller) || links.iter().any(|link| stopped(&giver(&link.from)))
-}
-
-fn principal(caller: &Caller) -> EntityUid {
-    match &caller.who {
-        Who::Visitor => uid("Visitor", "anyone"),
-        Who::Server => uid("Server", "ok"),
-        Who::Token { actor, .. } | Who::Holder(actor) => actor_uid(actor),
-    }
-}
-
-/// The few entities that a decision can reach: caller and target, and what each of them refers to.
-struct Entities<'a> {
-    world: &'a World,
-    seen: BTreeSet<ActorId>,
-    found: Vec<Closed>,
-}
-
-impl Entities<'_> {
-    fn add_caller(&mut self, caller: &Caller) {
-        match &caller.who {
-            Who::Token { actor, .. } | Who::Holder(actor) => {
-                self.add_with_links(actor);
-                caller.issuer.iter().for_each(|issuer| self.add_with_links(issuer));
-                caller.run.iter().for_each(|run| self.add_with_links(&run.asker));
-            }
-            Who::Visitor | Who::Server => {
-                self.found.push(Closed::new(&principal(caller), [], &Record::new()));
-            }
-        }
-    }
-
-    fn add_target(&mut self, target: &Target, uid: &EntityUid) {
-        match target {
-            Target::Actor(id) => self.add_with_links(id),
-            Target::Company => self.found.push(Closed::new(uid, [], &Record::new())),
-            Target::Thing(thing) => {
-                let facts = self.facts(thing);
-                self.found.push(Closed::new(uid, [], &facts));
-            }
-        }
-    }
-
-    /// What its kind declares of a thing, and what its collection does, with whom it names.
-    fn facts(&mut self, thing: &Thing) -> Record {
-        let world = self.world;
-        debug_assert!(world.nouns.named(&thing.kind).is_some_and(|noun| noun.fits(thing)), "{thing:?}");
-        let declared = world.nouns.facts(thing);
-        let more = thing.facts().filter(|(name, _)| declared.iter().all(|spec| spec.name != *name));
-        let more = more.map(|(name, fact)| (name, Some(fact), Far::Link, true));
-        let declared = declared.iter().map(|spec| (spec.name, thing.fact(spec.name), spec.far, spec.is_optional()));
-        declared.chain(more).fold(Record::new(), |facts, (name, fact, far, is_optional)| match fact {
-            None => facts,
-            Some(Fact::Text(text)) => facts.string(name, text),
-            Some(Fact::Texts(texts)) => facts.strings(name, texts.iter().map(String::as_str)),
-            Some(Fact::Flag(flag)) => facts.bool(name, *flag),
-            Some(Fact::Number(number)) => facts.long(name, *number),
-            Some(Fact::Decimal(number)) => facts.decimal(name, *number),
-            Some(Fact::Time(at)) => facts.datetime(name, at.0),
-            Some(Fact::Actor(id)) if is_optional && world.card(id).is_none() && *id != ActorId::system() => facts,
-            Some(Fact::Actor(id)) => {
-                self.add_named(id, far);
-                facts.entity(name, &actor_uid(id))
-            }
-            Some(Fact::Actors(ids)) => {
-                let is_there = |id: &&ActorId| far == Far::Beyond || world.card(id).is_some();
-                let ids: Vec<&ActorId> = ids.iter().filter(is_there).collect();
-                ids.iter().for_each(|id| self.add_named(id, far));
-                facts.entities(name, &ids.into_iter().map(actor_uid).collect::<Vec<_>>())
-            }
-        })
-    }
-
-    fn add_named(&mut self, id: &ActorId, far: Far) {
-        match far {
-            Far::End => self.add_with_links(id),
-            Far::Link => self.add(id),
-            Far::Beyond => {}
-        }
-    }
-
-    fn add_with_links(&mut self, id: &ActorId) {
-        self.add(id);
-        if let Some(card) = self.world.card(id) {
-            let actor = &card.actor;
-            [&actor.team, &actor.lead, &actor.owner].into_iter().flatten().for_each(|link| self.add(link));
-        }
-    }
-
-    fn add(&mut self, id: &ActorId) {
-        let entity = match self.world.card(id) {
-            Some(card) => self.world.entities.of(card),
-            None if *id == ActorId::system() => nobody(),
-            None => return,
-        };
-        if self.seen.insert(id.clone()) {
-            self.found.push(entity);
-        }
-    }
 }

@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::fixture::Known;
+use super::known::Known;
 use crate::declare::fact::FactSpec;
 use policy::engine::Words;
 use types::actor::{ActorKind, Trust};

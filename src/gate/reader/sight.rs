@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::{Reader, Source};
 use crate::decide::card::Card;
-use crate::decide::question;
 use crate::declare::target::Target;
 use crate::reader::veil;
 use store::tasks::is_of_ask;
@@ -16,10 +15,7 @@ use types::refusal::{Refusal, Stop};
 impl<'a> Reader<'a> {
     /// Whether the target exists as far as the caller can tell.
     pub fn sees(&self, target: &Target) -> bool {
-        self.world
-            .nouns
-            .sight(target)
-            .is_none_or(|operation| question::Asker::new(self.world, self.caller, target, self.now).sees(operation))
+        self.world.nouns.sight(target).is_none_or(|operation| self.asker(target).sees(operation))
     }
 
     /// What a generated id names, if it is there.

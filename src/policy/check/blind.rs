@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::approvals::{Eligible, FILE, Whose};
 use crate::engine::Effect;
 use crate::finding::code;
-use crate::testing::{Around, Case, Fixture, Member, Row, Stage, Team, parse};
+use crate::testing::{Case, Fixture, Member, Row, Stage, Team, parse};
 use crate::{Finding, Snapshot, yaml};
 use types::actor::{ActorKind, Role};
 use types::id::ActorId;
@@ -85,14 +85,14 @@ fn refuses(snapshot: &Arc<Snapshot>, stage: &dyn Stage, fixture: &Fixture, read:
         actor: "approver".into(),
         op: read.to_owned(),
         target: Some(target.to_owned()),
-        around: Around::default(),
+        around: Arc::default(),
         expect: Decision::Allow,
         because: None,
         approvals: None,
     };
-    let asked = stage.questions(snapshot, fixture, &[case]).pop();
+    let asked = stage.stage(snapshot, fixture).question(&case);
     // A read that these policies do not know cannot be refused.
-    asked.is_some_and(|asked| asked.is_ok_and(|asked| !asked.answer(snapshot).ruling.is_allowed()))
+    asked.is_ok_and(|asked| !asked.answer(snapshot).ruling.is_allowed())
 }
 
 /// `the team team:security`

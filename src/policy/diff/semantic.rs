@@ -20,7 +20,7 @@ use crate::brain::Collections;
 use crate::bundle::is_test;
 use crate::engine::{Constants, Goal, Looks, Named};
 use crate::stack::each;
-use crate::testing::{Around, Case, Fixture, Stage, parse};
+use crate::testing::{Around, Case, Fixture, Stage, Staged, parse};
 use crate::{Snapshot, is_own};
 use types::impact::{Decision, grouped};
 
@@ -30,8 +30,8 @@ pub const MOST: usize = 120_000;
 /// in any case.
 const MOST_EVALUATIONS: usize = 20_000_000;
 const FEWEST: usize = 16;
-/// Questions at a time.
-const CHUNK: usize = 512;
+/// Questions about one operation that may be put however many operations there are, as far as their policies are few.
+const SHARE: usize = 512;
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -79,7 +79,7 @@ pub fn search(sides: &Sides<'_>, stage: &(dyn Stage + Sync), most: usize) -> Sem
     let own: Vec<&String> = unlike.iter().filter(|action| is_own(action)).collect();
     let files = test_files(sides);
     let differing = concerned.len() + own.len();
-    let share = (most / differing.max(1)).max(CHUNK);
+    let share = (most / differing.max(1)).max(SHARE);
     let share_of =
         |asking: &Asking| share.min((MOST_EVALUATIONS / differing.max(1) / asking.policies.max(1)).max(FEWEST));
     let differences = &Differences::between(sides);
@@ -230,7 +230,7 @@ struct Search<'a> {
     pairs: BTreeMap<String, Pair>,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
     /// Whether everything was asked. Where there is more than may be asked, half is asked of everybody, the rest of whom and what
     /// the policies name, each with a share; nothing takes the place of the cases of the tests.
     fn run(&mut self, files: &[TestFixture]) -> bool {
@@ -252,7 +252,21 @@ impl Search<'_> {
             };
             whole &= self.scene(scene, share);
         }
-        files.iter().fold(whole, |whole, file| self.ask(&file.fixture, cases(file)) && whole)
+        for file in files {
+            let mut staged = self.staged(&file.fixture);
+            whole &= cases(file).iter().all(|case| self.ask(&mut *staged, &file.fixture, case));
+        }
+        whole
+    }
+
+    /// A company that is asked about, as the side that knows the operation has it.
+    fn staged<'f>(&self, fixture: &'f Fixture) -> Box<dyn Staged + 'f>
+    where
+        'a: 'f,
+    {
+        let (before, after) = (self.sides.before.snapshot, self.sides.after.snapshot);
+        let knows = after.action_names().contains(self.asking.operation.as_str());
+        self.stage.stage(if knows { after } else { before }, fixture)
     }
 
     /// Everybody about everything, around by around, in at most so many questions: what is plainest is asked first. Where that is
@@ -273,12 +287,12 @@ impl Search<'_> {
         let is_own = |(asker, target): &&(String, String)| target.ends_with(asker.as_str());
         let (named, rest): (Vec<_>, Vec<_>) = pairs.iter().partition(is_named);
         let (own, others): (Vec<_>, Vec<_>) = rest.into_iter().partition(is_own);
-        let (mut left, mut whole) = (most, true);
+        let (mut left, mut whole, mut staged) = (most, true, self.staged(&scene.fixture));
         let groups: Vec<Vec<Around>> =
             asking.arounds(switch, &scene.fixture).into_iter().filter(|group| !group.is_empty()).collect();
         for (number, group) in groups.iter().enumerate() {
             let mut share = if number + 1 == groups.len() { left } else { left / 2 };
-            for (number, around) in group.iter().enumerate() {
+            for (number, around) in group.iter().cloned().map(Arc::new).enumerate() {
                 let asked = pairs.len().min(share / (group.len() - number));
                 (left, share) = (left - asked, share - asked);
                 whole &= asked == pairs.len();
@@ -287,48 +301,43 @@ impl Search<'_> {
                 let second = own.len().min((asked - first) * 2 / 3).max((asked - first).saturating_sub(others.len()));
                 let chosen = spread(&named, first).chain(spread(&own, second));
                 let chosen: Vec<&(String, String)> = chosen.chain(spread(&others, asked - first - second)).collect();
-                for some in chosen.chunks(CHUNK) {
-                    let cases = some.iter().map(|(asker, target)| self.case(asker, target.clone(), around)).collect();
-                    self.ask(&scene.fixture, cases);
+                for (asker, target) in chosen {
+                    self.ask(&mut *staged, &scene.fixture, &self.case(asker, target.clone(), &around));
                 }
             }
         }
         whole
     }
 
-    fn case(&self, asker: &str, target: String, around: &Around) -> Case {
+    fn case(&self, asker: &str, target: String, around: &Arc<Around>) -> Case {
         Case {
             line: 0,
             actor: asker.to_owned(),
             op: self.asking.operation.clone(),
             target: Some(target),
-            around: around.clone(),
+            around: Arc::clone(around),
             expect: Decision::Deny,
             because: None,
             approvals: None,
         }
     }
 
-    /// Puts the questions to both sides; false once there have been too many.
-    fn ask(&mut self, fixture: &Fixture, mut cases: Vec<Case>) -> bool {
-        let whole = cases.len() <= self.left;
-        cases.truncate(self.left);
-        self.left -= cases.len();
+    /// Puts a question to both sides; false once there have been too many.
+    fn ask(&mut self, staged: &mut dyn Staged, fixture: &Fixture, case: &Case) -> bool {
+        let Some(left) = self.left.checked_sub(1) else { return false };
+        self.left = left;
         let (before, after) = (self.sides.before.snapshot, self.sides.after.snapshot);
-        let knows = after.action_names().contains(self.asking.operation.as_str());
-        let questions = self.stage.questions(if knows { after } else { before }, fixture, &cases);
-        for (case, asked) in cases.iter().zip(questions) {
-            let Ok(asked) = asked else { continue };
-            let asked = self.differences.gathered(&asked);
-            let pair = self.pair(kind_of(fixture, &case.actor));
-            asked.observe(before, after);
-            if asked.is_spared() {
-                continue;
-            }
-            let Some((old, new)) = asked.answers(before, after) else { continue };
+        let Ok(asked) = staged.question(case) else { return true };
+        let asked = self.differences.gathered(&asked);
+        let pair = self.pair(kind_of(fixture, &case.actor));
+        asked.observe(before, after);
+        if asked.is_spared() {
+            return true;
+        }
+        if let Some((old, new)) = asked.answers(before, after) {
             pair.count((old, new), || asked.decisive(), |old, new| Witness::new(fixture, case, old, new));
         }
-        whole
+        true
     }
 
     /// The pair that one more question counts for.

@@ -180,7 +180,8 @@ pub fn test_file(fixture: &Fixture, cases: &[(&Case, &Answer)]) -> String {
 }
 
 fn line(case: &Case, after: &Answer) -> String {
-    let Around { granted, broken, kill, release, scopes, channel, now, under, input, issuer, run, hist } = &case.around;
+    let Around { granted, broken, kill, release, scopes, channel, now, under, input, issuer, run, hist } =
+        &*case.around;
     let mut row = format!("actor: {}, op: {}", quoted(&case.actor), quoted(&case.op));
     let mut add = |name: &str, value: String| put(&mut row, name, value);
     case.target.iter().for_each(|target| add("target", quoted(target)));

@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use cedar_policy::{EntityUid, Schema};
 use cedar_policy_core::ast::{self, EntityType, EntityUID};
+use cedar_policy_core::entities::Entities;
 use cedar_policy_core::entities::conformance::EntitySchemaConformanceChecker;
 use cedar_policy_core::extensions::Extensions;
 use cedar_policy_core::validator::CoreSchema;
@@ -23,6 +24,7 @@ use super::ruling::{Because, PolicyMeta};
 use super::vocabulary::{Declared, Vocabulary, rates};
 use crate::approvals::ApprovalRules;
 use crate::brain::Collections;
+use crate::entities::of_all;
 use crate::limits::{Limits, Rate};
 use crate::own::Catalog;
 use crate::views::Views;
@@ -226,9 +228,10 @@ impl Snapshot {
         self.actions.get(action).map_or(&[], |action| action.family.as_slice())
     }
 
-    /// The same, and where the action stands.
-    pub(crate) fn family_at(&self, action: &EntityUID) -> (usize, &[Closed]) {
-        self.actions.get_full(action).map_or((0, &[]), |(place, _, action)| (place, action.family.as_slice()))
+    /// Where an action of the schema stands, the action, and its family as decisions read it.
+    pub(crate) fn family_at(&self, action: &EntityUID) -> Option<(usize, &Closed, &Entities)> {
+        let (place, _, action) = self.actions.get_full(action)?;
+        Some((place, action.family.first()?, action.entities.get_or_init(|| of_all(&action.family))))
     }
 
     /// What other programs can ask about.

@@ -4,10 +4,11 @@
 //! Always true: nothing in a vocabulary changes but what was found to fit its actions, which depends on the schema alone.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cedar_policy::Schema;
 use cedar_policy_core::ast::{self, EntityType, EntityUID, EntityUIDEntry, Value};
+use cedar_policy_core::entities::Entities;
 use cedar_policy_core::validator::ValidatorEntityTypeKind;
 use cedar_policy_core::validator::types::Type;
 use sha2::{Digest, Sha256};
@@ -52,6 +53,8 @@ pub(super) struct Declared {
     pub entry: EntityUIDEntry,
     /// The action and its groups.
     pub family: Vec<Closed>,
+    /// The same, as decisions read it.
+    pub entities: OnceLock<Entities>,
     /// The facts that were found to fit its context.
     pub fitting: Fitting,
     /// Its input, where its context has one.
@@ -120,8 +123,8 @@ fn actions(schema: &Schema) -> Vec<(ast::Entity, Arc<Declared>)> {
         let input = Input::of(schema, entity.uid());
         let history = Blank::of(schema, entity.uid(), blank.as_ref());
         blank = blank.take().or_else(|| history.clone());
-        let (fitting, name) = (Fitting::default(), name_of(entity.uid()));
-        (entity.clone(), Arc::new(Declared { name, entry, family, fitting, input, history, takes_approvals }))
+        let (entities, fitting, name) = (OnceLock::new(), Fitting::default(), name_of(entity.uid()));
+        (entity.clone(), Arc::new(Declared { name, entry, family, entities, fitting, input, history, takes_approvals }))
     };
     entities.iter().map(&mut action).collect()
 }

@@ -1,6 +1,7 @@
 //! A question of a test file, what is the case when it is asked, and the answer that is expected.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -22,7 +23,8 @@ pub struct Case {
     pub actor: String,
     pub op: String,
     pub target: Option<String>,
-    pub around: Around,
+    /// Many cases share one.
+    pub around: Arc<Around>,
     pub expect: Decision,
     /// The ids of the determining policies, if the case says them.
     pub because: Option<BTreeSet<String>>,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -243,6 +244,7 @@ impl Line {
         }
         let around = Around { granted, broken, kill, release, scopes, channel, now, under, input, issuer, run, hist };
         let set = |list: Vec<String>| list.into_iter().collect();
+        let around = Arc::new(around);
         Ok(Case { line, actor, op, target, around, expect, because: because.map(set), approvals: approvals.map(set) })
     }
 }

@@ -1,6 +1,7 @@
 //! A matrix of a test file: actors and operations, each with each.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -68,7 +69,7 @@ impl Matrix {
         if let Some(both) = self.actors.iter().find(|actor| self.ops.contains(*actor)) {
             return wrong(format!("`{both}` is an actor and an operation of this matrix: write `{both} <operation>`"));
         }
-        let mut used = BTreeSet::new();
+        let (around, mut used) = (Arc::new(self.around()), BTreeSet::new());
         let mut cases = Vec::new();
         for (actor, op) in self.actors.iter().flat_map(|actor| self.ops.iter().map(move |op| (actor, op))) {
             let expect = match self.answers(actor, op, &mut used).as_slice() {
@@ -80,7 +81,16 @@ impl Matrix {
                 }
                 _ => return wrong(format!("more than one answer is expected for `{actor} {op}`")),
             };
-            cases.push(self.case(line, actor, op, expect));
+            cases.push(Case {
+                line,
+                actor: actor.to_owned(),
+                op: op.to_owned(),
+                target: self.target.clone(),
+                around: Arc::clone(&around),
+                expect,
+                because: None,
+                approvals: None,
+            });
         }
         match self.names().find(|name| !used.contains(*name)) {
             Some(name) => wrong(format!("`{name}` is no actor, no operation and no `actor operation` of this matrix")),
@@ -115,29 +125,21 @@ impl Matrix {
         found.into_iter().collect()
     }
 
-    fn case(&self, line: usize, actor: &str, op: &str, expect: Decision) -> Case {
-        Case {
-            line,
-            actor: actor.to_owned(),
-            op: op.to_owned(),
-            target: self.target.clone(),
-            around: Around {
-                granted: self.granted.clone(),
-                broken: self.broken,
-                kill: self.kill.clone(),
-                release: self.release,
-                scopes: self.scopes.clone(),
-                channel: self.channel,
-                now: self.now,
-                under: self.under.clone(),
-                input: self.input.clone(),
-                issuer: self.issuer.clone(),
-                run: self.run.clone(),
-                hist: self.hist.clone(),
-            },
-            expect,
-            because: None,
-            approvals: None,
+    /// What is the case at each of its questions.
+    fn around(&self) -> Around {
+        Around {
+            granted: self.granted.clone(),
+            broken: self.broken,
+            kill: self.kill.clone(),
+            release: self.release,
+            scopes: self.scopes.clone(),
+            channel: self.channel,
+            now: self.now,
+            under: self.under.clone(),
+            input: self.input.clone(),
+            issuer: self.issuer.clone(),
+            run: self.run.clone(),
+            hist: self.hist.clone(),
         }
     }
 }

@@ -31,13 +31,8 @@ use super::{Answered, Closed, For, Giver, Question, Record, Ruling, Slice, Snaps
 
 /// Turns a test's company into what the gate would ask.
 pub trait Stage: Words + Sync {
-    /// The question of each case, or what it names that does not exist.
-    fn questions(
-        &self,
-        snapshot: &Arc<Snapshot>,
-        fixture: &Fixture,
-        cases: &[Case],
-    ) -> Vec<Result<OwnedQuestion, String>>;
+    /// The company of a fixture, to be asked about.
+    fn stage<'s>(&'s self, snapshot: &Arc<Snapshot>, fixture: &'s Fixture) -> Box<dyn Staged + 's>;
 
     /// The operation that must be allowed for a resource of this Cedar type to exist as far as the caller can tell.
     fn sight(&self, _resource: &str) -> Option<&'static str> {
@@ -63,6 +58,12 @@ pub trait Stage: Words + Sync {
     fn row(&self, _row: &Row) -> Result<(), String> {
         Ok(())
     }
+}
+
+/// A test's company.
+pub trait Staged {
+    /// The question of a case, or what it names that does not exist.
+    fn question(&mut self, case: &Case) -> Result<OwnedQuestion, String>;
 }
 
 /// One question, free of any policy, so that several snapshots can answer it.

@@ -94,9 +94,8 @@ pub fn run(bundle: &Bundle, snapshot: &Arc<Snapshot>, stage: &dyn Stage, most: u
 fn run_file(file: &str, text: &str, parsed: &TestFile, snapshot: &Arc<Snapshot>, stage: &dyn Stage) -> Run {
     let mut run = Run::default();
     let TestFile { fixture, cases, records, evaluations } = parsed;
-    let questions = stage.questions(snapshot, fixture, cases);
-    let asked =
-        cases.iter().zip(questions).map(|(case, question)| (case.line, case.to_string(), case.expected(), question));
+    let mut staged = stage.stage(snapshot, fixture);
+    let asked = cases.iter().map(|case| (case.line, case.to_string(), case.expected(), staged.question(case)));
     let evaluated = evaluations
         .iter()
         .map(|one| (one.line, one.name.clone(), one.expected.clone(), one.question(snapshot, records)));

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::Reader;
-use crate::decide::question::Asker;
 use crate::declare::noun::Directory as _;
 use crate::declare::target::{Fact, Target, Thing};
 use crate::reader::veil::HIDDEN;
@@ -188,13 +187,13 @@ impl Reader<'_> {
     /// be asked about.
     pub fn rows(&self, operation: &str, of: &Collection) -> Option<Condition> {
         let target = record_thing(of, &blank(&self.caller.actor())).into();
-        Asker::new(self.world, self.caller, &target, self.now).rows(operation, of)
+        self.asker(&target).rows(operation, of)
     }
 
     /// The same, policy by policy.
     pub fn rows_by_policy(&self, operation: &str, of: &Collection) -> Option<Vec<(Because, Condition)>> {
         let target = record_thing(of, &blank(&self.caller.actor())).into();
-        Asker::new(self.world, self.caller, &target, self.now).rows_by_policy(operation, of)
+        self.asker(&target).rows_by_policy(operation, of)
     }
 
     /// Records that fit, in order, after a position.

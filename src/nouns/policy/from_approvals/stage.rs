@@ -1,6 +1,7 @@
 //! The test of a drafted policy: the calls that it was made from are allowed, and somebody else's are not.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -80,14 +81,14 @@ fn case(call: &Call, caller: &Caller, expect: Decision, read: &Reader<'_>) -> Ca
         actor: caller.actor().to_string(),
         op: call.operation().to_owned(),
         target: (call.target != Target::Company).then(|| call.target.id()),
-        around: Around {
+        around: Arc::new(Around {
             channel,
             release: releases(&call.target),
             input: given(call),
             run: caller.run.as_deref().map(Step::from),
             hist: read.done_by(caller),
             ..Around::default()
-        },
+        }),
         expect,
         because: None,
         approvals: None,
