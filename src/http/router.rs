@@ -2,9 +2,11 @@
 //! list; a standard's addresses stand beside them.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::body::HttpBody;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
 use axum::http::{HeaderMap, Method, Uri};
@@ -14,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tower_http::CompressionLevel;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
-use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
+use tower_http::compression::predicate::{NotForContentType, Predicate};
 
 use super::dispatch::dispatch;
 use super::face::Face;
@@ -25,8 +27,9 @@ use crate::gate::{Entry, Gate};
 use crate::types::entropy::{Entropy, SystemEntropy};
 use crate::types::refusal::{Code, Refusal};
 
-/// Answers of more bytes are compressed for whoever takes that.
-const COMPRESSED: u64 = 4_096;
+/// Answers of so many bytes are compressed for whoever takes that. To compress larger ones would hold up others: nothing bounds
+/// how much of that one caller asks for.
+const COMPRESSED: RangeInclusive<u64> = 4_096..=512 << 10;
 
 /// The whole service. Streams end when `stop` is cancelled.
 pub fn router(gate: Arc<Gate>, limits: Limits, stop: CancellationToken) -> Router {
@@ -58,7 +61,7 @@ pub fn router(gate: Arc<Gate>, limits: Limits, stop: CancellationToken) -> Route
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     // Of a token that is sent in a header nobody else can make a browser ask, so what is compressed tells of no secret
     // beside it (BREACH).
-    let is_worth_it = SizeAbove::new(COMPRESSED).and(NotForContentType::SSE);
+    let is_worth_it = SizeWithin(COMPRESSED).and(NotForContentType::SSE);
     let gzip = CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(is_worth_it);
     root.nest("/api", api.fallback(no_such_route).layer(gzip.clone()))
         .nest("/v1", v1.fallback(no_such_route).layer(gzip))
@@ -72,6 +75,16 @@ pub fn router(gate: Arc<Gate>, limits: Limits, stop: CancellationToken) -> Route
         .layer(CatchPanicLayer::custom(panicked))
         .layer(axum::middleware::from_fn(hosts::guard))
         .layer(axum::middleware::from_fn(reply::finish))
+}
+
+/// Whether an answer has so many bytes. What is sent as it comes is let through.
+#[derive(Clone)]
+struct SizeWithin(RangeInclusive<u64>);
+
+impl Predicate for SizeWithin {
+    fn should_compress<B: HttpBody>(&self, response: &Response<B>) -> bool {
+        response.body().size_hint().exact().is_none_or(|bytes| self.0.contains(&bytes))
+    }
 }
 
 fn filter(entry: &Entry) -> MethodFilter {

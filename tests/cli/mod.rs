@@ -8,6 +8,7 @@ mod brain;
 mod ci;
 mod commands;
 mod damage;
+mod data_between;
 mod demo;
 mod elsewhere;
 mod entity;

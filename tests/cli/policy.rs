@@ -330,21 +330,32 @@ fn export_writes_nothing_through_a_folder_that_is_a_link() {
 }
 
 #[test]
-fn export_overwrites_no_edit_unless_it_is_forced() {
+fn export_keeps_what_was_edited_and_takes_over_the_rest() {
     let place = Place::with_company();
     let file = |name: &str| place.path().join("policies").join(name);
+    let read = |name: &str| std::fs::read_to_string(file(name)).unwrap();
     assert_eq!(place.ana("policy export --dir policies").code, 0);
-    assert_eq!(place.ana("policy export --dir policies").code, 0, "nothing was edited");
+    let limits = read("limits.yaml");
     std::fs::write(file("limits.yaml"), "rates: {}\n").unwrap();
     std::fs::remove_file(file("base/kill.cedar")).unwrap();
     let kept = place.ana("policy export --dir policies");
-    let told = "in policies these files were edited or deleted, which would be lost: base/kill.cedar, limits.yaml; --force overwrites them";
-    assert!(kept.code == 1 && kept.stderr.contains(told), "{kept}");
-    assert!(!file("base/kill.cedar").exists(), "nothing is written");
+    let told = "kept as edited here, since nothing else has changed in them: base/kill.cedar, limits.yaml";
+    assert!(kept.code == 0 && kept.stderr.contains(told), "{kept}");
+    assert!(!file("base/kill.cedar").exists() && read("limits.yaml") == "rates: {}\n");
+    // Somebody else changes the same file.
+    let theirs = format!("{limits}# By somebody else.\n");
+    std::fs::create_dir(place.path().join("theirs")).unwrap();
+    assert_eq!(place.ana("policy export --dir theirs").code, 0);
+    std::fs::write(place.path().join("theirs/limits.yaml"), &theirs).unwrap();
+    assert_eq!(place.ana("policy apply theirs --reason comment").code, 0);
+    let refused = place.ana("policy export --dir policies");
+    let told = "in policies these files were edited or deleted, and what is in force has changed, too: limits.yaml; --force overwrites what was done here";
+    assert!(refused.code == 1 && refused.stderr.contains(told), "{refused}");
+    assert!(read("limits.yaml") == "rates: {}\n", "nothing is written");
     std::fs::remove_file(file("policy.lock")).unwrap();
     assert_eq!(place.ana("policy export --dir policies").code, 1, "whatever is unknown is an edit");
     assert_eq!(place.ana("policy export --dir policies --force").code, 0);
-    assert!(file("base/kill.cedar").exists() && std::fs::read_to_string(file("limits.yaml")).unwrap().len() > 100);
+    assert!(file("base/kill.cedar").exists() && read("limits.yaml") == theirs);
 }
 
 #[test]

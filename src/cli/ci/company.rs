@@ -97,7 +97,10 @@ impl OfCompany {
 
     async fn answered(&self, session: &mut Session, context: &Context, checked: &Checked<'_>) -> Company {
         let files = Some(checked.bundle.files.clone());
-        let candidate = Candidate { files, since: self.since.clone(), max: self.max, ..Candidate::default() };
+        let lock = PolicyLock::read(checked.dir).ok().flatten();
+        let unedited = lock.map(|lock| lock.unedited(checked.bundle)).unwrap_or_default();
+        let (since, max) = (self.since.clone(), self.max);
+        let candidate = Candidate { files, unedited, since, max, ..Candidate::default() };
         let (diff, no_diff) = match checked.report.loads() {
             false => (None, Some(Step::skipped("diff", UNLOADED))),
             true => match query::<Diff>().within(session, context, &candidate).await {

@@ -172,6 +172,7 @@ impl World {
             Touched::Nothing => {}
             Touched::Policy => {
                 self.be_governed(conn)?;
+                self.trial = canary::of(conn, &self.build_cache, self.trial.take())?;
                 self.look_back(conn)?;
             }
             Touched::Company => self.recording = company::recording(conn)?,

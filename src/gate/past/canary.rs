@@ -11,6 +11,7 @@ use rusqlite::Connection;
 use crate::write::build_cache::BuildCache;
 use policy::{Bundle, Ruling, Snapshot};
 use store::changes::{self, Change};
+use store::policies;
 use types::caller::Caller;
 use types::impact::{Over, Shifted, TrialTerms, Trialled};
 use types::refusal::Fault;
@@ -35,22 +36,21 @@ pub(crate) fn of(
     running: Option<Arc<Trial>>,
 ) -> Result<Option<Arc<Trial>>, Fault> {
     let Some(change) = changes::tried(conn)? else { return Ok(None) };
-    if let Some(running) =
-        running.filter(|running| running.change.id == change.id && running.change.terms == change.terms)
-    {
-        return Ok(Some(running));
+    let running = running.filter(|running| running.change.id == change.id && running.change.terms == change.terms);
+    // It is asked about the data in force, which may have got another schema.
+    let in_force = Bundle { files: policies::files(conn)? };
+    let wanted = Bundle { files: changes::files(conn, &change.id)? }.about_collections_of(&in_force);
+    if let Some(running) = running.as_ref().filter(|running| running.candidate.hash() == wanted.hash().as_str()) {
+        return Ok(Some(Arc::clone(running)));
     }
     let Some(terms) = change.terms.clone() else { return Ok(None) };
-    let compiled = match build_cache.compiled(&change.hash) {
-        Some(compiled) => Ok(compiled),
-        None => build_cache.snapshot(&Bundle { files: changes::files(conn, &change.id)? }),
-    };
-    let Ok(compiled) = compiled else {
-        // It was proposed under another version of ok; there is nothing to try.
+    let Ok(compiled) = build_cache.snapshot(&wanted) else {
+        // It was proposed under another version of ok, or about other data; there is nothing to try.
         tracing::warn!(change = change.id, "a candidate no longer loads and is not evaluated");
         return Ok(None);
     };
-    let seen = Mutex::new(change.trialled.clone().unwrap_or_default());
+    let seen = running.map_or_else(|| change.trialled.clone().unwrap_or_default(), |running| running.trialled());
+    let seen = Mutex::new(seen);
     // Apart: what it cannot evaluate is no fault of the policies that serve.
     let candidate = compiled.apart();
     Ok(Some(Arc::new(Trial { change, terms, candidate, passing: AtomicU64::new(0), seen })))

@@ -102,6 +102,7 @@ fn applied(version: i64, bundle: &Bundle) -> Event {
         hash: bundle.hash().to_string(),
         source: BUILT_IN.into(),
         change: None,
+        proposal: None,
         files: bundle.files.clone(),
     })
 }

@@ -75,6 +75,9 @@ fn decided(approval: &ShownApproval) -> Result<(), Failure> {
     show::text(&show::said(&what(approval)))?;
     arguments(&approval.args, &approval.withheld)?;
     show::text(&format!("{} {}", approval.id, approval.status))?;
+    if let Some(waits_for) = Waiting::of(approval).waits_for {
+        show::text(&format!("still waits for {waits_for}"))?;
+    }
     approval.stale.iter().try_for_each(|why| show::text(&show::said(why)))?;
     if approval.stale.is_some() {
         show::note("The requester may request it again: `ok approval list` shows what is pending.");

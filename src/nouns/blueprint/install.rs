@@ -118,7 +118,7 @@ pub fn began(
         let version = draft.read().applied()?.version + 1;
         let hash = bundle.hash().to_string();
         let from = format!("blueprint {}", source.blueprint.metadata.name);
-        let applied = PolicyApplied { version, hash, source: from, change: None, files: bundle.files };
+        let applied = PolicyApplied { version, hash, source: from, change: None, proposal: None, files: bundle.files };
         plan.events.push(applied.into());
     }
     record(&source, plan, None, draft)

@@ -313,6 +313,7 @@ impl Change for Apply {
                 hash: bundle.hash().to_string(),
                 source: in_force.source,
                 change: None,
+                proposal: Some(Id::stored(&proposal.id)),
                 files: bundle.files,
             })?;
         }

@@ -57,7 +57,8 @@ impl Change for Canary {
 
     fn prepare(input: &Terms, read: &Reader<'_>) -> Result<(), Stop> {
         let change = find_open(&input.id, read)?;
-        super::compiled(&Bundle { files: read.change_files(&change.id)? }, read).map(drop)
+        let bundle = Bundle { files: read.change_files(&change.id)? }.about_collections_of(&read.bundle()?);
+        super::compiled(&bundle, read).map(drop)
     }
 
     fn run(permit: Permit<Self>, input: Terms, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {

@@ -8,7 +8,7 @@ use policy::Bundle;
 use store::changes;
 use store::changes::events::ChangePromoted;
 use store::policies::events::PolicyApplied;
-use types::change::{ChangeState, ChangeTarget, EvalStatus};
+use types::change::{ChangeState, ChangeTarget, EvalCase, EvalStatus};
 use types::id::Id;
 use types::refusal::{Code, Refusal, Stop};
 use types::scope::Reach;
@@ -36,9 +36,10 @@ impl Change for Promote {
 
     fn prepare(input: &OneChange, read: &Reader<'_>) -> Result<(), Stop> {
         let change = find_open(&input.id, read)?;
-        let policies = super::compiled(&Bundle { files: read.change_files(&change.id)? }, read)?;
+        let bundle = Bundle { files: read.change_files(&change.id)? }.about_collections_of(&read.bundle()?);
+        let policies = super::compiled(&bundle, read)?;
         way_back::look((change.target, &change.author), &policies, read);
-        Ok(())
+        if is_about_other_data(&change, &bundle) { super::evals::prepare(&bundle, read) } else { Ok(()) }
     }
 
     fn run(_: Permit<Self>, input: OneChange, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
@@ -53,8 +54,12 @@ pub fn promote(mut change: changes::Change, bundle: Bundle, draft: &mut Draft<'_
     is_tested(&change)?;
     super::is_tried(&change, draft.read())?;
     let applied = draft.read().applied()?;
-    if change.base_version != applied.version {
+    if !draft.read().policies_stand(change.base_version)? {
         return Err(moved(change.base_version, &applied).into());
+    }
+    let bundle = bundle.about_collections_of(&draft.read().bundle()?);
+    if is_about_other_data(&change, &bundle) {
+        have_passed(&super::evals::evals(&bundle, draft.read())?)?;
     }
     // The product may have changed since it was proposed.
     let policies = super::compiled(&bundle, draft.read())?;
@@ -65,9 +70,10 @@ pub fn promote(mut change: changes::Change, bundle: Bundle, draft: &mut Draft<'_
     let source = if change.target == ChangeTarget::View { applied.source } else { "change".into() };
     draft.record(PolicyApplied {
         version,
-        hash: change.hash.clone(),
+        hash: bundle.hash().to_string(),
         source,
         change: Some(id),
+        proposal: None,
         files: bundle.files,
     })?;
     change.version = Some(version);
@@ -82,7 +88,16 @@ pub fn is_tested(change: &changes::Change) -> Result<(), Refusal> {
         let problems = vec!["tests".to_owned()];
         return Err(Refusal { problems, ..Refusal::new(Code::EvalsNotRun, "its tests were not run yet") });
     }
-    let failed = change.evals.iter().filter(|eval| eval.status == EvalStatus::Failed);
+    have_passed(&change.evals)
+}
+
+/// Whether data has got another schema since the change was proposed, and put to its tests.
+fn is_about_other_data(change: &changes::Change, bundle: &Bundle) -> bool {
+    bundle.hash().as_str() != change.hash
+}
+
+fn have_passed(evals: &[EvalCase]) -> Result<(), Refusal> {
+    let failed = evals.iter().filter(|eval| eval.status == EvalStatus::Failed);
     let problems: Vec<String> = failed.map(|eval| eval.case.clone()).collect();
     if problems.is_empty() {
         return Ok(());

@@ -108,7 +108,7 @@ impl Change for Propose {
 fn wanted(input: &NewChange, read: &Reader<'_>) -> Result<Bundle, Stop> {
     let Content { files, definition, remove } = &input.content;
     match (input.target, files, definition, remove) {
-        (ChangeTarget::Policy, Some(files), None, false) if input.target_id.is_none() => whole(files, read),
+        (ChangeTarget::Policy, Some(files), None, false) if input.target_id.is_none() => whole(files, &[], read),
         (ChangeTarget::Policy, Some(_), None, false) => {
             Err(Refusal::field("target_id", "there is one company with its policies: leave it out").into())
         }
@@ -155,12 +155,23 @@ fn with_view(input: &NewChange, definition: Option<&Value>, read: &Reader<'_>) -
 }
 
 /// The files that somebody sends, with the collections in force: those change by proposals of their own, with their records.
-/// Views that are not among them stay: a change of its own removes one.
-pub fn whole(files: &BTreeMap<String, String>, read: &Reader<'_>) -> Result<Bundle, Stop> {
+/// So do those that are said to be as they were exported, and have changed since. Views that are not among them stay: a change
+/// of its own removes one.
+pub fn whole(files: &BTreeMap<String, String>, unedited: &[String], read: &Reader<'_>) -> Result<Bundle, Stop> {
+    if let Some(path) = unedited.iter().find(|path| !is_collection(path) || !files.contains_key(*path)) {
+        return Err(
+            Refusal::field("unedited", format!("`{path}` must be a collection's file, and among `files`")).into()
+        );
+    }
     let in_force = read.bundle()?;
-    let differs = |(path, text): &(&String, &String)| is_collection(path) && in_force.files.get(*path) != Some(*text);
+    let differs = |(path, text): &(&String, &String)| {
+        is_collection(path) && !unedited.contains(*path) && in_force.files.get(*path) != Some(*text)
+    };
     if let Some((path, _)) = files.iter().find(differs) {
-        let message = format!("`{path}` is not as in force: collections change by proposals (POST /schema/proposals)");
+        let message = format!(
+            "`{path}` is not as in force: collections change by proposals (POST /schema/proposals); leave the file out, or \
+             take over what is in force (`ok policy export --dir`)"
+        );
         return Err(Refusal::field("files", message).into());
     }
     Ok(Bundle { files: files.clone() }.about_collections_of(&in_force).with_views_of(&in_force))
@@ -182,10 +193,13 @@ pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> R
     check(proposal)?;
     for_somebody(&*compiled(&proposal.bundle, draft.read())?, draft.read())?;
     let applied = draft.read().applied()?;
-    let base_version = proposal.base_version.unwrap_or(applied.version);
-    if base_version != applied.version {
-        return Err(moved(base_version, &applied).into());
+    if let Some(base) = proposal.base_version
+        && !draft.read().policies_stand(base)?
+    {
+        return Err(moved(base, &applied).into());
     }
+    // That data has another schema by now, is no other version to whoever changes policies.
+    let base_version = applied.version;
     let hash = proposal.bundle.hash().to_string();
     if hash == applied.hash {
         let what = if proposal.view.is_some() { "exactly this view is" } else { "exactly these policies are" };
@@ -196,7 +210,7 @@ pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> R
         return Ok(same);
     }
     has_room(&proposal.bundle, draft.read())?;
-    recorded(proposal, hash, author, draft)
+    recorded(&Proposal { base_version: Some(base_version), ..proposal.clone() }, hash, author, draft)
 }
 
 /// That each view which is limited otherwise than now is limited to somebody: a slip in a name would hide it from all.
@@ -230,8 +244,8 @@ pub fn has_room(bundle: &Bundle, read: &Reader<'_>) -> Result<(), Stop> {
 /// What a commit declares is in force already: nothing changes, and the company is known to be managed from there.
 pub fn adopt(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> Result<Option<changes::Change>, Stop> {
     let (applied, hash) = (draft.read().applied()?, proposal.bundle.hash().to_string());
-    let is_declared = draft.read().declared_change()?.is_some_and(|declared| declared.hash == hash);
-    let is_base = proposal.base_version.is_none_or(|base| base == applied.version);
+    let is_declared = declares(&proposal.bundle, draft.read())?;
+    let is_base = proposal.base_version.map_or(Ok(true), |base| draft.read().policies_stand(base))?;
     if proposal.commit.is_none() || hash != applied.hash || is_declared || !is_base {
         return Ok(None);
     }
@@ -240,6 +254,13 @@ pub fn adopt(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> Res
     draft.record(ChangePromoted { id: Id::stored(&change.id), author, version: applied.version })?;
     (change.state, change.version) = (ChangeState::Promoted, Some(applied.version));
     Ok(Some(change))
+}
+
+/// Whether the last commit declared these policies, whatever data they were about then.
+fn declares(bundle: &Bundle, read: &Reader<'_>) -> Result<bool, Stop> {
+    let Some(declared) = read.declared_change()? else { return Ok(false) };
+    let declared = Bundle { files: read.change_files(&declared.id)? };
+    Ok(declared.about_collections_of(bundle).hash() == bundle.hash())
 }
 
 /// What is wrong with what is said about it.

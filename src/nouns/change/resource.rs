@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use gate::{Brief, FactSpec, Noun, Reader, Resource, Staged, Target};
+use policy::Bundle;
 use policy::testing::{Cast, Row, Sample};
 use store::changes::Review;
 use types::change::{ChangeState, ChangeTarget, EvalStatus};
@@ -97,7 +98,10 @@ fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
         format!("{}: {}{gone}", review.by, review.verdict)
     };
     let reviews: Vec<String> = change.reviews.iter().map(review).collect();
-    let (before, after) = (read.bundle()?.files, read.change_files(&change.id)?);
+    // What it changes, it changes of what it was made from; what data looks like by now is no part of it.
+    let after = Bundle { files: read.change_files(&change.id)? };
+    let base = read.bundle_of(change.base_version)?.unwrap_or(read.bundle()?);
+    let (before, after) = (base.about_collections_of(&after).files, after.files);
     let changed = after.iter().filter(|(path, text)| before.get(*path).is_some_and(|old| old != *text));
     let new = after.keys().filter(|path| !before.contains_key(*path));
     let gone = before.keys().filter(|path| !after.contains_key(*path));

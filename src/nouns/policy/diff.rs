@@ -28,6 +28,10 @@ pub struct Candidate {
     /// The policies in force unless given.
     #[schemars(extend("maxProperties" = 20_000, "additionalProperties" = {"type": "string", "maxLength": 1048576}))]
     pub files: Option<BTreeMap<String, String>>,
+    /// Collections among the files that were not edited there: each counts as it is in force, though it has changed since the
+    /// files were exported.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unedited: Vec<String>,
     /// The files of this change, instead of `files`.
     #[schemars(extend("x-id" = true))]
     pub change: Option<String>,
@@ -128,7 +132,7 @@ impl Query for Diff {
         }
         let (candidate, kept) = match proposed(input.files, input.change.as_deref(), read)? {
             Some(files) => {
-                let whole = whole(&files, read)?;
+                let whole = whole(&files, &input.unedited, read)?;
                 let kept = whole.files.keys().filter(|path| !files.contains_key(*path)).cloned().collect();
                 (whole, kept)
             }

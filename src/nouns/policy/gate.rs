@@ -39,6 +39,11 @@ impl Reader<'_> {
         policies::applied(self.conn()?)?.ok_or_else(|| Fault::Broken("no policy is in force".into()))
     }
 
+    /// Whether the policies in force are those of a version: since then only data has got another schema.
+    pub fn policies_stand(&self, version: i64) -> Result<bool, Fault> {
+        Ok(policies::stands(self.conn()?, version)?)
+    }
+
     /// The versions before this one, newest first.
     pub fn applied_before(&self, version: i64, limit: usize) -> Result<Vec<Applied>, Fault> {
         Ok(policies::before(self.conn()?, version, limit)?)

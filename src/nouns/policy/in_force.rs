@@ -162,6 +162,16 @@ pub struct LastApplied {
     pub earlier: Vec<AppliedVersion>,
 }
 
+impl LastApplied {
+    /// The versions whose policies are those in force, newest first: after the last of them only data has got another schema.
+    pub fn same_policies(&self) -> impl Iterator<Item = &AppliedVersion> {
+        let brought = |version: &&AppliedVersion| version.proposal.is_some();
+        let all = || std::iter::once(&self.last).chain(&self.earlier);
+        let later = all().take_while(brought).count();
+        all().take(later + 1)
+    }
+}
+
 /// One version that is, or was, in force.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 pub struct AppliedVersion {
@@ -171,14 +181,17 @@ pub struct AppliedVersion {
     pub at: Time,
     /// The change that brought it, if one did.
     pub change: Option<String>,
+    /// The schema proposal that brought it, if one did: its policies are those of the version before.
+    #[serde(default)]
+    pub proposal: Option<String>,
     /// The commit that the change came from.
     pub commit: Option<String>,
 }
 
 impl From<store::Applied> for AppliedVersion {
     fn from(applied: store::Applied) -> AppliedVersion {
-        let store::Applied { version, hash, by, at, change, commit, .. } = applied;
-        AppliedVersion { version, hash, by, at, change, commit }
+        let store::Applied { version, hash, by, at, change, proposal, commit, .. } = applied;
+        AppliedVersion { version, hash, by, at, change, proposal, commit }
     }
 }
 

@@ -25,6 +25,10 @@ pub struct NewPolicies {
     /// All policy files, text by path.
     #[schemars(extend("maxProperties" = 20_000, "additionalProperties" = {"type": "string", "maxLength": 1048576}))]
     pub files: Option<BTreeMap<String, String>>,
+    /// Collections among the files that were not edited there: each counts as it is in force, though it has changed since the
+    /// files were exported.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unedited: Vec<String>,
     /// An earlier version to go back to, instead of files.
     pub version: Option<i64>,
     /// Approvals, instead of files: the policies in force are drafted anew, with the narrowest exceptions that would have
@@ -102,7 +106,7 @@ fn by_itself(input: &NewPolicies, read: &Reader<'_>) -> Result<bool, Stop> {
 /// The files that are proposed, and what a policy drafted from approvals lets through that nobody approved.
 fn bundle(input: &NewPolicies, read: &Reader<'_>) -> Result<(Bundle, Vec<String>), Stop> {
     match (&input.files, input.version, &input.from_approvals) {
-        (Some(files), None, None) => Ok((whole(files, read)?, Vec::new())),
+        (Some(files), None, None) => Ok((whole(files, &input.unedited, read)?, Vec::new())),
         (None, Some(version), None) => {
             let unknown = || Refusal::field("version", format!("there was no version {version}"));
             let earlier = read.bundle_of(version)?.ok_or_else(unknown)?;

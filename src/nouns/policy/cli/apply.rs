@@ -14,7 +14,7 @@ use super::super::save::write;
 use super::super::{Context, show};
 use super::given::Given;
 use super::lock::PolicyLock;
-use super::rollout::{Outcome, Rollout, in_force, last_applied, tell_its_reason};
+use super::rollout::{EARLIER, Outcome, Rollout, in_force, last_applied, tell_its_reason};
 use super::{compared, git};
 use crate::nouns::change::ShownChange;
 use crate::nouns::policy::diff::{Candidate, Diff};
@@ -101,8 +101,8 @@ impl Given {
     /// The input of `policy.propose`: made from what is in force, which it fits.
     fn proposal(&self, how: &How, applied: &LastApplied) -> NewPolicies {
         let (files, base_version) = (Some(self.bundle.files.clone()), Some(applied.last.version));
-        let (reason, commit) = (how.reason.clone(), how.commit.clone());
-        NewPolicies { files, reason, commit, base_version, ..NewPolicies::default() }
+        let (unedited, reason, commit) = (self.unedited(), how.reason.clone(), how.commit.clone());
+        NewPolicies { files, unedited, reason, commit, base_version, ..NewPolicies::default() }
     }
 
     fn is(&self, applied: &LastApplied) -> bool {
@@ -144,29 +144,27 @@ impl Given {
 
     fn moved(&self, how: &How, applied: &LastApplied) -> Option<Moved> {
         let in_force = in_force(&applied.last);
+        // That data has got another schema since makes none of them another one.
+        let stands = |version: i64| applied.same_policies().any(|same| same.version == version);
+        let last = applied.same_policies().last()?;
         let made_from = |what: &str, base: i64| Moved {
             from: Some(base),
             why: format!("{what} was made from version {base}; {in_force}"),
             way: TAKE_OVER.to_owned(),
         };
         match (&self.plan, &self.lock, &how.commit) {
-            (Some(plan), ..) => {
-                let other = applied.last.version != plan.base.version;
-                other.then(|| made_from("the plan", plan.base.version))
-            }
-            (None, _, Some(commit)) if let Some(version) = brought_before(commit, applied) => Some(Moved {
+            (Some(plan), ..) => (!stands(plan.base.version)).then(|| made_from("the plan", plan.base.version)),
+            (None, _, Some(commit)) if let Some(version) = brought_before(commit, last, applied) => Some(Moved {
                 from: Some(version),
                 why: format!("{commit} brought version {version} into force before; {in_force}"),
                 way: format!("To go back, revert it in git, or: ok policy rollback {version}"),
             }),
-            (None, _, Some(commit)) if let Some(newer) = overtaken(self.dir.as_deref(), commit, &applied.last) => {
-                Some(Moved {
-                    from: None,
-                    why: format!("{newer} is in force, and comes after {commit} in git"),
-                    way: "Run the job of the newest commit, or revert in git what should go".to_owned(),
-                })
-            }
-            (None, Some(lock), _) if lock.is_of(&applied.last) => None,
+            (None, _, Some(commit)) if let Some(newer) = overtaken(self.dir.as_deref(), commit, last) => Some(Moved {
+                from: None,
+                why: format!("{newer} is in force, and comes after {commit} in git"),
+                way: "Run the job of the newest commit, or revert in git what should go".to_owned(),
+            }),
+            (None, Some(lock), _) if applied.same_policies().any(|same| lock.is_of(same)) => None,
             (None, None, None) => {
                 if let (Some(dir), None, 2..) = (&self.dir, self.version, applied.last.version) {
                     show::note(&format!(
@@ -174,10 +172,10 @@ impl Given {
                         dir.display()
                     ));
                 }
-                let version = self.version.filter(|version| applied.last.version != *version);
+                let version = self.version.filter(|version| !stands(*version));
                 version.map(|version| made_from("what was exported", version))
             }
-            (None, lock, Some(_)) => unknown_to_git(lock.is_some(), applied, &in_force),
+            (None, lock, Some(_)) => unknown_to_git(lock.is_some(), (last, applied), &in_force),
             (None, Some(lock), None) => {
                 let dir = self.dir.as_ref().map(|dir| dir.display().to_string()).unwrap_or_default();
                 Some(made_from(&dir, lock.version))
@@ -186,13 +184,11 @@ impl Given {
     }
 }
 
-/// How many earlier versions are asked for, to find the last one that came with a commit.
-const EARLIER: u32 = 200;
-
 /// The version that a commit brought into force, where another is by now: its job runs once more.
-fn brought_before(commit: &str, applied: &LastApplied) -> Option<i64> {
+fn brought_before(commit: &str, current: &AppliedVersion, applied: &LastApplied) -> Option<i64> {
     let is_its = |version: &&AppliedVersion| version.commit.as_ref().is_some_and(|known| is_same(known, commit));
-    applied.earlier.iter().find(is_its).map(|version| version.version)
+    let mut before = applied.earlier.iter().filter(|version| version.version < current.version);
+    before.find(is_its).map(|version| version.version)
 }
 
 /// The commit in force, where git says that it comes after this one: a job that is late, or runs once more.
@@ -217,9 +213,13 @@ fn is_same(one: &str, other: &str) -> bool {
 
 /// What came with a commit is an ancestor of the next one: that is git's business. What somebody brought into force by hand
 /// is in no commit, unless none ever came before.
-fn unknown_to_git(has_lock: bool, applied: &LastApplied, in_force: &str) -> Option<Moved> {
+fn unknown_to_git(
+    has_lock: bool,
+    (current, applied): (&AppliedVersion, &LastApplied),
+    in_force: &str,
+) -> Option<Moved> {
     let last = applied.earlier.iter().find(|version| version.commit.is_some()).map(|version| version.version);
-    let known = applied.last.commit.is_some() || (last.is_none() && !has_lock);
+    let known = current.commit.is_some() || (last.is_none() && !has_lock);
     let why = format!("{in_force}, and no commit brought it");
     (!known).then(|| Moved { from: last, why, way: TAKE_OVER.to_owned() })
 }

@@ -57,15 +57,17 @@ impl Run for Diff {
     const NEEDS: Needs = Needs::FileOrServer;
 
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let bundle = match self.change {
+        let given = match self.change {
             Some(_) => None,
-            None => Some(Given::read_aloud(&self.dir)?.bundle),
+            None => Some(Given::read_aloud(&self.dir)?),
         };
+        let unedited = given.as_ref().map(Given::unedited).unwrap_or_default();
+        let bundle = given.map(|given| given.bundle);
         let impact = self.no_impact.then_some(false);
         let semantic = self.no_answers.then_some(false);
         let files = bundle.as_ref().map(|bundle| bundle.files.clone());
         let (change, since, max) = (self.change, self.since, self.max);
-        let candidate = Candidate { files, change, since, max, impact, semantic, ..Candidate::default() };
+        let candidate = Candidate { files, unedited, change, since, max, impact, semantic, ..Candidate::default() };
         let answer = query::<operation::Diff>().attempt(context, &candidate).await?.map_err(hinted)?;
         context.show(&answer.value, || compared::show(&answer.value))?;
         let over: Vec<Value> = answer.part(columns!(Compared; over_budget))?;

@@ -15,13 +15,14 @@ use super::super::{Context, show};
 use super::compared::terms;
 use super::given::printed;
 use super::lock::{PolicyLock, sum};
-use super::rollout::last_applied;
+use super::rollout::EARLIER;
 use crate::nouns::Nothing;
 use crate::nouns::policy::drift::{self, ShowDrift};
 use crate::nouns::policy::in_force::{
     self, Applied, AppliedVersion, Exported, InForce, LastApplied, Show, WhichApplied,
 };
 use crate::nouns::policy::source::{NewSource, SetSource};
+use crate::policy::brain::is_collection;
 use crate::policy::bundle::problems;
 use crate::policy::diff::Pair;
 use crate::policy::folder::PRODUCT_SCHEMA;
@@ -36,7 +37,7 @@ pub struct Export {
     /// Write them into this folder, with their schema and policy.lock
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Overwrite files that were edited since they were last applied or exported
+    /// Overwrite what was edited or deleted since it was last applied or exported; without it, such files are kept, unless what is in force has changed in them, too
     #[arg(long, requires = "dir")]
     force: bool,
 }
@@ -61,11 +62,13 @@ impl Run for Export {
                 if let Some(problem) = problems(&bundle.files, 1).into_iter().next() {
                     return Err(Failure::new(format!("the server sent an invalid bundle: {problem}")));
                 }
-                if !self.force {
-                    keep_edits(dir, &bundle)?;
+                let kept = if self.force { Vec::new() } else { edits(dir, &bundle, &applied)? };
+                write_all(dir, &bundle, &kept, &schema, &applied)?;
+                if !kept.is_empty() {
+                    let kept = kept.join(", ");
+                    show::note(&format!("kept as edited here, since nothing else has changed in them: {kept}"));
                 }
-                write_all(dir, &bundle, &schema, &applied)?;
-                let answer = json!({ "dir": dir.display().to_string(), "version": version });
+                let answer = json!({ "dir": dir.display().to_string(), "version": version, "kept": kept });
                 let files = bundle.files.len();
                 context.show(&answer, || show::text(&format!("version {version}: {files} files in {}", dir.display())))
             }
@@ -80,48 +83,58 @@ pub async fn write_to(dir: &Path, context: &Context) -> Result<(), Failure> {
     session.close().await;
     let (exported, applied) = asked?;
     let Exported { files, schema, .. } = exported.read()?;
-    write_all(dir, &Bundle { files }, &schema, &applied)
+    write_all(dir, &Bundle { files }, &[], &schema, &applied)
 }
 
-fn write_all(dir: &Path, bundle: &Bundle, schema: &str, applied: &LastApplied) -> Result<(), Failure> {
-    save(dir, bundle, schema)?;
+fn write_all(dir: &Path, bundle: &Bundle, kept: &[String], schema: &str, applied: &LastApplied) -> Result<(), Failure> {
+    save(dir, bundle, kept, schema)?;
     PolicyLock::new(applied, bundle).write(dir)
 }
 
 async fn both(session: &mut Session, context: &Context) -> Result<(Answer<Exported>, LastApplied), Failure> {
     let exported = query::<in_force::Export>().within(session, context, &Nothing {}).await??;
-    Ok((exported, last_applied(session, context).await?))
+    let which = WhichApplied { limit: EARLIER, before: None };
+    Ok((exported, query::<Applied>().within(session, context, &which).await??.read()?))
 }
 
-/// Refuses to overwrite what somebody wrote: a file that is neither as `policy.lock` has it nor as it would be.
-fn keep_edits(dir: &Path, bundle: &Bundle) -> Result<(), Failure> {
-    let known = PolicyLock::read(dir)?.map(|lock| lock.files).unwrap_or_default();
-    let mut edited = Vec::new();
+/// The files that somebody has edited or deleted here, and that are in force as they were before that. Refuses where what is in
+/// force has changed, too: one of both would be lost.
+fn edits(dir: &Path, bundle: &Bundle, applied: &LastApplied) -> Result<Vec<String>, Failure> {
+    let lock = PolicyLock::read(dir)?;
+    let known = lock.as_ref().map(|lock| lock.files.clone()).unwrap_or_default();
+    // What was proposed from here, and is in force by now, is what was edited since.
+    let is_ours = lock.as_ref().is_some_and(|lock| applied.same_policies().any(|same| lock.has_proposed(same)));
+    let (mut kept, mut lost) = (Vec::new(), Vec::new());
     for (path, text) in &bundle.files {
         let there = match std::fs::read(dir.join(path)) {
-            Ok(there) => there,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                // To delete one that was written here is an edit, too.
-                edited.extend(known.contains_key(path).then_some(path.as_str()));
-                continue;
-            }
+            Ok(there) => Some(there),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => return Err(Failure::new(format!("cannot read {}: {error}", dir.join(path).display()))),
         };
-        if there != text.as_bytes() && known.get(path) != Some(&sum(&there)) {
-            edited.push(path.as_str());
+        let in_force = sum(text.as_bytes());
+        let known = if is_ours && !is_collection(path) { Some(&in_force) } else { known.get(path) };
+        let is_edited = match &there {
+            Some(there) => there != text.as_bytes() && known != Some(&sum(there)),
+            None => known.is_some(),
+        };
+        match known {
+            _ if !is_edited => {}
+            Some(known) if *known == in_force => kept.push(path.clone()),
+            _ => lost.push(path.as_str()),
         }
     }
-    if edited.is_empty() {
-        return Ok(());
+    if lost.is_empty() {
+        return Ok(kept);
     }
-    let (dir, edited) = (dir.display(), edited.join(", "));
+    let (dir, lost) = (dir.display(), lost.join(", "));
     Err(Failure::new(format!(
-        "in {dir} these files were edited or deleted, which would be lost: {edited}; --force overwrites them"
+        "in {dir} these files were edited or deleted, and what is in force has changed, too: {lost}; --force overwrites what \
+         was done here"
     )))
 }
 
 /// Writes the files; what else lies in the folder is left there, and told.
-fn save(dir: &Path, bundle: &Bundle, schema: &str) -> Result<(), Failure> {
+fn save(dir: &Path, bundle: &Bundle, kept: &[String], schema: &str) -> Result<(), Failure> {
     let before = if dir.is_dir() { Folder::read(dir).ok() } else { None };
     // A folder that is a link would be written to elsewhere.
     for path in bundle.files.keys() {
@@ -130,7 +143,7 @@ fn save(dir: &Path, bundle: &Bundle, schema: &str) -> Result<(), Failure> {
             return Err(Failure::new(format!("{} is a link; nothing is written", link.display())));
         }
     }
-    for (path, text) in &bundle.files {
+    for (path, text) in bundle.files.iter().filter(|(path, _)| !kept.contains(path)) {
         write(&dir.join(path), text)?;
     }
     write(&dir.join(PRODUCT_SCHEMA), schema)?;

@@ -67,6 +67,11 @@ impl Given {
         Ok(given)
     }
 
+    /// The collections of a folder that nobody has edited there.
+    pub fn unedited(&self) -> Vec<String> {
+        self.lock.as_ref().map(|lock| lock.unedited(&self.bundle)).unwrap_or_default()
+    }
+
     fn of(text: &str) -> Result<Given, String> {
         let of = |bundle, plan, version| Given { bundle, unread: Vec::new(), dir: None, lock: None, plan, version };
         let given = if text.trim_start().starts_with('{') {

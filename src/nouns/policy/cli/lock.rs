@@ -66,6 +66,15 @@ impl PolicyLock {
         left.map(|(path, sum)| (path.clone(), sum.clone())).collect()
     }
 
+    /// The collections that are in the folder as they were when it was applied or exported, whatever they are by now.
+    pub fn unedited(&self, bundle: &Bundle) -> Vec<String> {
+        let is_known = |(path, text): &(&String, &String)| {
+            self.files.get(*path).is_some_and(|known| *known == sum(text.as_bytes()))
+        };
+        let collections = bundle.files.iter().filter(|(path, _)| brain::is_collection(path));
+        collections.filter(is_known).map(|(path, _)| path.clone()).collect()
+    }
+
     /// The lock of a folder; none if it was never applied.
     pub fn read(dir: &Path) -> Result<Option<PolicyLock>, Failure> {
         let path = dir.join(LOCK);
@@ -80,7 +89,12 @@ impl PolicyLock {
 
     /// Whether what is in force is what this folder was made from: the same content, or the change that was proposed from it.
     pub fn is_of(&self, applied: &AppliedVersion) -> bool {
-        applied.hash == self.hash || (self.proposed.is_some() && self.proposed == applied.change)
+        applied.hash == self.hash || self.has_proposed(applied)
+    }
+
+    /// Whether this version was proposed from the folder.
+    pub fn has_proposed(&self, applied: &AppliedVersion) -> bool {
+        self.proposed.is_some() && self.proposed == applied.change
     }
 
     pub fn write(&self, dir: &Path) -> Result<(), Failure> {

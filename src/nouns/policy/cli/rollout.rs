@@ -146,6 +146,9 @@ async fn arrived(session: &mut Session, context: &Context, change: String) -> Re
 }
 
 /// What is in force.
+/// How many earlier versions are asked for, to find the last one that came with a commit, or that changed policies.
+pub const EARLIER: u32 = 200;
+
 pub async fn last_applied(session: &mut Session, context: &Context) -> Result<LastApplied, Failure> {
     query::<Applied>().within(session, context, &WhichApplied::default()).await??.read()
 }

@@ -20,6 +20,9 @@ events! {
         version: i64, hash: String, source: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         change: Option<Id>,
+        /// The schema proposal that brought it: its policies are those of the version before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        proposal: Option<Id>,
         files: BTreeMap<String, String>,
     } about [change] => {
         content: Content::SHOWN.hiding(&["files"]), tables: &[POLICY, FILE, RUN], memory: Memory::Policy,
@@ -35,12 +38,17 @@ events! {
 }
 
 fn applied(event: &PolicyApplied, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let PolicyApplied { version, hash, source, change, files } = event;
+    let PolicyApplied { version, hash, source, change, proposal, files } = event;
     let change = change.as_ref().map(Id::as_str);
     moment.conn.execute(
         "INSERT INTO policy (version, hash, source, change, by, applied_at) VALUES (?, ?, ?, ?, ?, ?)",
         params![version, hash, source, change, moment.by.as_str(), moment.at.0],
     )?;
+    // Files of an earlier version of ok have neither the column nor such an event.
+    if let Some(proposal) = proposal {
+        let sql = "UPDATE policy SET proposal = ? WHERE version = ?";
+        moment.conn.execute(sql, params![proposal.as_str(), version])?;
+    }
     moment.conn.execute("DELETE FROM policy_file", [])?;
     let mut insert = moment.conn.prepare("INSERT INTO policy_file (path, text) VALUES (?, ?)")?;
     for (path, text) in files {

@@ -18,6 +18,8 @@ pub struct Applied {
     pub source: String,
     /// The change that brought it, if one did.
     pub change: Option<String>,
+    /// The schema proposal that brought it, if one did: its policies are those of the version before.
+    pub proposal: Option<String>,
     /// The commit that the change came from.
     pub commit: Option<String>,
     pub by: ActorId,
@@ -54,14 +56,25 @@ pub fn before(conn: &Connection, version: i64, limit: usize) -> rusqlite::Result
         // A commit may have declared a version only after it was in force.
         "SELECT version, hash, source, change, by, applied_at, \
          coalesce((SELECT commit_id FROM change WHERE change.id = policy.change), \
-         (SELECT commit_id FROM change WHERE change.version = policy.version AND commit_id IS NOT NULL LIMIT 1)) \
+         (SELECT commit_id FROM change WHERE change.version = policy.version AND commit_id IS NOT NULL LIMIT 1)), proposal \
          FROM policy WHERE version < ? ORDER BY version DESC LIMIT ?",
     )?
     .query_map(params![version, limit as i64], |row| {
         let (version, hash, source, change) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-        Ok(Applied { version, hash, source, change, commit: row.get(6)?, by: parsed(row, 4)?, at: Time(row.get(5)?) })
+        let (commit, proposal) = (row.get(6)?, row.get(7)?);
+        let (by, at) = (parsed(row, 4)?, Time(row.get(5)?));
+        Ok(Applied { version, hash, source, change, proposal, commit, by, at })
     })?
     .collect()
+}
+
+/// Whether the policies in force are those of a version: since then only data has got another schema.
+pub fn stands(conn: &Connection, version: i64) -> rusqlite::Result<bool> {
+    conn.prepare_cached(
+        "SELECT EXISTS (SELECT 1 FROM policy WHERE version = ?1) \
+         AND NOT EXISTS (SELECT 1 FROM policy WHERE version > ?1 AND proposal IS NULL)",
+    )?
+    .query_row([version], |row| row.get(0))
 }
 
 /// The bundle's files, by path.

@@ -19,18 +19,18 @@ test('an approval passes two teams and an admin, live', async () => {
       await pia.keyboard.press('a');
       await pia.keyboard.type('seen with their team');
       await pia.keyboard.press('Control+Enter');
-      await pia.getByText('Approved: lea offboards noor').waitFor();
+      await pia.getByText(/^Your approval counts; still needed: .*security: sam.* lea offboards noor/).waitFor();
       await pia.getByRole('heading', { name: 'lea offboards max' }).waitFor();
       await sam.getByText('seen with their team').waitFor({ timeout: 8_000 });
       await sam.getByRole('button', { name: 'Approve' }).click();
-      await sam.getByText('Approved: lea offboards noor').waitFor();
+      await sam.getByText(/^Your approval counts; still needed: admin: .*lea offboards noor/).waitFor();
     });
   });
   await as('ana', async (ana) => {
     await ana.goto('/approvals');
     await ana.getByRole('link', { name: /lea offboards noor/ }).click();
     await ana.getByRole('button', { name: 'Approve' }).click();
-    await ana.getByText('Approved: lea offboards noor').waitFor();
+    await ana.getByText('Approved and carried out: lea offboards noor').waitFor();
     await ana.goto('/approvals?show=all');
     await ana.getByRole('link', { name: /lea offboards noor.*carried out/ }).waitFor();
   });

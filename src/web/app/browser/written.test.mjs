@@ -192,7 +192,7 @@ test('an agent’s call is approved as it was given, to the letter', { timeout: 
     const shown = await page.locator('dl').first().evaluate((list) => Object.fromEntries([...list.querySelectorAll('dt')].map((name) => [name.textContent, name.nextElementSibling?.innerText])));
     assert.deepEqual(shown, { operation: 'task.create', about: 'omar', title, goal, owner: 'omar', priority: 'high' });
     await page.getByRole('button', { name: 'Approve' }).click();
-    await page.getByText(/^Approved: /).waitFor();
+    await page.getByText(/^Approved and carried out: /).waitFor();
   });
   const { id } = (await ask('omar', '/api/tasks?limit=1000')).find((task) => task.title === title);
   const made = await ask('omar', `/api/tasks/${id}`);

@@ -239,6 +239,10 @@ export type AppliedVersion = {
      */
     change: string | null;
     /**
+     * The schema proposal that brought it, if one did: its policies are those of the version before.
+     */
+    proposal: string | null;
+    /**
      * The commit that the change came from.
      */
     commit: string | null;
@@ -489,6 +493,11 @@ export type Candidate = {
     files?: {
         [key: string]: string;
     } | null;
+    /**
+     * Collections among the files that were not edited there: each counts as it is in force, though it has changed since the
+     * files were exported.
+     */
+    unedited?: Array<string>;
     /**
      * The files of this change, instead of `files`.
      */
@@ -1185,6 +1194,11 @@ export type Dimension = {
     grain?: Grain | null;
     title?: string | null;
 };
+
+/**
+ * It is the same for everybody, and large: made once, and never copied.
+ */
+export type Document = unknown;
 
 /**
  * What a document says.
@@ -2384,6 +2398,10 @@ export type LastApplied = {
      */
     change: string | null;
     /**
+     * The schema proposal that brought it, if one did: its policies are those of the version before.
+     */
+    proposal: string | null;
+    /**
      * The commit that the change came from.
      */
     commit: string | null;
@@ -3050,6 +3068,11 @@ export type NewPolicies = {
     files?: {
         [key: string]: string;
     } | null;
+    /**
+     * Collections among the files that were not edited there: each counts as it is in force, though it has changed since the
+     * files were exported.
+     */
+    unedited?: Array<string>;
     /**
      * An earlier version to go back to, instead of files.
      */
@@ -14740,8 +14763,10 @@ export type OpenapiReadResponses = {
     /**
      * Done
      */
-    200: unknown;
+    200: Document;
 };
+
+export type OpenapiReadResponse = OpenapiReadResponses[keyof OpenapiReadResponses];
 
 export type PolicyReadData = {
     body?: never;
@@ -15664,6 +15689,11 @@ export type PolicyProposeData = {
         files?: {
             [key: string]: string;
         } | null;
+        /**
+         * Collections among the files that were not edited there: each counts as it is in force, though it has changed since the
+         * files were exported.
+         */
+        unedited?: Array<string>;
         /**
          * An earlier version to go back to, instead of files.
          */

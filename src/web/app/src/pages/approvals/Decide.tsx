@@ -52,6 +52,26 @@ function Withdraw({ approval }: { approval: ShownApproval }) {
   );
 }
 
+/** What a decision has come to; what has become stale is told otherwise. */
+function outcome({ status, summary, approvers }: ShownApproval): string | undefined {
+  switch (status) {
+    case 'stale':
+      return undefined;
+    case 'pending':
+      return `Your approval counts; still needed: ${stillNeeded(approvers)}. ${summary}`;
+    case 'used':
+      return `Approved and carried out: ${summary}`;
+    default:
+      return `${status === 'approved' ? 'Approved' : 'Rejected'}: ${summary}`;
+  }
+}
+
+/** `security: sam or tom`, of each kind that is not given yet. */
+function stillNeeded(approvers: ShownApproval['approvers']): string {
+  const open = approvers.filter(({ held, threshold }) => held.length < threshold);
+  return open.map(({ kind, any_of, held }) => `${kind}: ${any_of.filter((id) => !held.includes(id)).join(' or ') || 'nobody can give it'}`).join('; ');
+}
+
 function Answer({ approval, next }: { approval: ShownApproval; next?: () => void }) {
   const [note, setNote] = useUnsent(noteOn(approval));
   const [verdict, setVerdict] = useState<Verdict>();
@@ -72,7 +92,7 @@ function Answer({ approval, next }: { approval: ShownApproval; next?: () => void
     }
     const done = await act(
       (headers) => approvalDecide({ path: { id: approval.id }, body: { decision, ...(note.trim() ? { note: note.trim() } : {}) }, headers, throwOnError: true }),
-      (decided) => (decided.status === 'stale' ? undefined : `${decision === 'approve' ? 'Approved' : 'Rejected'}: ${approval.summary}`),
+      outcome,
     );
     if (done?.status === 'stale') tell(new Error(`Nothing was done: ${done.stale}`));
     if (done) setNote('');

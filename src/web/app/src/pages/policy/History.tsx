@@ -62,7 +62,7 @@ function Versions() {
   );
 }
 
-const first = ({ version, hash, by, at, change, commit }: LastApplied): AppliedVersion => ({ version, hash, by, at, change, commit });
+const first = ({ version, hash, by, at, change, proposal, commit }: LastApplied): AppliedVersion => ({ version, hash, by, at, change, proposal, commit });
 const once = (all: AppliedVersion[]) => [...new Map(all.map((one) => [one.version, one])).values()];
 
 /** Where a version came from that no change brought. */
