@@ -7,13 +7,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::gate::declare::named::absent;
 use crate::gate::declare::operation;
 use crate::gate::{Gate, Request};
 use crate::nouns;
 use crate::types::caller::{Channel, Credential, Presented};
-use crate::types::id::{self, ActorId, Id};
+use crate::types::id::{self, ActorId};
 use crate::types::refusal::{Code, Refusal, Stop};
-use crate::types::visible::visible;
 
 /// What is asked.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -162,30 +162,9 @@ pub fn named_in(operation: &str, mut input: Value) -> String {
     if let Some((asked, input)) = call_in(&mut input) {
         names.extend(names_in(&asked, input).into_iter().map(|name| format!("input.{name}")));
     }
-    match names.len() {
-        0 => String::new(),
-        1 => format!(", or not yours to see: {}", names.concat()),
-        _ => format!(": one of these is not there, or not yours to see: {}", names.join(", ")),
-    }
+    absent(&names)
 }
 
 fn names_in(operation: &str, input: &Value) -> Vec<String> {
-    let entry = entry(operation);
-    let schema = entry.map(|entry| entry.input_schema().to_value()).unwrap_or_default();
-    let path = entry.map(|entry| entry.spec.route.address()).unwrap_or_default();
-    let names = |field: &str, value: &str| {
-        is_reference(schema.pointer(&format!("/properties/{field}")))
-            || path.contains(&format!("{{{field}}}"))
-            || Id::is_generated(value)
-    };
-    let fields = input.as_object().into_iter().flatten().filter_map(|(field, value)| Some((field, value.as_str()?)));
-    let fields = fields.filter(|(field, value)| names(field, value));
-    fields.map(|(field, value)| format!("{field} `{}`", visible(value))).collect()
-}
-
-/// Whether a field is declared as the id of an actor.
-fn is_reference(schema: Option<&Value>) -> bool {
-    let Some(schema) = schema else { return false };
-    let either = schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();
-    std::iter::once(schema).chain(either).any(|schema| schema.get("x-names").is_some_and(|names| names == "reference"))
+    entry(operation).map(|entry| entry.names(input)).unwrap_or_default()
 }

@@ -6,6 +6,7 @@ pub mod fact;
 mod form;
 pub(super) mod input;
 pub(super) mod json;
+pub mod named;
 pub mod noun;
 pub mod openapi;
 pub mod operation;

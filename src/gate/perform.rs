@@ -15,6 +15,7 @@ use crate::admit::rate::{self, Weight};
 use crate::admit::shares::{Place, Shares};
 use crate::decide::question;
 use crate::decide::world::World;
+use crate::declare::named::absent;
 use crate::declare::operation::{Act, Ask, Call, Done, Entry, Prepared, Spec};
 use crate::declare::resource::Resources;
 use crate::declare::route::{Answer, Lane};
@@ -204,9 +205,10 @@ impl Gate {
             let world = gate.world.load();
             let now = gate.clock.now();
             let read = gate.reader(&world, &caller, now);
-            let target = found(act.target(&read), &world, &caller, &entry.spec, now)?;
+            let told = |refusal| told(refusal, entry, &value);
+            let target = found(act.target(&read), &world, &caller, &entry.spec, now).map_err(|stop| stop.map(told))?;
             let call = question::Call { operation: entry.spec.name, target: &target, input: Some(&value) };
-            let ruling = question::decide_seen(&world, &caller, call, now)?;
+            let ruling = question::decide_seen(&world, &caller, call, now).map_err(told)?;
             if !matches!(ruling, Ruling::Deny { .. }) {
                 act.prepare(&read)?;
             }
@@ -266,7 +268,8 @@ impl Gate {
         let (spec, now) = (&entry.spec, self.clock.now());
         let read = self.reader(world, &caller, now);
         let read = if reaches { read.reaching() } else { read };
-        let target = found(query.target(&read), world, &caller, spec, now)?;
+        let told = |refusal| told(refusal, entry, &input);
+        let target = found(query.target(&read), world, &caller, spec, now).map_err(|stop| stop.map(told))?;
         let call = question::Call { operation: spec.name, target: &target, input: Some(&input) };
         let decide = || match spec.route.is_served() {
             // What the server asks itself is no traffic that a candidate is tried on.
@@ -275,9 +278,10 @@ impl Gate {
         };
         // A candidate on trial wants to see every question.
         let ruling = match target == Target::Company && world.trial.is_none() {
-            true => world.cache.remembered(&world.policy, (&caller, spec.name), decide)?,
-            false => decide()?,
+            true => world.cache.remembered(&world.policy, (&caller, spec.name), decide),
+            false => decide(),
         };
+        let ruling = ruling.map_err(told)?;
         if let Ruling::Allow { because } = ruling {
             let grant = Grant { caller: caller.clone(), now, because: because.clone() };
             let mut done = query.run(grant, &read)?;
@@ -336,6 +340,15 @@ pub(crate) fn found(
         );
     }
     target
+}
+
+/// An answer that something is not there, or may not be seen: of several things that an input names, it says which they are.
+/// Whoever writes an address knows what that names.
+pub(crate) fn told(mut refusal: Refusal, entry: &Entry, input: &Value) -> Refusal {
+    if refusal == Refusal::not_found() && !entry.spec.route.path.contains('{') && input.get("op").is_none() {
+        refusal.message.push_str(&absent(&entry.names(input)));
+    }
+    refusal
 }
 
 pub(crate) fn reply(world: &World, spec: &Spec, done: Done) -> Reply {

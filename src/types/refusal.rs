@@ -182,11 +182,14 @@ impl Stop {
     /// Notes under which version of the policies it was decided, and in which log it stands.
     #[must_use]
     pub fn under(self, stands: Stands) -> Stop {
+        self.map(|refusal| Refusal { stands: Some(Box::new(stands)), ..refusal })
+    }
+
+    /// The same with another refusal.
+    #[must_use]
+    pub fn map(self, other: impl FnOnce(Refusal) -> Refusal) -> Stop {
         match self {
-            Stop::Refused(refusal) => {
-                let stands = Some(Box::new(stands));
-                Stop::Refused(Box::new(Refusal { stands, ..*refusal }))
-            }
+            Stop::Refused(refusal) => Stop::Refused(Box::new(other(*refusal))),
             failed @ Stop::Failed(_) => failed,
         }
     }

@@ -66,6 +66,20 @@ async fn what_is_hidden_reads_as_what_is_not_there() {
         let hidden = told("/actors", body("gus"), "gus").await;
         assert_eq!(hidden, told("/actors", body("nil"), "nil").await, "{field}");
     }
+    for (path, field, before, body) in [
+        ("/delegations", "to", "", json!({ "authority": "act" })),
+        ("/kill", "scope", "actor:", json!({ "reason": "r" })),
+        ("/tokens", "for", "", json!({})),
+    ] {
+        let of = |name: &str| {
+            let mut body = body.clone();
+            body[field] = format!("{before}{name}").into();
+            body
+        };
+        let hidden = told(path, of("gus"), "gus").await;
+        assert_eq!(hidden, told(path, of("nil"), "nil").await, "{path}");
+        assert!(hidden.contains("not found") && hidden.contains(&format!("{field} `{before}<id>`")), "{hidden}");
+    }
     let made = async |path: &str, body: Value| {
         let answer = test.post(path, &test.admin, body).await;
         answer.json()["id"].as_str().unwrap_or_else(|| panic!("{}", answer.text())).to_owned()

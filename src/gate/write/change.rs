@@ -121,9 +121,10 @@ impl Writer {
         now: Time,
     ) -> Result<Reply, Halt> {
         let target = act.target(&Reader::held(&self.conn, (&self.world, &*self.resources), caller, now));
-        let target = perform::found(target, &self.world, caller, &entry.spec, now)?;
+        let told = |refusal| perform::told(refusal, entry, input);
+        let target = perform::found(target, &self.world, caller, &entry.spec, now).map_err(|stop| stop.map(told))?;
         let call = question::Call { operation: entry.spec.name, target: &target, input: Some(input) };
-        let ruling = question::decide_watched(&self.world, caller, call, now)?;
+        let ruling = question::decide_watched(&self.world, caller, call, now).map_err(told)?;
         match &ruling {
             Ruling::Allow { .. } => {
                 let overtaken = self.overtaken(caller, entry, (&target, input), now)?;

@@ -1,0 +1,42 @@
+//! What an input names: told with an answer that something is not there, which is the same whatever that is.
+
+use serde_json::Value;
+
+use crate::declare::operation::Entry;
+use types::id::Id;
+use types::visible::visible;
+
+impl Entry {
+    /// The fields of an input that name something: an actor, what stands in the path, or anything else by its id.
+    pub fn names(&self, input: &Value) -> Vec<String> {
+        let (schema, path) = (self.input_schema().to_value(), self.spec.route.address());
+        let names = |field: &str, value: &str| {
+            is_reference(schema.pointer(&format!("/properties/{field}")))
+                || path.contains(&format!("{{{field}}}"))
+                || Id::is_generated(value)
+        };
+        let fields =
+            input.as_object().into_iter().flatten().filter_map(|(field, value)| Some((field, value.as_str()?)));
+        let fields = fields.filter(|(field, value)| names(field, value));
+        fields.map(|(field, value)| format!("{field} `{}`", visible(value))).collect()
+    }
+}
+
+/// The end of a sentence about what is not found.
+pub fn absent(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => format!(", or not yours to see: {one}"),
+        more => format!(": one of these is not there, or not yours to see: {}", more.join(", ")),
+    }
+}
+
+/// Whether a field is declared as the id of an actor, or of something else.
+fn is_reference(schema: Option<&Value>) -> bool {
+    let Some(schema) = schema else { return false };
+    let either = schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();
+    let is_id = |schema: &Value| {
+        schema.get("x-id").is_some() || schema.get("x-names").is_some_and(|names| names == "reference")
+    };
+    std::iter::once(schema).chain(either).any(is_id)
+}
