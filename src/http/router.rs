@@ -27,8 +27,8 @@ use crate::gate::{Entry, Gate};
 use crate::types::entropy::{Entropy, SystemEntropy};
 use crate::types::refusal::{Code, Refusal};
 
-/// Answers of so many bytes are compressed for whoever takes that. To compress larger ones would hold up others: nothing bounds
-/// how much of that one caller asks for.
+/// Answers of this size are compressed for clients that accept it. Larger ones are not: nothing bounds how many of them one
+/// caller asks for, and compressing them would hold up others.
 const COMPRESSED: RangeInclusive<u64> = 4_096..=512 << 10;
 
 /// The whole service. Streams end when `stop` is cancelled.
@@ -77,7 +77,7 @@ pub fn router(gate: Arc<Gate>, limits: Limits, stop: CancellationToken) -> Route
         .layer(axum::middleware::from_fn(reply::finish))
 }
 
-/// Whether an answer has so many bytes. What is sent as it comes is let through.
+/// Whether an answer is of this size. One that is sent piece by piece, of a size unknown, is compressed.
 #[derive(Clone)]
 struct SizeWithin(RangeInclusive<u64>);
 

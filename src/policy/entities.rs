@@ -90,7 +90,7 @@ impl Slice {
     }
 }
 
-/// Entities of which none is like another.
+/// Distinct entities.
 pub(super) fn of_all(entities: &[Closed]) -> Entities {
     added(Entities::new(), entities.iter().cloned()).unwrap_or_default()
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use ok::policy::Bundle;
 use serde_json::{Value, json};
 
+use super::brain;
 use crate::harness::Test;
 
 /// The default policies, with one more, and nothing that tests it but one case.
@@ -205,4 +206,62 @@ async fn drift_tells_how_what_is_in_force_differs_from_what_is_declared() {
     assert_eq!(test.get("/policy/applied", &test.admin).await.json()["commit"], "5b3c");
     assert_eq!(shown(&test, other["id"].as_str().unwrap()).await["state"], "proposed");
     assert_eq!(test.post("/policy/proposals", &test.admin, adopted).await.json()["error"], "conflict");
+}
+
+async fn with_invoices(test: &Test) {
+    let fields = json!({ "number": { "type": "text", "required": true }, "total": { "type": "money" } });
+    brain::create(test, "invoices", json!({ "key": ["number"], "fields": fields })).await;
+}
+
+async fn altered(test: &Test, op: Value) {
+    assert_eq!(brain::change(test, "invoices", json!([op])).await.status, 200);
+}
+
+fn limited() -> BTreeMap<String, String> {
+    with(
+        "@id(\"limited\")\n@reason(\"too much\")\nforbid (\n  principal is Ok::Actor,\n  action == Ok::Action::\"record.write\",\n  resource is Brain::invoices\n)\nwhen { resource has total && resource.total.greaterThan(decimal(\"5.0\")) };\n",
+    )
+}
+
+#[tokio::test]
+async fn what_a_repository_declares_ends_nothing_that_waits_though_the_data_has_changed() {
+    let test = Test::new().await;
+    with_invoices(&test).await;
+    let waits = tested(&test, &opened()).await;
+    altered(&test, json!({ "add_field": { "name": "iban", "field": { "type": "text" } } })).await;
+    // Proposed again, it is the same change.
+    assert_eq!(tested(&test, &opened()).await, waits);
+    let files = test.get("/policy/export", &test.admin).await.json()["files"].clone();
+    let declared = json!({ "files": files, "reason": "declared", "commit": "c0c0" });
+    let declared = test.post("/policy/proposals", &test.admin, declared).await.json();
+    assert_eq!(declared["state"], "promoted", "{declared}");
+    assert_eq!(shown(&test, &waits).await["state"], "proposed");
+    let promoted = step(&test, &waits, "promote", json!({})).await;
+    assert_eq!(promoted.json()["state"], "promoted", "{}", promoted.text());
+    let files = test.get("/policy/export", &test.admin).await.json()["files"].clone();
+    assert!(files["collections/invoices.yaml"].as_str().unwrap().contains("iban"));
+    assert!(test.verdict().ok);
+}
+
+#[tokio::test]
+async fn a_trial_goes_on_about_the_data_as_it_is_and_ends_where_it_no_longer_fits() {
+    let test = Test::new().await;
+    with_invoices(&test).await;
+    let id = tested(&test, &limited()).await;
+    let terms = json!({ "percent": 100, "min_decisions": 1 });
+    assert_eq!(step(&test, &id, "canary", terms.clone()).await.json()["state"], "canary");
+    altered(&test, json!({ "add_field": { "name": "iban", "field": { "type": "text" } } })).await;
+    let record = json!({ "fields": { "number": "1", "iban": "x" } });
+    assert_eq!(test.post("/brain/collections/invoices/records", &test.admin, record).await.status, 200);
+    let counted = shown(&test, &id).await["canary"].clone();
+    assert_eq!(counted["matrix"]["allow"]["deny"], 0, "it knows the new field: {counted}");
+    altered(&test, json!({ "rename_field": { "name": "total", "to": "sum" } })).await;
+    let other = tested(&test, &opened()).await;
+    let second = step(&test, &other, "canary", terms).await.error();
+    assert!(second.contains("has a canary already"), "{second}");
+    let promoted = step(&test, &id, "promote", json!({})).await.error();
+    assert!(promoted.starts_with("422"), "it no longer loads: {promoted}");
+    assert_eq!(test.post("/tick", &test.admin, json!({})).await.status, 200);
+    let ended = shown(&test, &id).await;
+    assert_ne!(ended["state"], "canary", "{ended}");
 }

@@ -97,7 +97,10 @@ impl OfCompany {
 
     async fn answered(&self, session: &mut Session, context: &Context, checked: &Checked<'_>) -> Company {
         let files = Some(checked.bundle.files.clone());
-        let lock = PolicyLock::read(checked.dir).ok().flatten();
+        let lock = match PolicyLock::read(checked.dir) {
+            Ok(lock) => lock,
+            Err(failure) => return Company::absent(&said(failure), true),
+        };
         let unedited = lock.map(|lock| lock.unedited(checked.bundle)).unwrap_or_default();
         let (since, max) = (self.since.clone(), self.max);
         let candidate = Candidate { files, unedited, since, max, ..Candidate::default() };

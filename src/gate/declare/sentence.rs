@@ -61,7 +61,12 @@ fn value(field: &str, input: &Value) -> Option<String> {
 /// A field by its path, unless it is empty.
 fn found<'a>(path: &str, input: &'a Value) -> Option<Cow<'a, Value>> {
     let value = path.split('.').try_fold(Cow::Borrowed(input), |value, name| within(value, name))?;
-    let is_empty = value.is_null() || value.as_array().is_some_and(Vec::is_empty) || value.as_str() == Some("");
+    let is_empty = match &*value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        value => value.as_str() == Some(""),
+    };
     (!is_empty).then_some(value)
 }
 

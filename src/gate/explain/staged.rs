@@ -49,7 +49,7 @@ struct Something {
     about: Arc<About>,
 }
 
-/// What it hangs on what an id names: the operation, whether a switch is released, and which are engaged.
+/// What the meaning of an id depends on: the operation, whether a switch is released, and which are engaged.
 type Named = (String, bool, Vec<KillScope>);
 type Found = Result<Rc<Something>, String>;
 

@@ -37,7 +37,7 @@ pub(crate) fn of(
 ) -> Result<Option<Arc<Trial>>, Fault> {
     let Some(change) = changes::tried(conn)? else { return Ok(None) };
     let running = running.filter(|running| running.change.id == change.id && running.change.terms == change.terms);
-    // It is asked about the data in force, which may have got another schema.
+    // Asked about the collections in force, whose schema may have changed.
     let in_force = Bundle { files: policies::files(conn)? };
     let wanted = Bundle { files: changes::files(conn, &change.id)? }.about_collections_of(&in_force);
     if let Some(running) = running.as_ref().filter(|running| running.candidate.hash() == wanted.hash().as_str()) {

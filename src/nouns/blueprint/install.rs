@@ -72,9 +72,7 @@ impl Change for Install {
         let change = match plan.bundle.take() {
             None => None,
             Some((bundle, files)) => {
-                let (read, hash) = (draft.read(), bundle.hash().to_string());
-                let open = read.open_change(&author, &hash, read.applied()?.version)?;
-                if open.is_some() {
+                if draft.read().open_change(&author, &bundle)?.is_some() {
                     plan.skipped.extend(files)
                 } else {
                     plan.created.extend(files)

@@ -287,7 +287,8 @@ impl Change for Apply {
 
     fn prepare(input: &Applying, read: &Reader<'_>) -> Result<(), Stop> {
         // As a dry run: whoever has to wait for approval learns nothing either that they may not read.
-        plan(&open(&input.id, read)?, true, read).map(drop)
+        let plan = plan(&open(&input.id, read)?, true, read)?;
+        Ok(read.make_trial_ready(&plan.bundle)?)
     }
 
     fn run(_: Permit<Self>, input: Applying, draft: &mut Draft<'_>) -> Result<Applied, Stop> {

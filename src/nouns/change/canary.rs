@@ -68,10 +68,8 @@ impl Change for Canary {
             return Err(Refusal::field("percent", "must be 1 to 100").into());
         }
         is_tested(&change)?;
-        if let Some(tried) = draft.read().trial() {
-            return Err(
-                Refusal::conflict(format!("{} has a canary already; one runs at a time", tried.change.id)).into()
-            );
+        if let Some(tried) = draft.read().tried_change()? {
+            return Err(Refusal::conflict(format!("{} has a canary already; one runs at a time", tried.id)).into());
         }
         let none = Budgets { newly_allowed: Some(0), ..Budgets::default() };
         let terms =
@@ -89,13 +87,18 @@ impl Change for Canary {
 /// What to do about a trial that has not seen enough.
 const FEWER: &str = "wait for them, or ask for fewer in another canary (`min_decisions`)";
 
+/// Why a candidate is not evaluated.
+const UNFIT: &str = "its policies no longer fit the schema of the collections, or this version of ok";
+
 /// Seconds in which a trial may have seen more.
 const LATER: u64 = 60;
 
 /// A trial must have seen enough, and kept its budgets, before the change comes into force.
 pub fn is_tried(change: &store::changes::Change, read: &Reader<'_>) -> Result<(), Refusal> {
     let (ChangeState::Canary, Some(terms)) = (change.state, &change.terms) else { return Ok(()) };
-    let Some(trial) = read.trial() else { return Ok(()) };
+    let Some(trial) = read.trial().filter(|trial| trial.change.id == change.id) else {
+        return Err(Refusal::conflict(format!("its trial cannot go on: {UNFIT}")));
+    };
     let seen = trial.trialled().matrix.sum();
     if let Some(over) = trial.over().first() {
         return Err(Refusal::conflict(format!("its trial is over budget: {}", counted::exceeded(over, read))));
@@ -113,7 +116,11 @@ pub fn is_tried(change: &store::changes::Change, read: &Reader<'_>) -> Result<()
 
 /// What the tick records of a trial: its end, if it is over budget; or else what is new.
 pub fn measured(read: &Reader<'_>) -> Option<Event> {
-    let trial = read.trial()?;
+    let tried = read.tried_change().ok()??;
+    let Some(trial) = read.trial().filter(|trial| trial.change.id == tried.id) else {
+        let (id, author, trialled) = (Id::stored(&tried.id), tried.author, tried.trialled.unwrap_or_default());
+        return Some(CanaryAborted { id, author, reason: UNFIT.into(), trialled, notice: UNFIT.into() }.into());
+    };
     let (id, author) = (Id::stored(&trial.change.id), trial.change.author.clone());
     let trialled = trial.trialled();
     if let Some(over) = trial.over().first() {

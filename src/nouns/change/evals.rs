@@ -46,12 +46,13 @@ impl Change for Evals {
 
     fn prepare(input: &OneChange, read: &Reader<'_>) -> Result<(), Stop> {
         let change = find_open(&input.id, read)?;
-        prepare(&Bundle { files: read.change_files(&change.id)? }, read)
+        prepare(&Bundle { files: read.change_files(&change.id)? }.about_collections_of(&read.bundle()?), read)
     }
 
     fn run(permit: Permit<Self>, input: OneChange, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
         let mut change = find_open(&input.id, draft.read())?;
-        let bundle = Bundle { files: draft.read().change_files(&change.id)? };
+        let in_force = draft.read().bundle()?;
+        let bundle = Bundle { files: draft.read().change_files(&change.id)? }.about_collections_of(&in_force);
         put_to_tests(&mut change, &bundle, draft)?;
         change.updated_at = permit.now();
         Ok(ShownChange::of(change, draft.read()))
@@ -78,7 +79,10 @@ pub fn evals(bundle: &Bundle, read: &Reader<'_>) -> Result<Vec<EvalCase>, Stop> 
     let Ok(tests) = read.build_cache().make(&format!("evals {}", bundle.hash()), run);
     let mut all = tests.to_vec();
     if budgets(read).is_some() {
-        let again = || Refusal::new(Code::Unavailable, "the log was not replayed yet; try again");
+        let again = || {
+            let message = "the log was not replayed yet; try again";
+            Refusal { retry_after: Some(1), ..Refusal::new(Code::Unavailable, message) }
+        };
         let impact: Arc<EvalCase> = read.build_cache().get(&impact_key(bundle, read)).ok_or_else(again)?;
         all.push((*impact).clone());
     }

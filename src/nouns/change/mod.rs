@@ -19,6 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use gate::{Entry, Reader};
+use policy::Bundle;
 use store::changes::Change;
 use types::refusal::{Refusal, Stop};
 use types::visible::is_blank;
@@ -54,13 +55,13 @@ fn find(id: &str, read: &Reader<'_>) -> Result<Change, Stop> {
     Ok(read.change(id)?.ok_or_else(Refusal::not_found)?)
 }
 
-/// The files of a change that the caller may see.
+/// The files of a change that the caller may see, about the collections in force.
 pub fn content(id: &str, read: &Reader<'_>) -> Result<BTreeMap<String, String>, Stop> {
     let change = find(id, read)?;
     if !read.may("change.read", &read.change_target(&change)) {
         return Err(Refusal::not_found().into());
     }
-    Ok(read.change_files(&change.id)?)
+    Ok(Bundle { files: read.change_files(&change.id)? }.about_collections_of(&read.bundle()?).files)
 }
 
 /// A change that can still come into force.

@@ -55,7 +55,7 @@ pub fn promote(mut change: changes::Change, bundle: Bundle, draft: &mut Draft<'_
     super::is_tried(&change, draft.read())?;
     let applied = draft.read().applied()?;
     if !draft.read().policies_stand(change.base_version)? {
-        return Err(moved(change.base_version, &applied).into());
+        return Err(moved(change.base_version, &draft.read().policies_changed()?).into());
     }
     let bundle = bundle.about_collections_of(&draft.read().bundle()?);
     if is_about_other_data(&change, &bundle) {
@@ -91,7 +91,7 @@ pub fn is_tested(change: &changes::Change) -> Result<(), Refusal> {
     have_passed(&change.evals)
 }
 
-/// Whether data has got another schema since the change was proposed, and put to its tests.
+/// Whether the schema of collections has changed since the change was proposed.
 fn is_about_other_data(change: &changes::Change, bundle: &Bundle) -> bool {
     bundle.hash().as_str() != change.hash
 }

@@ -196,16 +196,15 @@ pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> R
     if let Some(base) = proposal.base_version
         && !draft.read().policies_stand(base)?
     {
-        return Err(moved(base, &applied).into());
+        return Err(moved(base, &draft.read().policies_changed()?).into());
     }
-    // That data has another schema by now, is no other version to whoever changes policies.
     let base_version = applied.version;
     let hash = proposal.bundle.hash().to_string();
     if hash == applied.hash {
         let what = if proposal.view.is_some() { "exactly this view is" } else { "exactly these policies are" };
         return Err(Refusal::conflict(format!("{what} in force already")).into());
     }
-    if let Some(same) = draft.read().open_change(&author, &hash, base_version)? {
+    if let Some(same) = draft.read().open_change(&author, &proposal.bundle)? {
         // Proposed again, it is the same proposal: a pipeline may run twice.
         return Ok(same);
     }
@@ -232,8 +231,7 @@ pub fn has_room(bundle: &Bundle, read: &Reader<'_>) -> Result<(), Stop> {
     if read.open_changes_of(&author)? < OPEN {
         return Ok(());
     }
-    let (applied, hash) = (read.applied()?, bundle.hash().to_string());
-    if hash == applied.hash || read.open_change(&author, &hash, applied.version)?.is_some() {
+    if bundle.hash().as_str() == read.applied()?.hash || read.open_change(&author, bundle)?.is_some() {
         return Ok(());
     }
     let message =
@@ -251,8 +249,10 @@ pub fn adopt(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> Res
     }
     check(proposal)?;
     let mut change = recorded(proposal, hash, author.clone(), draft)?;
-    draft.record(ChangePromoted { id: Id::stored(&change.id), author, version: applied.version })?;
-    (change.state, change.version) = (ChangeState::Promoted, Some(applied.version));
+    // The version whose policies these are: what waits and was made from that one still stands.
+    let version = draft.read().policies_changed()?.version;
+    draft.record(ChangePromoted { id: Id::stored(&change.id), author, version })?;
+    (change.state, change.version) = (ChangeState::Promoted, Some(version));
     Ok(Some(change))
 }
 

@@ -100,7 +100,7 @@ fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
     let reviews: Vec<String> = change.reviews.iter().map(review).collect();
     // What it changes, it changes of what it was made from; what data looks like by now is no part of it.
     let after = Bundle { files: read.change_files(&change.id)? };
-    let base = read.bundle_of(change.base_version)?.unwrap_or(read.bundle()?);
+    let base = read.bundle_of(change.base_version)?.map_or_else(|| read.bundle(), Ok)?;
     let (before, after) = (base.about_collections_of(&after).files, after.files);
     let changed = after.iter().filter(|(path, text)| before.get(*path).is_some_and(|old| old != *text));
     let new = after.keys().filter(|path| !before.contains_key(*path));

@@ -39,7 +39,12 @@ impl Reader<'_> {
         policies::applied(self.conn()?)?.ok_or_else(|| Fault::Broken("no policy is in force".into()))
     }
 
-    /// Whether the policies in force are those of a version: since then only data has got another schema.
+    /// The last version that changed the policies, not just the schema of collections.
+    pub fn policies_changed(&self) -> Result<Applied, Fault> {
+        policies::changed(self.conn()?)?.ok_or_else(|| Fault::Broken("no policy is in force".into()))
+    }
+
+    /// Whether the policies in force are those of a version: only the schema of collections has changed since.
     pub fn policies_stand(&self, version: i64) -> Result<bool, Fault> {
         Ok(policies::stands(self.conn()?, version)?)
     }
@@ -125,9 +130,36 @@ impl Reader<'_> {
         Ok(changes::count_open(self.conn()?, author)?)
     }
 
-    /// An actor's open change with exactly this content, made from this version.
-    pub fn open_change(&self, author: &ActorId, hash: &str, base: i64) -> Result<Option<Change>, Fault> {
-        Ok(changes::open(self.conn()?, author, hash, base)?)
+    /// An actor's open change to exactly this bundle that can still come into force, whatever collections it was made with.
+    pub fn open_change(&self, author: &ActorId, bundle: &Bundle) -> Result<Option<Change>, Fault> {
+        let (hash, in_force) = (bundle.hash(), self.applied()?.version);
+        for change in changes::open(self.conn()?, author)? {
+            let is_same = match change.base_version == in_force {
+                true => change.hash == hash.as_str(),
+                false => {
+                    self.policies_stand(change.base_version)?
+                        && Bundle { files: self.change_files(&change.id)? }.about_collections_of(bundle).hash() == hash
+                }
+            };
+            if is_same {
+                return Ok(Some(change));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The change that is tried, whether or not it can be evaluated.
+    pub fn tried_change(&self) -> Result<Option<Change>, Fault> {
+        Ok(changes::tried(self.conn()?)?)
+    }
+
+    /// Compiles the candidate that is tried about the collections of a bundle, before that comes into force.
+    pub fn make_trial_ready(&self, bundle: &Bundle) -> Result<(), Fault> {
+        if let Some(change) = self.tried_change()? {
+            let candidate = Bundle { files: self.change_files(&change.id)? }.about_collections_of(bundle);
+            let _ = self.build_cache().snapshot(&candidate);
+        }
+        Ok(())
     }
 
     /// The newest change that came with a commit: what the repository declares.

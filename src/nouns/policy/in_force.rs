@@ -163,7 +163,8 @@ pub struct LastApplied {
 }
 
 impl LastApplied {
-    /// The versions whose policies are those in force, newest first: after the last of them only data has got another schema.
+    /// The versions whose policies are those in force, newest first: since the last of them, only the schema of collections has
+    /// changed.
     pub fn same_policies(&self) -> impl Iterator<Item = &AppliedVersion> {
         let brought = |version: &&AppliedVersion| version.proposal.is_some();
         let all = || std::iter::once(&self.last).chain(&self.earlier);

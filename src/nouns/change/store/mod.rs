@@ -4,7 +4,7 @@ pub mod events;
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use super::list::List;
 use super::{Position, json, json_or_null, parsed, parsed_or_null};
@@ -153,14 +153,15 @@ pub fn files(conn: &Connection, id: &str) -> rusqlite::Result<BTreeMap<String, S
     conn.prepare_cached("SELECT files FROM change WHERE id = ?")?.query_row([id], |row| json(row, 0))
 }
 
-/// An actor's open change with exactly this content, made from this version.
-pub fn open(conn: &Connection, author: &ActorId, hash: &str, base: i64) -> rusqlite::Result<Option<Change>> {
+/// An actor's open changes, the oldest first.
+pub fn open(conn: &Connection, author: &ActorId) -> rusqlite::Result<Vec<Change>> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM change WHERE hash = ?1 AND author = ?2 AND base_version = ?3 \
-         AND state IN ('proposed', 'in_review', 'approved', 'canary') ORDER BY id LIMIT 1"
+        "SELECT {COLUMNS} FROM change WHERE author = ? AND state IN ('proposed', 'in_review', 'approved', 'canary') \
+         ORDER BY id"
     );
-    let found = conn.prepare_cached(&sql)?.query_row(params![hash, author.as_str(), base], read).optional()?;
-    found.map(|change| with_reviews(conn, change)).transpose()
+    let open: Vec<Change> =
+        conn.prepare_cached(&sql)?.query_map([author.as_str()], read)?.collect::<rusqlite::Result<_>>()?;
+    open.into_iter().map(|change| with_reviews(conn, change)).collect()
 }
 
 /// How many changes of an actor are open.

@@ -14,7 +14,7 @@ use super::super::save::write;
 use super::super::{Context, show};
 use super::given::Given;
 use super::lock::PolicyLock;
-use super::rollout::{EARLIER, Outcome, Rollout, in_force, last_applied, tell_its_reason};
+use super::rollout::{EARLIER, Outcome, Rollout, in_force, tell_its_reason};
 use super::{compared, git};
 use crate::nouns::change::ShownChange;
 use crate::nouns::policy::diff::{Candidate, Diff};
@@ -143,10 +143,10 @@ impl Given {
     }
 
     fn moved(&self, how: &How, applied: &LastApplied) -> Option<Moved> {
-        let in_force = in_force(&applied.last);
-        // That data has got another schema since makes none of them another one.
+        // That the schema of collections has changed since makes none of them another one.
         let stands = |version: i64| applied.same_policies().any(|same| same.version == version);
-        let last = applied.same_policies().last()?;
+        let last = applied.same_policies().find(|same| same.commit.is_some()).or(applied.same_policies().last())?;
+        let in_force = in_force(last);
         let made_from = |what: &str, base: i64| Moved {
             from: Some(base),
             why: format!("{what} was made from version {base}; {in_force}"),
@@ -329,7 +329,10 @@ impl Run for Rollback {
 
 impl Rollback {
     async fn walk(&self, session: &mut Session, context: &Context) -> Result<Outcome, Failure> {
-        let before = last_applied(session, context).await?.last.version - 1;
+        let which = WhichApplied { limit: EARLIER, before: None };
+        let applied = query::<Applied>().within(session, context, &which).await??.read()?;
+        // What a schema proposal brought has the policies of the version before.
+        let before = applied.same_policies().last().map_or(0, |changed| changed.version - 1);
         let version = self.version.or((before > 0).then_some(before));
         let version = Some(version.ok_or_else(|| Failure::new("there is no earlier version"))?);
         let proposal = NewPolicies { version, reason: self.reason.clone(), ..NewPolicies::default() };

@@ -37,7 +37,7 @@ pub struct Export {
     /// Write them into this folder, with their schema and policy.lock
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Overwrite what was edited or deleted since it was last applied or exported; without it, such files are kept, unless what is in force has changed in them, too
+    /// Overwrite files that were edited or deleted here since the last apply or export. Without it they are kept, and the export is refused if one of them has also changed in force
     #[arg(long, requires = "dir")]
     force: bool,
 }
@@ -112,7 +112,10 @@ fn edits(dir: &Path, bundle: &Bundle, applied: &LastApplied) -> Result<Vec<Strin
             Err(error) => return Err(Failure::new(format!("cannot read {}: {error}", dir.join(path).display()))),
         };
         let in_force = sum(text.as_bytes());
-        let known = if is_ours && !is_collection(path) { Some(&in_force) } else { known.get(path) };
+        let known = match is_ours && !is_collection(path) {
+            true => Some(&in_force).filter(|_| there.is_some() || known.contains_key(path)),
+            false => known.get(path),
+        };
         let is_edited = match &there {
             Some(there) => there != text.as_bytes() && known != Some(&sum(there)),
             None => known.is_some(),

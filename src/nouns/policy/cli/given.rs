@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::super::exit::Failure;
 use super::super::show;
 use super::lock::PolicyLock;
+use crate::policy::brain::is_collection;
 use crate::policy::bundle::problems;
 use crate::policy::plan::Plan;
 use crate::policy::{Bundle, Folder};
@@ -67,9 +68,12 @@ impl Given {
         Ok(given)
     }
 
-    /// The collections of a folder that nobody has edited there.
+    /// The collections that nobody has edited here. A plan is made of none that was.
     pub fn unedited(&self) -> Vec<String> {
-        self.lock.as_ref().map(|lock| lock.unedited(&self.bundle)).unwrap_or_default()
+        match (&self.plan, &self.lock) {
+            (Some(_), _) => self.bundle.files.keys().filter(|path| is_collection(path)).cloned().collect(),
+            (None, lock) => lock.as_ref().map(|lock| lock.unedited(&self.bundle)).unwrap_or_default(),
+        }
     }
 
     fn of(text: &str) -> Result<Given, String> {

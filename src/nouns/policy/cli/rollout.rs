@@ -62,8 +62,10 @@ impl Rollout {
         let change = match change::<Propose>().within(session, context, &self.proposal).await? {
             Ok(change) => change.read()?,
             Err(refused) if refused.code == Code::Conflict.name() => {
-                let applied = last_applied(session, context).await?;
-                let same = self.proposal.base_version.is_none_or(|base| base == applied.last.version);
+                let which = WhichApplied { limit: EARLIER, before: None };
+                let applied: LastApplied = query::<Applied>().within(session, context, &which).await??.read()?;
+                let stands = |base| applied.same_policies().any(|same| same.version == base);
+                let same = self.proposal.base_version.is_none_or(stands);
                 return if same { Ok(Outcome::Same(applied)) } else { Err(refused.into()) };
             }
             Err(refused) => return Err(refused.into()),
@@ -145,10 +147,10 @@ async fn arrived(session: &mut Session, context: &Context, change: String) -> Re
     }
 }
 
-/// What is in force.
 /// How many earlier versions are asked for, to find the last one that came with a commit, or that changed policies.
 pub const EARLIER: u32 = 200;
 
+/// What is in force.
 pub async fn last_applied(session: &mut Session, context: &Context) -> Result<LastApplied, Failure> {
     query::<Applied>().within(session, context, &WhichApplied::default()).await??.read()
 }

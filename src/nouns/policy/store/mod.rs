@@ -68,7 +68,14 @@ pub fn before(conn: &Connection, version: i64, limit: usize) -> rusqlite::Result
     .collect()
 }
 
-/// Whether the policies in force are those of a version: since then only data has got another schema.
+/// The last version that changed the policies, not just the schema of collections.
+pub fn changed(conn: &Connection) -> rusqlite::Result<Option<Applied>> {
+    let version: Option<i64> =
+        conn.query_row("SELECT max(version) FROM policy WHERE proposal IS NULL", [], |row| row.get(0))?;
+    Ok(version.map_or(Ok(Vec::new()), |version| before(conn, version.saturating_add(1), 1))?.pop())
+}
+
+/// Whether the policies in force are those of a version: only the schema of collections has changed since.
 pub fn stands(conn: &Connection, version: i64) -> rusqlite::Result<bool> {
     conn.prepare_cached(
         "SELECT EXISTS (SELECT 1 FROM policy WHERE version = ?1) \
