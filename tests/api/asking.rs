@@ -20,7 +20,10 @@ async fn what_is_asked_amiss_is_told_with_its_field() {
             json!({ "agent": "team:ops", "text": "x", "plan": say }),
             "422 invalid agent: must be an agent; `team:ops` is a team",
         ),
-        (json!({ "agent": "nobody", "text": "x", "plan": say }), "404 not_found not found"),
+        (
+            json!({ "agent": "nobody", "text": "x", "plan": say }),
+            "404 not_found not found, or not yours to see: agent `nobody`",
+        ),
         (
             json!({ "agent": "bot", "text": "x", "plan": { "steps": [] } }),
             "422 invalid plan.steps: must have 1 to 1000 steps, not 0",

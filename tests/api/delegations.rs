@@ -128,7 +128,7 @@ async fn what_cannot_be_given_is_refused_by_field() {
         assert!(error.starts_with("422 invalid") && error.contains(told), "{new}: {error}");
     }
     let nobody = test.post("/delegations", &given.cast.lea, all("nobody")).await;
-    assert_eq!(nobody.error(), "404 not_found not found");
+    assert_eq!(nobody.error(), "404 not_found not found, or not yours to see: to `nobody`");
     let unsaid = test.post("/delegations", &given.cast.lea, json!({ "to": "bot" })).await;
     assert_eq!((unsaid.status.as_u16(), unsaid.text().contains("authority")), (422, true));
     let agent = test.post("/delegations", &given.cast.bot, all("sub")).await;

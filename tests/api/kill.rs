@@ -117,8 +117,14 @@ async fn an_admin_is_always_left_to_release_it() {
 #[tokio::test]
 async fn a_switch_names_a_scope_that_exists() {
     let test = Test::new().await;
-    assert_eq!(engage(&test, &test.admin, "actor:nobody").await.error(), "404 not_found not found");
-    assert_eq!(engage(&test, &test.admin, "team:none").await.error(), "404 not_found not found");
+    assert_eq!(
+        engage(&test, &test.admin, "actor:nobody").await.error(),
+        "404 not_found not found, or not yours to see: scope `actor:nobody`"
+    );
+    assert_eq!(
+        engage(&test, &test.admin, "team:none").await.error(),
+        "404 not_found not found, or not yours to see: scope `team:none`"
+    );
     assert_eq!(engage(&test, &test.admin, "tool:mail.send").await.status, 200, "it may be another server's");
     let slip = "422 invalid scope: there is no tool `mail.sned`; did you mean `tool:mail.send`?";
     assert_eq!(engage(&test, &test.admin, "tool:mail.sned").await.error(), slip);
