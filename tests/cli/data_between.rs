@@ -66,6 +66,12 @@ fn a_change_whose_tests_no_longer_hold_does_not_come_into_force() {
     put(&place, "policies/base/x.cedar", LIMIT);
     let waits = request(&place.ana("policy apply --reason limit"));
     altered(&place, r#"[{"rename_field": {"name": "total", "to": "sum"}}]"#);
+    let change = place.ok("--as ben changes list --format json").stdout;
+    let change: Value = serde_json::from_str(&change).unwrap();
+    let change = format!("--as ben changes show {}", change[0]["id"].as_str().unwrap());
+    let shown = place.ok(&change);
+    assert!(shown.code == 0 && shown.stdout.contains("x-limit"), "whoever decides sees it: {shown}");
+    assert!(shown.stdout.contains("it does not fit the collections in force"), "{shown}");
     let approved = place.ok(&format!("--as ben approve {waits}"));
     assert!(approved.code == 1 && approved.stdout.contains("stale"), "{approved}");
     assert!(approved.stdout.contains("x-limit"), "it says why: {approved}");

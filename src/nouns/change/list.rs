@@ -10,8 +10,8 @@ use crate::policy::check::Problem;
 use crate::policy::compare::Both;
 use crate::policy::{PolicyVersion, may_export};
 use gate::{Permit, Query, Reader, Spec, Target, get};
-use policy::Bundle;
 use policy::diff::{Semantic, Term, TextDiff};
+use policy::{Bundle, Finding};
 use store::changes::{self, Change};
 use types::change::{ChangeState, ChangeTarget};
 use types::page::{Page, PageQuery};
@@ -117,6 +117,22 @@ fn shows_policies(change: &Change, read: &Reader<'_>) -> bool {
     decides || may_export(read)
 }
 
+/// The collections that a change is shown about: those in force while it can come into force and its policies fit them, else
+/// those that it was made with. And what does not fit.
+fn collections(change: &Change, base: &Bundle, read: &Reader<'_>) -> Result<(Bundle, Vec<Problem>), Stop> {
+    if !change.state.is_open() {
+        return Ok((base.clone(), Vec::new()));
+    }
+    let in_force = read.bundle()?;
+    let wanted = Bundle { files: read.change_files(&change.id)? }.about_collections_of(&in_force);
+    let Err(findings) = read.build_cache().snapshot(&wanted) else { return Ok((in_force, Vec::new())) };
+    let unfit = |finding: &Finding| {
+        let problem = Problem::from(finding);
+        Problem { message: format!("it does not fit the collections in force: {}", problem.message), ..problem }
+    };
+    Ok((base.clone(), findings.iter().map(unfit).collect()))
+}
+
 impl Query for Diff {
     const SPEC: Spec = Spec {
         name: "change.read",
@@ -136,12 +152,15 @@ impl Query for Diff {
     fn run(_: Permit<Self>, input: Comparing, read: &Reader<'_>) -> Result<Compared, Stop> {
         let change = find(&input.id, read)?;
         let gone = || Refusal::conflict(format!("version {} is no longer in the log", change.base_version));
-        let base = read.bundle_of(change.base_version)?.ok_or_else(gone)?.about_collections_of(&read.bundle()?);
+        let base = read.bundle_of(change.base_version)?.ok_or_else(gone)?;
+        let (collections, unfit) = collections(&change, &base, read)?;
+        let base = base.about_collections_of(&collections);
         let wanted = Bundle { files: read.change_files(&change.id)? }.about_collections_of(&base);
         let (text, terms, semantic, warnings) = if shows_policies(&change, read) {
             let both = Both::new(&base, &wanted, read)?;
             let (text, semantic) = both.seen(input.semantic, read);
-            (text, both.terms(read), semantic, both.warnings(read)?)
+            let warnings = unfit.into_iter().chain(both.warnings(read)?).collect();
+            (text, both.terms(read), semantic, warnings)
         } else {
             let summary =
                 "its changes are shown only to those who may export the policies or decide about it".to_owned();

@@ -169,8 +169,8 @@ pub fn whole(files: &BTreeMap<String, String>, unedited: &[String], read: &Reade
     };
     if let Some((path, _)) = files.iter().find(differs) {
         let message = format!(
-            "`{path}` is not as in force: collections change by proposals (POST /schema/proposals); leave the file out, or \
-             take over what is in force (`ok policy export --dir`)"
+            "`{path}` is not as in force: collections change by proposals (`ok schema propose`, POST /api/schema/proposals); \
+             leave the file out, or restore it (`ok policy export --dir` with `--force`)"
         );
         return Err(Refusal::field("files", message).into());
     }

@@ -21,13 +21,17 @@ pub struct Witness {
     pub operation: String,
     /// What it is about; the company or the actor itself if none.
     pub target: Option<String>,
-    /// What is the case beside: approvals given, kill switches, the time.
+    /// What is the case beside: the values of a record, approvals given, kill switches, the time.
     pub given: Vec<String>,
     pub before: Answer,
     pub after: Answer,
     /// The same as a file of `tests/`, with all who are concerned: it passes with the candidate.
     pub test: String,
 }
+
+/// The list of a test file that holds records, and what each of them has.
+const RECORDS: &str = "brain";
+const EVERY_RECORD: [&str; 4] = ["collection", "created_by", "updated_by", "version"];
 
 /// The kind of an actor: a person's role, `agent`, `outside_agent`, `visitor` or `server`.
 pub(super) fn kind_of(fixture: &Fixture, actor: &str) -> String {
@@ -47,12 +51,21 @@ impl Witness {
             actor: case.actor.clone(),
             operation: case.op.clone(),
             target: case.target.clone(),
-            given: given(&case.around),
+            given: about(fixture, case).into_iter().chain(given(&case.around)).collect(),
             test: test_file(fixture, &[(case, &after)]),
             before,
             after,
         }
     }
+}
+
+/// The values of the record that a case is about, without what every record has.
+fn about(fixture: &Fixture, case: &Case) -> Vec<String> {
+    let is_meant = |row: &&Row| row.list == RECORDS && Some(&row.id) == case.target.as_ref();
+    let fields = fixture.rows.iter().find(is_meant).map(|row| row.fields.iter()).into_iter().flatten();
+    let own = fields.filter(|(name, _)| !EVERY_RECORD.contains(&name.as_str()));
+    own.map(|(name, value)| format!("{name}: {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
+        .collect()
 }
 
 /// The same about the company's own types, as either side's schema takes it.

@@ -6887,7 +6887,7 @@ export type Witness = {
      */
     target: string | null;
     /**
-     * What is the case beside: approvals given, kill switches, the time.
+     * What is the case beside: the values of a record, approvals given, kill switches, the time.
      */
     given: Array<string>;
     before: Answer;
