@@ -102,8 +102,24 @@ fn a_folder_with_an_older_collection_is_compared_checked_and_applied() {
     assert!(exported.code == 0 && exported.stderr.contains("kept as edited here"), "{exported}");
     assert!(read(&place, "policies/collections/invoices.yaml").contains("bic"));
     assert!(read(&place, "policies/base/x.cedar").contains("300.0"));
+}
 
-    // To edit a collection here is no way to change it.
+#[test]
+fn what_is_in_force_no_more_leaves_the_folder_unless_somebody_has_edited_it() {
+    let place = company();
+    put(&place, "policies/base/y.cedar", "// Of this folder.\n");
+    altered(&place, r#"[{"retire": {}}]"#);
+    assert_eq!(place.ana("policy diff --no-impact --no-answers").code, 2, "it holds up no comparison");
+    let exported = place.ana("policy export --dir policies");
+    assert!(exported.stderr.contains("removed policies/collections/invoices.yaml"), "{exported}");
+    assert!(exported.stderr.contains("policies/base/y.cedar is not in force; remove it, or apply it"), "{exported}");
+    let differs = place.ana("policy diff --no-impact --no-answers");
+    assert!(differs.code == 2 && differs.stdout.contains("y.cedar"), "{differs}");
+}
+
+#[test]
+fn an_edited_collection_is_refused() {
+    let place = company();
     let edited = read(&place, "policies/collections/invoices.yaml").replace("text", "date");
     put(&place, "policies/collections/invoices.yaml", &edited);
     let refused = place.ana("policy apply --reason r");

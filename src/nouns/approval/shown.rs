@@ -159,7 +159,7 @@ pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> ShownApproval {
     let summary = summary(&approval, &args, read);
     ShownApproval {
         approvers: needed(&approval, read),
-        title: title(&approval, read),
+        title: title(&approval, read).or_else(|| key_of_record(&args, read)),
         decisions: decisions.collect(),
         status: now_is(&approval, read.now()),
         id: approval.id,
@@ -207,6 +207,16 @@ fn title(approval: &Approval, read: &Reader<'_>) -> Option<String> {
         named.filter_map(|(noun, title)| Some(((noun.find)(&approval.target, read).ok().flatten()?, title)));
     let (target, title) = found.find(|(target, _)| read.sees(target))?;
     title(&target, read).ok().flatten()
+}
+
+/// The key of a record that is to be written, of those values that the reader is shown: lists tell requests apart by it.
+fn key_of_record(args: &Value, read: &Reader<'_>) -> Option<String> {
+    let of = read.collection(args.get("collection")?.as_str()?)?;
+    let fields = args.get("fields")?.as_object()?;
+    let is_open = |name: &&String| of.spec.fields.get(*name).is_some_and(|field| field.label.is_none());
+    let key = of.spec.key.iter().filter(is_open).filter_map(|name| fields.get(name));
+    let key: Vec<String> = key.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).collect();
+    (!key.is_empty()).then(|| key.join(", "))
 }
 
 /// Its state; what has run out is expired, whether or not the tick has noted it.

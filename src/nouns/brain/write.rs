@@ -85,7 +85,7 @@ impl Change for Upsert {
         about: &[&RECORD],
         events: &[RecordWritten::KIND, ContentKept::KIND],
     };
-    const SAYS: &'static str = "writes a record of {collection}[: «{fields}»]";
+    const SAYS: &'static str = "writes a record of {collection}";
     type Input = NewRecord;
     type Output = ShownRecord;
 
@@ -177,7 +177,7 @@ impl Change for Put {
         about: &[&RECORD],
         events: &[RecordWritten::KIND, ContentKept::KIND],
     };
-    const SAYS: &'static str = "replaces the record {id} of {collection}[: «{fields}»]";
+    const SAYS: &'static str = "replaces the record {id} of {collection}";
     type Input = Fields;
     type Output = ShownRecord;
 
@@ -213,7 +213,7 @@ impl Change for Patch {
         about: &[&RECORD],
         events: &[RecordWritten::KIND, ContentKept::KIND],
     };
-    const SAYS: &'static str = "changes the record {id} of {collection}[: «{fields}»]";
+    const SAYS: &'static str = "changes the record {id} of {collection}";
     type Input = Fields;
     type Output = ShownRecord;
 

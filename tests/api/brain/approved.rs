@@ -21,6 +21,8 @@ async fn what_is_personal_in_a_write_that_waited_can_be_erased_too() {
     let waits = test.post(&format!("{INVOICES}/records"), &cast.mia, fields).await;
     assert_eq!(waits.status, 202, "{}", waits.text());
     let path = format!("/approvals/{}", waits.json()["approval"].as_str().unwrap());
+    let asked = test.get(&path, &test.admin).await.json();
+    assert_eq!((&asked["title"], &asked["summary"]), (&json!("1"), &json!("mia writes a record of invoices")));
     let decided = test.post(&path, &test.admin, json!({ "decision": "approve" })).await;
     assert_eq!(decided.json()["status"], "used", "{}", decided.text());
     let events = test.get("/events?limit=30", &test.admin).await.json();

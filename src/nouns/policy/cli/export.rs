@@ -136,7 +136,8 @@ fn edits(dir: &Path, bundle: &Bundle, applied: &LastApplied) -> Result<Vec<Strin
     )))
 }
 
-/// Writes the files; what else lies in the folder is left there, and told.
+/// Writes the files, and removes what was in force before and nobody has edited here. What else lies in the folder is left
+/// there, and told.
 fn save(dir: &Path, bundle: &Bundle, kept: &[String], schema: &str) -> Result<(), Failure> {
     let before = if dir.is_dir() { Folder::read(dir).ok() } else { None };
     // A folder that is a link would be written to elsewhere.
@@ -150,9 +151,18 @@ fn save(dir: &Path, bundle: &Bundle, kept: &[String], schema: &str) -> Result<()
         write(&dir.join(path), text)?;
     }
     write(&dir.join(PRODUCT_SCHEMA), schema)?;
-    let left = before.into_iter().flat_map(|before| before.bundle.files.into_keys());
-    for path in left.filter(|path| !bundle.files.contains_key(path)) {
-        show::note(&format!("{} is not in force; remove it, or apply it", dir.join(path).display()));
+    let known = PolicyLock::read(dir)?.map(|lock| lock.files).unwrap_or_default();
+    let left = before.into_iter().flat_map(|before| before.bundle.files);
+    for (path, text) in left.filter(|(path, _)| !bundle.files.contains_key(path)) {
+        let file = dir.join(&path);
+        // Whoever applied the folder again would bring it back.
+        if known.get(&path) == Some(&sum(text.as_bytes())) {
+            std::fs::remove_file(&file)
+                .map_err(|error| Failure::new(format!("cannot remove {}: {error}", file.display())))?;
+            show::note(&format!("removed {}: it is not in force any more", file.display()));
+        } else {
+            show::note(&format!("{} is not in force; remove it, or apply it", file.display()));
+        }
     }
     Ok(())
 }

@@ -12,5 +12,5 @@ export function useSummary(): (approval: Pick<ShownApproval, 'summary' | 'resour
     if (id.startsWith('tsk_')) return title ? `the task «${title}»` : 'a task';
     return title ? `the change «${title}»` : 'a change';
   };
-  return ({ summary, resource, title }) => (/^(run|tsk|chg|scp)_/.test(resource) ? summary.replaceAll(resource, () => words(resource, title ?? undefined)) : summary);
+  return ({ summary, resource, title }) => (/^(run|tsk|chg|scp)_/.test(resource) ? summary.replaceAll(resource, () => words(resource, title ?? undefined)) : title ? `${summary} («${title}»)` : summary);
 }
