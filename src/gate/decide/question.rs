@@ -8,8 +8,7 @@ use serde_json::Value;
 
 use crate::admit::chain;
 use crate::admit::scope::Beyond;
-use crate::decide::reach::About;
-use crate::decide::reach::Principal;
+use crate::decide::reach::{About, Principal};
 use crate::decide::world::World;
 use crate::declare::target::{Target, uid};
 use policy::testing::OwnedQuestion;

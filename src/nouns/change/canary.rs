@@ -8,7 +8,6 @@ use super::CHANGE;
 use super::{ShownChange, counted, find, find_open, is_tested};
 use crate::audit::may_read_all;
 use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
-use policy::Bundle;
 use store::changes::events::{CanaryAborted, CanaryMeasured, CanaryStarted};
 use store::event::Event;
 use types::change::ChangeState;
@@ -57,8 +56,7 @@ impl Change for Canary {
 
     fn prepare(input: &Terms, read: &Reader<'_>) -> Result<(), Stop> {
         let change = find_open(&input.id, read)?;
-        let bundle = Bundle { files: read.change_files(&change.id)? }.about_collections_of(&read.bundle()?);
-        super::compiled(&bundle, read).map(drop)
+        super::compiled(&read.change_bundle(&change.id)?, read).map(drop)
     }
 
     fn run(permit: Permit<Self>, input: Terms, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {

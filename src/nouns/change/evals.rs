@@ -46,13 +46,12 @@ impl Change for Evals {
 
     fn prepare(input: &OneChange, read: &Reader<'_>) -> Result<(), Stop> {
         let change = find_open(&input.id, read)?;
-        prepare(&Bundle { files: read.change_files(&change.id)? }.about_collections_of(&read.bundle()?), read)
+        prepare(&read.change_bundle(&change.id)?, read)
     }
 
     fn run(permit: Permit<Self>, input: OneChange, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
         let mut change = find_open(&input.id, draft.read())?;
-        let in_force = draft.read().bundle()?;
-        let bundle = Bundle { files: draft.read().change_files(&change.id)? }.about_collections_of(&in_force);
+        let bundle = draft.read().change_bundle(&change.id)?;
         put_to_tests(&mut change, &bundle, draft)?;
         change.updated_at = permit.now();
         Ok(ShownChange::of(change, draft.read()))

@@ -123,9 +123,8 @@ fn collections(change: &Change, base: &Bundle, read: &Reader<'_>) -> Result<(Bun
     if !change.state.is_open() {
         return Ok((base.clone(), Vec::new()));
     }
-    let in_force = read.bundle()?;
-    let wanted = Bundle { files: read.change_files(&change.id)? }.about_collections_of(&in_force);
-    let Err(findings) = read.build_cache().snapshot(&wanted) else { return Ok((in_force, Vec::new())) };
+    let wanted = read.change_bundle(&change.id)?;
+    let Err(findings) = read.build_cache().snapshot(&wanted) else { return Ok((wanted, Vec::new())) };
     let unfit = |finding: &Finding| {
         let problem = Problem::from(finding);
         Problem { message: format!("it does not fit the collections in force: {}", problem.message), ..problem }

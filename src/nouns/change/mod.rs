@@ -19,7 +19,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use gate::{Entry, Reader};
-use policy::Bundle;
 use store::changes::Change;
 use types::refusal::{Refusal, Stop};
 use types::visible::is_blank;
@@ -61,7 +60,7 @@ pub fn content(id: &str, read: &Reader<'_>) -> Result<BTreeMap<String, String>, 
     if !read.may("change.read", &read.change_target(&change)) {
         return Err(Refusal::not_found().into());
     }
-    Ok(Bundle { files: read.change_files(&change.id)? }.about_collections_of(&read.bundle()?).files)
+    Ok(read.change_bundle(&change.id)?.files)
 }
 
 /// A change that can still come into force.

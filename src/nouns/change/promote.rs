@@ -36,7 +36,7 @@ impl Change for Promote {
 
     fn prepare(input: &OneChange, read: &Reader<'_>) -> Result<(), Stop> {
         let change = find_open(&input.id, read)?;
-        let bundle = Bundle { files: read.change_files(&change.id)? }.about_collections_of(&read.bundle()?);
+        let bundle = read.change_bundle(&change.id)?;
         let policies = super::compiled(&bundle, read)?;
         way_back::look((change.target, &change.author), &policies, read);
         if is_about_other_data(&change, &bundle) { super::evals::prepare(&bundle, read) } else { Ok(()) }
@@ -44,12 +44,12 @@ impl Change for Promote {
 
     fn run(_: Permit<Self>, input: OneChange, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
         let change = find_open(&input.id, draft.read())?;
-        let bundle = Bundle { files: draft.read().change_files(&change.id)? };
+        let bundle = draft.read().change_bundle(&change.id)?;
         Ok(ShownChange::of(promote(change, bundle, draft)?, draft.read()))
     }
 }
 
-/// Puts a change's policies into force.
+/// Puts a change's policies into force, about the collections in force.
 pub fn promote(mut change: changes::Change, bundle: Bundle, draft: &mut Draft<'_>) -> Result<changes::Change, Stop> {
     is_tested(&change)?;
     super::is_tried(&change, draft.read())?;
@@ -57,7 +57,6 @@ pub fn promote(mut change: changes::Change, bundle: Bundle, draft: &mut Draft<'_
     if !draft.read().policies_stand(change.base_version)? {
         return Err(moved(change.base_version, &draft.read().policies_changed()?).into());
     }
-    let bundle = bundle.about_collections_of(&draft.read().bundle()?);
     if is_about_other_data(&change, &bundle) {
         have_passed(&super::evals::evals(&bundle, draft.read())?)?;
     }

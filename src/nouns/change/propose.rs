@@ -198,7 +198,6 @@ pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> R
     {
         return Err(moved(base, &draft.read().policies_changed()?).into());
     }
-    let base_version = applied.version;
     let hash = proposal.bundle.hash().to_string();
     if hash == applied.hash {
         let what = if proposal.view.is_some() { "exactly this view is" } else { "exactly these policies are" };
@@ -209,7 +208,7 @@ pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> R
         return Ok(same);
     }
     has_room(&proposal.bundle, draft.read())?;
-    recorded(&Proposal { base_version: Some(base_version), ..proposal.clone() }, hash, author, draft)
+    recorded(proposal, hash, author, draft)
 }
 
 /// That each view which is limited otherwise than now is limited to somebody: a slip in a name would hide it from all.
@@ -279,8 +278,9 @@ fn recorded(
     author: ActorId,
     draft: &mut Draft<'_>,
 ) -> Result<changes::Change, Stop> {
-    let Proposal { bundle, view, reason, base_version, commit, rolls_back } = proposal.clone();
-    let base_version = base_version.unwrap_or(draft.read().applied()?.version);
+    let Proposal { bundle, view, reason, commit, rolls_back, .. } = proposal.clone();
+    // Whatever older version it was made from, its policies are those of this one.
+    let base_version = draft.read().applied()?.version;
     let (id, now, behalf) = (draft.new_id(Kind::Change), draft.now(), draft.read().on_behalf_of());
     let issuer = draft.read().caller().issuer.clone();
     let target = if view.is_some() { ChangeTarget::View } else { ChangeTarget::Policy };

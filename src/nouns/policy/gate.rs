@@ -115,6 +115,11 @@ impl Reader<'_> {
         Ok(changes::files(self.conn()?, id)?)
     }
 
+    /// The bundle of a change, about the collections in force.
+    pub fn change_bundle(&self, id: &str) -> Result<Bundle, Fault> {
+        Ok(Bundle { files: self.change_files(id)? }.about_collections_of(&self.bundle()?))
+    }
+
     /// The rate limits of an actor's calls, by themselves or in a run, and what is left of them.
     pub fn limits_of(&self, actor: &ActorId, run: Option<&RunFacts>, spec: &Spec) -> Vec<Left> {
         rate::left(self.world(), (actor, run), spec, self.now())
