@@ -147,6 +147,7 @@ fn decision(seq: u64, entry: &mut Entry, new: bool) {
         operation: operation.into(),
         channel: "http".into(),
         policies: vec!["p".into()],
+        token_id: None,
         on_behalf_of: Vec::new(),
         answer: None,
         asked,

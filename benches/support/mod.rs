@@ -165,6 +165,7 @@ impl Log {
                 channel: "http".into(),
                 on_behalf_of: Vec::new(),
                 policies,
+                token_id: None,
                 answer: None,
                 asked,
             },

@@ -40,6 +40,8 @@ pub struct Logged {
     pub prev: String,
     /// The event with its `type`; `None` once erased.
     pub event: Option<Value>,
+    /// The token that it was asked with, if one was; none once erased.
+    pub token_id: Option<String>,
     /// All on whose behalf it was done, the nearest first; empty once erased.
     pub on_behalf_of: Vec<String>,
     /// Under which version of the policies it was decided.
@@ -81,6 +83,8 @@ struct PayloadView {
 
 #[derive(Default, Deserialize)]
 struct GateView {
+    #[serde(default)]
+    token_id: Option<String>,
     #[serde(default)]
     on_behalf_of: Vec<String>,
     #[serde(default)]
@@ -191,6 +195,7 @@ pub fn one(conn: &Connection, seq: i64) -> Result<Logged, Fault> {
         decision: leaf.decision,
         prev: leaf.prev,
         event,
+        token_id: gate.token_id,
         on_behalf_of: gate.on_behalf_of,
         policy: leaf.policy,
         policies: gate.policies,

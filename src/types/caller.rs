@@ -58,6 +58,8 @@ pub struct Presented {
 pub struct Caller {
     pub who: Who,
     pub channel: Channel,
+    /// The token that was shown, or that an approved call was asked with; none of whoever holds the state file.
+    pub token: Option<Id>,
     /// Who issued the caller's token, where that is not its holder: they could be calling.
     pub issuer: Option<ActorId>,
     /// The delegation that the caller acts under.
@@ -85,7 +87,7 @@ pub enum Who {
 
 impl Caller {
     pub fn new(who: Who, channel: Channel) -> Caller {
-        Caller { who, channel, issuer: None, under: None, break_glass: None, run: None }
+        Caller { who, channel, token: None, issuer: None, under: None, break_glass: None, run: None }
     }
 
     /// The id that goes into the log.

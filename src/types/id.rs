@@ -150,6 +150,16 @@ impl Id {
         text.split_once('_').is_some_and(|(_, ulid)| ulid::Ulid::from_string(ulid).is_ok())
     }
 
+    /// The 16 bytes after the prefix, by which many of one kind are held in memory; none of an id that was not generated.
+    pub fn ulid(&self) -> Option<[u8; 16]> {
+        let (_, ulid) = self.0.split_once('_')?;
+        ulid::Ulid::from_string(ulid).ok().map(|ulid| ulid.to_bytes())
+    }
+
+    pub fn of_ulid(kind: Kind, ulid: [u8; 16]) -> Id {
+        Id(format!("{}{}", kind.prefix(), ulid::Ulid::from_bytes(ulid)))
+    }
+
     /// An id that comes from our own tables.
     pub fn stored(text: &str) -> Id {
         Id(text.to_owned())

@@ -41,7 +41,7 @@ async fn a_record_names_its_number_actor_and_typed_event() {
     assert_eq!(
         record,
         json!({
-            "seq": test.last_seq().await, "at": "2026-11-20T09:00:00Z", "actor": "ana", "decision": "allow",
+            "seq": test.last_seq().await, "token_id": record["token_id"], "at": "2026-11-20T09:00:00Z", "actor": "ana", "decision": "allow",
             "policy": { "version": 1, "hash": hash }, "policies": ["admins-do-everything"],
             "event": { "type": "kill_switch", "scope": "tool:mail.send", "engaged": true, "reason": "" },
         })

@@ -8,12 +8,14 @@ use crate::harness::Test;
 async fn the_caller_reads_their_own_entry() {
     let test = Test::new().await;
     let bot = test.add("bot", "agent", json!({ "skills": ["invoices"] })).await;
+    let entry = test.get("/me", &bot).await.json();
+    assert_eq!(test.get("/tokens", &bot).await.json()[0]["id"], entry["token_id"]);
     assert_eq!(
-        test.get("/me", &bot).await.json(),
+        entry,
         json!({
             "id": "bot", "kind": "agent", "name": "bot", "role": "agent", "team": null, "lead": null, "owner": "ana",
             "admin": false, "skills": ["invoices"], "trust": "observe", "status": "active",
-            "created_at": "2026-11-20T09:00:00Z",
+            "created_at": "2026-11-20T09:00:00Z", "token_id": entry["token_id"],
         })
     );
     assert_eq!(test.get("/me", &test.admin).await.json()["admin"], true);

@@ -67,4 +67,5 @@ mod web;
 mod webhook_inputs;
 pub mod webhooks;
 mod who_can;
+mod with_token;
 mod workspace;

@@ -126,6 +126,14 @@ fn tokens_are_listed_narrowed_and_revoked() {
         place.ana("token list --actor bob"),
     ]);
     assert_snapshot("tokens", text);
+    let [found, missing] = [&id, "tok_none"].map(|id| place.ana(&format!("log --token {id}")));
+    let kinds = ["token_issued", "token_narrowed", "token_revoked"];
+    assert!(kinds.iter().all(|kind| found.stdout.contains(kind)) && found.stdout.lines().count() == 3, "{found}");
+    assert_eq!(
+        (missing.code, &missing.stderr[..]),
+        (1, "Error: not found, or not yours to see: token_id `tok_none`\n")
+    );
+    assert_eq!(place.ana("log --actor bob").stdout.lines().count(), 1);
     let pasted = place.ana("token revoke ok_Zd6ySecretSecretSecretSecretSecretSecretSecret");
     assert_eq!(pasted.code, 64);
     assert!(!pasted.stderr.contains("Zd6y") && pasted.stderr.contains("`ok token list`"), "{}", pasted.stderr);
@@ -347,4 +355,27 @@ fn who_decides_is_shown_what_they_decided() {
     assert_eq!(lines[0], "lea adds new2 as member to team:ops");
     let at = |part: &str| lines.iter().position(|line| line.contains(part)).unwrap_or_else(|| panic!("{decided}"));
     assert!(at("team ") < at(" used"), "{decided}");
+}
+
+#[tokio::test]
+async fn whoever_revokes_a_token_is_told_of_the_requests_that_were_made_with_it() {
+    let place = Place::with_company();
+    place.ana("actor add-human lea --role lead");
+    place.ana("actor add-team team:ops --lead lea");
+    place.ana("actor add-human ben --role admin");
+    let server = place.serve();
+    let issued = place.ok("--as lea --format json token issue");
+    let issued: serde_json::Value = serde_json::from_str(&issued.stdout).unwrap();
+    let text = |field: &str| issued[field].as_str().unwrap();
+    let asked = reqwest::Client::new().post(format!("http://{}/api/actors", server.address()));
+    let new = serde_json::json!({ "id": "new", "kind": "person", "team": "team:ops" });
+    let asked = asked.bearer_auth(text("token")).json(&new).send().await.unwrap();
+    let asked: serde_json::Value = asked.json().await.unwrap();
+    let id = asked["approval"].as_str().unwrap();
+    let revoked = place.ana(&format!("token revoke {}", text("id")));
+    assert!(revoked.stderr.contains(&format!("still wait, whoever made them: {id}.")), "{revoked}");
+    for line in ["approval list", &format!("approval show {id}"), &format!("approval explain {id}")] {
+        let shown = place.ok(&format!("--as ben {line}"));
+        assert!(shown.stdout.contains("revoked"), "{shown}");
+    }
 }

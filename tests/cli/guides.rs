@@ -222,6 +222,7 @@ fn word(place: &Place, line: &str, word: &str) -> String {
         _ if word.starts_with("chg_") => id("changes list"),
         _ if word.starts_with("whk_") => id("subscription list"),
         _ if word.starts_with("bgl_") => id("break-glass list"),
+        _ if word.starts_with("tok_") => id("token list"),
         _ if word.starts_with("scp_") => id("schema proposals"),
         _ if word.starts_with("rec_") => id("brain query invoices"),
         _ if word.starts_with("dlg_") => id("delegation list"),

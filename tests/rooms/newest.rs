@@ -21,6 +21,7 @@ fn entry(seq: i64, actor: &str) -> Logged {
         refs: Vec::new(),
         prev: String::new(),
         event: Some(json!({ "type": "task_created" })),
+        token_id: None,
         on_behalf_of: Vec::new(),
         policy: PolicyStamp { hash: String::new(), seq: 1 },
         policies: Vec::new(),

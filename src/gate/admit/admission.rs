@@ -37,12 +37,12 @@ pub(crate) fn admit(
     };
     // Nobody in particular acts in nobody's name.
     let under = presented.under.as_deref().filter(|_| !matches!(who, Who::Visitor | Who::Server)).map(Id::stored);
-    let issuer = issuer(world, &who);
+    let (token, issuer) = shown(world, &who);
     let run = match &presented.credential {
         Credential::Run(_, facts) => Some(Arc::clone(facts)),
         _ => None,
     };
-    let caller = Caller { issuer, under, run, ..Caller::new(who, presented.channel) };
+    let caller = Caller { token, issuer, under, run, ..Caller::new(who, presented.channel) };
     // Whoever is known is told where the refusal stands; strangers learn nothing of the log.
     let held = reaches(&caller, spec).and_then(|()| chain::holds(world, &caller, now));
     held.map_err(|refusal| Refusal { stands: Some(Box::new(world.stands())), ..refusal })?;
@@ -107,10 +107,10 @@ fn live(world: &World, hash: &TokenHash, now: Time) -> Option<Who> {
     })
 }
 
-/// Who could have kept the token that was shown.
-fn issuer(world: &World, who: &Who) -> Option<ActorId> {
-    let Who::Token { hash, .. } = who else { return None };
-    world.tokens.get(hash)?.issuer.clone()
+/// The token that was shown, and who could have kept it.
+fn shown(world: &World, who: &Who) -> (Option<Id>, Option<ActorId>) {
+    let Who::Token { hash, .. } = who else { return (None, None) };
+    world.tokens.get(hash).map_or((None, None), |token| (token.id(), token.issuer.clone()))
 }
 
 /// Whoever holds the state file acts as anybody who may act; teams do not act.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rpds::HashTrieMapSync;
 
 use store::tokens::Token;
-use types::id::ActorId;
+use types::id::{ActorId, Id, Kind};
 use types::refusal::Refusal;
 use types::scope::Scopes;
 use types::time::Time;
@@ -19,6 +19,8 @@ const MOST: usize = 1_000_000;
 
 #[derive(Clone)]
 pub(crate) struct Pass {
+    /// The ULID of its id: as text, it would take as much as everything else.
+    ulid: Option<[u8; 16]>,
     pub holder: ActorId,
     pub scopes: Scopes,
     /// Who issued it, where that is not its holder.
@@ -27,6 +29,10 @@ pub(crate) struct Pass {
 }
 
 impl Pass {
+    pub fn id(&self) -> Option<Id> {
+        self.ulid.map(|ulid| Id::of_ulid(Kind::Token, ulid))
+    }
+
     pub fn is_live(&self, now: Time) -> bool {
         now < self.expires_at
     }
@@ -71,14 +77,15 @@ impl Passes {
         if token.ended {
             return;
         }
-        let Token { holder, scopes, issuer, expires_at, .. } = token;
+        let Token { id, holder, scopes, issuer, expires_at, .. } = token;
+        let ulid = Id::stored(&id).ulid();
         // All tokens of one holder share one name.
         let (holder, count) = match self.of.get_key_value(&holder) {
             Some((known, count)) => (known.clone(), *count),
             None => (holder, 0),
         };
         self.of.insert_mut(holder.clone(), count + 1);
-        self.add(hash, Pass { holder, scopes, issuer, expires_at });
+        self.add(hash, Pass { ulid, holder, scopes, issuer, expires_at });
     }
 
     fn add(&mut self, hash: TokenHash, pass: Pass) {
@@ -149,6 +156,7 @@ mod tests {
             created_at: Time(0),
             expires_at: Time(1),
             ended,
+            revoked_at: None,
         }
     }
 

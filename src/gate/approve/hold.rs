@@ -155,6 +155,7 @@ pub(crate) fn park(
         approvers,
         under: asked.caller.under.clone(),
         on_behalf_of: asked.behalf.clone(),
+        token_id: asked.caller.token.clone(),
         issuer: asked.caller.issuer.clone(),
         run: asked.caller.run.as_deref().cloned(),
     };

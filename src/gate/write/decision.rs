@@ -51,6 +51,7 @@ pub(crate) fn gate_record(
         operation: entry.spec.name.to_owned(),
         channel: caller.channel.name().to_owned(),
         policies: ruling.because().iter().map(|policy| policy.id.clone()).collect(),
+        token_id: caller.token.clone(),
         on_behalf_of: chain::behalf(world, caller),
         answer: None,
         asked: Some(RecordedQuestion {

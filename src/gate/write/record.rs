@@ -1,5 +1,7 @@
 //! What the gate has recorded: an event, who did it, and how the gate came to let it happen.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -32,6 +34,9 @@ pub struct GateRecord {
     pub operation: String,
     pub channel: String,
     pub policies: Vec<String>,
+    /// The token that it was asked with; none of whoever holds the state file, of a run and of the server itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_id: Option<Id>,
     /// All on whose behalf it was done, the nearest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on_behalf_of: Vec<ActorId>,
@@ -97,12 +102,19 @@ pub(crate) fn all_for_log(entries: &[Entry]) -> Result<Vec<record::Entry>, Stop>
 }
 
 impl Entry {
+    /// What the event is about, and the token that it was asked with: so all that was done with a token can be found.
+    fn refs(&self) -> Vec<String> {
+        let token = self.gate.token_id.iter().map(|token| token.as_str().to_owned());
+        let refs: BTreeSet<String> = self.event.subjects().into_iter().chain(token).collect();
+        refs.into_iter().collect()
+    }
+
     /// As the log takes it.
     pub fn for_log(&self) -> Result<record::Entry, Fault> {
         Ok(record::Entry {
             actor: self.actor.clone(),
             kind: self.event.kind().name,
-            refs: self.event.subjects(),
+            refs: self.refs(),
             payload: canonical::to_vec(&Payload { event: &self.event, gate: &self.gate })?,
             decision: self.decision,
             policy: self.policy.clone(),

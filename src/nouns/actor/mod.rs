@@ -23,7 +23,7 @@ use store::actors::events::{ActorAdded, TrustChanged};
 use store::actors::{self, Actor, Status};
 use types::actor::{ActorKind, KillScope, Trust};
 use types::definition::AgentDefinition;
-use types::id::ActorId;
+use types::id::{ActorId, Id};
 use types::page::{Page, PageQuery};
 use types::refusal::{Refusal, Stop};
 use types::scope::Reach;
@@ -39,6 +39,16 @@ pub const ALL: &[Entry] = &[
 
 const ACTORS: &[&Resource] = &[&ACTOR, &TEAM];
 
+/// The caller's own directory entry.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct OwnEntry {
+    #[serde(flatten)]
+    pub actor: Actor,
+    /// The id of the token that the caller shows; none of whoever holds the state file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_id: Option<Id>,
+}
+
 /// The caller.
 pub enum Me {}
 
@@ -52,14 +62,15 @@ impl Query for Me {
         events: &[],
     };
     type Input = Nothing;
-    type Output = Actor;
+    type Output = OwnEntry;
 
     fn target(_: &Nothing, read: &Reader<'_>) -> Result<Target, Stop> {
         Ok(Target::Actor(read.caller().actor()))
     }
 
-    fn run(permit: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<Actor, Stop> {
-        Ok(read.actor(&permit.actor())?.actor.clone())
+    fn run(permit: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<OwnEntry, Stop> {
+        let actor = read.actor(&permit.actor())?.actor.clone();
+        Ok(OwnEntry { actor, token_id: read.caller().token.clone() })
     }
 }
 

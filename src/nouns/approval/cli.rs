@@ -134,7 +134,8 @@ impl Waiting<'_> {
 /// What would be done, as a sentence, and what people call the thing that it is about.
 fn what(approval: &ShownApproval) -> String {
     let title = approval.title.as_ref().map(|title| format!(" («{title}»)")).unwrap_or_default();
-    format!("{}{title}", approval.summary)
+    let revoked = if approval.token_revoked_at.is_some() { " (with a token that was revoked since)" } else { "" };
+    format!("{}{title}{revoked}", approval.summary)
 }
 
 /// Of a kind that is not given yet, who may give it and has not decided.
@@ -151,7 +152,7 @@ fn shown(approval: &ShownApproval) -> Result<(), Failure> {
     let fields = columns!(
         Waiting<'_>;
         approval.id, approval.status, summary, approval.action, approval.resource, approval.actor,
-        approval.on_behalf_of, approval.under, approval.reason
+        approval.on_behalf_of, approval.under, approval.token_id, approval.token_revoked_at, approval.reason
     );
     let waiting = Waiting::of(approval);
     show::one(fields, &waiting)?;
@@ -163,7 +164,10 @@ fn shown(approval: &ShownApproval) -> Result<(), Failure> {
 }
 
 fn explained(approval: &ExplainedApproval) -> Result<(), Failure> {
-    show::one(columns!(ExplainedApproval; id, status, summary, on_behalf_of, under, decision, reason), approval)?;
+    show::one(
+        columns!(ExplainedApproval; id, status, summary, on_behalf_of, under, token_revoked_at, decision, reason),
+        approval,
+    )?;
     arguments(&approval.args, &approval.withheld)?;
     show::rows(columns!(Detail; what, said), &approval.about)?;
     show::rows(columns!(InTheWay; policy, reason, file, line), &approval.because)?;

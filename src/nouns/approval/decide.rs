@@ -114,7 +114,7 @@ impl Change for Decide {
         if matches!(approval.status, ApprovalStatus::Rejected) {
             approval.ended_at = Some(at);
         }
-        let mut answer = ShownApproval { ..shown(approval, read) };
+        let mut answer = shown(approval, read)?;
         match outcome {
             Some(Redeemed::Done(result)) => {
                 draft.record(ApprovalUsed { id, requester })?;

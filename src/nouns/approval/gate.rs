@@ -84,6 +84,21 @@ impl Reader<'_> {
         Ok(approvals::open_of(self.conn()?, actor)?)
     }
 
+    /// The open requests that were made with these tokens, as far as the caller sees them.
+    pub fn open_requests_with<'a>(&self, tokens: impl IntoIterator<Item = &'a str>) -> Result<Vec<String>, Fault> {
+        let conn = self.conn()?;
+        let mut open = Vec::new();
+        for token in tokens {
+            open.extend(approvals::open_with(conn, token)?);
+        }
+        let mut seen = Vec::new();
+        for id in open {
+            let found = self.approval(&id)?.filter(|found| found.expires_at > self.now);
+            seen.extend(found.filter(|found| self.sees(&self.approval_target(found))).map(|found| found.id));
+        }
+        Ok(seen)
+    }
+
     /// A kind of approval that fewer people than now, and too few, can give in the company as it is to be.
     pub fn kind_that_lacks(&self, then: &Reader<'_>) -> Option<String> {
         let rules = self.world.policy.approvals();

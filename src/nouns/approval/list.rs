@@ -82,7 +82,8 @@ impl Query for List {
                 && read.may("approval.read", &target)
         };
         let page = read.list(&approvals::LIST, &input.page, what, wanted)?;
-        Ok(Page { rows: page.rows.into_iter().map(|approval| shown(approval, read)).collect(), next: page.next })
+        let rows = page.rows.into_iter().map(|approval| shown(approval, read)).collect::<Result<_, _>>()?;
+        Ok(Page { rows, next: page.next })
     }
 
     fn next(output: &Page<ShownApproval>) -> Option<String> {
@@ -110,6 +111,6 @@ impl Query for Show {
     }
 
     fn run(_: Permit<Self>, input: OneApproval, read: &Reader<'_>) -> Result<ShownApproval, Stop> {
-        Ok(shown(find(&input.id, read)?, read))
+        Ok(shown(find(&input.id, read)?, read)?)
     }
 }

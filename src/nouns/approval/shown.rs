@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::run::inputs;
+use crate::token::token_of;
 use gate::reader::veil;
 use gate::{Entry, Reader};
 use store::approvals::{Approval, Decided};
@@ -12,6 +13,7 @@ use types::actor::KillScope;
 use types::approval::{ApprovalStatus, Verdict};
 use types::id::ActorId;
 use types::quoted::plain;
+use types::refusal::Fault;
 use types::time::Time;
 
 /// A parked call, as it is shown.
@@ -36,6 +38,12 @@ pub struct ShownApproval {
     /// The delegation that it was asked under.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub under: Option<String>,
+    /// The token that it was made with, for whoever may see that; none of whoever holds the state file, and of a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_id: Option<String>,
+    /// When that token was revoked: if it was stolen, another than `actor` may have asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_revoked_at: Option<Time>,
     /// What would be done, as a sentence: `lea adds new2 as admin to team:ops`.
     pub summary: String,
     /// The input of the call. What of it can be erased is shown to those who decide and to those who asked.
@@ -147,7 +155,14 @@ fn whole_arguments(approval: &Approval, read: &Reader<'_>) -> (Value, Vec<String
     }
 }
 
-pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> ShownApproval {
+/// The token that it was made with, as far as the caller sees it, and when it was revoked.
+pub(super) fn token(approval: &Approval, read: &Reader<'_>) -> Result<(Option<String>, Option<Time>), Fault> {
+    let token = approval.token.as_deref().map(|id| read.token(id)).transpose()?.flatten();
+    let revoked_at = token.as_ref().and_then(|token| token.revoked_at);
+    Ok((token.filter(|token| read.sees(&token_of(&token.id, &token.holder))).map(|token| token.id), revoked_at))
+}
+
+pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> Result<ShownApproval, Fault> {
     let decisions = approval.decisions.iter().cloned().map(|decided| ShownDecision {
         by: decided.by,
         kind: decided.kind,
@@ -157,7 +172,8 @@ pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> ShownApproval {
     });
     let (args, withheld) = arguments(&approval, read);
     let summary = summary(&approval, &args, read);
-    ShownApproval {
+    let (token_id, token_revoked_at) = token(&approval, read)?;
+    Ok(ShownApproval {
         approvers: needed(&approval, read),
         title: title(&approval, read).or_else(|| key_of_record(&args, read)),
         decisions: decisions.collect(),
@@ -168,6 +184,8 @@ pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> ShownApproval {
         actor: approval.actor,
         on_behalf_of: approval.behalf,
         under: approval.under,
+        token_id,
+        token_revoked_at,
         summary,
         args,
         withheld,
@@ -178,7 +196,7 @@ pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> ShownApproval {
         ended_at: approval.ended_at,
         result: None,
         stale: approval.stale,
-    }
+    })
 }
 
 /// What would be done, as its reader may see it: made of the arguments that they are shown. So who stands in them is veiled, and

@@ -40,6 +40,6 @@ impl Change for Withdraw {
         let (id, requester) = (Id::stored(&approval.id), approval.actor.clone());
         draft.record(ApprovalCancelled { id, requester })?;
         let ended_at = Some(read.now());
-        Ok(ShownApproval { status: ApprovalStatus::Cancelled, ended_at, ..shown(approval, read) })
+        Ok(ShownApproval { status: ApprovalStatus::Cancelled, ended_at, ..shown(approval, read)? })
     }
 }

@@ -14,6 +14,7 @@ use crate::change::uncounted;
 use crate::company::COMPANY;
 use crate::policy::{PolicyVersion, may_export};
 use crate::run::inputs;
+use crate::token::token_of;
 use gate::reader::veil;
 use gate::{Directory, Entry, FactSpec, Noun, Permit, Query, Reader, Resource, Spec, Staged, Target, Thing, get};
 use log::read::{Filter, Logged, Order};
@@ -48,6 +49,9 @@ pub struct Only {
     pub task: Option<String>,
     /// Only what this actor did.
     pub actor: Option<String>,
+    /// Only what was done with this token, or to it.
+    #[schemars(extend("x-id" = true))]
+    pub token_id: Option<String>,
 }
 
 /// Which events.
@@ -79,8 +83,8 @@ impl Which {
             let unknown = || Refusal::bad_request(format!("type: there is no event type `{name}`"));
             EventKind::named(name).map(|kind| kind.name).ok_or_else(unknown)
         };
-        let Only { r#type, run, thread, task, actor } = &self.only;
-        let refs = [run, thread, task].into_iter().flatten().cloned().collect();
+        let Only { r#type, run, thread, task, actor, token_id } = &self.only;
+        let refs = [token_id, run, thread, task].into_iter().flatten().cloned().collect();
         Ok(Filter { kinds: r#type.iter().map(kind).collect::<Result<_, _>>()?, actor: actor.clone(), refs })
     }
 
@@ -102,6 +106,10 @@ pub struct EventRecord {
     /// Who did it; `ok` is the server itself.
     #[schemars(extend("x-names" = "reference"))]
     pub actor: String,
+    /// The token that it was asked with, for whoever may see that; none of whoever holds the state file, of a run and of the
+    /// server itself, and once erased.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_id: Option<String>,
     /// On whose behalf, the nearest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-names" = "reference"))]
@@ -142,9 +150,9 @@ fn shown(mut logged: Logged) -> EventRecord {
             event
         }
     };
-    let Logged { seq, at, actor, decision, on_behalf_of, policy, policies, .. } = logged;
+    let Logged { seq, at, actor, decision, token_id, on_behalf_of, policy, policies, .. } = logged;
     let policy = (policy.seq > 0).then_some(PolicyVersion { version: policy.seq, hash: policy.hash });
-    EventRecord { seq, at, actor, on_behalf_of, decision, policy, policies: Some(policies), event }
+    EventRecord { seq, at, actor, token_id, on_behalf_of, decision, policy, policies: Some(policies), event }
 }
 
 /// Decides which events the caller sees. Events with the same type, actor and subjects read the same to every policy,
@@ -173,6 +181,19 @@ impl Sight<'_> {
         *self.known.entry(group).or_insert_with_key(|(kind, actor, subjects)| {
             read.may("event.list", &target((logged.seq, kind, actor), subjects, read))
         })
+    }
+}
+
+/// Decides which tokens the caller sees: each of a page once.
+struct Tokens<'a> {
+    read: &'a Reader<'a>,
+    known: BTreeMap<String, bool>,
+}
+
+impl Tokens<'_> {
+    fn sees(&mut self, id: &str, holder: &ActorId) -> bool {
+        let read = self.read;
+        *self.known.entry(id.to_owned()).or_insert_with(|| read.sees(&token_of(id, holder)))
     }
 }
 
@@ -253,6 +274,14 @@ fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
     Ok(found.map(|event| as_target(&event, read)).transpose()?)
 }
 
+/// The log, where the token that is asked for is there: whoever looks for a stolen one, and mistypes its id, must not read that
+/// nothing was done with it.
+fn log_of(only: &Only, read: &Reader<'_>) -> Result<Target, Stop> {
+    let Some(id) = &only.token_id else { return Ok(Target::Company) };
+    let seen = read.token(id)?.filter(|token| read.sees(&token_of(id, &token.holder)));
+    seen.map(|_| Target::Company).ok_or_else(|| Refusal::not_found().into())
+}
+
 /// List events.
 pub enum List {}
 
@@ -268,20 +297,22 @@ impl Query for List {
     type Input = Which;
     type Output = Events;
 
-    fn target(_: &Which, _: &Reader<'_>) -> Result<Target, Stop> {
-        Ok(Target::Company)
+    fn target(input: &Which, read: &Reader<'_>) -> Result<Target, Stop> {
+        log_of(&input.only, read)
     }
 
     fn run(_: Permit<Self>, mut input: Which, read: &Reader<'_>) -> Result<Events, Stop> {
         // Whoever may not be seen did nothing, as nobody did.
         input.only.actor = input.only.actor.map(|id| if read.hides(&id) { String::new() } else { id });
+        let mut tokens = Tokens { read, known: BTreeMap::new() };
         let mut sight = Sight { read, known: BTreeMap::new() };
         let scan: Scan<'_> = &|order, filter, each| read.scan(order, filter, each);
         let me = read.caller().actor();
         let mut found = collect(&input, read.last_seq()?, (scan, &me), |logged| sight.sees(logged))?;
         let (exports, reads_all) = (may_export(read), may_read_all(read));
-        for EventRecord { event, policies, .. } in &mut found.events {
+        for EventRecord { event, policies, actor, token_id, .. } in &mut found.events {
             *policies = policies.take().filter(|_| exports);
+            *token_id = token_id.take().filter(|id| actor.parse().is_ok_and(|holder| tokens.sees(id, &holder)));
             veil::of_event().apply(event, read);
             veil_input(event, read);
             if !reads_all {

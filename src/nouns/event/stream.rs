@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Followed, Which};
+use super::{Followed, Which, log_of};
 use crate::company::COMPANY;
 use gate::{Permit, Query, Reader, Spec, Target, get};
 use types::refusal::Stop;
@@ -32,8 +32,8 @@ impl Query for Stream {
     type Input = Followed;
     type Output = Begun;
 
-    fn target(_: &Followed, _: &Reader<'_>) -> Result<Target, Stop> {
-        Ok(Target::Company)
+    fn target(input: &Followed, read: &Reader<'_>) -> Result<Target, Stop> {
+        log_of(&input.only, read)
     }
 
     fn run(_: Permit<Self>, input: Followed, read: &Reader<'_>) -> Result<Begun, Stop> {

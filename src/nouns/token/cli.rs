@@ -3,7 +3,7 @@
 use super::column::{Columns, columns};
 use super::command::{Commands, Run, group, own};
 use super::exit::{Exit, Failure};
-use super::operation::{change, query};
+use super::operation::{Answer, change, query};
 use super::{Context, show};
 use crate::nouns::token::{
     Holder, Issue, IssuedToken, List, ListedToken, Narrow, OneToken, Revoke, RevokeAll, Revoked,
@@ -57,6 +57,15 @@ fn is_value(text: &str) -> bool {
     text.starts_with(TokenKind::Api.prefix()) && text.parse::<ActorId>().is_err()
 }
 
+/// Tells of the requests that were made with what was revoked: they go on waiting.
+fn waiting(answer: &Answer<Revoked>) {
+    let Ok(Revoked { requests, .. }) = answer.read() else { return };
+    if !requests.is_empty() {
+        let what = "Requests made with it still wait, whoever made them";
+        show::note(&format!("{what}: {}. `ok approve <id> --reject` ends one.", requests.join(", ")));
+    }
+}
+
 impl Run for Revocation {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
         if is_value(&self.id) {
@@ -68,6 +77,7 @@ impl Run for Revocation {
                 return Err(Failure::Usage("--issued: names an actor's tokens, and this is one token".into()));
             }
             let answer = change::<Revoke>().ask(context, &OneToken { id: self.id }).await?;
+            waiting(&answer);
             return answer.fields(context, columns!(Revoked; revoked));
         }
         let actor: ActorId = self.id.parse().map_err(|bad: BadId| Failure::new(format!("actor: {bad}")))?;
@@ -76,6 +86,7 @@ impl Run for Revocation {
             let what = "for others are still live, and they may have kept copies";
             show::note(&format!("{left} tokens that {actor} issued {what}: `ok token revoke {actor} --issued`."));
         }
+        waiting(&answer);
         answer.fields(context, columns!(Revoked; revoked))
     }
 }

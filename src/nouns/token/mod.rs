@@ -27,8 +27,8 @@ use issue::scopes;
 pub use issue::{Issue, IssuedToken, NewToken};
 pub(super) use issue::{issue, span};
 pub use issued::end_issued;
-pub use resource::TOKEN;
 use resource::target_of;
+pub use resource::{TOKEN, token_of};
 
 pub const ALL: &[Entry] = &[
     Entry::query::<List>(),
@@ -78,6 +78,8 @@ pub struct ListedToken {
     pub status: TokenStatus,
     pub created_at: Time,
     pub expires_at: Time,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked_at: Option<Time>,
 }
 
 fn access(holder: &ActorId, scopes: &Scopes, read: &Reader<'_>) -> String {
@@ -108,6 +110,7 @@ fn row(token: Token, read: &Reader<'_>) -> ListedToken {
         scopes: token.scopes,
         created_at: token.created_at,
         expires_at: token.expires_at,
+        revoked_at: token.revoked_at,
     }
 }
 
@@ -154,6 +157,9 @@ pub struct Revoked {
     /// How many live tokens the actor issued for others, of which they may have kept copies; at most 1000 are counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issued: Option<u64>,
+    /// The open requests for approval that were made with them, as far as the caller sees them: they go on waiting.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -166,6 +172,12 @@ pub struct Holder {
 
 /// The most tokens issued for others that are revoked, or counted, at once.
 pub const MOST_ISSUED: usize = 1_000;
+
+/// Revokes these tokens of these holders, and tells of it.
+fn revoke(tokens: &[(String, ActorId)], draft: &mut Draft<'_>) -> Result<Revoked, Stop> {
+    let requests = draft.read().open_requests_with(tokens.iter().map(|(id, _)| id.as_str()))?;
+    Ok(Revoked { revoked: end_all(tokens, draft)?, issued: None, requests })
+}
 
 /// Revokes these tokens of these holders. Tells how many they are.
 pub fn end_all(tokens: &[(String, ActorId)], draft: &mut Draft<'_>) -> Result<u64, Stop> {
@@ -199,10 +211,11 @@ impl Change for RevokeAll {
     fn run(_: Permit<Self>, input: Holder, draft: &mut Draft<'_>) -> Result<Revoked, Stop> {
         let issued = draft.read().live_tokens_by(&input.actor, MOST_ISSUED)?;
         if input.issued {
-            return Ok(Revoked { revoked: end_all(&issued, draft)?, issued: None });
+            return revoke(&issued, draft);
         }
         let left = Some(issued.len() as u64).filter(|left| *left > 0);
-        Ok(Revoked { revoked: end_all(&draft.read().live_tokens_of(&input.actor)?, draft)?, issued: left })
+        let own = draft.read().live_tokens_of(&input.actor)?;
+        Ok(Revoked { issued: left, ..revoke(&own, draft)? })
     }
 }
 
@@ -237,11 +250,8 @@ impl Change for Revoke {
 
     fn run(_: Permit<Self>, input: OneToken, draft: &mut Draft<'_>) -> Result<Revoked, Stop> {
         let token = find(&input.id, draft.read())?;
-        if token.ended {
-            return Ok(Revoked { revoked: 0, issued: None });
-        }
-        draft.record(TokenRevoked { id: Id::stored(&token.id), holder: token.holder })?;
-        Ok(Revoked { revoked: 1, issued: None })
+        let live: Vec<_> = [(token.id, token.holder)].into_iter().filter(|_| !token.ended).collect();
+        revoke(&live, draft)
     }
 }
 

@@ -5,6 +5,7 @@ use serde_json::json;
 use gate::{FactSpec, Noun, Resource, Staged, Target, Thing};
 use policy::testing::{Cast, Row, Sample};
 use store::tokens::Token;
+use types::id::ActorId;
 
 pub static TOKEN: Resource = Resource {
     noun: Noun {
@@ -31,5 +32,10 @@ fn samples(cast: &Cast<'_>) -> Vec<Sample> {
 }
 
 pub(super) fn target_of(token: &Token) -> Target {
-    Thing::new("Token", &token.id).actor("holder", &token.holder).into()
+    token_of(&token.id, &token.holder)
+}
+
+/// A token of which no more is known.
+pub fn token_of(id: &str, holder: &ActorId) -> Target {
+    Thing::new("Token", id).actor("holder", holder).into()
 }

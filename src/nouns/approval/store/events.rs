@@ -3,7 +3,6 @@
 use rusqlite::params;
 use serde_json::json;
 
-use super::COLUMNS;
 use crate::event::{Content, Moment, Notify, Table, Teller, events};
 use crate::memory::{Memory, Touched};
 use crate::outbox::News;
@@ -37,6 +36,9 @@ events! {
         under: Option<Id>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         on_behalf_of: Vec<ActorId>,
+        /// The token that it was asked with, and who issued that, where that is not the requester.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        token_id: Option<Id>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         issuer: Option<ActorId>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,11 +136,10 @@ events! {
 }
 
 fn requested(event: &ApprovalRequested, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let sql = format!(
-        "INSERT INTO approval ({COLUMNS}) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, NULL, ?, ?, ?, ?, '{{}}', NULL, ?)"
-    );
-    moment.conn.prepare_cached(&sql)?.execute(params![
+    let sql = "INSERT INTO approval (id, actor, operation, target, input, resource, channel, kinds, digest, reason, created_at, \
+               expires_at, under, behalf, issuer, summary, run, status, erasable) \
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', '{}')";
+    moment.conn.prepare_cached(sql)?.execute(params![
         event.id.as_str(),
         moment.by.as_str(),
         event.operation,
@@ -157,6 +158,10 @@ fn requested(event: &ApprovalRequested, moment: &Moment<'_>) -> rusqlite::Result
         event.summary,
         event.run.as_ref().map(to_json).transpose()?
     ])?;
+    if let Some(token) = &event.token_id {
+        let sql = "UPDATE approval SET token = ? WHERE id = ?";
+        moment.conn.prepare_cached(sql)?.execute([token.as_str(), event.id.as_str()])?;
+    }
     Ok(Touched::Nothing)
 }
 

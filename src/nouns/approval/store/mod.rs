@@ -48,6 +48,8 @@ pub struct Approval {
     /// The delegation that it was asked under, and on whose behalf.
     pub under: Option<String>,
     pub behalf: Vec<ActorId>,
+    /// The token that it was asked with; none of whoever holds the state file, and of a run.
+    pub token: Option<String>,
     /// Who issued the token that it was asked with, where that is not the actor.
     pub issuer: Option<ActorId>,
     /// The run that it was a step of, as it stood.
@@ -61,7 +63,14 @@ impl Approval {
     pub fn requester(&self) -> Caller {
         let under = self.under.as_deref().map(Id::stored);
         let run = self.run.clone().map(Arc::new);
-        Caller { under, run, issuer: self.issuer.clone(), ..Caller::new(Who::Holder(self.actor.clone()), self.channel) }
+        let token = self.token.as_deref().map(Id::stored);
+        Caller {
+            under,
+            run,
+            token,
+            issuer: self.issuer.clone(),
+            ..Caller::new(Who::Holder(self.actor.clone()), self.channel)
+        }
     }
 
     /// Whether it can still be decided, or carried out.
@@ -92,7 +101,7 @@ pub struct Decided {
 }
 
 const COLUMNS: &str = "id, actor, operation, target, input, resource, channel, kinds, digest, reason, status, \
-                       created_at, expires_at, ended_at, under, behalf, issuer, summary, erasable, stale, run";
+                       created_at, expires_at, ended_at, under, behalf, issuer, summary, erasable, stale, run, token";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Approval> {
     Ok(Approval {
@@ -117,6 +126,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Approval> {
         erasable: json_or_null(row, 18)?,
         stale: row.get(19)?,
         run: json_or_null(row, 20)?,
+        token: row.get(21)?,
         decisions: Vec::new(),
     })
 }
@@ -210,6 +220,13 @@ pub fn asked_about(conn: &Connection, operation: &str, target: &str, limit: usiz
 pub fn open_of(conn: &Connection, actor: &ActorId) -> rusqlite::Result<Vec<String>> {
     conn.prepare_cached("SELECT id FROM approval WHERE actor = ? AND status IN ('pending', 'approved') ORDER BY id")?
         .query_map([actor.as_str()], |row| row.get(0))?
+        .collect()
+}
+
+/// The ids of the requests that were made with a token and are still open.
+pub fn open_with(conn: &Connection, token: &str) -> rusqlite::Result<Vec<String>> {
+    conn.prepare_cached("SELECT id FROM approval WHERE token = ? AND status IN ('pending', 'approved') ORDER BY id")?
+        .query_map([token], |row| row.get(0))?
         .collect()
 }
 

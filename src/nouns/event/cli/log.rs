@@ -28,6 +28,18 @@ pub struct Log {
     /// Only events after this number
     #[arg(long, value_name = "SEQ", value_parser = clap::value_parser!(i64).range(0..))]
     since: Option<i64>,
+    /// Only what this actor did
+    #[arg(long, value_name = "ID")]
+    actor: Option<String>,
+    /// Only what was done with this token, or to it
+    #[arg(long, value_name = "TOKEN")]
+    token: Option<String>,
+    /// Only events of this task
+    #[arg(long, value_name = "TASK")]
+    task: Option<String>,
+    /// Only events of this run
+    #[arg(long, value_name = "RUN")]
+    run: Option<String>,
     /// Keep printing new events
     #[arg(long, short)]
     follow: bool,
@@ -35,11 +47,13 @@ pub struct Log {
 
 impl Run for Log {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let mut which = Which { since: self.since, only: Only { r#type: self.types, ..Only::default() }, limit: None };
-        let mut found = event::read(context, which.clone(), self.limit).await?;
+        let Log { types, limit, since, actor, token, task, run, follow } = self;
+        let only = Only { r#type: types, actor, token_id: token, task, run, thread: None };
+        let mut which = Which { since, only, limit: None };
+        let mut found = event::read(context, which.clone(), limit).await?;
         let mut seen = found.last_seq;
         found.show(context)?;
-        if !self.follow {
+        if !follow {
             return Ok(Exit::Done);
         }
         loop {

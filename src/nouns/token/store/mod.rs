@@ -22,6 +22,8 @@ pub struct Token {
     pub created_at: Time,
     pub expires_at: Time,
     pub ended: bool,
+    /// When it was revoked; none while it lives, and once it has expired.
+    pub revoked_at: Option<Time>,
 }
 
 impl Token {
@@ -30,7 +32,8 @@ impl Token {
     }
 }
 
-const COLUMNS: &str = "id, holder, label, scopes, created_at, expires_at, ended IS NOT NULL, issuer";
+const COLUMNS: &str = "id, holder, label, scopes, created_at, expires_at, ended IS NOT NULL, issuer, \
+                       iif(ended = 'revoked', ended_at, NULL)";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Token> {
     Ok(Token {
@@ -42,6 +45,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Token> {
         expires_at: Time(row.get(5)?),
         ended: row.get(6)?,
         issuer: parsed_or_null(row, 7)?,
+        revoked_at: row.get::<_, Option<i64>>(8)?.map(Time),
     })
 }
 
@@ -52,14 +56,14 @@ pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Token>> {
 /// The hash by which a token is found, and the token.
 pub fn with_hash(conn: &Connection, id: &str) -> rusqlite::Result<Option<(TokenHash, Token)>> {
     conn.prepare_cached(&format!("SELECT {COLUMNS}, hash FROM token WHERE id = ?"))?
-        .query_row([id], |row| Ok((TokenHash(row.get(8)?), read(row)?)))
+        .query_row([id], |row| Ok((TokenHash(row.get(9)?), read(row)?)))
         .optional()
 }
 
 /// Every token that has not ended, for the directory in memory.
 pub fn all_live(conn: &Connection, mut each: impl FnMut(TokenHash, Token)) -> rusqlite::Result<()> {
     conn.prepare(&format!("SELECT {COLUMNS}, hash FROM token WHERE ended IS NULL"))?
-        .query_map([], |row| Ok((TokenHash(row.get(8)?), read(row)?)))?
+        .query_map([], |row| Ok((TokenHash(row.get(9)?), read(row)?)))?
         .try_for_each(|row| row.map(|(hash, token)| each(hash, token)))
 }
 

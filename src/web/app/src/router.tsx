@@ -66,13 +66,13 @@ const approvals = createRoute({
 });
 const approval = createRoute({ getParentRoute: () => approvals, path: '$id', component: lazyRouteComponent(() => onceThere(() => import('./pages/approvals/Detail')), 'Detail') });
 
-export type LogSearch = { type?: string; actor?: string; decision?: string };
+export type LogSearch = { type?: string; actor?: string; decision?: string; token?: string };
 const log = createRoute({
   getParentRoute: () => root,
   path: '/log',
   component: lazyRouteComponent(() => onceThere(() => import('./pages/log/Log')), 'Log'),
-  validateSearch: (search: Record<string, unknown>): LogSearch => ({ type: text(search.type), actor: text(search.actor), decision: text(search.decision) }),
-  loaderDeps: ({ search: { type, actor } }) => ({ type, actor }),
+  validateSearch: (search: Record<string, unknown>): LogSearch => ({ type: text(search.type), actor: text(search.actor), decision: text(search.decision), token: text(search.token) }),
+  loaderDeps: ({ search: { type, actor, token } }) => ({ type, actor, token }),
   loader: ({ deps }) => {
     if (currentToken()) void queries.prefetchQuery(newestOptions(deps));
   },

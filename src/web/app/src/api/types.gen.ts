@@ -1447,6 +1447,11 @@ export type EventRecord = {
      */
     actor: string;
     /**
+     * The token that it was asked with, for whoever may see that; none of whoever holds the state file, of a run and of the
+     * server itself, and once erased.
+     */
+    token_id?: string | null;
+    /**
      * On whose behalf, the nearest first.
      */
     on_behalf_of?: Array<string>;
@@ -1580,6 +1585,10 @@ export type ExplainedApproval = {
      * The delegation that it was asked under.
      */
     under?: string | null;
+    /**
+     * When the token that it was asked with was revoked: if it was stolen, another than the requester may have asked.
+     */
+    token_revoked_at?: string | null;
     /**
      * The input of the call, as the approval itself shows it.
      */
@@ -1867,6 +1876,10 @@ export type Followed = {
      * Only what this actor did.
      */
     actor?: string | null;
+    /**
+     * Only what was done with this token, or to it.
+     */
+    token_id?: string | null;
 };
 
 export type Forgotten = {
@@ -2589,6 +2602,7 @@ export type ListedToken = {
     status: TokenStatus;
     created_at: string;
     expires_at: string;
+    revoked_at?: string | null;
 };
 
 export type LookedOver = {
@@ -3867,6 +3881,40 @@ export type Over = {
 };
 
 /**
+ * The caller's own directory entry.
+ */
+export type OwnEntry = {
+    id: ActorId;
+    kind: ActorKind;
+    name: string;
+    role: Role;
+    /**
+     * The team it belongs to; for a team, the team above it.
+     */
+    team: ActorId | null;
+    /**
+     * For a team: the person who leads it.
+     */
+    lead: ActorId | null;
+    /**
+     * For an agent: the person who answers for it.
+     */
+    owner: ActorId | null;
+    /**
+     * Whether its role is `admin`.
+     */
+    admin: boolean;
+    skills: Array<string>;
+    trust: Trust;
+    status: Status;
+    created_at: string;
+    /**
+     * The id of the token that the caller shows; none of whoever holds the state file.
+     */
+    token_id?: Id | null;
+};
+
+/**
  * Which page of a list is wanted. A command reads page after page.
  */
 export type PageQuery = {
@@ -4355,6 +4403,10 @@ export type Revoked = {
      * How many live tokens the actor issued for others, of which they may have kept copies; at most 1000 are counted.
      */
     issued?: number | null;
+    /**
+     * The open requests for approval that were made with them, as far as the caller sees them: they go on waiting.
+     */
+    requests?: Array<string>;
 };
 
 /**
@@ -4824,6 +4876,14 @@ export type ShownApproval = {
      * The delegation that it was asked under.
      */
     under?: string | null;
+    /**
+     * The token that it was made with, for whoever may see that; none of whoever holds the state file, and of a run.
+     */
+    token_id?: string | null;
+    /**
+     * When that token was revoked: if it was stolen, another than `actor` may have asked.
+     */
+    token_revoked_at?: string | null;
     /**
      * What would be done, as a sentence: `lea adds new2 as admin to team:ops`.
      */
@@ -6490,6 +6550,10 @@ export type Which5 = {
      * Only what this actor did.
      */
     actor?: string | null;
+    /**
+     * Only what was done with this token, or to it.
+     */
+    token_id?: string | null;
 };
 
 /**
@@ -13006,6 +13070,10 @@ export type EventListData = {
          * Only what this actor did.
          */
         actor?: string | null;
+        /**
+         * Only what was done with this token, or to it.
+         */
+        token_id?: string | null;
     };
     url: '/api/events';
 };
@@ -13098,6 +13166,10 @@ export type EventStreamData = {
          * Only what this actor did.
          */
         actor?: string | null;
+        /**
+         * Only what was done with this token, or to it.
+         */
+        token_id?: string | null;
     };
     url: '/api/events/stream';
 };
@@ -14620,7 +14692,7 @@ export type MeReadResponses = {
     /**
      * Done
      */
-    200: Actor;
+    200: OwnEntry;
 };
 
 export type MeReadResponse = MeReadResponses[keyof MeReadResponses];

@@ -98,6 +98,11 @@ function Head({ approval }: { approval: ShownApproval }) {
           </span>
         )}
       </div>
+      {approval.token_revoked_at && (
+        <p role="note">
+          The token that it was asked with was revoked <When at={approval.token_revoked_at} />: if it was stolen, another may have asked in this name.
+        </p>
+      )}
       {approval.stale && <p>{approval.stale}</p>}
     </header>
   );

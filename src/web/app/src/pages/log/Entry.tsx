@@ -67,6 +67,7 @@ function Details({ record }: { record: EventRecord }) {
           ['type', <code key="t">{type}</code>],
           ['by', <Actor key="a" id={record.actor} />],
           ...(record.on_behalf_of ?? []).map((id): [string, React.ReactNode] => ['on behalf of', <Actor key={id} id={id} />]),
+          ...(record.token_id ? [['with', <OfToken key="w" id={record.token_id} />] as [string, React.ReactNode]] : []),
           ['at', exact(new Date(record.at))],
           ['decision', <Verdict key="d" decision={record.decision} />],
           ...(record.policies && record.policies.length > 0 ? [['policies', <code key="p">{record.policies.join(', ')}</code>] as [string, React.ReactNode]] : []),
@@ -82,6 +83,18 @@ function Details({ record }: { record: EventRecord }) {
       <Card title="Content">
         <Json value={fields} />
       </Card>
+    </>
+  );
+}
+
+/** The token that it was asked with, and the way to all else that was. */
+function OfToken({ id }: { id: string }) {
+  return (
+    <>
+      the token <code>{id}</code>:{' '}
+      <Link to="/log" search={{ token: id }}>
+        all that was done with it
+      </Link>
     </>
   );
 }

@@ -22,6 +22,7 @@ export function Filters({ search, events }: { search: LogSearch; events: EventRe
       <Select placeholder="Any decision" aria-label="decision" clearable value={search.decision ?? null} onChange={(decision) => set({ decision: decision ?? undefined })} data={DECISIONS} />
       <Select placeholder="Anybody" aria-label="actor" clearable searchable limit={50} value={search.actor ?? null} onChange={(actor) => set({ actor: actor ?? undefined })} data={people} />
       <Select placeholder="Any type" aria-label="type of event" clearable searchable value={search.type ?? null} onChange={(type) => set({ type: type ?? undefined })} data={TYPES} />
+      {search.token && <Select placeholder="Any token" aria-label="token" clearable value={search.token} onChange={() => set({ token: undefined })} data={[search.token]} />}
       <Export search={search} events={events} />
     </>
   );

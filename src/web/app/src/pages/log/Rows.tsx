@@ -92,9 +92,9 @@ function useStepping(scroll: RefObject<HTMLElement | null>, list: Row[], seq: st
 }
 
 /** The rows with what the server did by itself in groups, but where somebody asks for just that. The event that is open from the beginning is seen. */
-function useGroups(events: EventRecord[], { decision, actor, type }: LogSearch, seq: string | undefined) {
+function useGroups(events: EventRecord[], { decision, actor, type, token }: LogSearch, seq: string | undefined) {
   const [opened, setOpened] = useState<ReadonlySet<number>>(new Set(seq ? [Number(seq)] : []));
-  const isPlain = decision === 'system' || !!actor || !!type;
+  const isPlain = decision === 'system' || !!actor || !!type || !!token;
   const [known, setKnown] = useState<ReadonlySet<number>>(new Set());
   const list = useMemo(() => (isPlain ? events.map((record) => ({ record })) : rowsOf(events, opened, known)), [events, opened, known, isPlain]);
   const keys = keysOf(list, known);

@@ -11,21 +11,24 @@ import type { LogSearch } from '../../router';
 /** So many are read at once of what is before the newest. */
 const PAGE = 1000;
 
-const matches = (record: EventRecord, { type, actor, decision }: LogSearch) =>
-  (!type || fieldsOf(record).type === type) && (!actor || record.actor === actor) && (!decision || record.decision === decision);
+/** Whether it was done with a token, or to it. */
+const isOf = (token: string, record: EventRecord) => record.token_id === token || fieldsOf(record).id === token;
+
+const matches = (record: EventRecord, { type, actor, decision, token }: LogSearch) =>
+  (!type || fieldsOf(record).type === type) && (!actor || record.actor === actor) && (!decision || record.decision === decision) && (!token || isOf(token, record));
 
 /** What was read of before the newest page, for the filters that the server knows. `farFor`: the decision for which that was much, and found little. */
 type Older = { key: string; older: EventRecord[]; from: number; farFor?: string };
 
 const NOTHING: Older = { key: '', older: [], from: Infinity };
 
-const asked = ({ type, actor }: LogSearch) => ({ ...(type ? { type: [type] } : {}), ...(actor ? { actor } : {}) });
+const asked = ({ type, actor, token }: LogSearch) => ({ ...(type ? { type: [type] } : {}), ...(actor ? { actor } : {}), ...(token ? { token_id: token } : {}) });
 
 /** The newest page: asked for before the page that shows it is loaded. */
-export const newestOptions = ({ type, actor }: LogSearch) =>
+export const newestOptions = ({ type, actor, token }: LogSearch) =>
   queryOptions({
-    queryKey: ['log', type, actor],
-    queryFn: async () => (await eventList({ query: { limit: NEWEST, ...asked({ type, actor }) }, throwOnError: true })).data.events,
+    queryKey: ['log', type, actor, token],
+    queryFn: async () => (await eventList({ query: { limit: NEWEST, ...asked({ type, actor, token }) }, throwOnError: true })).data.events,
     staleTime: Infinity,
   });
 
@@ -51,9 +54,9 @@ export async function everything(search: LogSearch, told: (count: number) => voi
 /** The newest page, what came after it, and what was read of before it. */
 export function useLog(search: LogSearch) {
   const live = useLive();
-  const { type, actor } = search;
-  const newest = useQuery(newestOptions({ type, actor }));
-  const key = `${type} ${actor}`;
+  const { type, actor, token } = search;
+  const newest = useQuery(newestOptions({ type, actor, token }));
+  const key = `${type} ${actor} ${token}`;
   const [read, setRead] = useState(NOTHING);
   const [isReading, setReading] = useState(false);
   const isBusy = useRef(false);
@@ -67,9 +70,9 @@ export function useLog(search: LogSearch) {
   const events = useMemo(() => {
     const known = newest.data ?? [];
     const last = known.at(-1)?.seq ?? 0;
-    const fresh = newest.data ? live.events.filter((record) => record.seq > last && matches(record, { type, actor })) : [];
+    const fresh = newest.data ? live.events.filter((record) => record.seq > last && matches(record, { type, actor, token })) : [];
     return [...older, ...known, ...fresh].filter((record) => matches(record, search));
-  }, [newest.data, older, live.events, type, actor, search]);
+  }, [newest.data, older, live.events, type, actor, token, search]);
 
   /** Reads on backwards until there is a view of what matches, and as far as `until`: the route reads forwards, so a window before the oldest
    *  is asked for. Whether it did: one after the other. */
@@ -84,7 +87,7 @@ export function useLog(search: LogSearch) {
     try {
       for (let pages = 0; pages < PAGES && at > 1 && !isDone(); pages += 1) {
         const since = Math.max(0, at - 1 - PAGE);
-        const { data } = await eventList({ query: { since, limit: PAGE, ...asked({ type, actor }) }, throwOnError: true });
+        const { data } = await eventList({ query: { since, limit: PAGE, ...asked({ type, actor, token }) }, throwOnError: true });
         const page = data.events.filter(({ seq }) => seq < at);
         all = [...page, ...all];
         at = since + 1;

@@ -1,3 +1,5 @@
+import { notifications } from '@mantine/notifications';
+import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { tokenListOptions, tokenRevoke, type ListedToken } from '../../api';
 import { Actor } from '../../parts/Actor';
@@ -5,6 +7,7 @@ import { Do, useAct } from '../../parts/act';
 import { FormDialog } from '../../parts/FormDialog';
 import { useGuarded } from '../../parts/guard';
 import { Card } from '../../parts/Page';
+import { many } from '../../parts/plain';
 import { Empty, Shown } from '../../parts/states';
 import { Table } from '../../parts/Table';
 import { State } from '../../parts/Verdict';
@@ -39,7 +42,9 @@ function Revoke({ token, isOpen, close }: { token: ListedToken; isOpen: boolean;
   const { act, busy } = useAct();
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    await act((headers) => tokenRevoke({ path: { id: token.id }, headers, throwOnError: true }), 'Revoked');
+    const done = await act((headers) => tokenRevoke({ path: { id: token.id }, headers, throwOnError: true }), 'Revoked');
+    const open = done?.requests?.length ?? 0;
+    if (open > 0) notifications.show({ color: 'yellow', autoClose: false, message: `${many(open, 'request')} for approval made with it still ${open === 1 ? 'waits' : 'wait'}: see Approvals.` });
     close();
   };
   return (
@@ -59,7 +64,10 @@ function Row({ token }: { token: ListedToken }) {
       <td>
         <Said className={parts.anywhere}>{token.label || 'no label'}</Said>
         <div className={parts.dim} style={{ fontSize: 'var(--t-xs)' }}>
-          issued <When at={token.created_at} />
+          <Link to="/log" search={{ token: token.id }} aria-label={`What was done with ${token.label || token.id}`}>
+            what was done with it
+          </Link>
+          , issued <When at={token.created_at} />
           {token.issuer && token.issuer !== token.actor && (
             <>
               {' '}
