@@ -199,6 +199,32 @@ test('a token is issued once, and revoked in mid-use', async () => {
   });
 });
 
+test('what was done with a token is a click away, and a request that was made with one that was revoked says so', async () => {
+  const { token, id } = await company.ask(company.tokens.lea, 'POST', '/api/tokens', { label: 'left in a script' });
+  await company.ask(token, 'POST', '/api/kill', { scope: 'global', reason: 'not lea' }, [403]);
+  const { approval } = await company.ask(token, 'POST', '/api/actors', { id: 'mallory', kind: 'person', team: 'team:engineering' });
+  await as('lea', async (page) => {
+    await page.goto('/me');
+    await page.getByRole('row', { name: /left in a script/ }).getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('1 request for approval made with it still waits').waitFor();
+    await page.getByRole('link', { name: 'What was done with left in a script' }).click();
+    await page.getByLabel('token', { exact: true }).first().waitFor();
+    for (const done of ['issued', 'mallory', 'revoked']) await page.getByRole('main').getByText(done).first().waitFor();
+    assert.equal(new URL(page.url()).searchParams.get('token'), id);
+    assert.deepEqual(await findings(page), []);
+  });
+  await as('bo', async (page) => {
+    await page.goto(`/approvals/${approval}`);
+    await page.getByRole('note').getByText('was revoked').waitFor();
+    assert.deepEqual(await findings(page), []);
+    const { events } = await company.ask(company.tokens.bo, 'GET', `/api/events?token_id=${id}&type=approval_requested`);
+    await page.goto(`/log/${events[0].seq}`);
+    await page.getByRole('link', { name: 'all that was done with it' }).click();
+    await page.getByLabel('token', { exact: true }).first().waitFor();
+  });
+});
+
 test('a kill switch is seen on every page until it is released', async () => {
   await as('ana', async (page) => {
     await as('bo', async (other) => {
@@ -260,11 +286,11 @@ test('whoever has scrolled down the log goes on looking at the same events', asy
   await as('ana', async (page) => {
     await page.goto('/log');
     await settled(page);
-    const row = page.getByRole('region', { name: 'Events' }).getByRole('link').nth(15);
+    const row = page.getByRole('region', { name: 'Events' }).locator('a[href^="/log/"]').nth(8);
     await row.hover();
     await page.mouse.wheel(0, 400);
     await page.waitForTimeout(300);
-    const seen = page.getByRole('link', { name: await row.textContent(), exact: true });
+    const seen = page.locator(`a[href="${await row.getAttribute('href')}"]`);
     const before = await seen.boundingBox();
     const [{ seq }] = (await company.ask(company.tokens.ana, 'GET', '/api/events?limit=1')).events;
     await company.ask(company.tokens.bo, 'POST', '/api/actors', { id: 'lou', kind: 'person', name: 'Lou' });
