@@ -20,7 +20,7 @@ use ok::store::decisions::events::Denied;
 use ok::store::open::{Mode, connect};
 use ok::types::actor::Trust;
 use ok::types::caller::Credential;
-use ok::types::id::ActorId;
+use ok::types::id::{ActorId, Id};
 use ok::types::target::{Target, Thing};
 use serde_json::{Value, json};
 
@@ -147,7 +147,7 @@ fn decision(seq: u64, entry: &mut Entry, new: bool) {
         operation: operation.into(),
         channel: "http".into(),
         policies: vec!["p".into()],
-        token_id: None,
+        token_id: Some(Id::stored("tok_01M7W2Y7M0PW0JKFV7R48HR6ZK")),
         on_behalf_of: Vec::new(),
         answer: None,
         asked,

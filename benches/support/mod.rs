@@ -165,7 +165,7 @@ impl Log {
                 channel: "http".into(),
                 on_behalf_of: Vec::new(),
                 policies,
-                token_id: None,
+                token_id: Some(ok::types::id::Id::stored("tok_01M7W2Y7M0PW0JKFV7R48HR6ZK")),
                 answer: None,
                 asked,
             },

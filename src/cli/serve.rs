@@ -3,7 +3,8 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -19,6 +20,7 @@ use super::{Context, file, models, settings, show};
 use crate::background;
 use crate::background::models::{Checked, Models};
 use crate::config;
+use crate::gate::Gate;
 use crate::gate::state::keys::{self, open_to_others};
 use crate::gate::state::open::{CannotOpen, Company};
 use crate::http;
@@ -111,6 +113,8 @@ async fn serve(
     begin(company, address, stop).await?;
     let beside = TaskTracker::new();
     beside.spawn(socket.serve(company.gate.clone(), stop.clone()));
+    // Nobody waits for it, and it keeps nothing open.
+    tokio::spawn(wind_down(Arc::downgrade(&company.gate), stop.clone()));
     beside.spawn(background::tick::run(company.gate.clone(), stop.clone()));
     beside.spawn(background::courier::run(company.gate.clone(), stop.clone()));
     let models = models::client(context.models())?;
@@ -133,6 +137,18 @@ async fn serve(
     stop.cancel();
     beside.wait().await;
     served.map_err(|error| Failure::new(format!("the server failed: {error}")))
+}
+
+/// How long comparisons and the like, which may take minutes, go on once the server is to stop. Everything else has longer.
+const LONG_WORK: Duration = Duration::from_secs(2);
+
+/// Ends what takes long, soon after the server is to stop.
+async fn wind_down(gate: Weak<Gate>, stop: CancellationToken) {
+    stop.cancelled().await;
+    tokio::time::sleep(LONG_WORK).await;
+    if let Some(gate) = gate.upgrade() {
+        gate.end_long_work();
+    }
 }
 
 /// What an operator should know of how this is served.

@@ -31,6 +31,7 @@ use store::company::{self, VECTOR_SEARCH};
 use store::runs;
 use types::caller::{Caller, Presented};
 use types::egress::Egress;
+use types::id::Id;
 use types::refusal::{Code, Fault, Refusal, Stands, Stop};
 use types::time::{Clock, Monotone, Time};
 
@@ -101,6 +102,11 @@ impl Gate {
         place.ok_or_else(|| Refusal { retry_after: Some(1), ..Refusal::new(Code::RateLimited, message) })
     }
 
+    /// Ends comparisons and what else takes long, for a server that stops: whoever asked is told to try again.
+    pub fn end_long_work(&self) {
+        self.lanes.close_long();
+    }
+
     /// Whether there is anywhere outside that something may have to be sent to.
     pub fn sends(&self) -> bool {
         !self.world.load().webhooks.is_empty()
@@ -117,6 +123,11 @@ impl Gate {
     pub fn works(&self, begins: bool) -> Result<bool, Fault> {
         let conn = self.readers.get()?;
         Ok(runs::any_due(&conn)? || begins && runs::any_held_by_budget(&conn)?)
+    }
+
+    /// The token that a run was begun with, with which its steps are made.
+    pub fn token_of_run(&self, run: &Id) -> Result<Option<Id>, Fault> {
+        Ok(runs::token_of(&*self.readers.get()?, run.as_str())?)
     }
 
     /// Who is calling, and whether the credential reaches the operation at all.

@@ -40,7 +40,7 @@ pub struct Logged {
     pub prev: String,
     /// The event with its `type`; `None` once erased.
     pub event: Option<Value>,
-    /// The token that it was asked with, if one was; none once erased.
+    /// The token that the call was made with, if one was; none once erased.
     pub token_id: Option<String>,
     /// All on whose behalf it was done, the nearest first; empty once erased.
     pub on_behalf_of: Vec<String>,

@@ -2,11 +2,13 @@
 
 use serde_json::{Value, json};
 
+use super::approvals::two_admins;
 use crate::harness::{Answer, Test};
 
-/// Two tokens of the lead `lea`, and the second admin `ben`, who has not issued them.
+/// Two more tokens of the lead `lea`, and the second admin `ben`, who has not issued them.
 struct Leaked {
     test: Test,
+    lea: String,
     ben: String,
     stolen: (String, String),
     own: (String, String),
@@ -14,7 +16,10 @@ struct Leaked {
 
 impl Leaked {
     async fn new() -> Leaked {
-        let test = Test::new().await;
+        Leaked::of(Test::new().await).await
+    }
+
+    async fn of(test: Test) -> Leaked {
         let lea = test.add("lea", "person", json!({ "role": "lead" })).await;
         test.add("team:ops", "team", json!({ "lead": "lea" })).await;
         let ben = test.add("ben", "person", json!({ "role": "admin" })).await;
@@ -24,7 +29,7 @@ impl Leaked {
             (text("token"), text("id"))
         };
         let (stolen, own) = (issue().await, issue().await);
-        Leaked { test, ben, stolen, own }
+        Leaked { test, lea, ben, stolen, own }
     }
 
     async fn add(&self, id: &str, with: &str) -> String {
@@ -43,6 +48,17 @@ impl Leaked {
         events.iter().map(|record| record["event"]["type"].as_str().unwrap().to_owned()).collect()
     }
 
+    /// Has an agent that is only observed ask for a change, in a run: the approval that it waits for.
+    async fn in_a_run(&self, with: &str) -> String {
+        let step = json!({ "call": { "tool": "task.create", "with": { "title": "pay mallory" } } });
+        let asked = json!({ "agent": "bot", "text": "x", "plan": { "steps": [step, { "say": "done" }] } });
+        let asked = self.test.post("/ask", with, asked).await;
+        assert_eq!(asked.status, 202, "{}", asked.text());
+        self.test.go_on().await;
+        let waiting = self.test.get("/approvals?status=pending", &self.ben).await.json();
+        waiting[0]["id"].as_str().unwrap_or_else(|| panic!("{waiting}")).to_owned()
+    }
+
     async fn revoke(&self, path: &str) -> Answer {
         self.test.call("DELETE", path, &self.ben, None).await
     }
@@ -51,7 +67,7 @@ impl Leaked {
 #[tokio::test]
 async fn all_that_was_done_with_a_token_is_found_by_its_id() {
     let leaked = Leaked::new().await;
-    let Leaked { test, ben, stolen, own } = &leaked;
+    let Leaked { test, ben, stolen, own, .. } = &leaked;
     test.post("/kill", &stolen.0, json!({ "scope": "global" })).await;
     test.post("/kill", &own.0, json!({ "scope": "global" })).await;
     let [mine, theirs] = [leaked.add("new1", &own.0).await, leaked.add("new2", &stolen.0).await];
@@ -67,7 +83,9 @@ async fn all_that_was_done_with_a_token_is_found_by_its_id() {
     let with = |records: Vec<Value>| -> Vec<Value> { records.iter().map(|one| one["token_id"].clone()).collect() };
     let records = leaked.events(ben, &format!("&token_id={}", stolen.1)).await;
     let [issued, .., revoked] = &with(records)[..] else { panic!() };
-    assert!(issued != &json!(stolen.1) && revoked != &json!(stolen.1), "what was done to it was done with others");
+    let mine = |of: Value| of["token_id"].clone();
+    let [lea, ben_own] = [mine(test.get("/me", &leaked.lea).await.json()), mine(test.get("/me", ben).await.json())];
+    assert_eq!((issued, revoked), (&lea, &ben_own), "what was done to it was done with others");
     let added = leaked.events(ben, "&type=actor_added").await;
     assert!(with(added).ends_with(&[json!(own.1), json!(stolen.1)]), "what was carried out is of who asked");
     assert_eq!(test.verdict().problems, []);
@@ -80,7 +98,7 @@ async fn all_that_was_done_with_a_token_is_found_by_its_id() {
 #[tokio::test]
 async fn whose_token_it_was_is_for_who_may_see_it() {
     let leaked = Leaked::new().await;
-    let Leaked { test, ben, stolen, own } = &leaked;
+    let Leaked { test, ben, stolen, own, .. } = &leaked;
     let max = test.add("max", "person", json!({ "team": "team:ops" })).await;
     let asked = test
         .post(
@@ -95,15 +113,22 @@ async fn whose_token_it_was_is_for_who_may_see_it() {
     assert_eq!(leaked.done_with(&own.0, &stolen.1).await, ["token_issued", "delegation_granted"]);
     // Nor does the filter tell it.
     for (reader, id) in [(&max, &stolen.1[..]), (&max, "tok_00000000000000000000000000"), (ben, "tok_01M7")] {
-        let refused = test.get(&format!("/events?token_id={id}"), reader).await.error();
-        assert_eq!(refused, format!("404 not_found not found, or not yours to see: token_id `{id}`"));
+        for field in ["token_id", "run", "task", "thread"] {
+            let refused = test.get(&format!("/events?{field}={id}"), reader).await.error();
+            assert_eq!(refused, format!("404 not_found not found, or not yours to see: {field} `{id}`"));
+        }
+        let stream = test.get(&format!("/events/stream?token_id={id}"), reader).await;
+        assert_eq!(stream.status, 404);
     }
+    // An approver who is no admin decides the request, and learns no more of the token than that it was revoked.
+    let pasted = test.get(&format!("/events?token_id={}", stolen.0), ben).await.error();
+    assert_eq!(pasted, "404 not_found not found, or not yours to see: token_id `ok_…`");
 }
 
 #[tokio::test]
 async fn a_request_says_that_its_token_was_revoked_and_who_revokes_is_told_of_it() {
     let leaked = Leaked::new().await;
-    let Leaked { test, ben, stolen, own } = &leaked;
+    let Leaked { test, ben, stolen, own, .. } = &leaked;
     let id = leaked.add("new", &stolen.0).await;
     let [about, explained] = [format!("/approvals/{id}"), format!("/approvals/{id}/explain")];
     let before = test.get(&about, ben).await.json();
@@ -118,9 +143,98 @@ async fn a_request_says_that_its_token_was_revoked_and_who_revokes_is_told_of_it
     let revoked =
         |id: &str| listed.as_array().unwrap().iter().find(|token| token["id"] == id).unwrap().get("revoked_at");
     assert_eq!((revoked(&stolen.1), revoked(&own.1)), (Some(&json!("2026-11-20T09:01:00Z")), None));
+    let alert = test.get("/inbox", ben).await.json();
+    let alert = alert.as_array().unwrap().iter().find(|item| item["kind"] == "alert").unwrap();
+    let said = "a token that this was requested or decided with was revoked: lea adds new as person to team:ops";
+    assert_eq!((&alert["title"], &alert["subject"]), (&json!(said), &json!(id)));
+    let told = leaked.events(ben, "&type=approval_token_revoked").await;
+    assert_eq!(told[0]["event"], json!({ "type": "approval_token_revoked", "id": id, "requester": "lea" }));
+    // Whoever revokes it again, not having seen the answer, is told, too.
+    let again = leaked.revoke(&format!("/tokens/id/{}", stolen.1)).await;
+    assert_eq!(again.json(), json!({ "revoked": 0, "requests": [id] }));
     // It is no other request because of that.
     let again = leaked.add("new", &own.0).await;
     assert_eq!(again, id);
     let all = leaked.revoke("/tokens/lea").await.json();
     assert_eq!((&all["revoked"], all.get("requests")), (&json!(2), None), "it was made with another");
+}
+
+#[tokio::test]
+async fn who_decides_and_may_not_see_the_token_is_told_that_it_was_revoked_and_not_which_it_is() {
+    let leaked = Leaked::new().await;
+    let Leaked { test, lea, ben, .. } = &leaked;
+    let mia = test.add("mia", "person", json!({ "team": "team:ops" })).await;
+    let stolen = test.get("/me", &mia).await.json()["token_id"].clone();
+    test.add("bot", "agent", json!({ "team": "team:ops", "owner": "mia", "trust": "observe" })).await;
+    let id = leaked.in_a_run(&mia).await;
+    leaked.revoke(&format!("/tokens/id/{}", stolen.as_str().unwrap())).await;
+    let read = async |path: &str| test.get(path, lea).await.text();
+    for path in ["/approvals", &format!("/approvals/{id}"), &format!("/approvals/{id}/explain")] {
+        let shown = read(path).await;
+        assert!(shown.contains("token_revoked_at") && !shown.contains(stolen.as_str().unwrap()), "{shown}");
+    }
+    assert!(read("/inbox").await.contains("was requested or decided with was revoked"));
+    // Leads see that it was issued, and revoked; and not what was done with it.
+    let events = leaked.events(lea, "").await;
+    let of_token: Vec<&Value> =
+        events.iter().filter(|one| one.to_string().contains(stolen.as_str().unwrap())).collect();
+    let kinds: Vec<&str> = of_token.iter().map(|one| one["event"]["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["token_issued", "token_revoked"]);
+    assert!(events.iter().any(|one| one["event"]["type"] == "approval_requested"));
+    let done = leaked.done_with(ben, stolen.as_str().unwrap()).await;
+    assert!(done.contains(&"approval_requested".to_owned()), "{done:?}");
+}
+
+#[tokio::test]
+async fn what_a_run_does_is_done_with_the_token_that_it_was_begun_with() {
+    let leaked = Leaked::new().await;
+    let Leaked { test, ben, stolen, .. } = &leaked;
+    test.add("bot", "agent", json!({ "team": "team:ops", "owner": "lea", "trust": "observe" })).await;
+    let id = leaked.in_a_run(&stolen.0).await;
+    let shown = test.get(&format!("/approvals/{id}"), ben).await.json();
+    let run = shown["run"].as_str().unwrap();
+    assert_eq!((&shown["actor"], &shown["token_id"]), (&json!("bot"), &json!(stolen.1)));
+    let revoked = leaked.revoke(&format!("/tokens/id/{}", stolen.1)).await.json();
+    assert_eq!(revoked, json!({ "revoked": 1, "requests": [id], "runs": [run] }));
+    test.post(&format!("/approvals/{id}"), &test.admin, json!({ "decision": "approve" })).await;
+    test.go_on().await;
+    let done = leaked.done_with(ben, &stolen.1).await;
+    assert!(
+        ["run_started", "approval_requested", "task_created"].iter().all(|kind| done.iter().any(|one| one == kind)),
+        "{done:?}"
+    );
+    // It is none of what the run says of itself.
+    for path in [format!("/runs/{run}"), format!("/events?run={run}&limit=1000")] {
+        let read = test.get(&path, ben).await.json();
+        let events = read["events"].as_array().into_iter().flatten();
+        let said: Vec<String> = events.map(|record| record["event"].to_string()).collect();
+        assert!(
+            !said.concat().contains(&stolen.1) && (!said.is_empty() || !read.to_string().contains(&stolen.1)),
+            "{path}"
+        );
+    }
+    assert_eq!(test.verdict().problems, []);
+}
+
+#[tokio::test]
+async fn a_vote_that_was_given_with_a_token_that_was_revoked_says_so() {
+    let leaked = Leaked::of(Test::with_policies(two_admins()).await).await;
+    let Leaked { test, ben, own, .. } = &leaked;
+    let id = leaked.add("new", &own.0).await;
+    let vote = test.post("/tokens", ben, json!({})).await.json();
+    let agreed =
+        test.post(&format!("/approvals/{id}"), vote["token"].as_str().unwrap(), json!({ "decision": "approve" })).await;
+    assert_eq!(agreed.json()["status"], "pending", "{}", agreed.text());
+    let revoked = leaked.revoke(&format!("/tokens/id/{}", vote["id"].as_str().unwrap())).await.json();
+    assert_eq!(revoked, json!({ "revoked": 1, "requests": [id] }));
+    let shown = test.get(&format!("/approvals/{id}"), &test.admin).await.json();
+    assert!(
+        shown["decisions"][0]["token_revoked_at"].is_string() && shown.get("token_revoked_at").is_none(),
+        "{shown}"
+    );
+    // Whoever still has to agree is told, and ends it.
+    let alert = test.get("/inbox", &test.admin).await.text();
+    assert!(alert.contains("was requested or decided with was revoked"), "{alert}");
+    let rejected = test.post(&format!("/approvals/{id}"), &test.admin, json!({ "decision": "reject" })).await.json();
+    assert_eq!(rejected["status"], "rejected");
 }

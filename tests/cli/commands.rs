@@ -133,7 +133,12 @@ fn tokens_are_listed_narrowed_and_revoked() {
         (missing.code, &missing.stderr[..]),
         (1, "Error: not found, or not yours to see: token_id `tok_none`\n")
     );
-    assert_eq!(place.ana("log --actor bob").stdout.lines().count(), 1);
+    let refused = place.ana("log --actor bob --type denied").stdout;
+    assert!(refused.lines().count() == 1 && refused.contains("token.issue"), "{refused}");
+    let value = place.ana("log --token ok_Zd6ySecretSecretSecretSecretSecretSecretSecret");
+    assert!(value.code == 64 && !value.stderr.contains("Zd6y"), "{value}");
+    let unknown = place.ok("--as nobody log --token tok_none");
+    assert_eq!((unknown.code, &unknown.stderr[..]), (1, "Error: nothing in the log names a token `tok_none`\n"));
     let pasted = place.ana("token revoke ok_Zd6ySecretSecretSecretSecretSecretSecretSecret");
     assert_eq!(pasted.code, 64);
     assert!(!pasted.stderr.contains("Zd6y") && pasted.stderr.contains("`ok token list`"), "{}", pasted.stderr);
@@ -373,7 +378,7 @@ async fn whoever_revokes_a_token_is_told_of_the_requests_that_were_made_with_it(
     let asked: serde_json::Value = asked.json().await.unwrap();
     let id = asked["approval"].as_str().unwrap();
     let revoked = place.ana(&format!("token revoke {}", text("id")));
-    assert!(revoked.stderr.contains(&format!("still wait, whoever made them: {id}.")), "{revoked}");
+    assert!(revoked.stderr.contains(&format!("made or decided with what was revoked wait on: {id}.")), "{revoked}");
     for line in ["approval list", &format!("approval show {id}"), &format!("approval explain {id}")] {
         let shown = place.ok(&format!("--as ben {line}"));
         assert!(shown.stdout.contains("revoked"), "{shown}");

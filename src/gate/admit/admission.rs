@@ -37,11 +37,12 @@ pub(crate) fn admit(
     };
     // Nobody in particular acts in nobody's name.
     let under = presented.under.as_deref().filter(|_| !matches!(who, Who::Visitor | Who::Server)).map(Id::stored);
-    let (token, issuer) = shown(world, &who);
     let run = match &presented.credential {
         Credential::Run(_, facts) => Some(Arc::clone(facts)),
         _ => None,
     };
+    let (token, issuer) = shown(world, &who);
+    let token = token.or_else(|| run.as_ref()?.token_id.clone());
     let caller = Caller { token, issuer, under, run, ..Caller::new(who, presented.channel) };
     // Whoever is known is told where the refusal stands; strangers learn nothing of the log.
     let held = reaches(&caller, spec).and_then(|()| chain::holds(world, &caller, now));
@@ -110,7 +111,7 @@ fn live(world: &World, hash: &TokenHash, now: Time) -> Option<Who> {
 /// The token that was shown, and who could have kept it.
 fn shown(world: &World, who: &Who) -> (Option<Id>, Option<ActorId>) {
     let Who::Token { hash, .. } = who else { return (None, None) };
-    world.tokens.get(hash).map_or((None, None), |token| (token.id(), token.issuer.clone()))
+    world.tokens.get(hash).map_or((None, None), |token| (Some(token.id()), token.issuer.clone()))
 }
 
 /// Whoever holds the state file acts as anybody who may act; teams do not act.

@@ -6,6 +6,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::admit::shares::{Place, Shares};
@@ -58,6 +59,8 @@ pub(crate) struct Lanes {
     changes: Shares,
     elsewhere: Shares,
     heavy: Shares,
+    /// Whether what takes long is done no more.
+    closed: watch::Sender<bool>,
 }
 
 impl Default for Lanes {
@@ -65,7 +68,8 @@ impl Default for Lanes {
         let lane = |(total, part)| Shares::new(total, part);
         let (lists, approvals) = (lane(LISTS), lane(APPROVALS));
         let (policies, long, changes) = (lane(POLICIES), lane(LONG), lane(CHANGES));
-        Lanes { lists, approvals, policies, long, changes, elsewhere: lane(ELSEWHERE), heavy: lane(HEAVY_CHANGES) }
+        let (elsewhere, heavy, closed) = (lane(ELSEWHERE), lane(HEAVY_CHANGES), watch::Sender::new(false));
+        Lanes { lists, approvals, policies, long, changes, elsewhere, heavy, closed }
     }
 }
 
@@ -90,8 +94,33 @@ impl Lanes {
         place.map(Some).ok_or_else(|| busy("too many long changes at once; try again"))
     }
 
+    /// Ends what is under way in the long lanes, and takes no more: the server stops, and whoever asked can ask again.
+    pub(crate) fn close_long(&self) {
+        self.closed.send_replace(true);
+    }
+
     /// Does what takes long in its lane.
     pub(crate) async fn apart<T: Send + 'static>(
+        &self,
+        (lane, purpose): (Lane, Purpose),
+        bytes: usize,
+        caller: &Caller,
+        work: impl FnOnce() -> Result<T, Stop> + Send + 'static,
+    ) -> Result<T, Stop> {
+        let work = self.in_lane((lane, purpose), bytes, caller, work);
+        if !lane.is_long() {
+            return work.await;
+        }
+        let mut closed = self.closed.subscribe();
+        tokio::select! {
+            biased;
+            done = work => done,
+            // Without a time to wait: whoever asked again at once would find nobody.
+            _ = closed.wait_for(|closed| *closed) => Err(Refusal::new(Code::Unavailable, "the server is stopping").into()),
+        }
+    }
+
+    async fn in_lane<T: Send + 'static>(
         &self,
         (lane, purpose): (Lane, Purpose),
         bytes: usize,

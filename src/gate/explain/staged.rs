@@ -184,6 +184,7 @@ fn facts(world: &World, run: &testing::Step) -> Result<RunFacts, String> {
         cost_cents: cost_cents.into(),
         labels,
         planned: false,
+        token_id: None,
     })
 }
 

@@ -34,7 +34,8 @@ pub struct GateRecord {
     pub operation: String,
     pub channel: String,
     pub policies: Vec<String>,
-    /// The token that it was asked with; none of whoever holds the state file, of a run and of the server itself.
+    /// The token that the call was made with, or the run that it is a step of was begun with; none of whoever holds the state file, of
+    /// visitors and of the server itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_id: Option<Id>,
     /// All on whose behalf it was done, the nearest first.
@@ -102,7 +103,7 @@ pub(crate) fn all_for_log(entries: &[Entry]) -> Result<Vec<record::Entry>, Stop>
 }
 
 impl Entry {
-    /// What the event is about, and the token that it was asked with: so all that was done with a token can be found.
+    /// What the event is about, and the token that the call was made with: so all that was done with a token can be found.
     fn refs(&self) -> Vec<String> {
         let token = self.gate.token_id.iter().map(|token| token.as_str().to_owned());
         let refs: BTreeSet<String> = self.event.subjects().into_iter().chain(token).collect();

@@ -13,7 +13,7 @@ use crate::token;
 use gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, post};
 use store::actors::events::{ActorOffboarded, LeadChanged, OwnerChanged};
 use store::actors::{Actor, Status};
-use store::approvals::events::ApprovalCancelled;
+use store::approvals::events::{ApprovalCancelled, ApprovalTokenRevoked};
 use store::delegations::events::DelegationRevoked;
 use store::event::Event;
 use store::kills::events::KillSwitch;
@@ -91,6 +91,7 @@ impl Change for Offboard {
         events: &[
             ActorOffboarded::KIND,
             TokenRevoked::KIND,
+            ApprovalTokenRevoked::KIND,
             ApprovalCancelled::KIND,
             DelegationRevoked::KIND,
             OwnerChanged::KIND,

@@ -13,6 +13,7 @@ use crate::{given, token};
 use gate::{Change, Draft, Entry, Permit, Reader, Spec, Target, patch};
 use store::actors::Actor;
 use store::actors::events::{ActorRenamed, LeadChanged, OwnerChanged, RoleChanged, TeamChanged};
+use store::approvals::events::ApprovalTokenRevoked;
 use store::event::Event;
 use store::tokens::events::TokenRevoked;
 use types::actor::{ActorKind, Role};
@@ -104,6 +105,7 @@ impl Change for Update {
             LeadChanged::KIND,
             OwnerChanged::KIND,
             TokenRevoked::KIND,
+            ApprovalTokenRevoked::KIND,
         ],
     };
     const SAYS: &'static str = "changes {id}[: role {role}][: team {team}]{no_team?: no team|}[: lead {lead}]{no_lead?: no lead|}[: owner {owner}]{keep_issued?, and keeps the tokens that they issued|}";

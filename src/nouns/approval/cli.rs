@@ -127,15 +127,16 @@ impl Waiting<'_> {
             open = "one of those who have agreed, to agree once more".into();
         }
         let waits_for = (approval.status == ApprovalStatus::Pending).then_some(open);
-        Waiting { approval, summary: what(approval), waits_for }
+        let revoked = approval.token_revoked_at.is_some() && approval.ended_at.is_none();
+        let revoked = if revoked { " (its token was revoked)" } else { "" };
+        Waiting { approval, summary: format!("{}{revoked}", what(approval)), waits_for }
     }
 }
 
 /// What would be done, as a sentence, and what people call the thing that it is about.
 fn what(approval: &ShownApproval) -> String {
     let title = approval.title.as_ref().map(|title| format!(" («{title}»)")).unwrap_or_default();
-    let revoked = if approval.token_revoked_at.is_some() { " (with a token that was revoked since)" } else { "" };
-    format!("{}{title}{revoked}", approval.summary)
+    format!("{}{title}", approval.summary)
 }
 
 /// Of a kind that is not given yet, who may give it and has not decided.
@@ -152,7 +153,7 @@ fn shown(approval: &ShownApproval) -> Result<(), Failure> {
     let fields = columns!(
         Waiting<'_>;
         approval.id, approval.status, summary, approval.action, approval.resource, approval.actor,
-        approval.on_behalf_of, approval.under, approval.token_id, approval.token_revoked_at, approval.reason
+        approval.on_behalf_of, approval.under, approval.run, approval.token_id, approval.token_revoked_at, approval.reason
     );
     let waiting = Waiting::of(approval);
     show::one(fields, &waiting)?;
@@ -160,7 +161,7 @@ fn shown(approval: &ShownApproval) -> Result<(), Failure> {
     show::one(ends, &waiting)?;
     arguments(&approval.args, &approval.withheld)?;
     show::rows(columns!(Needed; kind, threshold, held, any_of), &approval.approvers)?;
-    show::rows(columns!(ShownDecision; by, kind, decision, note, at), &approval.decisions)
+    show::rows(columns!(ShownDecision; by, kind, decision, note, at, token_revoked_at), &approval.decisions)
 }
 
 fn explained(approval: &ExplainedApproval) -> Result<(), Failure> {

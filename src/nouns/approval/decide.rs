@@ -11,6 +11,7 @@ use gate::{Change, Draft, Lane, Permit, Reader, Redeemed, Spec, Target, post};
 use store::approvals::events::{ApprovalDecided, ApprovalStale, ApprovalUsed};
 use store::approvals::{Approval, Decided};
 use types::approval::{ApprovalStatus, Verdict};
+use types::caller::Caller;
 use types::id::{ActorId, Id};
 use types::refusal::{Code, Refusal, Stop};
 use types::scope::Reach;
@@ -76,7 +77,8 @@ impl Change for Decide {
         }
         can_be_decided(&approval, &me, read)?;
         let kind = counts_for(&approval, &me, input.kind.as_deref(), read)?;
-        let (note, at, issuer) = (input.note, read.now(), read.caller().issuer.clone());
+        let (note, at) = (input.note, read.now());
+        let Caller { token, issuer, .. } = read.caller().clone();
         // Nobody has two voices.
         approval.decisions.retain(|decided| decided.by != me);
         approval.decisions.push(Decided {
@@ -85,6 +87,7 @@ impl Change for Decide {
             verdict: input.decision,
             note: note.clone(),
             at,
+            token_id: token.as_ref().map(Id::to_string),
             issuer: issuer.clone(),
         });
         let complete = approval.kinds.iter().all(|kind| read.is_met(&approval, kind));
@@ -103,6 +106,7 @@ impl Change for Decide {
             note,
             outcome: approval.status,
             repeat: approval.status == ApprovalStatus::Approved && is_repeated(&approval),
+            token_id: token,
             issuer,
         })?;
         let outcome = match approval.status {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::APPROVAL;
 use super::effect::{Changed, difference, effect};
-use super::shown::{Needed, arguments, entry, frozen, frozen_by, needed, now_is, requester, summary, token};
+use super::shown::{Needed, arguments, entry, frozen, frozen_by, needed, now_is, requester, revoked_at, summary};
 use super::{OneApproval, find};
 use gate::{Entry, Permit, Query, Reader, Spec, Target, get};
 use policy::{PolicyMeta, Ruling};
@@ -38,7 +38,7 @@ pub struct ExplainedApproval {
     /// The delegation that it was asked under.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub under: Option<String>,
-    /// When the token that it was asked with was revoked: if it was stolen, another than the requester may have asked.
+    /// When the token that it was made with was revoked: if it was stolen, another than the requester may have asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_revoked_at: Option<Time>,
     /// The input of the call, as the approval itself shows it.
@@ -165,7 +165,7 @@ impl Query for Explain {
             summary,
             on_behalf_of: approval.behalf.clone(),
             under: approval.under.clone(),
-            token_revoked_at: token(&approval, read)?.1,
+            token_revoked_at: revoked_at(approval.token_id.as_ref(), read)?,
             args,
             withheld,
             about: call.about(read)?,

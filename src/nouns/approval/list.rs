@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::APPROVAL;
-use super::shown::{ShownApproval, now_is, shown};
+use super::shown::{ShownApproval, now_is, shown, shown_in};
 use super::{OneApproval, find};
 use crate::company::COMPANY;
 use crate::policy::question::operation;
+use crate::token::SeenTokens;
 use gate::{Permit, Query, Reader, Spec, Target, get};
 use store::approvals::{self, Approval};
 use types::approval::ApprovalStatus;
@@ -82,7 +83,9 @@ impl Query for List {
                 && read.may("approval.read", &target)
         };
         let page = read.list(&approvals::LIST, &input.page, what, wanted)?;
-        let rows = page.rows.into_iter().map(|approval| shown(approval, read)).collect::<Result<_, _>>()?;
+        let mut tokens = SeenTokens::of(read);
+        let rows = page.rows.into_iter().map(|approval| shown_in(&mut tokens, approval, read));
+        let rows = rows.collect::<Result<_, _>>()?;
         Ok(Page { rows, next: page.next })
     }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::run::inputs;
-use crate::token::token_of;
+use crate::token::SeenTokens;
 use gate::reader::veil;
 use gate::{Entry, Reader};
 use store::approvals::{Approval, Decided};
@@ -38,7 +38,11 @@ pub struct ShownApproval {
     /// The delegation that it was asked under.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub under: Option<String>,
-    /// The token that it was made with, for whoever may see that; none of whoever holds the state file, and of a run.
+    /// The run that it is a step of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// The token that it was made with, or the run that it is a step of was begun with, for whoever may see that; none of whoever
+    /// holds the state file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_id: Option<String>,
     /// When that token was revoked: if it was stolen, another than `actor` may have asked.
@@ -90,6 +94,9 @@ pub struct ShownDecision {
     pub decision: Verdict,
     pub note: String,
     pub at: Time,
+    /// When the token that it was given with was revoked: if it was stolen, another may have decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_revoked_at: Option<Time>,
 }
 
 pub(super) fn needed(approval: &Approval, read: &Reader<'_>) -> Vec<Needed> {
@@ -155,28 +162,45 @@ fn whole_arguments(approval: &Approval, read: &Reader<'_>) -> (Value, Vec<String
     }
 }
 
-/// The token that it was made with, as far as the caller sees it, and when it was revoked.
-pub(super) fn token(approval: &Approval, read: &Reader<'_>) -> Result<(Option<String>, Option<Time>), Fault> {
-    let token = approval.token.as_deref().map(|id| read.token(id)).transpose()?.flatten();
-    let revoked_at = token.as_ref().and_then(|token| token.revoked_at);
-    Ok((token.filter(|token| read.sees(&token_of(&token.id, &token.holder))).map(|token| token.id), revoked_at))
+/// When a token was revoked, if it was.
+pub(super) fn revoked_at(token_id: Option<&String>, read: &Reader<'_>) -> Result<Option<Time>, Fault> {
+    let token = token_id.map(|id| read.token(id)).transpose()?.flatten();
+    Ok(token.and_then(|token| token.revoked_at))
 }
 
+/// How one is shown.
 pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> Result<ShownApproval, Fault> {
-    let decisions = approval.decisions.iter().cloned().map(|decided| ShownDecision {
-        by: decided.by,
-        kind: decided.kind,
-        decision: decided.verdict,
-        note: decided.note,
-        at: decided.at,
-    });
+    shown_in(&mut SeenTokens::of(read), approval, read)
+}
+
+/// The same, beside others.
+pub(super) fn shown_in(
+    tokens: &mut SeenTokens<'_>,
+    approval: Approval,
+    read: &Reader<'_>,
+) -> Result<ShownApproval, Fault> {
+    let decision = |decided: Decided| {
+        Ok::<_, Fault>(ShownDecision {
+            token_revoked_at: revoked_at(decided.token_id.as_ref(), read)?,
+            by: decided.by,
+            kind: decided.kind,
+            decision: decided.verdict,
+            note: decided.note,
+            at: decided.at,
+        })
+    };
+    let decisions = approval.decisions.iter().cloned().map(decision).collect::<Result<_, _>>()?;
     let (args, withheld) = arguments(&approval, read);
     let summary = summary(&approval, &args, read);
-    let (token_id, token_revoked_at) = token(&approval, read)?;
+    let token_revoked_at = revoked_at(approval.token_id.as_ref(), read)?;
+    let token_id = match &approval.token_id {
+        Some(id) if tokens.sees(id)? => Some(id.clone()),
+        _ => None,
+    };
     Ok(ShownApproval {
         approvers: needed(&approval, read),
         title: title(&approval, read).or_else(|| key_of_record(&args, read)),
-        decisions: decisions.collect(),
+        decisions,
         status: now_is(&approval, read.now()),
         id: approval.id,
         action: approval.operation,
@@ -184,6 +208,7 @@ pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> Result<ShownApprov
         actor: approval.actor,
         on_behalf_of: approval.behalf,
         under: approval.under,
+        run: approval.run.map(|facts| facts.run.to_string()),
         token_id,
         token_revoked_at,
         summary,

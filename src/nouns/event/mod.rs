@@ -14,14 +14,14 @@ use crate::change::uncounted;
 use crate::company::COMPANY;
 use crate::policy::{PolicyVersion, may_export};
 use crate::run::inputs;
-use crate::token::token_of;
+use crate::token::SeenTokens;
 use gate::reader::veil;
 use gate::{Directory, Entry, FactSpec, Noun, Permit, Query, Reader, Resource, Spec, Staged, Target, Thing, get};
 use log::read::{Filter, Logged, Order};
 use log::record::Decision;
 use policy::testing::{Cast, Row, Sample};
 use store::event::EventKind;
-use types::id::ActorId;
+use types::id::{ActorId, Kind};
 use types::page::PageQuery;
 use types::refusal::{Fault, Refusal, Stop};
 use types::scope::Reach;
@@ -106,8 +106,8 @@ pub struct EventRecord {
     /// Who did it; `ok` is the server itself.
     #[schemars(extend("x-names" = "reference"))]
     pub actor: String,
-    /// The token that it was asked with, for whoever may see that; none of whoever holds the state file, of a run and of the
-    /// server itself, and once erased.
+    /// The token that the call was made with, or the run that it is a step of was begun with, for whoever may see that; none of whoever
+    /// holds the state file, of the server itself, of visitors, and once erased.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_id: Option<String>,
     /// On whose behalf, the nearest first.
@@ -184,23 +184,13 @@ impl Sight<'_> {
     }
 }
 
-/// Decides which tokens the caller sees: each of a page once.
-struct Tokens<'a> {
-    read: &'a Reader<'a>,
-    known: BTreeMap<String, bool>,
-}
-
-impl Tokens<'_> {
-    fn sees(&mut self, id: &str, holder: &ActorId) -> bool {
-        let read = self.read;
-        *self.known.entry(id.to_owned()).or_insert_with(|| read.sees(&token_of(id, holder)))
-    }
-}
-
 /// What the inbox tells of is about the caller, too: so an inbox can be kept up to date from the stream.
 fn tells(logged: &Logged, read: &Reader<'_>) -> Result<bool, Fault> {
     let kind = EventKind::named(&logged.kind);
-    Ok(kind.is_some_and(|kind| kind.shows) && read.inbox_tells(&logged.refs, logged.at)?)
+    // That a call was made with some token makes it none of what is told of the token.
+    let subjects: Vec<String> =
+        logged.refs.iter().filter(|id| Some(*id) != logged.token_id.as_ref()).cloned().collect();
+    Ok(kind.is_some_and(|kind| kind.shows) && read.inbox_tells(&subjects, logged.at)?)
 }
 
 /// An event as the gate sees it for the caller of `read`.
@@ -274,12 +264,17 @@ fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
     Ok(found.map(|event| as_target(&event, read)).transpose()?)
 }
 
-/// The log, where the token that is asked for is there: whoever looks for a stolen one, and mistypes its id, must not read that
-/// nothing was done with it.
+/// The log, where each token that is asked for is there: whoever looks for a stolen one, and mistypes its id, must not read that
+/// nothing was done with it. (Every id that an event names is found by any of these.)
 fn log_of(only: &Only, read: &Reader<'_>) -> Result<Target, Stop> {
-    let Some(id) = &only.token_id else { return Ok(Target::Company) };
-    let seen = read.token(id)?.filter(|token| read.sees(&token_of(id, &token.holder)));
-    seen.map(|_| Target::Company).ok_or_else(|| Refusal::not_found().into())
+    let Only { token_id, run, thread, task, .. } = only;
+    let others = [run, thread, task].into_iter().flatten().filter(|id| id.starts_with(Kind::Token.prefix()));
+    for id in token_id.iter().chain(others) {
+        if !SeenTokens::of(read).sees(id)? {
+            return Err(Refusal::not_found().into());
+        }
+    }
+    Ok(Target::Company)
 }
 
 /// List events.
@@ -304,15 +299,19 @@ impl Query for List {
     fn run(_: Permit<Self>, mut input: Which, read: &Reader<'_>) -> Result<Events, Stop> {
         // Whoever may not be seen did nothing, as nobody did.
         input.only.actor = input.only.actor.map(|id| if read.hides(&id) { String::new() } else { id });
-        let mut tokens = Tokens { read, known: BTreeMap::new() };
+        let mut tokens = SeenTokens::of(read);
         let mut sight = Sight { read, known: BTreeMap::new() };
         let scan: Scan<'_> = &|order, filter, each| read.scan(order, filter, each);
         let me = read.caller().actor();
         let mut found = collect(&input, read.last_seq()?, (scan, &me), |logged| sight.sees(logged))?;
         let (exports, reads_all) = (may_export(read), may_read_all(read));
-        for EventRecord { event, policies, actor, token_id, .. } in &mut found.events {
+        for EventRecord { event, policies, token_id, .. } in &mut found.events {
             *policies = policies.take().filter(|_| exports);
-            *token_id = token_id.take().filter(|id| actor.parse().is_ok_and(|holder| tokens.sees(id, &holder)));
+            if let Some(id) = token_id
+                && !tokens.sees(id)?
+            {
+                *token_id = None;
+            }
             veil::of_event().apply(event, read);
             veil_input(event, read);
             if !reads_all {

@@ -92,6 +92,7 @@ pub fn begin(asker: ActorId, new: Beginning, draft: &mut Draft<'_>) -> Result<Be
         budget_cents,
         labels,
         planned: plan.is_some(),
+        token_id: draft.read().caller().token.clone(),
     })?;
     if let (Some(payer), Some(cents)) = (payer, budget_cents) {
         reserve(&id, payer, cents, draft)?;

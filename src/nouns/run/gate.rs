@@ -26,6 +26,18 @@ impl Reader<'_> {
         Ok(runs::get(self.conn()?, id)?)
     }
 
+    /// The runs that were begun with these tokens and go on, as far as the caller sees them.
+    pub fn seen_runs_with(&self, tokens: &[&str]) -> Result<Vec<String>, Fault> {
+        let mut seen = Vec::new();
+        for token in tokens {
+            for id in runs::live_with(self.conn()?, token)? {
+                let run = self.run(&id)?.filter(|run| self.sees(&self.run_target(run)));
+                seen.extend(run.map(|run| run.id));
+            }
+        }
+        Ok(seen)
+    }
+
     pub fn runs_of_task_after(&self, task: &str, from: &Position, limit: usize) -> Result<Vec<Run>, Fault> {
         Ok(runs::of_task_after(self.conn()?, task, from, limit)?)
     }

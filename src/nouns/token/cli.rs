@@ -53,16 +53,27 @@ struct Revocation {
 }
 
 /// Whether it is what a token is worth, and no name: nobody's id has its letters.
-fn is_value(text: &str) -> bool {
+pub fn is_value(text: &str) -> bool {
     text.starts_with(TokenKind::Api.prefix()) && text.parse::<ActorId>().is_err()
 }
 
-/// Tells of the requests that were made with what was revoked: they go on waiting.
-fn waiting(answer: &Answer<Revoked>) {
-    let Ok(Revoked { requests, .. }) = answer.read() else { return };
-    if !requests.is_empty() {
-        let what = "Requests made with it still wait, whoever made them";
-        show::note(&format!("{what}: {}. `ok approve <id> --reject` ends one.", requests.join(", ")));
+/// So many ids are printed; `--format json` has all.
+const SHOWN: usize = 10;
+
+/// Tells of what was made with what was revoked, and goes on.
+fn going_on(answer: &Answer<Revoked>) {
+    let Ok(Revoked { requests, runs, .. }) = answer.read() else { return };
+    let requested = "Requests that were made or decided with what was revoked wait on";
+    let reject =
+        "`ok approve <id> --reject` ends one that is pending, `ok --as <who asked> approval withdraw <id>` any";
+    for (what, ids, ends) in
+        [(requested, requests, reject), ("Runs that were begun with it go on", runs, "`ok run cancel <id>` ends one")]
+    {
+        let more = if ids.len() > SHOWN { format!(" and {} more", ids.len() - SHOWN) } else { String::new() };
+        if !ids.is_empty() {
+            let named = ids.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+            show::note(&format!("{what}: {named}{more}. {ends}."));
+        }
     }
 }
 
@@ -77,7 +88,7 @@ impl Run for Revocation {
                 return Err(Failure::Usage("--issued: names an actor's tokens, and this is one token".into()));
             }
             let answer = change::<Revoke>().ask(context, &OneToken { id: self.id }).await?;
-            waiting(&answer);
+            going_on(&answer);
             return answer.fields(context, columns!(Revoked; revoked));
         }
         let actor: ActorId = self.id.parse().map_err(|bad: BadId| Failure::new(format!("actor: {bad}")))?;
@@ -86,7 +97,7 @@ impl Run for Revocation {
             let what = "for others are still live, and they may have kept copies";
             show::note(&format!("{left} tokens that {actor} issued {what}: `ok token revoke {actor} --issued`."));
         }
-        waiting(&answer);
+        going_on(&answer);
         answer.fields(context, columns!(Revoked; revoked))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{MOST_ISSUED, end_all};
+use super::{MOST_ISSUED, revoke};
 use gate::{Change, Draft, Permit};
 use types::id::ActorId;
 use types::refusal::{Refusal, Stop};
@@ -43,7 +43,7 @@ pub fn end_issued<C: Change>(
         );
         return Err(Refusal::conflict(message).into());
     }
-    end_all(&ended, draft)?;
+    revoke(&ended, draft)?;
     let holders: BTreeSet<ActorId> = ended.into_iter().map(|(_, holder)| holder).collect();
     Ok(holders.into_iter().collect())
 }

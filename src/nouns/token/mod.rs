@@ -14,12 +14,14 @@ use serde::{Deserialize, Serialize};
 use crate::actor::resource::{ACTOR, TEAM};
 use crate::company::COMPANY;
 use gate::{Change, Draft, Entry, Permit, Query, Reader, Spec, Target, delete, get, patch};
+use store::approvals::Approval;
+use store::approvals::events::ApprovalTokenRevoked;
 use store::tokens::events::{TokenNarrowed, TokenRevoked};
 use store::tokens::{self, Token};
 use types::actor::ActorKind;
 use types::id::{ActorId, Id};
 use types::page::{Page, PageQuery};
-use types::refusal::{Refusal, Stop};
+use types::refusal::{Fault, Refusal, Stop};
 use types::scope::{self, Reach, Scope, Scopes, listed};
 use types::time::Time;
 
@@ -28,7 +30,7 @@ pub use issue::{Issue, IssuedToken, NewToken};
 pub(super) use issue::{issue, span};
 pub use issued::end_issued;
 use resource::target_of;
-pub use resource::{TOKEN, token_of};
+pub use resource::{SeenTokens, TOKEN};
 
 pub const ALL: &[Entry] = &[
     Entry::query::<List>(),
@@ -78,6 +80,7 @@ pub struct ListedToken {
     pub status: TokenStatus,
     pub created_at: Time,
     pub expires_at: Time,
+    /// When it was revoked, if it was: also of one that would have expired since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Time>,
 }
@@ -157,9 +160,12 @@ pub struct Revoked {
     /// How many live tokens the actor issued for others, of which they may have kept copies; at most 1000 are counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issued: Option<u64>,
-    /// The open requests for approval that were made with them, as far as the caller sees them: they go on waiting.
+    /// The open requests for approval that were made or decided with them, as far as the caller sees them: they wait on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<String>,
+    /// The runs that were begun with them, as far as the caller sees them: they go on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -173,10 +179,22 @@ pub struct Holder {
 /// The most tokens issued for others that are revoked, or counted, at once.
 pub const MOST_ISSUED: usize = 1_000;
 
-/// Revokes these tokens of these holders, and tells of it.
+/// Revokes these tokens of these holders, and tells of it whoever decides the requests that were made with them.
 fn revoke(tokens: &[(String, ActorId)], draft: &mut Draft<'_>) -> Result<Revoked, Stop> {
-    let requests = draft.read().open_requests_with(tokens.iter().map(|(id, _)| id.as_str()))?;
-    Ok(Revoked { revoked: end_all(tokens, draft)?, issued: None, requests })
+    let ids: Vec<&str> = tokens.iter().map(|(id, _)| id.as_str()).collect();
+    for Approval { id, actor, .. } in draft.read().open_requests_with(&ids)? {
+        draft.record(ApprovalTokenRevoked { id: Id::stored(&id), requester: actor })?;
+    }
+    Ok(Revoked { revoked: end_all(tokens, draft)?, ..Revoked::nothing(&ids, draft.read())? })
+}
+
+impl Revoked {
+    /// No token was; with what goes on of these, as far as the caller sees it.
+    fn nothing(tokens: &[&str], read: &Reader<'_>) -> Result<Revoked, Fault> {
+        let requests = read.open_requests_with(tokens)?.into_iter().filter(|one| read.sees(&read.approval_target(one)));
+        let requests = requests.map(|one| one.id).collect();
+        Ok(Revoked { revoked: 0, issued: None, requests, runs: read.seen_runs_with(tokens)? })
+    }
 }
 
 /// Revokes these tokens of these holders. Tells how many they are.
@@ -197,7 +215,7 @@ impl Change for RevokeAll {
         scope: Reach::Full,
         route: delete("/tokens/{actor}").stops(),
         about: &[&ACTOR, &TEAM],
-        events: &[TokenRevoked::KIND],
+        events: &[TokenRevoked::KIND, ApprovalTokenRevoked::KIND],
     };
     const SAYS: &'static str = "revokes all tokens {issued?issued by|of} {actor}";
     type Input = Holder;
@@ -238,7 +256,7 @@ impl Change for Revoke {
         scope: Reach::Full,
         route: delete("/tokens/id/{id}").stops(),
         about: &[&TOKEN],
-        events: &[TokenRevoked::KIND],
+        events: &[TokenRevoked::KIND, ApprovalTokenRevoked::KIND],
     };
     const SAYS: &'static str = "revokes the token {id}";
     type Input = OneToken;
@@ -250,8 +268,10 @@ impl Change for Revoke {
 
     fn run(_: Permit<Self>, input: OneToken, draft: &mut Draft<'_>) -> Result<Revoked, Stop> {
         let token = find(&input.id, draft.read())?;
-        let live: Vec<_> = [(token.id, token.holder)].into_iter().filter(|_| !token.ended).collect();
-        revoke(&live, draft)
+        if token.ended {
+            return Ok(Revoked::nothing(&[&token.id], draft.read())?);
+        }
+        revoke(&[(token.id, token.holder)], draft)
     }
 }
 

@@ -1,11 +1,13 @@
 //! Tokens as policies see them.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 
-use gate::{FactSpec, Noun, Resource, Staged, Target, Thing};
+use gate::{FactSpec, Noun, Reader, Resource, Staged, Target, Thing};
 use policy::testing::{Cast, Row, Sample};
 use store::tokens::Token;
-use types::id::ActorId;
+use types::refusal::Fault;
 
 pub static TOKEN: Resource = Resource {
     noun: Noun {
@@ -32,10 +34,26 @@ fn samples(cast: &Cast<'_>) -> Vec<Sample> {
 }
 
 pub(super) fn target_of(token: &Token) -> Target {
-    token_of(&token.id, &token.holder)
+    Thing::new("Token", &token.id).actor("holder", &token.holder).into()
 }
 
-/// A token of which no more is known.
-pub fn token_of(id: &str, holder: &ActorId) -> Target {
-    Thing::new("Token", id).actor("holder", holder).into()
+/// Decides which tokens a caller sees, each once.
+pub struct SeenTokens<'a> {
+    read: &'a Reader<'a>,
+    known: BTreeMap<String, bool>,
+}
+
+impl<'a> SeenTokens<'a> {
+    pub fn of(read: &'a Reader<'a>) -> SeenTokens<'a> {
+        SeenTokens { read, known: BTreeMap::new() }
+    }
+
+    pub fn sees(&mut self, id: &str) -> Result<bool, Fault> {
+        if let Some(seen) = self.known.get(id) {
+            return Ok(*seen);
+        }
+        let seen = self.read.token(id)?.is_some_and(|token| self.read.sees(&target_of(&token)));
+        self.known.insert(id.to_owned(), seen);
+        Ok(seen)
+    }
 }

@@ -78,6 +78,7 @@ impl Reader<'_> {
                 cost_cents: 0,
                 labels: BTreeSet::new(),
                 planned: false,
+                token_id: None,
             };
             of(&Caller { run: Some(Arc::new(run)), ..self.caller.clone() })
         });

@@ -36,16 +36,17 @@ events! {
         under: Option<Id>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         on_behalf_of: Vec<ActorId>,
-        /// The token that it was asked with, and who issued that, where that is not the requester.
+        /// The token that it was made with.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token_id: Option<Id>,
+        /// Who issued that token, where it was another than the requester.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         issuer: Option<ActorId>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run: Option<RunFacts>,
     // Not its target: who sees a request is for the approval's own rules.
     } about [id] => {
-        content: Content::SHOWN, tables: &[APPROVAL], memory: Memory::Nothing,
+        content: Content::SHOWN.hiding(&["token_id"]), tables: &[APPROVAL], memory: Memory::Nothing,
         fold: Some(requested), notify: Notify::AndShow(notify_approvers), news: Some(pending),
     }
     /// Arguments of a pending call, in an entry of their own so that they can be erased.
@@ -61,10 +62,13 @@ events! {
         /// Whether the requester has to repeat the call: its answer is for them alone.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         repeat: bool,
+        /// The token that it was given with.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        token_id: Option<Id>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         issuer: Option<ActorId>,
     } about [id, requester] => {
-        content: Content::SHOWN, tables: &[APPROVAL, DECISION], memory: Memory::Nothing,
+        content: Content::SHOWN.hiding(&["token_id"]), tables: &[APPROVAL, DECISION], memory: Memory::Nothing,
         fold: Some(decided), notify: Notify::AndShow(notify_of_decision), news: None,
     }
     /// The approved operation was performed; the approval is used.
@@ -125,6 +129,21 @@ events! {
         fold: Some(|event, moment| became(moment, &event.id, ApprovalStatus::Cancelled)),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
     }
+    /// A token was revoked that an open request was made with, or that somebody decided it with. Whoever decides is told; the request
+    /// waits on, and what was decided counts.
+    ApprovalTokenRevoked = "approval_token_revoked" {
+        id: Id, requester: ActorId,
+    } about [id, requester] => {
+        content: Content::SHOWN, tables: &[], memory: Memory::Nothing,
+        fold: None,
+        notify: Notify::AndShow(|event, moment| {
+            let what = summary(moment, &event.id)?;
+            let title = format!("a token that this was requested or decided with was revoked: {} {what}", event.requester);
+            let asked = inbox::asked(moment.conn, ItemKind::Approval, event.id.as_str())?;
+            asked.iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Alert, event.id.as_str(), &title))
+        }),
+        news: None,
+    }
     /// The approval expired; the operation will not be performed.
     ApprovalExpired = "approval_expired" {
         id: Id,
@@ -158,8 +177,9 @@ fn requested(event: &ApprovalRequested, moment: &Moment<'_>) -> rusqlite::Result
         event.summary,
         event.run.as_ref().map(to_json).transpose()?
     ])?;
+    // By itself: a file of an earlier version, which has no such column, is verified without being changed.
     if let Some(token) = &event.token_id {
-        let sql = "UPDATE approval SET token = ? WHERE id = ?";
+        let sql = "UPDATE approval SET token_id = ? WHERE id = ?";
         moment.conn.prepare_cached(sql)?.execute([token.as_str(), event.id.as_str()])?;
     }
     Ok(Touched::Nothing)
@@ -178,11 +198,15 @@ pub(crate) fn forgotten(moment: &Moment<'_>, id: &Id) -> rusqlite::Result<()> {
 }
 
 fn decided(event: &ApprovalDecided, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let ApprovalDecided { id, kind, verdict, note, outcome, issuer, .. } = event;
+    let ApprovalDecided { id, kind, verdict, note, outcome, issuer, token_id, .. } = event;
     let sql = "INSERT OR REPLACE INTO approval_decision (approval, by, kind, verdict, note, at, issuer) VALUES (?, ?, ?, ?, ?, ?, ?)";
     let issuer = issuer.as_ref().map(ActorId::as_str);
     let row = params![id.as_str(), moment.by.as_str(), kind, verdict.name(), note, moment.at.0, issuer];
     moment.conn.prepare_cached(sql)?.execute(row)?;
+    if let Some(token) = token_id {
+        let sql = "UPDATE approval_decision SET token_id = ? WHERE approval = ? AND by = ?";
+        moment.conn.prepare_cached(sql)?.execute([token.as_str(), id.as_str(), moment.by.as_str()])?;
+    }
     if *outcome == ApprovalStatus::Pending { Ok(Touched::Nothing) } else { became(moment, id, *outcome) }
 }
 

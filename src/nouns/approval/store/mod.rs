@@ -48,8 +48,8 @@ pub struct Approval {
     /// The delegation that it was asked under, and on whose behalf.
     pub under: Option<String>,
     pub behalf: Vec<ActorId>,
-    /// The token that it was asked with; none of whoever holds the state file, and of a run.
-    pub token: Option<String>,
+    /// The token that it was made with, or the run that it is a step of was begun with; none of whoever holds the state file.
+    pub token_id: Option<String>,
     /// Who issued the token that it was asked with, where that is not the actor.
     pub issuer: Option<ActorId>,
     /// The run that it was a step of, as it stood.
@@ -63,7 +63,7 @@ impl Approval {
     pub fn requester(&self) -> Caller {
         let under = self.under.as_deref().map(Id::stored);
         let run = self.run.clone().map(Arc::new);
-        let token = self.token.as_deref().map(Id::stored);
+        let token = self.token_id.as_deref().map(Id::stored);
         Caller {
             under,
             run,
@@ -96,12 +96,14 @@ pub struct Decided {
     pub verdict: Verdict,
     pub note: String,
     pub at: Time,
-    /// Of the token that it was given with, where that is not who gave it.
+    /// The token that it was given with; none of whoever holds the state file.
+    pub token_id: Option<String>,
+    /// Who issued that token, where it was another than who gave it.
     pub issuer: Option<ActorId>,
 }
 
 const COLUMNS: &str = "id, actor, operation, target, input, resource, channel, kinds, digest, reason, status, \
-                       created_at, expires_at, ended_at, under, behalf, issuer, summary, erasable, stale, run, token";
+                       created_at, expires_at, ended_at, under, behalf, issuer, summary, erasable, stale, run, token_id";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Approval> {
     Ok(Approval {
@@ -126,7 +128,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Approval> {
         erasable: json_or_null(row, 18)?,
         stale: row.get(19)?,
         run: json_or_null(row, 20)?,
-        token: row.get(21)?,
+        token_id: row.get(21)?,
         decisions: Vec::new(),
     })
 }
@@ -134,7 +136,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Approval> {
 fn with_decisions(conn: &Connection, mut approval: Approval) -> rusqlite::Result<Approval> {
     approval.decisions = conn
         .prepare_cached(
-            "SELECT by, kind, verdict, note, at, issuer FROM approval_decision WHERE approval = ? ORDER BY at, by",
+            "SELECT by, kind, verdict, note, at, issuer, token_id FROM approval_decision WHERE approval = ? ORDER BY at, by",
         )?
         .query_map([&approval.id], |row| {
             Ok(Decided {
@@ -144,6 +146,7 @@ fn with_decisions(conn: &Connection, mut approval: Approval) -> rusqlite::Result
                 note: row.get(3)?,
                 at: Time(row.get(4)?),
                 issuer: parsed_or_null(row, 5)?,
+                token_id: row.get(6)?,
             })
         })?
         .collect::<Result<_, _>>()?;
@@ -223,11 +226,15 @@ pub fn open_of(conn: &Connection, actor: &ActorId) -> rusqlite::Result<Vec<Strin
         .collect()
 }
 
-/// The ids of the requests that were made with a token and are still open.
-pub fn open_with(conn: &Connection, token: &str) -> rusqlite::Result<Vec<String>> {
-    conn.prepare_cached("SELECT id FROM approval WHERE token = ? AND status IN ('pending', 'approved') ORDER BY id")?
-        .query_map([token], |row| row.get(0))?
-        .collect()
+/// The open requests that were made with a token, or that somebody has decided with it.
+pub fn open_with(conn: &Connection, token: &str, now: Time) -> rusqlite::Result<Vec<Approval>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM approval WHERE status IN ('pending', 'approved') AND expires_at > ?2 AND id IN \
+         (SELECT id FROM approval WHERE token_id = ?1 AND status IN ('pending', 'approved') \
+          UNION SELECT approval FROM approval_decision WHERE token_id = ?1) ORDER BY id"
+    ))?
+    .query_map(params![token, now.0], read)?
+    .collect()
 }
 
 /// How many open requests of an actor were asked in runs that somebody asked for.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::command::{Commands, Run, own};
 use super::event;
 use super::exit::{Exit, Failure};
+use super::token::is_value;
 use super::{Context, file};
 use crate::log::read;
 use crate::nouns::event::{Only, Which};
@@ -47,6 +48,10 @@ pub struct Log {
 
 impl Run for Log {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        if self.token.as_deref().is_some_and(is_value) {
+            let message = "--token: takes a token's id (tok_…), and this is its value, which is not repeated here: `GET /api/me` with it says its `token_id`";
+            return Err(Failure::Usage(message.into()));
+        }
         let Log { types, limit, since, actor, token, task, run, follow } = self;
         let only = Only { r#type: types, actor, token_id: token, task, run, thread: None };
         let mut which = Which { since, only, limit: None };

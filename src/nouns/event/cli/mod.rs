@@ -1,6 +1,8 @@
 //! Reading the log for people: as an actor who sees some of it or, for an actor that nobody knows, as the holder of the
 //! state file, who can read all of it anyway. So is a file that was moved without its key: asking the gate may write.
 
+use std::ops::ControlFlow;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -8,7 +10,7 @@ use super::exit::{Exit, Failure};
 use super::operation::query;
 use super::{Context, client, file, show};
 use crate::gate::state::keys;
-use crate::log::read;
+use crate::log::read::{self, Filter, Order};
 use crate::nouns::event::{List, Scan, Which, collect};
 use crate::store::open::is_sealed;
 use crate::types::id::ActorId;
@@ -89,11 +91,26 @@ fn unfiltered(context: &Context, which: &Which) -> Result<Value, Failure> {
     let mut conn = file::open(context)?;
     let moment = file::moment(&mut conn)?;
     let scan: Scan<'_> = &|order, filter, each| read::scan(&moment, order, filter, each);
+    if let Some(id) = &which.only.token_id
+        && !names(id, scan)?
+    {
+        return Err(Failure::new(format!("nothing in the log names a token `{id}`")));
+    }
     match collect(which, read::last_seq(&moment)?, (scan, &ActorId::system()), |_| Ok(true)) {
         Ok(events) => Ok(serde_json::to_value(events)?),
         Err(Stop::Refused(refusal)) => Err(Failure::new(refusal.message)),
         Err(Stop::Failed(fault)) => Err(fault.into()),
     }
+}
+
+/// Whether any event is about an id.
+fn names(id: &str, scan: Scan<'_>) -> Result<bool, Failure> {
+    let mut found = false;
+    scan(Order::Newest, &Filter { refs: vec![id.to_owned()], ..Filter::default() }, &mut |_| {
+        found = true;
+        Ok(ControlFlow::Break(()))
+    })?;
+    Ok(found)
 }
 
 /// The fields of an event that its line begins with: what it is and, where it stands for several, for how many.

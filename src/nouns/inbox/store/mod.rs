@@ -121,6 +121,12 @@ pub(super) fn add_as(
     Ok(())
 }
 
+/// Who is still to look at a subject.
+pub(super) fn asked(conn: &Connection, kind: ItemKind, subject: &str) -> rusqlite::Result<Vec<ActorId>> {
+    let sql = "SELECT actor FROM inbox WHERE subject = ? AND kind = ? AND resolved_at IS NULL ORDER BY actor";
+    conn.prepare_cached(sql)?.query_map([subject, kind.name()], |row| parsed(row, 0))?.collect()
+}
+
 /// There is nothing left to do about a subject.
 pub(super) fn resolve(moment: &Moment<'_>, subject: &str) -> rusqlite::Result<()> {
     let sql = "UPDATE inbox SET resolved_at = ? WHERE subject = ? AND resolved_at IS NULL";

@@ -1,13 +1,11 @@
 //! What budgets make of runs: what is spent and set aside, whom that holds, and who looks again when some of it is free.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::{COLUMNS, Run, Step, get, read, step};
-use crate::approvals;
 use crate::done::{self, MODEL_CALL, PLANNED};
 use crate::event::Moment;
 use crate::parsed;
-use types::approval::ApprovalStatus;
 use types::id::{ActorId, Id};
 use types::run::Wait;
 use types::time::Time;
@@ -61,11 +59,14 @@ pub(super) fn spend(moment: &Moment<'_>, run: &Id, (number, cost_cents): (u32, u
     done::spend(moment.conn, &run.agent, if run.planned { PLANNED } else { MODEL_CALL }, counted_at, more)
 }
 
-/// When a call was decided that had waited for an approval.
+/// When a call was decided that had waited for an approval. A fold asks this, also of a file of an earlier version: no more is
+/// read of the approval.
 fn decided_at(conn: &Connection, step: &Step) -> rusqlite::Result<Option<Time>> {
     let Some(Wait::Approval { approval }) = &step.wait else { return Ok(None) };
-    let used = approvals::get(conn, approval.as_str())?.filter(|approval| approval.status == ApprovalStatus::Used);
-    Ok(used.and_then(|approval| approval.ended_at))
+    let sql = "SELECT ended_at FROM approval WHERE id = ? AND status = 'used'";
+    let used =
+        conn.prepare_cached(sql)?.query_row([approval.as_str()], |row| row.get::<_, Option<i64>>(0)).optional()?;
+    Ok(used.flatten().map(Time))
 }
 
 /// How many runs, each for somebody else, look again at a budget when a call has ended, or another run has found that there is

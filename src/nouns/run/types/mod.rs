@@ -216,6 +216,9 @@ pub struct RunFacts {
     /// Whether its steps are a plan's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub planned: bool,
+    /// The token that it was begun with: for the log, and not for policies.
+    #[serde(skip)]
+    pub token_id: Option<Id>,
 }
 
 impl StepStatus {

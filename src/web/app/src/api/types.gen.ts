@@ -1447,8 +1447,8 @@ export type EventRecord = {
      */
     actor: string;
     /**
-     * The token that it was asked with, for whoever may see that; none of whoever holds the state file, of a run and of the
-     * server itself, and once erased.
+     * The token that the call was made with, or the run that it is a step of was begun with, for whoever may see that; none of whoever
+     * holds the state file, of the server itself, of visitors, and once erased.
      */
     token_id?: string | null;
     /**
@@ -1586,7 +1586,7 @@ export type ExplainedApproval = {
      */
     under?: string | null;
     /**
-     * When the token that it was asked with was revoked: if it was stolen, another than the requester may have asked.
+     * When the token that it was made with was revoked: if it was stolen, another than the requester may have asked.
      */
     token_revoked_at?: string | null;
     /**
@@ -2602,6 +2602,9 @@ export type ListedToken = {
     status: TokenStatus;
     created_at: string;
     expires_at: string;
+    /**
+     * When it was revoked, if it was: also of one that would have expired since.
+     */
     revoked_at?: string | null;
 };
 
@@ -4404,9 +4407,13 @@ export type Revoked = {
      */
     issued?: number | null;
     /**
-     * The open requests for approval that were made with them, as far as the caller sees them: they go on waiting.
+     * The open requests for approval that were made or decided with them, as far as the caller sees them: they wait on.
      */
     requests?: Array<string>;
+    /**
+     * The runs that were begun with them, as far as the caller sees them: they go on.
+     */
+    runs?: Array<string>;
 };
 
 /**
@@ -4877,7 +4884,12 @@ export type ShownApproval = {
      */
     under?: string | null;
     /**
-     * The token that it was made with, for whoever may see that; none of whoever holds the state file, and of a run.
+     * The run that it is a step of.
+     */
+    run?: string | null;
+    /**
+     * The token that it was made with, or the run that it is a step of was begun with, for whoever may see that; none of whoever
+     * holds the state file.
      */
     token_id?: string | null;
     /**
@@ -5090,6 +5102,10 @@ export type ShownDecision = {
     decision: Verdict;
     note: string;
     at: string;
+    /**
+     * When the token that it was given with was revoked: if it was stolen, another may have decided.
+     */
+    token_revoked_at?: string | null;
 };
 
 /**

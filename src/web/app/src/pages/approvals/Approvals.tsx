@@ -91,7 +91,10 @@ function Rows({ list, id, which, more }: { list: ShownApproval[]; id: string | u
               <When at={approval.created_at} />
             </span>
             <Said className={css.itemTitle}>{summary(approval)}</Said>
-            {approval.status === 'pending' ? <Tag tone="wait" icon="clock">{open.map(({ kind }) => kind).join(', ') || 'pending'}</Tag> : <State state={approval.status} />}
+            <span className={css.itemTags}>
+              {approval.status === 'pending' ? <Tag tone="wait" icon="clock">{open.map(({ kind }) => kind).join(', ') || 'pending'}</Tag> : <State state={approval.status} />}
+              {approval.status === 'pending' && approval.token_revoked_at && <Tag tone="deny">its token was revoked</Tag>}
+            </span>
           </Go>
         );
       }}

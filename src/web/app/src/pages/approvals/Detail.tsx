@@ -87,6 +87,11 @@ function Head({ approval }: { approval: ShownApproval }) {
             on behalf of <Actor id={id} />
           </span>
         ))}
+        {approval.run && (
+          <Link to="/runs/$id" params={{ id: approval.run }}>
+            in a run
+          </Link>
+        )}
         {approval.status === 'pending' && (
           <span>
             ends <When at={approval.expires_at} />
@@ -100,7 +105,16 @@ function Head({ approval }: { approval: ShownApproval }) {
       </div>
       {approval.token_revoked_at && (
         <p role="note">
-          The token that it was asked with was revoked <When at={approval.token_revoked_at} />: if it was stolen, another may have asked in this name.
+          The token that it was made with was revoked <When at={approval.token_revoked_at} />: if it was stolen, another may have asked in this name.
+          {approval.token_id && (
+            <>
+              {' '}
+              <Link to="/log" search={{ token: approval.token_id }}>
+                See what was done with it
+              </Link>
+              .
+            </>
+          )}
         </p>
       )}
       {approval.stale && <p>{approval.stale}</p>}
@@ -259,6 +273,7 @@ function Who({ approval }: { approval: ShownApproval }) {
                 «<Said>{decision.note}</Said>»
               </div>
             )}
+            {decision.token_revoked_at && <div>with a token that was revoked <When at={decision.token_revoked_at} />: it may have been another</div>}
           </div>
           <span className={parts.dim}>
             <When at={decision.at} />

@@ -11,11 +11,11 @@ import type { LogSearch } from '../../router';
 /** So many are read at once of what is before the newest. */
 const PAGE = 1000;
 
-/** Whether it was done with a token, or to it. */
-const isOf = (token: string, record: EventRecord) => record.token_id === token || fieldsOf(record).id === token;
+const matches = (record: EventRecord, { type, actor, decision }: LogSearch) =>
+  (!type || fieldsOf(record).type === type) && (!actor || record.actor === actor) && (!decision || record.decision === decision);
 
-const matches = (record: EventRecord, { type, actor, decision, token }: LogSearch) =>
-  (!type || fieldsOf(record).type === type) && (!actor || record.actor === actor) && (!decision || record.decision === decision) && (!token || isOf(token, record));
+/** Whether it was done with a token, or to it. Of what it was asked for, the server knows, also where it was erased. */
+const isOf = (token: string | undefined, record: EventRecord) => !token || record.token_id === token || fieldsOf(record).id === token;
 
 /** What was read of before the newest page, for the filters that the server knows. `farFor`: the decision for which that was much, and found little. */
 type Older = { key: string; older: EventRecord[]; from: number; farFor?: string };
@@ -70,7 +70,7 @@ export function useLog(search: LogSearch) {
   const events = useMemo(() => {
     const known = newest.data ?? [];
     const last = known.at(-1)?.seq ?? 0;
-    const fresh = newest.data ? live.events.filter((record) => record.seq > last && matches(record, { type, actor, token })) : [];
+    const fresh = newest.data ? live.events.filter((record) => record.seq > last && matches(record, { type, actor }) && isOf(token, record)) : [];
     return [...older, ...known, ...fresh].filter((record) => matches(record, search));
   }, [newest.data, older, live.events, type, actor, token, search]);
 
