@@ -208,7 +208,7 @@ test('what was done with a token is a click away, and a request that was made wi
     await page.getByRole('row', { name: /left in a script/ }).getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await page.getByText('1 request for approval made with it still waits').waitFor();
-    await page.getByRole('link', { name: 'What was done with left in a script' }).click();
+    await page.getByRole('link', { name: 'what was done with it: left in a script' }).click();
     await page.getByLabel('token', { exact: true }).first().waitFor();
     for (const done of ['issued', 'mallory', 'revoked']) await page.getByRole('main').getByText(done).first().waitFor();
     assert.equal(new URL(page.url()).searchParams.get('token'), id);

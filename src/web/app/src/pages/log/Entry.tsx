@@ -90,12 +90,12 @@ function Details({ record }: { record: EventRecord }) {
 /** The token that it was asked with, and the way to all else that was. */
 function OfToken({ id }: { id: string }) {
   return (
-    <>
+    <span className={parts.sentence}>
       the token <code>{id}</code>:{' '}
       <Link to="/log" search={{ token: id }}>
         all that was done with it
       </Link>
-    </>
+    </span>
   );
 }
 

@@ -63,8 +63,8 @@ function Row({ token }: { token: ListedToken }) {
     <tr>
       <td>
         <Said className={parts.anywhere}>{token.label || 'no label'}</Said>
-        <div className={parts.dim} style={{ fontSize: 'var(--t-xs)' }}>
-          <Link to="/log" search={{ token: token.id }} aria-label={`What was done with ${token.label || token.id}`}>
+        <div className={`${parts.dim} ${parts.sentence}`} style={{ fontSize: 'var(--t-xs)' }}>
+          <Link to="/log" search={{ token: token.id }} aria-label={`what was done with it: ${token.label || token.id}`}>
             what was done with it
           </Link>
           , issued <When at={token.created_at} />
