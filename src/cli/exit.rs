@@ -67,6 +67,8 @@ pub enum Failure {
     Exits(Exit, String),
     /// What the gate refused.
     Refused(Box<Refused>),
+    /// A server could not be reached, or did not answer: it may be restarting.
+    NoAnswer(String),
     /// The arguments do not fit together.
     Usage(String),
     /// Nobody reads what is printed any more. Nothing is said, but it is no success: a script would take it for one.
@@ -105,6 +107,7 @@ impl Failure {
     fn with_message(self, reword: &dyn Fn(&str) -> String) -> Failure {
         match self {
             Failure::Exits(exit, message) => Failure::Exits(exit, reword(&message)),
+            Failure::NoAnswer(message) => Failure::NoAnswer(reword(&message)),
             Failure::Refused(mut refused) => {
                 refused.message = reword(&refused.message);
                 Failure::Refused(refused)
@@ -117,7 +120,7 @@ impl Failure {
         match self {
             Failure::Exits(exit, _) => *exit,
             Failure::Refused(refused) if refused.code == Code::NeedsApproval.name() => Exit::Waits,
-            Failure::Refused(_) => Exit::Failed,
+            Failure::Refused(_) | Failure::NoAnswer(_) => Exit::Failed,
             Failure::Usage(_) => Exit::Usage,
             Failure::NobodyReads => Exit::Unread,
         }
@@ -126,7 +129,7 @@ impl Failure {
     /// The sentence, and after it what to do next where people come first.
     pub fn sentence(&self) -> String {
         match self {
-            Failure::Exits(_, message) | Failure::Usage(message) => message.clone(),
+            Failure::Exits(_, message) | Failure::Usage(message) | Failure::NoAnswer(message) => message.clone(),
             Failure::NobodyReads => "the reader closed the output".into(),
             Failure::Refused(refused) => match &refused.approval {
                 None => refused.message.clone(),
@@ -145,7 +148,7 @@ impl Failure {
             Failure::Usage(_) => "usage",
             Failure::Exits(Exit::Busy, _) => "busy",
             Failure::Exits(Exit::Untested, _) => Code::EvalsFailing.name(),
-            Failure::Exits(..) | Failure::NobodyReads => "failed",
+            Failure::Exits(..) | Failure::NoAnswer(_) | Failure::NobodyReads => "failed",
         };
         json!({ "error": code, "message": self.sentence() })
     }

@@ -51,7 +51,7 @@ impl Remote {
         let request = self.request(&entry.spec.route, &ask.input)?;
         let failed = |error: reqwest::Error| {
             let why = if error.is_timeout() { "it took too long".to_owned() } else { causes(&error) };
-            Failure::new(format!("{} does not answer: {why}", self.base))
+            Failure::NoAnswer(format!("{} does not answer: {why}", self.base))
         };
         let request = request.bearer_auth(&self.token);
         let request = match &ask.under {

@@ -45,7 +45,10 @@ pub async fn sign_in(gate: &Arc<Gate>) -> Result<Vec<SignIn>, String> {
 
 async fn renew(who: Acting<'_>) -> Result<Option<String>, String> {
     let page = PageQuery { limit: Some(MAX_LIMIT), cursor: None };
-    let tokens = who.rows::<List, _>(&Which { actor: who.who.cloned(), page }).await.map_err(|stop| in_words(&stop))?;
+    let tokens = who
+        .rows::<List, _>(&Which { actor: who.who.cloned(), page, ..Which::default() })
+        .await
+        .map_err(|stop| in_words(&stop))?;
     let old = tokens.into_iter().filter(|token| token.label == LABEL && token.status == TokenStatus::Active);
     for token in old {
         who.change::<Revoke>(&OneToken { id: token.id }).await.map_err(|stop| in_words(&stop))?;

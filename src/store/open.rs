@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nix::unistd::{AccessFlags, access};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use rusqlite_migration::{M, Migrations};
 
@@ -102,8 +103,16 @@ fn as_it_lies(path: &Path) -> Result<PathBuf, OpenError> {
 pub fn scratch() -> rusqlite::Result<Connection> {
     let conn = Connection::open("")?;
     conn.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384")?;
-    conn.set_prepared_statement_cache_capacity(128);
+    plan_once(&conn)?;
     Ok(conn)
+}
+
+/// Statements are kept, and planned once: SQLite would plan some anew for each value that is bound, because a partial index could
+/// serve just that one. (No statement here is served by an index that its text alone does not name; see
+/// <https://sqlite.org/c3ref/c_dbconfig_defensive.html#sqlitedbconfigenableqpsg>.)
+pub fn plan_once(conn: &Connection) -> rusqlite::Result<()> {
+    conn.set_prepared_statement_cache_capacity(128);
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
 /// Makes an empty file that only its owner may read, unless there is one: the tables hold the key that seals cursors.
@@ -142,8 +151,8 @@ const PRAGMAS: &[(&str, &str, &str)] = &[
 ];
 
 fn configure(conn: &Connection, mode: Mode) -> Result<(), Configured> {
-    conn.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-    conn.set_prepared_statement_cache_capacity(128);
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    plan_once(conn)?;
     super::brain::sum::teach(conn)?;
     for (pragma, value, expected) in PRAGMAS {
         assert_pragma(conn, pragma, value, expected)?;

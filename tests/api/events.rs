@@ -62,6 +62,9 @@ async fn bounds_and_filters_that_mean_nothing_are_refused() {
         "type=denied,x",
         "sinse=1",
         "limit=1&limit=2",
+        "run=",
+        "actor=",
+        "token_id=",
     ] {
         let answer = test.get(&format!("/events?{query}"), &test.admin).await;
         assert!(answer.error().starts_with("400 bad_request "), "{query}");

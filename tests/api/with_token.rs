@@ -1,6 +1,7 @@
 //! Which token a call was made with: what a company looks for once one has leaked.
 
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::approvals::two_admins;
 use crate::harness::{Answer, Test};
@@ -232,9 +233,43 @@ async fn a_vote_that_was_given_with_a_token_that_was_revoked_says_so() {
         shown["decisions"][0]["token_revoked_at"].is_string() && shown.get("token_revoked_at").is_none(),
         "{shown}"
     );
+    let kind = &shown["approvers"][0];
+    assert_eq!((&kind["held"], &kind["token_revoked"]), (&json!(["ben"]), &json!(["ben"])));
+    // Who is said to have voted is told, too, and may vote anew.
+    for token in [ben, &leaked.lea] {
+        assert!(test.get("/inbox", token).await.text().contains("was requested or decided with was revoked"));
+    }
+    let anew = test.post(&format!("/approvals/{id}"), ben, json!({ "decision": "approve" })).await;
+    assert_eq!(
+        (&anew.json()["status"], anew.json()["decisions"][0].get("token_revoked_at")),
+        (&json!("pending"), None)
+    );
+    let again = test.post(&format!("/approvals/{id}"), ben, json!({ "decision": "approve" })).await;
+    assert_eq!(again.error(), "409 conflict you have decided already");
     // Whoever still has to agree is told, and ends it.
     let alert = test.get("/inbox", &test.admin).await.text();
     assert!(alert.contains("was requested or decided with was revoked"), "{alert}");
     let rejected = test.post(&format!("/approvals/{id}"), &test.admin, json!({ "decision": "reject" })).await.json();
     assert_eq!(rejected["status"], "rejected");
+}
+
+#[tokio::test]
+async fn whoever_finds_a_value_asks_whose_token_it_is_also_once_it_has_ended() {
+    let leaked = Leaked::new().await;
+    let Leaked { test, ben, stolen, .. } = &leaked;
+    let max = test.add("max", "person", json!({})).await;
+    let sha256 = hex::encode(Sha256::digest(&stolen.0));
+    let path = format!("/tokens?sha256={sha256}");
+    let found = async |token: &str, query: &str| test.get(&format!("{path}{query}"), token).await.json();
+    for status in ["active", "revoked"] {
+        let listed = found(ben, "&actor=lea").await;
+        assert_eq!(
+            (&listed[0]["id"], &listed[0]["actor"], &listed[0]["status"]),
+            (&json!(stolen.1), &json!("lea"), &json!(status))
+        );
+        assert_eq!([found(&max, "").await, found(ben, "&actor=ben").await], [json!([]), json!([])]);
+        leaked.revoke(&format!("/tokens/id/{}", stolen.1)).await;
+    }
+    let wrong = test.get("/tokens?sha256=00", ben).await.error();
+    assert_eq!(wrong, "400 bad_request sha256: must be 64 hexadecimal digits");
 }

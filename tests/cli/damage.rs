@@ -56,7 +56,7 @@ fn a_file_of_the_version_before_is_brought_up_to_date_with_the_runs_in_it() {
     assert_eq!(place.ana("ask --agent bot hello --plan plan.yaml").code, 4);
     let back = "DROP INDEX run_due_of; DROP INDEX run_held; DROP INDEX step_under_way; DROP INDEX run_held_beside;
         DROP INDEX run_running; DROP INDEX task_listed_by_status; DROP INDEX approval_open_of; ALTER TABLE policy DROP COLUMN proposal;
-        DROP INDEX approval_open_with; ALTER TABLE approval DROP COLUMN token_id;
+        DROP INDEX token_ended; DROP INDEX approval_open_with; ALTER TABLE approval DROP COLUMN token_id;
         DROP INDEX approval_decided_with; ALTER TABLE approval_decision DROP COLUMN token_id;
         DROP INDEX run_live_with; ALTER TABLE run DROP COLUMN token_id;
         ALTER TABLE webhook DROP COLUMN made_from; ALTER TABLE run DROP COLUMN origin;

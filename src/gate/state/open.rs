@@ -302,7 +302,7 @@ fn make_folder(path: &Path) -> Result<(), OpenError> {
 fn readers(path: &Path) -> Result<crate::reader::Readers, Fault> {
     let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY | rusqlite::OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let manager = SqliteConnectionManager::file(path).with_flags(flags).with_init(|conn| {
-        conn.set_prepared_statement_cache_capacity(128);
+        file::plan_once(conn)?;
         sum::teach(conn)?;
         // A statement ends with the work that it is a part of.
         conn.progress_handler(10_000, Some(|| effort::is_spent(0)))?;

@@ -127,8 +127,13 @@ impl Waiting<'_> {
             open = "one of those who have agreed, to agree once more".into();
         }
         let waits_for = (approval.status == ApprovalStatus::Pending).then_some(open);
-        let revoked = approval.token_revoked_at.is_some() && approval.ended_at.is_none();
-        let revoked = if revoked { " (its token was revoked)" } else { "" };
+        let is_open = approval.ended_at.is_none();
+        let votes = approval.approvers.iter().any(|kind| !kind.token_revoked.is_empty());
+        let revoked = match (approval.token_revoked_at.is_some(), votes) {
+            (true, _) if is_open => " (its token was revoked)",
+            (false, true) if is_open => " (a decision's token was revoked)",
+            _ => "",
+        };
         Waiting { approval, summary: format!("{}{revoked}", what(approval)), waits_for }
     }
 }
@@ -160,7 +165,7 @@ fn shown(approval: &ShownApproval) -> Result<(), Failure> {
     let ends = columns!(Waiting<'_>; approval.stale, waits_for, approval.expires_at, approval.ended_at);
     show::one(ends, &waiting)?;
     arguments(&approval.args, &approval.withheld)?;
-    show::rows(columns!(Needed; kind, threshold, held, any_of), &approval.approvers)?;
+    show::rows(columns!(Needed; kind, threshold, held, token_revoked, any_of), &approval.approvers)?;
     show::rows(columns!(ShownDecision; by, kind, decision, note, at, token_revoked_at), &approval.decisions)
 }
 
@@ -179,7 +184,7 @@ fn explained(approval: &ExplainedApproval) -> Result<(), Failure> {
         show::text(&format!("\nAsked anew: {} became stale ({})", anew.approval, show::said(&anew.why)))?;
         differences(&anew.changed)?;
     }
-    show::rows(columns!(Needed; kind, threshold, held, any_of), &approval.who_may_decide)?;
+    show::rows(columns!(Needed; kind, threshold, held, token_revoked, any_of), &approval.who_may_decide)?;
     show::rows(columns!(Similar; approval, decision, actor, summary, at), &approval.similar)?;
     show::one(columns!(WhatHappens; on_approve, on_reject, on_expiry), &approval.what_happens)
 }

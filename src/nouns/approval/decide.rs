@@ -150,7 +150,9 @@ fn can_be_decided(approval: &Approval, me: &ActorId, read: &Reader<'_>) -> Resul
     }
     // What a kill switch kept from counting may count again: then whoever has agreed completes it by agreeing once more.
     let is_complete = || approval.kinds.iter().all(|kind| read.is_met(approval, kind));
-    let stands = |decided: &Decided| decided.by == *me && read.decision_stands(decided);
+    // Whose token was revoked may say what they think themselves.
+    let is_own = |decided: &Decided| !read.is_revoked(decided.token_id.as_deref());
+    let stands = |decided: &Decided| decided.by == *me && read.decision_stands(decided) && is_own(decided);
     if approval.decisions.iter().any(stands) && !is_complete() {
         return Err(Refusal::conflict("you have decided already"));
     }

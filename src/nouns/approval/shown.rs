@@ -83,6 +83,9 @@ pub struct Needed {
     pub threshold: u32,
     /// Who has agreed and may still decide; once it has ended, who had agreed.
     pub held: Vec<ActorId>,
+    /// Of these, whose decision was made with a token that was revoked since: they may decide anew.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub token_revoked: Vec<ActorId>,
     /// Who may decide, and has not decided otherwise.
     pub any_of: Vec<ActorId>,
 }
@@ -110,7 +113,9 @@ pub(super) fn needed_of(approval: &Approval, kind: &str, read: &Reader<'_>) -> N
     let stands = |decided: &&Decided| read.decision_stands(decided);
     let has_decided = |id: &ActorId| approval.decisions.iter().filter(stands).any(|decided| decided.by == *id);
     let any_of = may.into_iter().filter(|id| held.contains(id) || !has_decided(id)).collect();
-    Needed { kind: kind.to_owned(), threshold: read.approval_rule(kind).threshold, held, any_of }
+    let doubted = |decided: &&Decided| held.contains(&decided.by) && read.is_revoked(decided.token_id.as_deref());
+    let token_revoked = approval.decisions.iter().filter(doubted).map(|decided| decided.by.clone()).collect();
+    Needed { kind: kind.to_owned(), threshold: read.approval_rule(kind).threshold, held, token_revoked, any_of }
 }
 
 /// The kill switch that keeps a request from being decided, if one does: of whoever asks, of those on whose behalf, of who issued

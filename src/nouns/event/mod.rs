@@ -1,5 +1,6 @@
 //! The log as its readers see it: only events that the caller may see.
 
+mod only;
 mod stream;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,38 +22,18 @@ use log::read::{Filter, Logged, Order};
 use log::record::Decision;
 use policy::testing::{Cast, Row, Sample};
 use store::event::EventKind;
-use types::id::{ActorId, Kind};
+use types::id::ActorId;
 use types::page::PageQuery;
 use types::refusal::{Fault, Refusal, Stop};
 use types::scope::Reach;
 use types::target::Fact;
 use types::time::Time;
 
+pub use only::Only;
+use only::log_of;
 pub use stream::Stream;
 
 pub const ALL: &[Entry] = &[Entry::query::<List>(), Entry::query::<Stream>()];
-
-/// Which events, wherever they stand in the log.
-#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Only {
-    /// Only these types, separated by commas.
-    #[serde(default)]
-    pub r#type: Vec<String>,
-    /// Only events of this run.
-    #[schemars(extend("x-id" = true))]
-    pub run: Option<String>,
-    /// Only events of this thread.
-    #[schemars(extend("x-id" = true))]
-    pub thread: Option<String>,
-    /// Only events of this task.
-    #[schemars(extend("x-id" = true))]
-    pub task: Option<String>,
-    /// Only what this actor did.
-    pub actor: Option<String>,
-    /// Only what was done with this token, or to it.
-    #[schemars(extend("x-id" = true))]
-    pub token_id: Option<String>,
-}
 
 /// Which events.
 #[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -262,19 +243,6 @@ fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
     let Ok(seq) = id.strip_prefix("event:").unwrap_or(id).parse() else { return Ok(None) };
     let found = read.event(seq)?.filter(|event| event.at <= read.now());
     Ok(found.map(|event| as_target(&event, read)).transpose()?)
-}
-
-/// The log, where each token that is asked for is there: whoever looks for a stolen one, and mistypes its id, must not read that
-/// nothing was done with it. (Every id that an event names is found by any of these.)
-fn log_of(only: &Only, read: &Reader<'_>) -> Result<Target, Stop> {
-    let Only { token_id, run, thread, task, .. } = only;
-    let others = [run, thread, task].into_iter().flatten().filter(|id| id.starts_with(Kind::Token.prefix()));
-    for id in token_id.iter().chain(others) {
-        if !SeenTokens::of(read).sees(id)? {
-            return Err(Refusal::not_found().into());
-        }
-    }
-    Ok(Target::Company)
 }
 
 /// List events.

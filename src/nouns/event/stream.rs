@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Followed, Which, log_of};
+use super::only::log_of;
+use super::{Followed, Which};
 use crate::company::COMPANY;
 use gate::{Permit, Query, Reader, Spec, Target, get};
 use types::refusal::Stop;

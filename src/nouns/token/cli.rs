@@ -1,15 +1,19 @@
 //! `ok token`: API tokens. A token's value is printed once, alone on stdout, when it is issued.
 
+use std::io::Read as _;
+
+use zeroize::Zeroizing;
+
 use super::column::{Columns, columns};
 use super::command::{Commands, Run, group, own};
 use super::exit::{Exit, Failure};
 use super::operation::{Answer, change, query};
 use super::{Context, show};
 use crate::nouns::token::{
-    Holder, Issue, IssuedToken, List, ListedToken, Narrow, OneToken, Revoke, RevokeAll, Revoked,
+    Holder, Issue, IssuedToken, List, ListedToken, Narrow, OneToken, Revoke, RevokeAll, Revoked, Which,
 };
 use crate::types::id::{ActorId, BadId, Kind};
-use crate::types::token::TokenKind;
+use crate::types::token::{self, TokenKind};
 
 pub const COMMANDS: Commands = &[&group(
     "token",
@@ -24,6 +28,7 @@ pub const COMMANDS: Commands = &[&group(
             .command("list")
             .help("List tokens, newest first, without their values")
             .table("no tokens", COLUMNS),
+        &own::<Value>("find"),
         &own::<Revocation>("revoke"),
         &change::<Narrow>()
             .command("scope")
@@ -40,6 +45,34 @@ fn issued(answer: &IssuedToken) -> Result<(), Failure> {
     show::note(&format!("{id} for {actor}, {access}, valid until {}; it is shown this once", show::said(expires_at)));
     Ok(())
 }
+
+/// Find a token by its value, also one that has ended: from stdin, of which only the SHA-256 is asked for
+///
+/// Example: `ok token find < leaked.txt`
+#[derive(clap::Args)]
+struct Value {}
+
+impl Run for Value {
+    async fn run(self, context: &Context) -> Result<Exit, Failure> {
+        let mut text = Zeroizing::new(String::new());
+        let read = std::io::stdin().take(MOST).read_to_string(&mut text);
+        read.map_err(|error| Failure::new(format!("stdin cannot be read: {error}")))?;
+        let Some((_, hash)) = token::parse(text.trim()) else {
+            let message =
+                "stdin: must be the value of a token (ok_ or ok_ag_ and 49 letters and digits), whole and nothing else";
+            return Err(Failure::Usage(message.into()));
+        };
+        let which = Which { sha256: Some(hash.to_string()), ..Which::default() };
+        let found = query::<List>().ask(context, &which).await?;
+        if found.rows().next().is_none() {
+            return Err(Failure::new("no token that you may see has this value"));
+        }
+        found.table(context, "no tokens", COLUMNS)
+    }
+}
+
+/// More than a token has.
+const MOST: u64 = 1_000;
 
 /// Revoke one token, or all tokens of an actor
 #[derive(clap::Args)]
@@ -65,7 +98,7 @@ fn going_on(answer: &Answer<Revoked>) {
     let Ok(Revoked { requests, runs, .. }) = answer.read() else { return };
     let requested = "Requests that were made or decided with what was revoked wait on";
     let reject =
-        "`ok approve <id> --reject` ends one that is pending, `ok --as <who asked> approval withdraw <id>` any";
+        "Whoever decides one ends it (`ok approve <id> --reject`), and whoever asked any (`ok approval withdraw <id>`)";
     for (what, ids, ends) in
         [(requested, requests, reject), ("Runs that were begun with it go on", runs, "`ok run cancel <id>` ends one")]
     {

@@ -5,10 +5,25 @@ use store::tokens::{self, Token};
 use types::id::ActorId;
 use types::refusal::{Fault, Refusal};
 use types::time::Time;
+use types::token::TokenHash;
 
 impl Reader<'_> {
     pub fn token(&self, id: &str) -> Result<Option<Token>, Fault> {
         Ok(tokens::get(self.conn()?, id)?)
+    }
+
+    /// The token whose value has this hash, also once it has ended.
+    pub fn token_by_hash(&self, hash: &TokenHash) -> Result<Option<Token>, Fault> {
+        match self.world().tokens.get(hash) {
+            Some(live) => self.token(live.id().as_str()),
+            None => Ok(tokens::ended_with_hash(self.conn()?, hash)?),
+        }
+    }
+
+    /// Whether a token was revoked. Where that cannot be read, it was not.
+    pub fn is_revoked(&self, id: Option<&str>) -> bool {
+        let token = id.and_then(|id| self.token(id).ok().flatten());
+        token.is_some_and(|token| token.revoked_at.is_some())
     }
 
     /// Whether somebody may have one more token.

@@ -24,6 +24,7 @@ use types::page::{Page, PageQuery};
 use types::refusal::{Fault, Refusal, Stop};
 use types::scope::{self, Reach, Scope, Scopes, listed};
 use types::time::Time;
+use types::token::TokenHash;
 
 use issue::scopes;
 pub use issue::{Issue, IssuedToken, NewToken};
@@ -41,11 +42,15 @@ pub const ALL: &[Entry] = &[
 ];
 
 /// Which tokens.
-#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
+#[derive(Default, Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Which {
     /// Only this actor's.
     #[arg(long, value_name = "ID")]
     pub actor: Option<ActorId>,
+    /// Only the one whose value has this SHA-256: 64 hexadecimal digits.
+    #[arg(skip)]
+    #[schemars(extend("pattern" = "^[0-9a-f]{64}$"))]
+    pub sha256: Option<String>,
     #[serde(flatten)]
     #[arg(skip)]
     pub page: PageQuery,
@@ -139,6 +144,14 @@ impl Query for List {
     fn run(_: Permit<Self>, input: Which, read: &Reader<'_>) -> Result<Page<ListedToken>, Stop> {
         let what = "token.list".to_owned();
         let seen = |token: &Token| read.may("token.list", &target_of(token));
+        if let Some(sha256) = &input.sha256 {
+            let mut hash = [0; 32];
+            let wrong = |_| Refusal::bad_request("sha256: must be 64 hexadecimal digits");
+            hex::decode_to_slice(sha256, &mut hash).map_err(wrong)?;
+            let is_asked_for = |token: &Token| input.actor.as_ref().is_none_or(|of| *of == token.holder);
+            let found = read.token_by_hash(&TokenHash(hash))?.filter(|token| is_asked_for(token) && seen(token));
+            return Ok(Page { rows: found.into_iter().map(|token| row(token, read)).collect(), next: None });
+        }
         let page = match &input.actor {
             Some(of) => {
                 read.list_of(&tokens::LIST, of.as_str(), &input.page, what, |token| seen(token) && read.knows(of))?

@@ -6,3 +6,5 @@ ALTER TABLE run ADD COLUMN token_id TEXT;
 CREATE INDEX approval_open_with ON approval (token_id) WHERE token_id IS NOT NULL AND status IN ('pending', 'approved');
 CREATE INDEX approval_decided_with ON approval_decision (token_id) WHERE token_id IS NOT NULL;
 CREATE INDEX run_live_with ON run (token_id) WHERE token_id IS NOT NULL AND ended_at IS NULL;
+-- Whoever finds the value of a token asks whose it was.
+CREATE INDEX token_ended ON token (hash) WHERE ended IS NOT NULL;

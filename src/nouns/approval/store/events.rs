@@ -1,12 +1,14 @@
 //! What happens to calls that wait for people.
 
+use std::collections::BTreeSet;
+
 use rusqlite::params;
 use serde_json::json;
 
 use crate::event::{Content, Moment, Notify, Table, Teller, events};
 use crate::memory::{Memory, Touched};
 use crate::outbox::News;
-use crate::{inbox, to_json};
+use crate::{inbox, parsed, to_json};
 use types::approval::{ApprovalStatus, Notice, Verdict};
 use types::caller::Channel;
 use types::id::{ActorId, Id};
@@ -139,8 +141,11 @@ events! {
         notify: Notify::AndShow(|event, moment| {
             let what = summary(moment, &event.id)?;
             let title = format!("a token that this was requested or decided with was revoked: {} {what}", event.requester);
-            let asked = inbox::asked(moment.conn, ItemKind::Approval, event.id.as_str())?;
-            asked.iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Alert, event.id.as_str(), &title))
+            // Whoever has decided has no item of it any more; what was done in their name may not have been their doing.
+            let mut told: BTreeSet<ActorId> = inbox::asked(moment.conn, ItemKind::Approval, event.id.as_str())?.into_iter().collect();
+            told.extend(deciders(moment, &event.id)?);
+            told.insert(event.requester.clone());
+            told.iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Alert, event.id.as_str(), &title))
         }),
         news: None,
     }
@@ -268,6 +273,12 @@ fn notify_requester(
     };
     let title = format!("your request {came}: {}", summary(moment, id)?);
     inbox::add(moment, requester, ItemKind::Decision, id.as_str(), &title)
+}
+
+/// Who has decided a request.
+fn deciders(moment: &Moment<'_>, id: &Id) -> rusqlite::Result<Vec<ActorId>> {
+    let sql = "SELECT by FROM approval_decision WHERE approval = ? ORDER BY by";
+    moment.conn.prepare_cached(sql)?.query_map([id.as_str()], |row| parsed(row, 0))?.collect()
 }
 
 /// What a call that waits would do.

@@ -49,7 +49,7 @@ pub struct Log {
 impl Run for Log {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
         if self.token.as_deref().is_some_and(is_value) {
-            let message = "--token: takes a token's id (tok_…), and this is its value, which is not repeated here: `GET /api/me` with it says its `token_id`";
+            let message = "--token: takes a token's id (tok_…), and this is its value, which is not repeated here: `ok token find` reads it from stdin and says its id";
             return Err(Failure::Usage(message.into()));
         }
         let Log { types, limit, since, actor, token, task, run, follow } = self;

@@ -51,7 +51,7 @@ pub enum Outcome {
 pub fn tell_its_reason(change: &ShownChange, given: &str) {
     if !given.is_empty() && change.reason != given {
         show::note(&format!(
-            "{} proposes the same already, with the reason «{}»: the one given now is not kept",
+            "{} proposes the same already, with the reason «{}»: what is given now beside the policies is not kept",
             change.id, change.reason
         ));
     }
@@ -117,25 +117,47 @@ impl Rollout {
         if !self.wait.is_zero() {
             show::note(&format!("{why}; waiting for {} s", self.wait.as_secs()));
         }
+        let mut is_away = false;
         while Instant::now() < until {
             session.pause(context, PAUSE.min(until.saturating_duration_since(Instant::now()))).await?;
-            let applied = last_applied(session, context).await?;
-            if applied.last.change.as_ref() == Some(&change) {
-                return Ok(Outcome::Applied(applied));
-            }
-            if let Some(now) = found(session, context, &change).await? {
-                if now.state == ChangeState::Promoted {
-                    return arrived(session, context, change).await;
+            match arrived_meanwhile(session, context, &change, approval.as_ref()).await {
+                Ok(Some(outcome)) => return Ok(outcome),
+                Ok(None) => is_away = false,
+                // It may be restarting. Whoever waits for people can wait for that.
+                Err(Failure::NoAnswer(away)) if !is_away => {
+                    show::note(&format!("{away}; still waiting"));
+                    is_away = true;
                 }
-                is_open(&now, &applied.last)?;
-                passed(&now)?;
-            }
-            if let Some(approval) = &approval {
-                is_not_refused(session, context, approval).await?;
+                Err(Failure::NoAnswer(_)) => {}
+                Err(failure) => return Err(failure),
             }
         }
         Ok(Outcome::Waits { change, why, approval })
     }
+}
+
+/// Whether a change has come into force, or cannot any more.
+async fn arrived_meanwhile(
+    session: &mut Session,
+    context: &Context,
+    change: &String,
+    approval: Option<&String>,
+) -> Result<Option<Outcome>, Failure> {
+    let applied = last_applied(session, context).await?;
+    if applied.last.change.as_ref() == Some(change) {
+        return Ok(Some(Outcome::Applied(applied)));
+    }
+    if let Some(now) = found(session, context, change).await? {
+        if now.state == ChangeState::Promoted {
+            return arrived(session, context, change.clone()).await.map(Some);
+        }
+        is_open(&now, &applied.last)?;
+        passed(&now)?;
+    }
+    if let Some(approval) = approval {
+        is_not_refused(session, context, approval).await?;
+    }
+    Ok(None)
 }
 
 /// How a change came into force: the policies that are read with are the new ones.

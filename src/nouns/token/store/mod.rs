@@ -60,6 +60,13 @@ pub fn with_hash(conn: &Connection, id: &str) -> rusqlite::Result<Option<(TokenH
         .optional()
 }
 
+/// The ended token whose value has this hash. (Those that live are found in memory.)
+pub fn ended_with_hash(conn: &Connection, hash: &TokenHash) -> rusqlite::Result<Option<Token>> {
+    conn.prepare_cached(&format!("SELECT {COLUMNS} FROM token WHERE hash = ? AND ended IS NOT NULL"))?
+        .query_row([hash.0], read)
+        .optional()
+}
+
 /// Every token that has not ended, for the directory in memory.
 pub fn all_live(conn: &Connection, mut each: impl FnMut(TokenHash, Token)) -> rusqlite::Result<()> {
     conn.prepare(&format!("SELECT {COLUMNS}, hash FROM token WHERE ended IS NULL"))?

@@ -2818,6 +2818,10 @@ export type Needed = {
      */
     held: Array<ActorId>;
     /**
+     * Of these, whose decision was made with a token that was revoked since: they may decide anew.
+     */
+    token_revoked?: Array<ActorId>;
+    /**
      * Who may decide, and has not decided otherwise.
      */
     any_of: Array<ActorId>;
@@ -6410,6 +6414,10 @@ export type Which11 = {
      * Only this actor's.
      */
     actor?: ActorId | null;
+    /**
+     * Only the one whose value has this SHA-256: 64 hexadecimal digits.
+     */
+    sha256?: string | null;
     /**
      * How many entries at most: 1 to 1000, 200 unless given.
      */
@@ -18213,6 +18221,10 @@ export type TokenListData = {
          * Only this actor's.
          */
         actor?: ActorId | null;
+        /**
+         * Only the one whose value has this SHA-256: 64 hexadecimal digits.
+         */
+        sha256?: string | null;
         /**
          * How many entries at most: 1 to 1000, 200 unless given.
          */

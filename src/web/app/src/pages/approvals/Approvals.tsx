@@ -77,6 +77,9 @@ function Nothing({ show, isFiltered }: { show: Show; isFiltered: boolean }) {
   return <Empty icon="inbox" title={show === 'asked' ? 'You asked for nothing' : 'No approvals yet'} />;
 }
 
+/** Whether it was made or decided with a token that was revoked since. */
+const isDoubted = ({ token_revoked_at, approvers }: ShownApproval) => !!token_revoked_at || approvers.some((need) => (need.token_revoked ?? []).length > 0);
+
 function Rows({ list, id, which, more }: { list: ShownApproval[]; id: string | undefined; which: string; more: () => void }) {
   const summary = useSummary();
   const search = useSearch({ from: '/approvals' });
@@ -93,7 +96,7 @@ function Rows({ list, id, which, more }: { list: ShownApproval[]; id: string | u
             <Said className={css.itemTitle}>{summary(approval)}</Said>
             <span className={css.itemTags}>
               {approval.status === 'pending' ? <Tag tone="wait" icon="clock">{open.map(({ kind }) => kind).join(', ') || 'pending'}</Tag> : <State state={approval.status} />}
-              {approval.status === 'pending' && approval.token_revoked_at && <Tag tone="deny">its token was revoked</Tag>}
+              {approval.status === 'pending' && isDoubted(approval) && <Tag tone="deny">a token was revoked</Tag>}
             </span>
           </Go>
         );
