@@ -33,6 +33,7 @@ const LINES: &[&str] = &[
     "--as ana directory cards",
     "--as ana token issue --label 'label{x}'",
     "--as ana token list",
+    "--as ana token find",
     "--as ana token revoke 'tok_{x}'",
     "--as ana token scope 'tok_{x}' read",
     "--as bob delegate --to clerk --scope *",

@@ -1,6 +1,6 @@
 //! `ok token`: API tokens. A token's value is printed once, alone on stdout, when it is issued.
 
-use std::io::Read as _;
+use std::io::{IsTerminal as _, Read as _};
 
 use zeroize::Zeroizing;
 
@@ -55,6 +55,9 @@ struct Value {}
 impl Run for Value {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let mut text = Zeroizing::new(String::new());
+        if std::io::stdin().is_terminal() {
+            show::note("Paste the value, then Enter and Ctrl-D.");
+        }
         let read = std::io::stdin().take(MOST).read_to_string(&mut text);
         read.map_err(|error| Failure::new(format!("stdin cannot be read: {error}")))?;
         let Some((_, hash)) = token::parse(text.trim()) else {
