@@ -51,8 +51,9 @@ impl Leaked {
 
     /// Has an agent that is only observed ask for a change, in a run: the approval that it waits for.
     async fn in_a_run(&self, with: &str) -> String {
+        let own = json!({ "call": { "tool": "me.read" } });
         let step = json!({ "call": { "tool": "task.create", "with": { "title": "pay mallory" } } });
-        let asked = json!({ "agent": "bot", "text": "x", "plan": { "steps": [step, { "say": "done" }] } });
+        let asked = json!({ "agent": "bot", "text": "x", "plan": { "steps": [own, step, { "say": "done" }] } });
         let asked = self.test.post("/ask", with, asked).await;
         assert_eq!(asked.status, 202, "{}", asked.text());
         self.test.go_on().await;
@@ -204,7 +205,7 @@ async fn what_a_run_does_is_done_with_the_token_that_it_was_begun_with() {
         ["run_started", "approval_requested", "task_created"].iter().all(|kind| done.iter().any(|one| one == kind)),
         "{done:?}"
     );
-    // It is none of what the run says of itself.
+    // It is none of what the run says of itself, or its agent reads of itself.
     for path in [format!("/runs/{run}"), format!("/events?run={run}&limit=1000")] {
         let read = test.get(&path, ben).await.json();
         let events = read["events"].as_array().into_iter().flatten();
@@ -214,7 +215,21 @@ async fn what_a_run_does_is_done_with_the_token_that_it_was_begun_with() {
             "{path}"
         );
     }
+    let steps = test.get(&format!("/runs/{run}"), ben).await.text();
+    assert!(steps.contains("me.read") && !steps.contains("token_id"), "{steps}");
     assert_eq!(test.verdict().problems, []);
+}
+
+#[tokio::test]
+async fn whoever_leaves_leaves_no_request_unmarked_that_their_token_began() {
+    let leaked = Leaked::new().await;
+    let Leaked { test, ben, lea, .. } = &leaked;
+    test.add("bot", "agent", json!({ "team": "team:ops", "owner": "ben", "trust": "observe" })).await;
+    let id = leaked.in_a_run(lea).await;
+    let left = test.post("/actors/lea/offboard", &test.admin, json!({ "reason": "stolen", "successor": "ben" })).await;
+    assert_eq!(left.status, 200, "{}", left.text());
+    let told = leaked.events(ben, "&type=approval_token_revoked").await;
+    assert_eq!(told.iter().map(|one| one["event"]["id"].clone()).collect::<Vec<_>>(), [json!(id)]);
 }
 
 #[tokio::test]
@@ -239,6 +254,7 @@ async fn a_vote_that_was_given_with_a_token_that_was_revoked_says_so() {
     for token in [ben, &leaked.lea] {
         assert!(test.get("/inbox", token).await.text().contains("was requested or decided with was revoked"));
     }
+    assert_eq!(test.get("/approvals?mine=true", ben).await.json()[0]["id"], json!(id));
     let anew = test.post(&format!("/approvals/{id}"), ben, json!({ "decision": "approve" })).await;
     assert_eq!(
         (&anew.json()["status"], anew.json()["decisions"][0].get("token_revoked_at")),

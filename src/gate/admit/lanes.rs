@@ -114,9 +114,9 @@ impl Lanes {
         let mut closed = self.closed.subscribe();
         tokio::select! {
             biased;
-            done = work => done,
             // Without a time to wait: whoever asked again at once would find nobody.
             _ = closed.wait_for(|closed| *closed) => Err(Refusal::new(Code::Unavailable, "the server is stopping").into()),
+            done = work => done,
         }
     }
 

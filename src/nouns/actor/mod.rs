@@ -44,7 +44,7 @@ const ACTORS: &[&Resource] = &[&ACTOR, &TEAM];
 pub struct OwnEntry {
     #[serde(flatten)]
     pub actor: Actor,
-    /// The id of the token that the caller shows; none of whoever holds the state file.
+    /// The id of the token that the caller shows; none of whoever holds the state file, and of a run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_id: Option<Id>,
 }
@@ -70,7 +70,9 @@ impl Query for Me {
 
     fn run(permit: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<OwnEntry, Stop> {
         let actor = read.actor(&permit.actor())?.actor.clone();
-        Ok(OwnEntry { actor, token_id: read.caller().token.clone() })
+        // A run's agent does not learn whose token began it.
+        let token_id = read.caller().token.clone().filter(|_| read.caller().run.is_none());
+        Ok(OwnEntry { actor, token_id })
     }
 }
 

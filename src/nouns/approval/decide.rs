@@ -76,7 +76,10 @@ impl Change for Decide {
             return Err(Refusal::field("note", "must have at most 1000 characters").into());
         }
         can_be_decided(&approval, &me, read)?;
-        let kind = counts_for(&approval, &me, input.kind.as_deref(), read)?;
+        // Whoever says again what they have said says it of the same, unless they say otherwise.
+        let earlier = approval.decisions.iter().find(|decided| decided.by == me).map(|decided| decided.kind.clone());
+        let earlier = earlier.filter(|kind| read.approvers(kind, &approval).contains(&me));
+        let kind = counts_for(&approval, &me, input.kind.as_ref().or(earlier.as_ref()).map(String::as_str), read)?;
         let (note, at) = (input.note, read.now());
         let Caller { token, issuer, .. } = read.caller().clone();
         // Nobody has two voices.

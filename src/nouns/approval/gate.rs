@@ -1,6 +1,6 @@
 //! Reading calls that wait for people, and who may decide them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -84,14 +84,14 @@ impl Reader<'_> {
         Ok(approvals::open_of(self.conn()?, actor)?)
     }
 
-    /// The open requests that were made or decided with these tokens.
+    /// The open requests that were made or decided with these tokens, each once.
     pub fn open_requests_with(&self, tokens: &[&str]) -> Result<Vec<Approval>, Fault> {
         let conn = self.conn()?;
-        let mut open = Vec::new();
+        let mut open = BTreeMap::new();
         for token in tokens {
-            open.extend(approvals::open_with(conn, token, self.now)?);
+            open.extend(approvals::open_with(conn, token, self.now)?.into_iter().map(|one| (one.id.clone(), one)));
         }
-        Ok(open)
+        Ok(open.into_values().collect())
     }
 
     /// A kind of approval that fewer people than now, and too few, can give in the company as it is to be.

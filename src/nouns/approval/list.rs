@@ -10,7 +10,7 @@ use crate::company::COMPANY;
 use crate::policy::question::operation;
 use crate::token::SeenTokens;
 use gate::{Permit, Query, Reader, Spec, Target, get};
-use store::approvals::{self, Approval};
+use store::approvals::{self, Approval, Decided};
 use types::approval::ApprovalStatus;
 use types::id::ActorId;
 use types::page::{Page, PageQuery};
@@ -72,6 +72,8 @@ impl Query for List {
         let operation = operation.map(|entry| entry.spec.name);
         let by = input.actor.as_ref().map(ActorId::as_str).unwrap_or_default();
         let what = format!("approval.list {status} {whose} {by} {}", operation.unwrap_or_default());
+        // Whose token was revoked may decide anew.
+        let decided_by_another = |one: &Decided| one.by != me || read.is_revoked(one.token_id.as_deref());
         let wanted = |approval: &Approval| {
             let target = read.approval_target(approval);
             let mine = target.names("approvers", &me);
@@ -79,7 +81,7 @@ impl Query for List {
                 && (!input.asked || approval.actor == me)
                 && input.actor.as_ref().is_none_or(|actor| approval.actor == *actor)
                 && operation.is_none_or(|operation| approval.operation == operation)
-                && (!input.mine || (mine && approval.decisions.iter().all(|decided| decided.by != me)))
+                && (!input.mine || (mine && approval.decisions.iter().all(decided_by_another)))
                 && read.may("approval.read", &target)
         };
         let page = read.list(&approvals::LIST, &input.page, what, wanted)?;

@@ -100,8 +100,7 @@ const SHOWN: usize = 10;
 fn going_on(answer: &Answer<Revoked>) {
     let Ok(Revoked { requests, runs, .. }) = answer.read() else { return };
     let requested = "Requests that were made or decided with what was revoked wait on";
-    let reject =
-        "Whoever decides one ends it (`ok approve <id> --reject`), and whoever asked any (`ok approval withdraw <id>`)";
+    let reject = "Whoever decides a pending one ends it (`ok approve <id> --reject`), and whoever asked any (`ok approval withdraw <id>`)";
     for (what, ids, ends) in
         [(requested, requests, reject), ("Runs that were begun with it go on", runs, "`ok run cancel <id>` ends one")]
     {

@@ -176,7 +176,7 @@ pub struct Revoked {
     /// The open requests for approval that were made or decided with them, as far as the caller sees them: they wait on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<String>,
-    /// The runs that were begun with them, as far as the caller sees them: they go on.
+    /// The runs that were begun with them, the first 1000 of each, as far as the caller sees them: they go on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<String>,
 }
@@ -195,16 +195,26 @@ pub const MOST_ISSUED: usize = 1_000;
 /// Revokes these tokens of these holders, and tells of it whoever decides the requests that were made with them.
 fn revoke(tokens: &[(String, ActorId)], draft: &mut Draft<'_>) -> Result<Revoked, Stop> {
     let ids: Vec<&str> = tokens.iter().map(|(id, _)| id.as_str()).collect();
-    for Approval { id, actor, .. } in draft.read().open_requests_with(&ids)? {
-        draft.record(ApprovalTokenRevoked { id: Id::stored(&id), requester: actor })?;
+    let open = draft.read().open_requests_with(&ids)?;
+    doubt(&open, draft)?;
+    Ok(Revoked { revoked: end_all(tokens, draft)?, ..Revoked::nothing(&ids, open, draft.read())? })
+}
+
+/// So many requests are told of at once: to revoke a token must not fail because of what was done with it.
+const MOST_DOUBTED: usize = 1_000;
+
+/// Tells whoever decides these requests that a token was revoked that they were made or decided with: of the first 1,000.
+pub fn doubt(open: &[Approval], draft: &mut Draft<'_>) -> Result<(), Stop> {
+    for Approval { id, actor, .. } in open.iter().take(MOST_DOUBTED) {
+        draft.record(ApprovalTokenRevoked { id: Id::stored(id), requester: actor.clone() })?;
     }
-    Ok(Revoked { revoked: end_all(tokens, draft)?, ..Revoked::nothing(&ids, draft.read())? })
+    Ok(())
 }
 
 impl Revoked {
     /// No token was; with what goes on of these, as far as the caller sees it.
-    fn nothing(tokens: &[&str], read: &Reader<'_>) -> Result<Revoked, Fault> {
-        let requests = read.open_requests_with(tokens)?.into_iter().filter(|one| read.sees(&read.approval_target(one)));
+    fn nothing(tokens: &[&str], open: Vec<Approval>, read: &Reader<'_>) -> Result<Revoked, Fault> {
+        let requests = open.into_iter().filter(|one| read.sees(&read.approval_target(one)));
         let requests = requests.map(|one| one.id).collect();
         Ok(Revoked { revoked: 0, issued: None, requests, runs: read.seen_runs_with(tokens)? })
     }
@@ -282,7 +292,8 @@ impl Change for Revoke {
     fn run(_: Permit<Self>, input: OneToken, draft: &mut Draft<'_>) -> Result<Revoked, Stop> {
         let token = find(&input.id, draft.read())?;
         if token.ended {
-            return Ok(Revoked::nothing(&[&token.id], draft.read())?);
+            let open = draft.read().open_requests_with(&[&token.id])?;
+            return Ok(Revoked::nothing(&[&token.id], open, draft.read())?);
         }
         revoke(&[(token.id, token.holder)], draft)
     }

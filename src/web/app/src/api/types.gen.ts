@@ -3916,7 +3916,7 @@ export type OwnEntry = {
     status: Status;
     created_at: string;
     /**
-     * The id of the token that the caller shows; none of whoever holds the state file.
+     * The id of the token that the caller shows; none of whoever holds the state file, and of a run.
      */
     token_id?: Id | null;
 };
@@ -4415,7 +4415,7 @@ export type Revoked = {
      */
     requests?: Array<string>;
     /**
-     * The runs that were begun with them, as far as the caller sees them: they go on.
+     * The runs that were begun with them, the first 1000 of each, as far as the caller sees them: they go on.
      */
     runs?: Array<string>;
 };

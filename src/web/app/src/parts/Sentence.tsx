@@ -84,7 +84,7 @@ const SENTENCES: Record<string, (e: Fields, by: string) => ReactNode> = {
   approval_decided: (e) => <>{e.verdict === 'approve' ? 'approved' : 'rejected'} {approval(e.id, 'a request')} of {who(e.requester)}{quoted(e.note)}</>,
   approval_used: (e) => <>carried out {approval(e.id, 'an approved request')} of {who(e.requester)}</>,
   approval_stale: (e) => <>found {approval(e.id, 'a request')} of {who(e.requester)} stale{quoted(e.reason)}</>,
-  approval_token_revoked: (e) => <>revoked the token that {approval(e.id, 'a request')} of {who(e.requester)} was made with</>,
+  approval_token_revoked: (e) => <>revoked a token that {approval(e.id, 'a request')} of {who(e.requester)} was made or decided with</>,
   approval_reminded: (e) => <>reminded those who may decide {approval(e.id, 'a request')} of {who(e.requester)}</>,
   approval_escalated: (e) => <>escalated {approval(e.id, 'a request')} of {who(e.requester)}</>,
   approval_cancelled: (e) => <>took back {approval(e.id, 'a request')}</>,
