@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::declare::operation::Entry;
-use types::id::{ActorId, Id};
-use types::token::TokenKind;
+use types::id::Id;
+use types::token::is_value;
 use types::visible::visible;
 
 impl Entry {
@@ -20,13 +20,7 @@ impl Entry {
             input.as_object().into_iter().flatten().filter_map(|(field, value)| Some((field, value.as_str()?)));
         let fields = fields.filter(|(field, value)| names(field, value));
         // A token that was pasted here is not told on.
-        let shown = |value: &str| {
-            if value.starts_with(TokenKind::Api.prefix()) && value.parse::<ActorId>().is_err() {
-                "ok_…".into()
-            } else {
-                visible(value)
-            }
-        };
+        let shown = |value: &str| if is_value(value) { "ok_…".into() } else { visible(value) };
         fields.map(|(field, value)| format!("{field} `{}`", shown(value))).collect()
     }
 }

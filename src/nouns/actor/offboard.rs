@@ -125,9 +125,7 @@ impl Change for Offboard {
         let tokens = read.live_tokens_of(&actor.id)?;
         let requests = read.open_requests_of(&actor.id)?;
         // Their own requests end; those of agents in runs that they began wait on.
-        let mut open = read.open_requests_with(&tokens.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>())?;
-        open.retain(|request| !requests.contains(&request.id));
-        token::doubt(&open, draft)?;
+        token::doubt(&tokens, &requests, draft)?;
         let tokens_revoked = token::end_all(&tokens, draft)?;
         let issued_revoked = token::end_issued(&actor.id, input.keep_issued, &|_| false, &permit, draft)?;
         for id in &requests {

@@ -85,10 +85,10 @@ impl Reader<'_> {
     }
 
     /// The open requests that were made or decided with these tokens, each once.
-    pub fn open_requests_with(&self, tokens: &[&str]) -> Result<Vec<Approval>, Fault> {
+    pub fn open_requests_with(&self, tokens: &[(String, ActorId)]) -> Result<Vec<Approval>, Fault> {
         let conn = self.conn()?;
         let mut open = BTreeMap::new();
-        for token in tokens {
+        for (token, _) in tokens {
             open.extend(approvals::open_with(conn, token, self.now)?.into_iter().map(|one| (one.id.clone(), one)));
         }
         Ok(open.into_values().collect())

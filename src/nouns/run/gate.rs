@@ -27,9 +27,9 @@ impl Reader<'_> {
     }
 
     /// The runs that were begun with these tokens and go on, as far as the caller sees them.
-    pub fn seen_runs_with(&self, tokens: &[&str]) -> Result<Vec<String>, Fault> {
+    pub fn seen_runs_with(&self, tokens: &[(String, ActorId)]) -> Result<Vec<String>, Fault> {
         let mut seen = Vec::new();
-        for token in tokens {
+        for (token, _) in tokens {
             for id in runs::live_with(self.conn()?, token)? {
                 let run = self.run(&id)?.filter(|run| self.sees(&self.run_target(run)));
                 seen.extend(run.map(|run| run.id));

@@ -13,7 +13,7 @@ use crate::nouns::token::{
     Holder, Issue, IssuedToken, List, ListedToken, Narrow, OneToken, Revoke, RevokeAll, Revoked, Which,
 };
 use crate::types::id::{ActorId, BadId, Kind};
-use crate::types::token::{self, TokenKind};
+use crate::types::token::{self, is_value};
 
 pub const COMMANDS: Commands = &[&group(
     "token",
@@ -28,7 +28,7 @@ pub const COMMANDS: Commands = &[&group(
             .command("list")
             .help("List tokens, newest first, without their values")
             .table("no tokens", COLUMNS),
-        &own::<Value>("find"),
+        &own::<Find>("find"),
         &own::<Revocation>("revoke"),
         &change::<Narrow>()
             .command("scope")
@@ -50,9 +50,9 @@ fn issued(answer: &IssuedToken) -> Result<(), Failure> {
 ///
 /// Example: `ok token find < leaked.txt`
 #[derive(clap::Args)]
-struct Value {}
+struct Find {}
 
-impl Run for Value {
+impl Run for Find {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let mut text = Zeroizing::new(String::new());
         if std::io::stdin().is_terminal() {
@@ -86,11 +86,6 @@ struct Revocation {
     /// Revoke the tokens that the actor issued for others, instead of the actor's own
     #[arg(long)]
     issued: bool,
-}
-
-/// Whether it is what a token is worth, and no name: nobody's id has its letters.
-pub fn is_value(text: &str) -> bool {
-    text.starts_with(TokenKind::Api.prefix()) && text.parse::<ActorId>().is_err()
 }
 
 /// So many ids are printed; `--format json` has all.

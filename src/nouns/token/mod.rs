@@ -122,6 +122,13 @@ fn row(token: Token, read: &Reader<'_>) -> ListedToken {
     }
 }
 
+fn hash(hex: &str) -> Result<TokenHash, Refusal> {
+    let mut hash = [0; 32];
+    let wrong = |_| Refusal::bad_request("sha256: must be 64 hexadecimal digits");
+    hex::decode_to_slice(hex, &mut hash).map_err(wrong)?;
+    Ok(TokenHash(hash))
+}
+
 /// List tokens.
 pub enum List {}
 
@@ -145,11 +152,8 @@ impl Query for List {
         let what = "token.list".to_owned();
         let seen = |token: &Token| read.may("token.list", &target_of(token));
         if let Some(sha256) = &input.sha256 {
-            let mut hash = [0; 32];
-            let wrong = |_| Refusal::bad_request("sha256: must be 64 hexadecimal digits");
-            hex::decode_to_slice(sha256, &mut hash).map_err(wrong)?;
             let is_asked_for = |token: &Token| input.actor.as_ref().is_none_or(|of| *of == token.holder);
-            let found = read.token_by_hash(&TokenHash(hash))?.filter(|token| is_asked_for(token) && seen(token));
+            let found = read.token_by_hash(&hash(sha256)?)?.filter(|token| is_asked_for(token) && seen(token));
             return Ok(Page { rows: found.into_iter().map(|token| row(token, read)).collect(), next: None });
         }
         let page = match &input.actor {
@@ -194,26 +198,28 @@ pub const MOST_ISSUED: usize = 1_000;
 
 /// Revokes these tokens of these holders, and tells of it whoever decides the requests that were made with them.
 fn revoke(tokens: &[(String, ActorId)], draft: &mut Draft<'_>) -> Result<Revoked, Stop> {
-    let ids: Vec<&str> = tokens.iter().map(|(id, _)| id.as_str()).collect();
-    let open = draft.read().open_requests_with(&ids)?;
-    doubt(&open, draft)?;
-    Ok(Revoked { revoked: end_all(tokens, draft)?, ..Revoked::nothing(&ids, open, draft.read())? })
+    let open = doubt(tokens, &[], draft)?;
+    let revoked = end_all(tokens, draft)?;
+    Ok(Revoked { revoked, ..Revoked::going_on(tokens, open, draft.read())? })
 }
 
 /// So many requests are told of at once: to revoke a token must not fail because of what was done with it.
 const MOST_DOUBTED: usize = 1_000;
 
-/// Tells whoever decides these requests that a token was revoked that they were made or decided with: of the first 1,000.
-pub fn doubt(open: &[Approval], draft: &mut Draft<'_>) -> Result<(), Stop> {
+/// Tells whoever decides the open requests that were made or decided with these tokens that one was revoked: of the first 1,000.
+/// Gives these requests, but for those that end anyway.
+pub fn doubt(tokens: &[(String, ActorId)], ending: &[String], draft: &mut Draft<'_>) -> Result<Vec<Approval>, Stop> {
+    let mut open = draft.read().open_requests_with(tokens)?;
+    open.retain(|request| !ending.contains(&request.id));
     for Approval { id, actor, .. } in open.iter().take(MOST_DOUBTED) {
         draft.record(ApprovalTokenRevoked { id: Id::stored(id), requester: actor.clone() })?;
     }
-    Ok(())
+    Ok(open)
 }
 
 impl Revoked {
-    /// No token was; with what goes on of these, as far as the caller sees it.
-    fn nothing(tokens: &[&str], open: Vec<Approval>, read: &Reader<'_>) -> Result<Revoked, Fault> {
+    /// What goes on of tokens, as far as the caller sees it; none is revoked by it.
+    fn going_on(tokens: &[(String, ActorId)], open: Vec<Approval>, read: &Reader<'_>) -> Result<Revoked, Fault> {
         let requests = open.into_iter().filter(|one| read.sees(&read.approval_target(one)));
         let requests = requests.map(|one| one.id).collect();
         Ok(Revoked { revoked: 0, issued: None, requests, runs: read.seen_runs_with(tokens)? })
@@ -291,11 +297,12 @@ impl Change for Revoke {
 
     fn run(_: Permit<Self>, input: OneToken, draft: &mut Draft<'_>) -> Result<Revoked, Stop> {
         let token = find(&input.id, draft.read())?;
-        if token.ended {
-            let open = draft.read().open_requests_with(&[&token.id])?;
-            return Ok(Revoked::nothing(&[&token.id], open, draft.read())?);
+        let (has_ended, token) = (token.ended, [(token.id, token.holder)]);
+        if has_ended {
+            let open = draft.read().open_requests_with(&token)?;
+            return Ok(Revoked::going_on(&token, open, draft.read())?);
         }
-        revoke(&[(token.id, token.holder)], draft)
+        revoke(&token, draft)
     }
 }
 

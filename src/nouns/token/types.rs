@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use super::entropy::Entropy;
+use super::id::ActorId;
 
 /// What a token's prefix says it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +71,11 @@ pub fn parse(text: &str) -> Option<(TokenKind, TokenHash)> {
     let well_formed = secret.bytes().all(|c| c.is_ascii_alphanumeric())
         && base62(&crc32fast::hash(body.as_bytes()).to_be_bytes(), CHECKSUM) == sum;
     well_formed.then(|| (kind, TokenHash(Sha256::digest(text.as_bytes()).into())))
+}
+
+/// Whether a text is what a token is worth, whole or in part, and no id: nobody's id has its letters.
+pub fn is_value(text: &str) -> bool {
+    text.starts_with(TokenKind::Api.prefix()) && text.parse::<ActorId>().is_err()
 }
 
 /// Big-endian bytes as exactly `width` digits of base 62.

@@ -80,7 +80,7 @@ events! {
         content: Content::SHOWN, tables: &[APPROVAL], memory: Memory::Nothing,
         fold: Some(|event, moment| became(moment, &event.id, ApprovalStatus::Used)),
         notify: Notify::AndShow(|event, moment| {
-            inbox::resolve(moment, event.id.as_str())?;
+            inbox::resolve_alerts(moment, event.id.as_str())?;
             notify_requester(moment, &event.requester, &event.id, ApprovalStatus::Used)
         }),
         news: None,

@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::command::{Commands, Run, own};
 use super::event;
 use super::exit::{Exit, Failure};
-use super::token::is_value;
 use super::{Context, file};
 use crate::log::read;
 use crate::nouns::event::{Only, Which};
+use crate::types::token::is_value;
 
 pub const COMMANDS: Commands = &[&own::<Log>("log")];
 

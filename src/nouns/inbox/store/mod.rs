@@ -134,6 +134,13 @@ pub(super) fn resolve(moment: &Moment<'_>, subject: &str) -> rusqlite::Result<()
     Ok(())
 }
 
+/// There is nothing left to warn of.
+pub(super) fn resolve_alerts(moment: &Moment<'_>, subject: &str) -> rusqlite::Result<()> {
+    let sql = "UPDATE inbox SET resolved_at = ? WHERE subject = ? AND kind = 'alert' AND resolved_at IS NULL";
+    moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, subject])?;
+    Ok(())
+}
+
 /// There is nothing left for one of them to do about it.
 pub(super) fn resolve_for(moment: &Moment<'_>, subject: &str, actor: &ActorId) -> rusqlite::Result<()> {
     let sql = "UPDATE inbox SET resolved_at = ? WHERE subject = ? AND actor = ? AND resolved_at IS NULL";

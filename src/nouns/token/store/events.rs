@@ -68,11 +68,7 @@ fn issued(event: &TokenIssued, moment: &Moment<'_>) -> rusqlite::Result<Touched>
 fn notify_holder(event: &TokenIssued, moment: &Moment<'_>) -> rusqlite::Result<()> {
     let Some(issuer) = &event.issuer else { return Ok(()) };
     let person = actors::get(moment.conn, &event.holder)?.filter(|holder| holder.kind == ActorKind::Person);
-    // With a token that somebody issued, its holder issues such tokens: of another's doing, or of their own.
-    let title = match moment.by == &event.holder {
-        true => format!("a token was issued for you, with one that {issuer} had issued"),
-        false => format!("{issuer} issued a token for you"),
-    };
+    let title = format!("{issuer} issued a token for you");
     person.map_or(Ok(()), |person| inbox::add(moment, &person.id, ItemKind::Alert, event.id.as_str(), &title))
 }
 
