@@ -4,6 +4,7 @@
 mod answer;
 pub mod contract;
 pub mod fake;
+pub mod history;
 pub mod journal;
 pub mod mailbox;
 pub mod pages;
@@ -40,6 +41,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 pub use answer::Answer;
+use history::Recorder;
 pub use refold::refolded;
 
 /// 2026-11-20T09:00:00Z
@@ -71,6 +73,7 @@ impl Entropy for TestEntropy {
 }
 
 pub struct Test {
+    _recorder: Recorder,
     pub dir: TempDir,
     pub clock: Arc<TestClock>,
     pub company: Company,
@@ -174,12 +177,13 @@ impl Test {
     fn opened(dir: TempDir, clock: Arc<TestClock>, with: With, journal: Arc<dyn Journal>, opened: u64) -> Test {
         let company = work::opened(&with, &journal, (dir.path(), &clock, opened));
         let (app, admin) = (router(&company), String::new());
-        Test { app, dir, clock, company, admin, with, journal, opened }
+        let _recorder = Recorder(dir.path().join("state.db"));
+        Test { _recorder, app, dir, clock, company, admin, with, journal, opened }
     }
 
     /// The same company after its server was stopped and started again.
     pub async fn reopened(self) -> Test {
-        let Test { dir, clock, company, admin, app, with, journal, opened } = self;
+        let Test { dir, clock, company, admin, app, with, journal, opened, .. } = self;
         drop(app);
         company.close().await;
         Test { admin, ..Test::opened(dir, clock, with, journal, opened + 1) }
