@@ -331,7 +331,8 @@ enum QueryOutcome {
 }
 
 /// What a call is about, as it was found. What was not found is asked about all the same, as somebody who may not see it is
-/// refused: neither the answer nor what it takes tells the two apart.
+/// refused: neither the answer nor what it takes tells the two apart. Whom a kill switch stops sees nothing: they are told of
+/// the switch, whatever they ask about, and the attempt is recorded.
 pub(crate) fn found(
     target: Result<Target, Stop>,
     world: &World,
@@ -343,12 +344,11 @@ pub(crate) fn found(
         && refusal.code == Code::NotFound
     {
         let absent = spec.absent();
-        let _ = question::decide_seen(
-            world,
-            caller,
-            question::Call { operation: spec.name, target: &absent, input: None },
-            now,
-        );
+        let call = question::Call { operation: spec.name, target: &absent, input: None };
+        let ruling = question::decide_seen(world, caller, call, now);
+        if matches!(ruling, Ok(Ruling::Deny { .. })) && question::is_stopped(world, caller, now) {
+            return Ok(absent);
+        }
     }
     target
 }

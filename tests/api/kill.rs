@@ -173,6 +173,28 @@ async fn who_is_stopped_learns_which_switch_does_it() {
 }
 
 #[tokio::test]
+async fn who_is_stopped_is_told_so_whatever_they_ask_about_and_the_attempt_is_recorded() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let own = test.get("/me", &cast.mia).await.json()["token_id"].as_str().unwrap().to_owned();
+    engage(&test, &test.admin, "actor:mia").await;
+    let calls = [
+        test.post("/ask", &cast.mia, json!({ "agent": "bot", "text": "hello" })).await,
+        test.post("/ask", &cast.mia, json!({ "agent": "nobody", "text": "hello" })).await,
+        test.post("/kill", &cast.mia, json!({ "scope": "actor:bot" })).await,
+        test.get("/actors/bot", &cast.mia).await,
+        test.get("/actors/nobody", &cast.mia).await,
+        test.get("/approvals/apr_nothing", &cast.mia).await,
+        test.get(&format!("/events?token_id={own}"), &cast.mia).await,
+        test.get("/events?token_id=tok_nothing", &cast.mia).await,
+    ];
+    for answer in &calls {
+        assert!(answer.error().ends_with("a kill switch stops this actor (ana: drill)"), "{}", answer.error());
+    }
+    assert_eq!(test.newest(calls.len()).await, vec!["denied"; calls.len()]);
+}
+
+#[tokio::test]
 async fn a_switch_stops_the_tokens_that_its_actor_issued_for_others_too() {
     let test = Test::new().await;
     let cast = test.cast().await;

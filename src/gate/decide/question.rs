@@ -271,7 +271,7 @@ pub(crate) fn decide_watched(world: &World, caller: &Caller, call: Call<'_>, now
 }
 
 /// Whether a kill switch stops the caller, or somebody on whose behalf it acts.
-fn is_stopped(world: &World, caller: &Caller, now: Time) -> bool {
+pub(crate) fn is_stopped(world: &World, caller: &Caller, now: Time) -> bool {
     let stopped = |caller: &Caller| world.killed(caller).is_theirs();
     let links = chain::links(world, caller, now).unwrap_or_default();
     let giver = |actor: &ActorId| Caller::new(Who::Holder(actor.clone()), caller.channel);
