@@ -19,6 +19,7 @@ use super::column::{Column, Columns};
 use super::exit::Failure;
 use crate::config;
 use crate::types::id;
+use crate::types::token::masked;
 use crate::types::visible as types;
 pub use crate::types::visible::visible;
 
@@ -84,25 +85,25 @@ pub fn note(text: &str) {
     let _ = writeln!(anstream::stderr(), "{}", visible(text));
 }
 
-/// «Error: …»
+/// «Error: …». A token that somebody pasted where none belongs is not told on: what programs print is kept by others.
 pub fn error(message: &str) {
     let style = AnsiColor::Red.on_default().bold();
-    let _ = writeln!(anstream::stderr(), "{style}Error:{style:#} {}", visible(message));
+    let _ = writeln!(anstream::stderr(), "{style}Error:{style:#} {}", visible(&masked(message)));
 }
 
 /// An error as a program reads it, on one line.
 pub fn json_error(value: &Value) {
-    let _ = writeln!(io::stderr(), "{}", types::visible_json(&value.to_string()));
+    let _ = writeln!(io::stderr(), "{}", types::visible_json(&masked(&value.to_string())));
 }
 
 /// What clap has to say: help, the version, or what was not understood.
 pub fn clap(error: &clap::Error) {
     let text = error.render().to_string();
-    let steers = text.chars().any(types::steers);
-    let _ = match (steers, error.use_stderr()) {
-        (false, _) => error.print(),
-        (true, true) => writeln!(io::stderr(), "{}", types::visible(text.trim_end())),
-        (true, false) => writeln!(io::stdout(), "{}", types::visible(text.trim_end())),
+    let is_plain = !text.chars().any(types::steers) && masked(&text) == text;
+    let _ = match (is_plain, error.use_stderr()) {
+        (true, _) => error.print(),
+        (false, true) => writeln!(io::stderr(), "{}", types::visible(masked(&text).trim_end())),
+        (false, false) => writeln!(io::stdout(), "{}", types::visible(text.trim_end())),
     };
 }
 

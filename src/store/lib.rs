@@ -89,6 +89,7 @@ pub const SCHEMAS: &[&str] = &[
     include_str!("schema/005.sql"),
     include_str!("schema/006.sql"),
     include_str!("schema/007.sql"),
+    include_str!("schema/008.sql"),
 ];
 
 /// All of them: what an empty file becomes.

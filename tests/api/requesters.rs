@@ -128,15 +128,25 @@ async fn whoever_has_to_repeat_an_approved_call_is_told() {
         let titles = items.as_array().unwrap().iter().filter(|item| item["kind"] == "decision");
         titles.map(|item| item["title"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
+    // Until it is carried out, whoever has approved it may think better of it.
+    let waits = approval(&test.post("/tokens", &mia, json!({ "label": "own" })).await);
+    for (verdict, status) in [("approve", "approved"), ("reject", "rejected")] {
+        let decided = test.post(&waits, &lea, json!({ "decision": verdict })).await;
+        assert_eq!(decided.json()["status"], status, "{}", decided.text());
+        let again = test.post(&waits, &lea, json!({ "decision": "approve" })).await;
+        assert_eq!(again.error(), format!("409 conflict the approval is {status} already, by lea"));
+    }
+    assert!(titles().await[0].starts_with("your request was rejected: "));
+
     let waits = approval(&test.post("/tokens", &mia, json!({ "label": "own" })).await);
     let decided = test.post(&waits, &lea, json!({ "decision": "approve" })).await.json();
     assert_eq!(decided["status"], "approved", "{decided}");
     let told = titles().await;
     assert!(
-        told.len() == 1 && told[0].starts_with("your request was approved; repeat the call to carry it out: "),
+        told.len() == 2 && told[0].starts_with("your request was approved; repeat the call to carry it out: "),
         "{told:?}"
     );
     assert_eq!(test.post("/tokens", &mia, json!({ "label": "own" })).await.status, 201);
     let told = titles().await;
-    assert!(told.len() == 1 && told[0].starts_with("your request was carried out: "), "{told:?}");
+    assert!(told.len() == 2 && told[0].starts_with("your request was carried out: "), "{told:?}");
 }

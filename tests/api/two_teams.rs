@@ -90,3 +90,13 @@ async fn whom_the_inbox_tells_of_a_request_follows_it_in_the_events() {
     let stranger = teams.test.add("tom", "person", json!({})).await;
     assert_eq!(seen(&stranger).await, [""; 0]);
 }
+
+#[tokio::test]
+async fn whoever_has_approved_thinks_better_of_it_while_others_still_have_to_approve() {
+    let teams = Teams::new().await;
+    assert_eq!(teams.approve(&teams.pat, None).await.json()["status"], "pending");
+    let rejected = teams.test.post(&teams.path, &teams.pat, json!({ "decision": "reject" })).await.json();
+    assert_eq!((&rejected["status"], &rejected["decisions"][0]["decision"]), (&json!("rejected"), &json!("reject")));
+    assert_eq!(rejected["decisions"].as_array().unwrap().len(), 1);
+    assert_eq!(teams.approve(&teams.sue, None).await.error(), "409 conflict the approval is rejected already, by pat");
+}

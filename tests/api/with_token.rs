@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::approvals::two_admins;
+use super::changes::{propose, step, stricter};
 use crate::harness::{Answer, Test};
 
 /// Two more tokens of the lead `lea`, and the second admin `ben`, who has not issued them.
@@ -288,4 +289,43 @@ async fn whoever_finds_a_value_asks_whose_token_it_is_also_once_it_has_ended() {
     }
     let wrong = test.get("/tokens?sha256=00", ben).await.error();
     assert_eq!(wrong, "400 bad_request sha256: must be 64 hexadecimal digits");
+}
+
+#[tokio::test]
+async fn a_change_says_that_it_was_proposed_and_reviewed_with_tokens_that_were_revoked() {
+    let leaked = Leaked::new().await;
+    let Leaked { test, ben, .. } = &leaked;
+    let cem = test.add("cem", "person", json!({ "role": "admin" })).await;
+    let issue = async |holder: &str| {
+        let issued = test.post("/tokens", holder, json!({})).await.json();
+        (issued["token"].as_str().unwrap().to_owned(), format!("/tokens/id/{}", issued["id"].as_str().unwrap()))
+    };
+    let (proposes, reviews) = (issue(&test.admin).await, issue(&cem).await);
+    let change = propose(test, &proposes.0, &stricter("closed")).await;
+    let approve = json!({ "verdict": "approve" });
+    let reviewed = step(test, &reviews.0, &change, "review", approve.clone()).await.json();
+    assert_eq!(reviewed["reviews"][0].get("token_revoked_at"), None, "{reviewed}");
+    for (_, path) in [&proposes, &reviews] {
+        assert_eq!(leaked.revoke(path).await.json(), json!({ "revoked": 1, "changes": [change["id"]] }));
+    }
+    let shown = async || {
+        let listed = test.get("/changes", ben).await.json()[0].clone();
+        let by_id =
+            test.get(&format!("/changes/{}/diff?semantic=false", listed["id"].as_str().unwrap()), ben).await.json();
+        assert_eq!(listed, by_id["change"]);
+        listed
+    };
+    let now = shown().await;
+    let revoked = |of: &Value| of["token_revoked_at"].is_string();
+    assert!(revoked(&now) && revoked(&now["reviews"][0]) && now["state"] == "approved", "{now}");
+    // Of what one person says, the last counts.
+    let anew = step(test, &cem, &change, "review", approve).await.json();
+    assert!(revoked(&anew["reviews"][0]) && !revoked(&anew["reviews"][1]), "{anew}");
+    let counts =
+        |of: &Value| [&of["reviews"][0]["counts"], &of["reviews"][1]["counts"]].map(|one| one.as_bool().unwrap());
+    assert_eq!((counts(&anew), counts(&shown().await)), ([false, true], [false, true]));
+    assert_eq!(test.verdict().problems, []);
+    // What has ended goes on no more.
+    step(test, ben, &change, "reject", json!({ "reason": "stolen" })).await;
+    assert_eq!(leaked.revoke(&proposes.1).await.json(), json!({ "revoked": 0 }));
 }

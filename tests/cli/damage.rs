@@ -54,11 +54,17 @@ fn a_file_of_the_version_before_is_brought_up_to_date_with_the_runs_in_it() {
     place.ana("actor add-agent bot --owner ben --trust standard");
     std::fs::write(place.path().join("plan.yaml"), "steps: [{wait: {seconds: 60}}, {say: hello}]\n").unwrap();
     assert_eq!(place.ana("ask --agent bot hello --plan plan.yaml").code, 4);
+    let token = place.ana("--format json token issue --label older");
+    let token: serde_json::Value = serde_json::from_str(&token.stdout).unwrap();
+    let token = token["id"].as_str().unwrap().to_owned();
     let back = "DROP INDEX run_due_of; DROP INDEX run_held; DROP INDEX step_under_way; DROP INDEX run_held_beside;
         DROP INDEX run_running; DROP INDEX task_listed_by_status; DROP INDEX approval_open_of; ALTER TABLE policy DROP COLUMN proposal;
         DROP INDEX token_ended; DROP INDEX approval_open_with; ALTER TABLE approval DROP COLUMN token_id;
         DROP INDEX approval_decided_with; ALTER TABLE approval_decision DROP COLUMN token_id;
         DROP INDEX run_live_with; ALTER TABLE run DROP COLUMN token_id;
+        DROP INDEX change_open_with; ALTER TABLE change DROP COLUMN token_id;
+        DROP INDEX change_reviewed_with; ALTER TABLE change_review DROP COLUMN token_id;
+        ALTER TABLE instance DROP COLUMN tokens_named_since;
         ALTER TABLE webhook DROP COLUMN made_from; ALTER TABLE run DROP COLUMN origin;
         CREATE INDEX run_due_for ON run (asker, due_at, id) WHERE due_at IS NOT NULL; PRAGMA user_version = 2;
         PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, '-- not written any more', '-- written');";
@@ -71,6 +77,15 @@ fn a_file_of_the_version_before_is_brought_up_to_date_with_the_runs_in_it() {
     let runs = place.ana("runs");
     assert!(runs.stdout.contains("completed"), "{runs}");
     assert_eq!(place.ana("audit verify").code, 0);
+    // What was done with a token in that version is not found by it, and whoever looks is told.
+    let logged = place.ana(&format!("log --token {token} --since 0"));
+    assert!(logged.code == 0 && logged.stderr.contains("do not name the token"), "{logged}");
+    let revoked = place.ana(&format!("token revoke {token}"));
+    assert!(revoked.stdout.contains("1") && revoked.stderr.contains("do not name the token"), "{revoked}");
+    let newer = place.ana("--format json token issue --label newer");
+    let newer: serde_json::Value = serde_json::from_str(&newer.stdout).unwrap();
+    let logged = place.ana(&format!("log --token {}", newer["id"].as_str().unwrap()));
+    assert!(logged.code == 0 && logged.stderr.is_empty(), "{logged}");
 }
 
 #[test]

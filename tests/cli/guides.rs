@@ -35,7 +35,7 @@ const PAGES: &[Page] = &[
     Page {
         name: "operate",
         before: &[
-            (FIRST, &["init --admin ana", "actor add-agent bot", "actor add-team team:ops"]),
+            (FIRST, &["init --admin ana", "actor add-agent bot", "actor add-team team:ops", "@token leaked.txt"]),
             ("--checkpoint remembered.txt", &["@head remembered.txt"]),
         ],
         ..NONE
@@ -209,7 +209,6 @@ fn of_them(place: &Place, named: &str, line: &str) -> Vec<Value> {
 
 /// A word as it is for this reader.
 fn word(place: &Place, line: &str, word: &str) -> String {
-    // A line that names a state file and who acts is about what they see there.
     let named: Vec<&str> = line.split(' ').take(4).collect();
     let named = if named.first() == Some(&"--state") { named.join(" ") } else { String::new() };
     let id = |line: &str| {
@@ -248,8 +247,9 @@ fn words(place: &Place, line: &str) -> Vec<String> {
 }
 
 fn run(place: &Place, line: &str, actor: &str) -> Ran {
-    let mut command = place.command(&words(place, line));
-    super::ran(format!("ok {line}"), &command.env("OK_AS", actor).output().unwrap())
+    let (line, from) = line.split_once(" < ").unwrap_or((line, "/dev/null"));
+    let (mut command, stdin) = (place.command(&words(place, line)), fs::File::open(place.path().join(from)).unwrap());
+    super::ran(format!("ok {line}"), &command.env("OK_AS", actor).stdin(stdin).output().unwrap())
 }
 
 /// Something that the reader did before: a command, or a file that it leaves.
@@ -261,6 +261,7 @@ fn prepare(place: &Place, page: &str, step: &str) {
     };
     let content = match what {
         "head" => place.ana("audit head").stdout,
+        "token" => place.ana("token issue").stdout,
         "more" => "// More.\n".into(),
         "rule" => RULE.into(),
         "cases" => CASES.into(),

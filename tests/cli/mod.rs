@@ -24,6 +24,7 @@ mod reference;
 mod rollout;
 mod server;
 mod steering;
+mod tokens;
 mod usage;
 mod webhooks;
 

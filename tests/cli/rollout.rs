@@ -1,12 +1,13 @@
 //! `ok policy apply` by those who do not bring into force alone: what fails its tests, or was refused, waits for nobody.
 
+use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use super::ci::put;
-use super::{Place, Ran, ran};
+use super::{Place, Ran, Server, ran};
 
 const WRONG: &str = "actors:\n  - {id: zoe}\ncases:\n  - {actor: zoe, op: inbox.list, expect: deny}\n";
 
@@ -141,4 +142,35 @@ fn a_steward_who_may_not_read_the_audit_is_told_what_is_compared_all_the_same() 
     assert_eq!((&told["impact"], &told["impact_needs"]), (&Value::Null, &"audit.head".into()));
     let wanted = place.ok("--as sue policy diff --no-impact");
     assert!(wanted.code == 2 && !wanted.stdout.contains("decisions:"), "{wanted}");
+}
+
+#[test]
+fn apply_waits_through_a_restart_and_no_longer_for_what_a_restored_backup_does_not_have() {
+    let place = company();
+    let token = place.ok("--as sue token issue").stdout.trim().to_owned();
+    assert_eq!(place.ana("backup before.db").code, 0);
+    let server = place.serve();
+    let address = server.address().to_owned();
+    let mut apply = place.command(&["policy", "apply", "--server", &format!("http://{address}"), "--wait", "300"]);
+    let mut apply = apply.env("OK_TOKEN", token).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(apply.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let mut says =
+        |what: &str| said.find(|line| line.contains(what)).unwrap_or_else(|| panic!("it does not say: {what}"));
+    let serve = || {
+        let bind = format!("--bind={address}");
+        Server::start(place.command(&["serve", &bind]))
+    };
+    says("waiting for 300 s");
+    assert_eq!(server.stop().code, 0);
+    says("still waiting");
+    let server = serve();
+    says("The server answers again");
+    assert_eq!(server.stop().code, 0);
+    for rest in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{rest}", place.state().display()));
+    }
+    std::fs::copy(place.path().join("before.db"), place.state()).unwrap();
+    let _server = serve();
+    says("is not there any more, as after a restored backup: propose the change again");
+    assert_eq!(apply.wait().unwrap().code(), Some(1));
 }

@@ -36,7 +36,8 @@ pub enum Decide {}
 impl Change for Decide {
     const SPEC: Spec = Spec {
         name: "approval.decide",
-        doc: "Approve or reject a request. The decision that completes the approval performs the operation at once.",
+        doc: "Approve or reject a request. The decision that completes the approval performs the operation at once. Until \
+              it is performed, it can be rejected, also by those who have approved it.",
         scope: Reach::Full,
         route: post("/approvals/{id}").denied_as(Code::NotApprover).slow_among(Lane::Approvals),
         about: &[&APPROVAL],
@@ -75,7 +76,7 @@ impl Change for Decide {
         if input.note.chars().count() > 1000 {
             return Err(Refusal::field("note", "must have at most 1000 characters").into());
         }
-        can_be_decided(&approval, &me, read)?;
+        can_be_decided(&approval, &me, input.decision, read)?;
         // Whoever says again what they have said says it of the same, unless they say otherwise.
         let earlier = approval.decisions.iter().find(|decided| decided.by == me).map(|decided| decided.kind.clone());
         let earlier = earlier.filter(|kind| read.approvers(kind, &approval).contains(&me));
@@ -143,9 +144,11 @@ fn is_repeated(approval: &Approval) -> bool {
     approval.run.is_none() && entry(approval).is_some_and(|entry| entry.spec.route.once().is_some())
 }
 
-fn can_be_decided(approval: &Approval, me: &ActorId, read: &Reader<'_>) -> Result<(), Refusal> {
+fn can_be_decided(approval: &Approval, me: &ActorId, verdict: Verdict, read: &Reader<'_>) -> Result<(), Refusal> {
     let status = now_is(approval, read.now());
-    if status != ApprovalStatus::Pending {
+    let rejects = verdict == Verdict::Reject;
+    let is_open = status == ApprovalStatus::Pending || status == ApprovalStatus::Approved && rejects;
+    if !is_open {
         let decided = matches!(status, ApprovalStatus::Approved | ApprovalStatus::Used | ApprovalStatus::Rejected);
         let last = approval.decisions.last().filter(|last| decided && !read.hides(last.by.as_str()));
         let by = last.map(|last| format!(", by {}", last.by)).unwrap_or_default();
@@ -156,7 +159,8 @@ fn can_be_decided(approval: &Approval, me: &ActorId, read: &Reader<'_>) -> Resul
     // Whose token was revoked may say what they think themselves.
     let is_own = |decided: &Decided| !read.is_revoked(decided.token_id.as_deref());
     let stands = |decided: &Decided| decided.by == *me && read.decision_stands(decided) && is_own(decided);
-    if approval.decisions.iter().any(stands) && !is_complete() {
+    // Until it is carried out, whoever has approved it can think better of it.
+    if !rejects && approval.decisions.iter().any(stands) && !is_complete() {
         return Err(Refusal::conflict("you have decided already"));
     }
     frozen_by(approval, read).map_or(Ok(()), |by| Err(Refusal::conflict(frozen(&by, read))))

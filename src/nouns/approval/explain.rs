@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::APPROVAL;
 use super::effect::{Changed, difference, effect};
-use super::shown::{Needed, arguments, entry, frozen, frozen_by, needed, now_is, requester, revoked_at, summary};
+use super::shown::{Needed, arguments, entry, frozen, frozen_by, needed, now_is, requester, summary};
 use super::{OneApproval, find};
 use gate::{Entry, Permit, Query, Reader, Spec, Target, get};
 use policy::{PolicyMeta, Ruling};
@@ -165,7 +165,7 @@ impl Query for Explain {
             summary,
             on_behalf_of: approval.behalf.clone(),
             under: approval.under.clone(),
-            token_revoked_at: revoked_at(approval.token_id.as_ref(), read)?,
+            token_revoked_at: read.revoked_at(approval.token_id.as_deref()),
             args,
             withheld,
             about: call.about(read)?,
@@ -197,7 +197,11 @@ impl WhatHappens {
         if status == ApprovalStatus::Approved {
             let on_approve = format!("it is approved: the next identical call of {whose} carries it out");
             let on_expiry = format!("unused by {until}, it expires; nothing is done");
-            return WhatHappens { on_approve, on_reject: "nothing: it is approved already".into(), on_expiry };
+            return WhatHappens {
+                on_approve,
+                on_reject: "it is rejected after all; nothing is done".into(),
+                on_expiry,
+            };
         }
         if status != ApprovalStatus::Pending {
             let nothing = || format!("nothing: it is {status} already");

@@ -167,12 +167,6 @@ fn whole_arguments(approval: &Approval, read: &Reader<'_>) -> (Value, Vec<String
     }
 }
 
-/// When a token was revoked, if it was.
-pub(super) fn revoked_at(token_id: Option<&String>, read: &Reader<'_>) -> Result<Option<Time>, Fault> {
-    let token = token_id.map(|id| read.token(id)).transpose()?.flatten();
-    Ok(token.and_then(|token| token.revoked_at))
-}
-
 /// How one is shown.
 pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> Result<ShownApproval, Fault> {
     shown_in(&mut SeenTokens::of(read), approval, read)
@@ -184,20 +178,18 @@ pub(super) fn shown_in(
     approval: Approval,
     read: &Reader<'_>,
 ) -> Result<ShownApproval, Fault> {
-    let decision = |decided: Decided| {
-        Ok::<_, Fault>(ShownDecision {
-            token_revoked_at: revoked_at(decided.token_id.as_ref(), read)?,
-            by: decided.by,
-            kind: decided.kind,
-            decision: decided.verdict,
-            note: decided.note,
-            at: decided.at,
-        })
+    let decision = |decided: Decided| ShownDecision {
+        token_revoked_at: read.revoked_at(decided.token_id.as_deref()),
+        by: decided.by,
+        kind: decided.kind,
+        decision: decided.verdict,
+        note: decided.note,
+        at: decided.at,
     };
-    let decisions = approval.decisions.iter().cloned().map(decision).collect::<Result<_, _>>()?;
+    let decisions = approval.decisions.iter().cloned().map(decision).collect();
     let (args, withheld) = arguments(&approval, read);
     let summary = summary(&approval, &args, read);
-    let token_revoked_at = revoked_at(approval.token_id.as_ref(), read)?;
+    let token_revoked_at = read.revoked_at(approval.token_id.as_deref());
     let token_id = match &approval.token_id {
         Some(id) if tokens.sees(id)? => Some(id.clone()),
         _ => None,

@@ -94,10 +94,10 @@ impl From<Reviewed> for Said {
 
 fn shown(change: &ShownChange) -> Result<(), Failure> {
     let fields = columns!(
-        ShownChange; id, target, target_id, state, author, on_behalf_of, reason, base_version, version, hash
+        ShownChange; id, target, target_id, state, author, on_behalf_of, token_revoked_at, reason, base_version, version, hash
     );
     show::one(fields, change)?;
-    show::rows(columns!(ShownReview; by, verdict, counts, note, at), &change.reviews)?;
+    show::rows(columns!(ShownReview; by, verdict, counts, note, at, token_revoked_at), &change.reviews)?;
     show::rows(columns!(RejectedBy; by, reason, at), change.rejection.as_slice())?;
     show::rows(columns!(EvalCase; case, status, problems), &change.evals.last)?;
     let samples = change.canary.as_ref().map(|canary| canary.samples.as_slice()).unwrap_or_default();

@@ -17,6 +17,7 @@ use policy::bundle::problems;
 use policy::{Bundle, Finding, Snapshot, views};
 use store::changes;
 use store::changes::events::{ChangePromoted, ChangeProposed};
+use types::caller::Caller;
 use types::change::{ChangeState, ChangeTarget};
 use types::id::{ActorId, Id, Kind};
 use types::refusal::{Refusal, Stop};
@@ -264,6 +265,9 @@ fn declares(bundle: &Bundle, read: &Reader<'_>) -> Result<bool, Stop> {
 
 /// What is wrong with what is said about it.
 fn check(proposal: &Proposal) -> Result<(), Stop> {
+    if !proposal.bundle.files.keys().any(|path| path.ends_with(".cedar")) {
+        return Err(Refusal::field("files", "contain no policies (*.cedar): every call would be denied").into());
+    }
     note("reason", &proposal.reason, 1)?;
     let is_hash = |commit: &String| (4..=64).contains(&commit.len()) && commit.bytes().all(|b| b.is_ascii_hexdigit());
     if proposal.commit.as_ref().is_some_and(|commit| !is_hash(commit)) {
@@ -282,7 +286,7 @@ fn recorded(
     // Whatever older version it was made from, its policies are those of this one.
     let base_version = draft.read().applied()?.version;
     let (id, now, behalf) = (draft.new_id(Kind::Change), draft.now(), draft.read().on_behalf_of());
-    let issuer = draft.read().caller().issuer.clone();
+    let Caller { issuer, token, .. } = draft.read().caller().clone();
     let target = if view.is_some() { ChangeTarget::View } else { ChangeTarget::Policy };
     let change = changes::Change {
         target_id: view,
@@ -293,6 +297,7 @@ fn recorded(
         rolls_back,
         behalf,
         issuer,
+        token_id: token.as_ref().map(Id::to_string),
         ..changes::Change::proposed(id.to_string(), target, author, now)
     };
     draft.record(ChangeProposed {
@@ -308,6 +313,7 @@ fn recorded(
         on_behalf_of: change.behalf.clone(),
         issuer: change.issuer.clone(),
         notified: reviewers(&change, draft.read()),
+        token_id: token,
     })?;
     Ok(change)
 }

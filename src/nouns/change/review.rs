@@ -8,6 +8,7 @@ use super::{ShownChange, find, find_open, note};
 use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use store::changes;
 use store::changes::events::ChangeReviewed;
+use types::caller::Caller;
 use types::change::{ChangeState, ReviewVerdict};
 use types::id::Id;
 use types::refusal::{Code, Stop};
@@ -47,7 +48,7 @@ impl Change for Review {
 
     fn run(permit: Permit<Self>, input: Said, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
         let mut change = find_open(&input.id, draft.read())?;
-        let issuer = draft.read().caller().issuer.clone();
+        let Caller { issuer, token, .. } = draft.read().caller().clone();
         note("note", &input.note, usize::from(input.verdict == ReviewVerdict::RequestChanges))?;
         draft.record(ChangeReviewed {
             id: Id::stored(&change.id),
@@ -55,9 +56,11 @@ impl Change for Review {
             verdict: input.verdict,
             note: input.note.clone(),
             issuer: issuer.clone(),
+            token_id: token.clone(),
         })?;
-        let (by, at) = (permit.actor(), permit.now());
-        change.reviews.push(changes::Review { by, verdict: input.verdict, note: input.note, at, issuer });
+        let (by, at, token_id) = (permit.actor(), permit.now(), token.as_ref().map(Id::to_string));
+        let Said { verdict, note, .. } = input;
+        change.reviews.push(changes::Review { by, verdict, note, at, issuer, token_id });
         if change.state != ChangeState::Canary {
             change.state = if change.is_reviewed(|_| true) { ChangeState::Approved } else { ChangeState::InReview };
         }

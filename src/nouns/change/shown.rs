@@ -24,6 +24,9 @@ pub struct ShownChange {
     /// On whose behalf it was proposed, the nearest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on_behalf_of: Vec<ActorId>,
+    /// When the token that it was proposed with was revoked, if it was: another may have proposed it in this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_revoked_at: Option<Time>,
     pub reason: String,
     /// The version that it was made from: it comes into force only while that is in force.
     pub base_version: i64,
@@ -54,11 +57,15 @@ pub struct ShownChange {
 pub struct ShownReview {
     pub by: ActorId,
     pub verdict: ReviewVerdict,
-    /// Whether an approval of theirs still counts: they are there, no kill switch stops them, and they have the role that they
-    /// had then, or are an admin. Of a change that has ended, each counts.
+    /// Whether it still counts: they have said nothing since, are there, no kill switch stops them, and they have the role that
+    /// they had then, or are an admin. Of a change that has ended, the last word of each counts.
     pub counts: bool,
     pub note: String,
     pub at: Time,
+    /// When the token that it was given with was revoked, if it was: it may have been another's word. It counts, until they review
+    /// the change anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_revoked_at: Option<Time>,
 }
 
 /// A trial, and what it has shown.
@@ -107,8 +114,10 @@ impl ShownChange {
         let passed = change.evals.iter().all(|eval| eval.status == EvalStatus::Passed);
         let run = !change.evals.is_empty();
         let (state, is_open) = (read.change_state(&change), change.state.is_open());
-        let review = |review: store::changes::Review| ShownReview {
-            counts: !is_open || read.review_counts(&review),
+        let last: Vec<bool> = (0..change.reviews.len()).map(|at| change.is_last(at)).collect();
+        let review = |(review, is_last): (store::changes::Review, bool)| ShownReview {
+            counts: is_last && (!is_open || read.review_counts(&review)),
+            token_revoked_at: read.revoked_at(review.token_id.as_deref()),
             by: review.by,
             verdict: review.verdict,
             note: review.note,
@@ -127,13 +136,14 @@ impl ShownChange {
             state,
             author: change.author,
             on_behalf_of: change.behalf,
+            token_revoked_at: read.revoked_at(change.token_id.as_deref()),
             reason: change.reason,
             base_version: change.base_version,
             hash: change.hash,
             commit: change.commit,
             rolls_back: change.rolls_back,
             version: change.version,
-            reviews: change.reviews.into_iter().map(review).collect(),
+            reviews: change.reviews.into_iter().zip(last).map(review).collect(),
             evals: ShownEvals { run, passed: run && passed, last: counted::evals(change.evals, read) },
             rejection: change.rejection,
             created_at: change.created_at,

@@ -118,6 +118,9 @@ pub struct Events {
     /// Not all of the log was looked at: there may be more.
     #[serde(rename = "partial", skip_serializing_if = "std::ops::Not::not")]
     pub is_partial: bool,
+    /// Where a token is asked for: what was done before then may not name it, and is not found; the file was an earlier version's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unnamed_before: Option<Time>,
 }
 
 /// An event as readers see it: without what the log alone needs.
@@ -272,6 +275,7 @@ impl Query for List {
         let scan: Scan<'_> = &|order, filter, each| read.scan(order, filter, each);
         let me = read.caller().actor();
         let mut found = collect(&input, read.last_seq()?, (scan, &me), |logged| sight.sees(logged))?;
+        found.unnamed_before = input.only.token_id.as_deref().map(|id| read.unnamed_before(id)).transpose()?.flatten();
         let (exports, reads_all) = (may_export(read), may_read_all(read));
         for EventRecord { event, policies, token_id, .. } in &mut found.events {
             *policies = policies.take().filter(|_| exports);
@@ -352,7 +356,12 @@ pub fn collect(
     };
     let is_partial = look(&filter)?;
     if is_partial && !is_newest {
-        return Ok(Events { events: events.into_values().collect(), last_seq: end.min(last_seq), is_partial });
+        return Ok(Events {
+            events: events.into_values().collect(),
+            last_seq: end.min(last_seq),
+            is_partial,
+            unnamed_before: None,
+        });
     }
     if is_partial {
         let refs = [me.to_string()].into_iter().chain(filter.refs.clone()).collect();
@@ -362,5 +371,5 @@ pub fn collect(
         }
     }
     let beyond = if is_newest { events.len().saturating_sub(limit) } else { 0 };
-    Ok(Events { events: events.into_values().skip(beyond).collect(), last_seq, is_partial })
+    Ok(Events { events: events.into_values().skip(beyond).collect(), last_seq, is_partial, unnamed_before: None })
 }

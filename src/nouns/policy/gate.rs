@@ -108,7 +108,17 @@ impl Reader<'_> {
     }
 
     pub fn change(&self, id: &str) -> Result<Option<Change>, Fault> {
-        Ok(changes::get(self.conn()?, id)?)
+        Ok(changes::whole(self.conn()?, id)?)
+    }
+
+    /// The open changes that were proposed or reviewed with these tokens, as far as the caller sees them.
+    pub fn seen_changes_with(&self, tokens: &[(String, ActorId)]) -> Result<Vec<String>, Fault> {
+        let mut seen = BTreeSet::new();
+        for (token, _) in tokens {
+            let open = changes::open_with(self.conn()?, token)?;
+            seen.extend(open.into_iter().filter(|one| self.sees(&self.change_target(one))).map(|one| one.id));
+        }
+        Ok(seen.into_iter().collect())
     }
 
     pub fn change_files(&self, id: &str) -> Result<BTreeMap<String, String>, Fault> {

@@ -6,6 +6,7 @@ use zeroize::Zeroizing;
 
 use super::column::{Columns, columns};
 use super::command::{Commands, Run, group, own};
+use super::event::unnamed;
 use super::exit::{Exit, Failure};
 use super::operation::{Answer, change, query};
 use super::{Context, show};
@@ -93,17 +94,23 @@ const SHOWN: usize = 10;
 
 /// Tells of what was made with what was revoked, and goes on.
 fn going_on(answer: &Answer<Revoked>) {
-    let Ok(Revoked { requests, runs, .. }) = answer.read() else { return };
-    let requested = "Requests that were made or decided with what was revoked wait on";
-    let reject = "Whoever decides a pending one ends it (`ok approve <id> --reject`), and whoever asked any (`ok approval withdraw <id>`)";
-    for (what, ids, ends) in
-        [(requested, requests, reject), ("Runs that were begun with it go on", runs, "`ok run cancel <id>` ends one")]
-    {
+    let Ok(Revoked { mut requests, approved, changes, runs, unnamed_before, .. }) = answer.read() else { return };
+    requests.retain(|id| !approved.contains(id));
+    let reject = "`ok approve <id> --reject` ends one";
+    for (what, ids, ends) in [
+        ("Requests that were made or decided with what was revoked wait on", requests, reject),
+        ("Approved requests are carried out when their requester repeats the call", approved, reject),
+        ("Changes that were proposed or reviewed with it wait on", changes, "`ok changes reject <id>` ends one"),
+        ("Runs that were begun with it go on", runs, "`ok run cancel <id>` ends one"),
+    ] {
         let more = if ids.len() > SHOWN { format!(" and {} more", ids.len() - SHOWN) } else { String::new() };
         if !ids.is_empty() {
             let named = ids.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
             show::note(&format!("{what}: {named}{more}. {ends}."));
         }
+    }
+    if let Some(before) = unnamed_before {
+        show::note(&unnamed(before));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Reading API tokens.
 
 use super::Reader;
+use store::company;
 use store::tokens::{self, Token};
 use types::id::ActorId;
 use types::refusal::{Fault, Refusal};
@@ -20,10 +21,21 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether a token was revoked. Where that cannot be read, it was not.
+    /// When a token was revoked, if it was. Where that cannot be read, it was not.
+    pub fn revoked_at(&self, id: Option<&str>) -> Option<Time> {
+        id.and_then(|id| self.token(id).ok().flatten()).and_then(|token| token.revoked_at)
+    }
+
     pub fn is_revoked(&self, id: Option<&str>) -> bool {
-        let token = id.and_then(|id| self.token(id).ok().flatten());
-        token.is_some_and(|token| token.revoked_at.is_some())
+        self.revoked_at(id).is_some()
+    }
+
+    /// Before when what was done with a token may not name it: the log names tokens since a file of an earlier version was brought
+    /// up to date.
+    pub fn unnamed_before(&self, token: &str) -> Result<Option<Time>, Fault> {
+        let Some(since) = company::tokens_named_since(self.conn()?)? else { return Ok(None) };
+        let token = self.token(token)?;
+        Ok(token.filter(|token| token.created_at < since).map(|_| since))
     }
 
     /// Whether somebody may have one more token.

@@ -19,6 +19,7 @@ use store::approvals::events::ApprovalTokenRevoked;
 use store::tokens::events::{TokenNarrowed, TokenRevoked};
 use store::tokens::{self, Token};
 use types::actor::ActorKind;
+use types::approval::ApprovalStatus;
 use types::id::{ActorId, Id};
 use types::page::{Page, PageQuery};
 use types::refusal::{Fault, Refusal, Stop};
@@ -180,9 +181,18 @@ pub struct Revoked {
     /// The open requests for approval that were made or decided with them, as far as the caller sees them: they wait on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<String>,
+    /// Those of them that are approved, and wait for their requester to repeat the call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approved: Vec<String>,
+    /// The open changes that were proposed or reviewed with them, as far as the caller sees them: they wait on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<String>,
     /// The runs that were begun with them, the first 1000 of each, as far as the caller sees them: they go on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<String>,
+    /// What was done before then may not name the token that it was done with, and is not listed: the file was an earlier version's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unnamed_before: Option<Time>,
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -220,9 +230,22 @@ pub fn doubt(tokens: &[(String, ActorId)], ending: &[String], draft: &mut Draft<
 impl Revoked {
     /// What goes on of tokens, as far as the caller sees it; none is revoked by it.
     fn going_on(tokens: &[(String, ActorId)], open: Vec<Approval>, read: &Reader<'_>) -> Result<Revoked, Fault> {
-        let requests = open.into_iter().filter(|one| read.sees(&read.approval_target(one)));
-        let requests = requests.map(|one| one.id).collect();
-        Ok(Revoked { revoked: 0, issued: None, requests, runs: read.seen_runs_with(tokens)? })
+        let seen: Vec<Approval> = open.into_iter().filter(|one| read.sees(&read.approval_target(one))).collect();
+        let approved =
+            seen.iter().filter(|one| one.status == ApprovalStatus::Approved).map(|one| one.id.clone()).collect();
+        let mut unnamed_before = None;
+        for (token, _) in tokens {
+            unnamed_before = unnamed_before.max(read.unnamed_before(token)?);
+        }
+        Ok(Revoked {
+            revoked: 0,
+            issued: None,
+            requests: seen.into_iter().map(|one| one.id).collect(),
+            approved,
+            changes: read.seen_changes_with(tokens)?,
+            runs: read.seen_runs_with(tokens)?,
+            unnamed_before,
+        })
     }
 }
 

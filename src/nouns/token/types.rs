@@ -2,6 +2,7 @@
 //! CRC-32 of what stands before it as 6 more, so that a secret scanner can tell a token from noise without asking us.
 //! Only the SHA-256 of a token is ever stored.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use sha2::{Digest, Sha256};
@@ -76,6 +77,19 @@ pub fn parse(text: &str) -> Option<(TokenKind, TokenHash)> {
 /// Whether a text is what a token is worth, whole or in part, and no id: nobody's id has its letters.
 pub fn is_value(text: &str) -> bool {
     text.starts_with(TokenKind::Api.prefix()) && text.parse::<ActorId>().is_err()
+}
+
+/// A text in which no value of a token stands: somebody may have pasted one.
+pub fn masked(text: &str) -> Cow<'_, str> {
+    if !text.contains(TokenKind::Api.prefix()) {
+        return Cow::Borrowed(text);
+    }
+    let is_end = |c: char| !c.is_ascii_alphanumeric() && c != '_';
+    let words = text.split_inclusive(is_end).map(|word| {
+        let value = word.trim_end_matches(is_end);
+        if is_value(value) { word.replacen(value, "ok_…", 1) } else { word.to_owned() }
+    });
+    Cow::Owned(words.collect())
 }
 
 /// Big-endian bytes as exactly `width` digits of base 62.

@@ -32,8 +32,11 @@ events! {
         /// Who may review what a pipeline proposed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notified: Vec<ActorId>,
+        /// The token that it was proposed with.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        token_id: Option<Id>,
     } about [id] => {
-        content: Content::SHOWN.hiding(&["files"]), tables: &[CHANGE], memory: Memory::Nothing,
+        content: Content::SHOWN.hiding(&["files", "token_id"]), tables: &[CHANGE], memory: Memory::Nothing,
         fold: Some(proposed),
         notify: Notify::AndShow(notify_reviewers),
         news: None,
@@ -43,8 +46,11 @@ events! {
         id: Id, author: ActorId, verdict: ReviewVerdict, note: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         issuer: Option<ActorId>,
+        /// The token that it was given with.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        token_id: Option<Id>,
     } about [id, author] => {
-        content: Content::SHOWN, tables: &[CHANGE, REVIEW], memory: Memory::Nothing,
+        content: Content::SHOWN.hiding(&["token_id"]), tables: &[CHANGE, REVIEW], memory: Memory::Nothing,
         fold: Some(reviewed),
         notify: Notify::AndShow(|event, moment| {
             if event.verdict == ReviewVerdict::Approve {
@@ -161,12 +167,17 @@ fn proposed(event: &ChangeProposed, moment: &Moment<'_>) -> rusqlite::Result<Tou
         event.target_id,
         to_json(&event.files)?
     ])?;
+    // By itself, as below: a file of an earlier version, which has no such column, is verified without being changed.
+    if let Some(token) = &event.token_id {
+        let sql = "UPDATE change SET token_id = ? WHERE id = ?";
+        moment.conn.prepare_cached(sql)?.execute([token.as_str(), event.id.as_str()])?;
+    }
     Ok(Touched::Nothing)
 }
 
 /// A change under trial stays there; before, its state follows what the reviewers say.
 fn reviewed(event: &ChangeReviewed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let ChangeReviewed { id, verdict, note, issuer, .. } = event;
+    let ChangeReviewed { id, verdict, note, issuer, token_id, .. } = event;
     moment
         .conn
         .prepare_cached("INSERT INTO change_review (change, by, verdict, note, at, issuer) VALUES (?, ?, ?, ?, ?, ?)")?
@@ -178,6 +189,10 @@ fn reviewed(event: &ChangeReviewed, moment: &Moment<'_>) -> rusqlite::Result<Tou
             moment.at.0,
             issuer.as_ref().map(ActorId::as_str)
         ])?;
+    if let Some(token) = token_id {
+        let sql = "UPDATE change_review SET token_id = ? WHERE seq = ?";
+        moment.conn.prepare_cached(sql)?.execute(params![token.as_str(), moment.conn.last_insert_rowid()])?;
+    }
     if let Some(change) = get(moment.conn, id.as_str())?.filter(|change| change.state != ChangeState::Canary) {
         let state = if change.is_reviewed(|_| true) { ChangeState::Approved } else { ChangeState::InReview };
         became(moment, id, state)?;

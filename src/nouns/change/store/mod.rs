@@ -35,6 +35,8 @@ pub struct Change {
     pub behalf: Vec<ActorId>,
     /// Who issued the token that it was proposed with, where that is not the author.
     pub issuer: Option<ActorId>,
+    /// That token; to folds `None`, as of a review.
+    pub token_id: Option<String>,
     /// The version that it became.
     pub version: Option<i64>,
     /// Empty until its evals were run.
@@ -60,6 +62,7 @@ pub struct Review {
     pub at: Time,
     /// Of the token that it was given with, where that is not who gave it.
     pub issuer: Option<ActorId>,
+    pub token_id: Option<String>,
 }
 
 impl Change {
@@ -78,6 +81,7 @@ impl Change {
             author,
             behalf: Vec::new(),
             issuer: None,
+            token_id: None,
             version: None,
             evals: Vec::new(),
             terms: None,
@@ -91,10 +95,18 @@ impl Change {
 
     /// Whether the last words on it that `counts` are there, and all yes.
     pub fn is_reviewed(&self, counts: impl Fn(&Review) -> bool) -> bool {
-        let last: BTreeMap<&ActorId, &Review> = self.reviews.iter().map(|review| (&review.by, review)).collect();
         let is_yes = |review: &&Review| review.verdict == ReviewVerdict::Approve;
-        let standing: Vec<&Review> = last.into_values().filter(|review| counts(review)).collect();
+        let last = self.reviews.iter().enumerate().filter(|(at, _)| self.is_last(*at)).map(|(_, review)| review);
+        let standing: Vec<&Review> = last.filter(|review| counts(review)).collect();
         !standing.is_empty() && standing.iter().all(is_yes)
+    }
+}
+
+impl Change {
+    /// Whether whoever gave a review has said nothing since.
+    pub fn is_last(&self, at: usize) -> bool {
+        let mut since = self.reviews.iter().skip(at);
+        since.next().is_some_and(|review| since.all(|later| later.by != review.by))
     }
 }
 
@@ -120,6 +132,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Change> {
         trialled: json_or_null(row, 14)?,
         behalf: json(row, 15)?,
         issuer: parsed_or_null(row, 16)?,
+        token_id: None,
         target_id: row.get(17)?,
         rejection: json_or_null(row, 18)?,
         reviews: Vec::new(),
@@ -136,12 +149,45 @@ fn with_reviews(conn: &Connection, mut change: Change) -> rusqlite::Result<Chang
                 note: row.get(2)?,
                 at: Time(row.get(3)?),
                 issuer: parsed_or_null(row, 4)?,
+                token_id: None,
             })
         })?
         .collect::<Result<_, _>>()?;
     Ok(change)
 }
 
+/// The same with the tokens that its words were given with, which files of earlier versions do not have.
+fn with_tokens(conn: &Connection, change: Change) -> rusqlite::Result<Change> {
+    let mut change = with_reviews(conn, change)?;
+    let own =
+        conn.prepare_cached("SELECT token_id FROM change WHERE id = ?")?.query_row([&change.id], |row| row.get(0));
+    change.token_id = own.optional()?.flatten();
+    let mut given = conn.prepare_cached("SELECT token_id FROM change_review WHERE change = ? ORDER BY seq")?;
+    let mut tokens = given.query_map([&change.id], |row| row.get(0))?;
+    for review in &mut change.reviews {
+        review.token_id = tokens.next().transpose()?.flatten();
+    }
+    Ok(change)
+}
+
+/// As people see it.
+pub fn whole(conn: &Connection, id: &str) -> rusqlite::Result<Option<Change>> {
+    let sql = format!("SELECT {COLUMNS} FROM change WHERE id = ?");
+    let found = conn.prepare_cached(&sql)?.query_row([id], read).optional()?;
+    found.map(|change| with_tokens(conn, change)).transpose()
+}
+
+/// The open changes that were proposed with a token, or that somebody reviewed with it.
+pub fn open_with(conn: &Connection, token: &str) -> rusqlite::Result<Vec<Change>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM change WHERE state IN ('proposed', 'in_review', 'approved', 'canary') AND id IN \
+         (SELECT id FROM change WHERE token_id = ?1 AND state IN ('proposed', 'in_review', 'approved', 'canary') \
+          UNION SELECT change FROM change_review WHERE token_id = ?1) ORDER BY id"
+    );
+    conn.prepare_cached(&sql)?.query_map([token], read)?.collect()
+}
+
+/// As folds see it.
 pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Change>> {
     let sql = format!("SELECT {COLUMNS} FROM change WHERE id = ?");
     let found = conn.prepare_cached(&sql)?.query_row([id], read).optional()?;
@@ -185,7 +231,7 @@ pub const LIST: List<Change> = List {
     there: "TRUE",
     own: &["author = ?4"],
     read,
-    complete: with_reviews,
+    complete: with_tokens,
     position,
 };
 

@@ -21,6 +21,12 @@ pub fn instance(conn: &Connection) -> rusqlite::Result<Option<Instance>> {
     .optional()
 }
 
+/// Since when entries name the token that they were made with: since the beginning, unless an earlier version made the file.
+pub fn tokens_named_since(conn: &Connection) -> rusqlite::Result<Option<Time>> {
+    let since = conn.query_row("SELECT tokens_named_since FROM instance", [], |row| row.get::<_, Option<i64>>(0));
+    Ok(since.optional()?.flatten().map(Time))
+}
+
 pub fn make_instance(conn: &Connection, instance: &Instance) -> rusqlite::Result<()> {
     conn.execute(
         "INSERT INTO instance (id, ulid, sealing) VALUES (1, ?, ?)",

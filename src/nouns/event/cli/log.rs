@@ -52,6 +52,10 @@ impl Run for Log {
             let message = "--token: takes a token's id (tok_…), and this is its value, which is not repeated here: `ok token find` reads it from stdin and says its id";
             return Err(Failure::Usage(message.into()));
         }
+        if self.actor.as_deref().is_some_and(is_value) {
+            let message = "--actor: takes an actor's id, and this is a token's value, which is not repeated here";
+            return Err(Failure::Usage(message.into()));
+        }
         let Log { types, limit, since, actor, token, task, run, follow } = self;
         let only = Only { r#type: types, actor, token_id: token, task, run, thread: None };
         let mut which = Which { since, only, limit: None };

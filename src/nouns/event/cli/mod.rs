@@ -17,15 +17,21 @@ use crate::types::id::ActorId;
 use crate::types::json as input;
 use crate::types::page::{DEFAULT_LIMIT, MAX_LIMIT};
 use crate::types::refusal::{Code, Stop};
+use crate::types::time::Time;
 
 /// Some events, as the operation gives them.
 pub struct Events {
     pub rows: Vec<Value>,
     pub last_seq: i64,
+    /// Before when what was done with a token may not name it.
+    unnamed_before: Option<Time>,
 }
 
 impl Events {
     pub fn show(&self, context: &Context) -> Result<Exit, Failure> {
+        if let Some(since) = self.unnamed_before {
+            show::note(&unnamed(since));
+        }
         let answer = json!({ "events": self.rows, "last_seq": self.last_seq });
         context.show(&answer, || self.print())
     }
@@ -42,7 +48,7 @@ impl Events {
 
 /// Reads events. Those after `which.since`, if it is given, to their end or to `limit`; else the newest.
 pub async fn read(context: &Context, mut which: Which, limit: Option<u32>) -> Result<Events, Failure> {
-    let mut found = Events { rows: Vec::new(), last_seq: 0 };
+    let mut found = Events { rows: Vec::new(), last_seq: 0, unnamed_before: None };
     loop {
         let missing = limit.map(|limit| limit.saturating_sub(found.rows.len() as u32));
         let page = match which.since {
@@ -50,12 +56,14 @@ pub async fn read(context: &Context, mut which: Which, limit: Option<u32>) -> Re
             None => missing.unwrap_or(DEFAULT_LIMIT),
         };
         which.limit = Some(page);
-        let Page { events, last_seq, partial } = serde_json::from_value(one_page(context, &which).await?)?;
+        let Page { events, last_seq, partial, unnamed_before } =
+            serde_json::from_value(one_page(context, &which).await?)?;
         let is_full = events.len() >= page as usize;
         let whole = which.since.is_none() || !is_full && !partial;
         let last = events.last().and_then(|last| last.get("seq")?.as_i64());
         which.since = if is_full { last } else { Some(last_seq) };
         found.last_seq = last_seq;
+        found.unnamed_before = unnamed_before;
         found.rows.extend(events);
         if whole || limit.is_some_and(|limit| found.rows.len() >= limit as usize) {
             return Ok(found);
@@ -70,6 +78,14 @@ struct Page {
     last_seq: i64,
     #[serde(default)]
     partial: bool,
+    unnamed_before: Option<Time>,
+}
+
+/// What lacks where somebody asks for what was done with a token.
+pub fn unnamed(before: Time) -> String {
+    format!(
+        "Entries from before {before}, when this file was upgraded, do not name the token they were made with: `ok log --actor` lists what its holder did."
+    )
 }
 
 async fn one_page(context: &Context, which: &Which) -> Result<Value, Failure> {

@@ -122,7 +122,11 @@ impl Rollout {
             session.pause(context, PAUSE.min(until.saturating_duration_since(Instant::now()))).await?;
             match arrived_meanwhile(session, context, &change, approval.as_ref()).await {
                 Ok(Some(outcome)) => return Ok(outcome),
-                Ok(None) => is_away = false,
+                Ok(None) if is_away => {
+                    show::note("The server answers again; still waiting");
+                    is_away = false;
+                }
+                Ok(None) => {}
                 // It may be restarting. Whoever waits for people can wait for that.
                 Err(Failure::NoAnswer(away)) if !is_away => {
                     show::note(&format!("{away}; still waiting"));
@@ -147,13 +151,12 @@ async fn arrived_meanwhile(
     if applied.last.change.as_ref() == Some(change) {
         return Ok(Some(Outcome::Applied(applied)));
     }
-    if let Some(now) = found(session, context, change).await? {
-        if now.state == ChangeState::Promoted {
-            return arrived(session, context, change.clone()).await.map(Some);
-        }
-        is_open(&now, &applied.last)?;
-        passed(&now)?;
+    let now = found(session, context, change).await?;
+    if now.state == ChangeState::Promoted {
+        return arrived(session, context, change.clone()).await.map(Some);
     }
+    is_open(&now, &applied.last)?;
+    passed(&now)?;
     if let Some(approval) = approval {
         is_not_refused(session, context, approval).await?;
     }
@@ -194,12 +197,13 @@ async fn warn(session: &mut Session, context: &Context, id: &str) -> Result<(), 
     Ok(())
 }
 
-/// One's own change as it is now, among the newest ones.
-async fn found(session: &mut Session, context: &Context, id: &str) -> Result<Option<ShownChange>, Failure> {
+/// One's own change as it is now, among the newest ones: nobody has more of them open than a list shows.
+async fn found(session: &mut Session, context: &Context, id: &str) -> Result<ShownChange, Failure> {
     let mine = Which { state: None, target: None, mine: true, page: PageQuery::default() };
     let listed = query::<List>().within(session, context, &mine).await??;
     let one = listed.rows().find(|row| row.said(columns!(ShownChange; id)).as_deref() == Some(id));
-    one.map(|row| row.read()).transpose()
+    let gone = || format!("{id} is not there any more, as after a restored backup: propose the change again");
+    one.ok_or_else(|| Failure::new(gone()))?.read()
 }
 
 /// What failed its tests comes into force by nobody's word.

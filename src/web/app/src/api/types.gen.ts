@@ -1487,6 +1487,10 @@ export type Events = {
      * Not all of the log was looked at: there may be more.
      */
     partial?: boolean;
+    /**
+     * Where a token is asked for: what was done before then may not name it, and is not found; the file was an earlier version's.
+     */
+    unnamed_before?: string | null;
 };
 
 /**
@@ -4415,9 +4419,21 @@ export type Revoked = {
      */
     requests?: Array<string>;
     /**
+     * Those of them that are approved, and wait for their requester to repeat the call.
+     */
+    approved?: Array<string>;
+    /**
+     * The open changes that were proposed or reviewed with them, as far as the caller sees them: they wait on.
+     */
+    changes?: Array<string>;
+    /**
      * The runs that were begun with them, the first 1000 of each, as far as the caller sees them: they go on.
      */
     runs?: Array<string>;
+    /**
+     * What was done before then may not name the token that it was done with, and is not listed: the file was an earlier version's.
+     */
+    unnamed_before?: string | null;
 };
 
 /**
@@ -5000,6 +5016,10 @@ export type ShownChange = {
      * On whose behalf it was proposed, the nearest first.
      */
     on_behalf_of?: Array<ActorId>;
+    /**
+     * When the token that it was proposed with was revoked, if it was: another may have proposed it in this name.
+     */
+    token_revoked_at?: string | null;
     reason: string;
     /**
      * The version that it was made from: it comes into force only while that is in force.
@@ -5466,12 +5486,17 @@ export type ShownReview2 = {
     by: ActorId;
     verdict: ReviewVerdict;
     /**
-     * Whether an approval of theirs still counts: they are there, no kill switch stops them, and they have the role that they
-     * had then, or are an admin. Of a change that has ended, each counts.
+     * Whether it still counts: they have said nothing since, are there, no kill switch stops them, and they have the role that
+     * they had then, or are an admin. Of a change that has ended, the last word of each counts.
      */
     counts: boolean;
     note: string;
     at: string;
+    /**
+     * When the token that it was given with was revoked, if it was: it may have been another's word. It counts, until they review
+     * the change anew.
+     */
+    token_revoked_at?: string | null;
 };
 
 /**

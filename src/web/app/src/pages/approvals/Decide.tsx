@@ -20,23 +20,29 @@ const noteOn = ({ id }: ShownApproval) => `note on ${id}`;
 /** Approve or reject with a note, also without a mouse: a or r, the note, Ctrl+Enter. */
 export function Decide({ approval, next }: { approval: ShownApproval; next?: () => void }) {
   const me = useMe();
-  const may = useMay('approval.decide', approval.id, undefined, approval.status === 'pending');
-  if (approval.status !== 'pending') {
+  const isOpen = approval.status === 'pending' || approval.status === 'approved';
+  const may = useMay('approval.decide', approval.id, undefined, isOpen);
+  if (!isOpen) {
     return <NotSent what={noteOn(approval)} noun="note" why={`This has ended (${approval.status}) before you decided.`} className={css.decide} />;
   }
   const isMine = waitsFor(approval, me?.id);
   if (isMine && may?.decision !== 'deny') return <Answer approval={approval} next={next} />;
+  const own = approval.decisions.find(({ by }) => by === me?.id);
+  const mayReject = (!!own || approval.status === 'approved') && may?.decision === 'allow';
   return (
     <div className={css.decide}>
       <p className={parts.dim}>{whyNot(approval, me?.id, may?.reason)}</p>
+      {mayReject && <Answer approval={approval} next={next} rejects />}
       {approval.actor === me?.id && <Withdraw approval={approval} />}
     </div>
   );
 }
 
 function whyNot(approval: ShownApproval, me: string | undefined, reason: string | undefined): string {
-  const own = approval.decisions.find(({ by }) => by === me);
-  if (own) return `You have ${own.decision === 'approve' ? 'approved' : 'rejected'} this. It waits for the others below.`;
+  if (approval.status === 'approved') {
+    return approval.actor === me ? 'It is approved: repeat the call to carry it out.' : 'It is approved, and is carried out when its requester repeats the call. Until then it can be rejected.';
+  }
+  if (approval.decisions.some(({ by }) => by === me)) return 'You have approved this, and can still reject it. It waits for the others below.';
   if (approval.actor === me) return 'You asked for this: others decide it.';
   return reason && reason !== 'a policy permits it' ? sentence(new Error(reason)) : 'It does not wait for you: those below decide it.';
 }
@@ -72,7 +78,8 @@ function stillNeeded(approvers: ShownApproval['approvers']): string {
   return open.map(({ kind, any_of, held }) => `${kind}: ${any_of.filter((id) => !held.includes(id)).join(' or ') || 'nobody can give it'}`).join('; ');
 }
 
-function Answer({ approval, next }: { approval: ShownApproval; next?: () => void }) {
+/** `rejects`: no is all that can still be said. */
+function Answer({ approval, next, rejects = false }: { approval: ShownApproval; next?: () => void; rejects?: boolean }) {
   const [note, setNote] = useUnsent(noteOn(approval));
   const [verdict, setVerdict] = useState<Verdict>();
   const [isSilent, setSilent] = useState(false);
@@ -105,14 +112,14 @@ function Answer({ approval, next }: { approval: ShownApproval; next?: () => void
 
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (isTyping(event) || (event.key !== 'a' && event.key !== 'r')) return;
+      if (isTyping(event) || (event.key !== 'r' && (event.key !== 'a' || rejects))) return;
       event.preventDefault();
       setVerdict(event.key === 'a' ? 'approve' : 'reject');
       field.current?.focus();
     };
     window.addEventListener('keydown', press);
     return () => window.removeEventListener('keydown', press);
-  }, []);
+  }, [rejects]);
 
   return (
     <div className={css.decide}>
@@ -125,18 +132,25 @@ function Answer({ approval, next }: { approval: ShownApproval; next?: () => void
         value={note}
         onChange={(event) => setNote(event.currentTarget.value)}
         onKeyDown={(event) => {
-          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void decide(verdict ?? 'approve');
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void decide(verdict ?? (rejects ? 'reject' : 'approve'));
         }}
       />
       <div className={css.buttons}>
-        <Button {...DECIDES} color="teal" variant={verdict === 'reject' ? 'default' : 'filled'} loading={isBusy} onClick={() => void decide('approve')}>
-          Approve
-        </Button>
+        {!rejects && (
+          <Button {...DECIDES} color="teal" variant={verdict === 'reject' ? 'default' : 'filled'} loading={isBusy} onClick={() => void decide('approve')}>
+            Approve
+          </Button>
+        )}
         <Button {...DECIDES} color="red" variant={verdict === 'reject' ? 'filled' : 'default'} loading={isBusy} onClick={() => void decide('reject')}>
           Reject
         </Button>
         <span className={`${parts.dim} ${parts.hideSmall}`}>
-          <Kbd>a</Kbd> or <Kbd>r</Kbd>, then <Kbd>{mod}Enter</Kbd>
+          {!rejects && (
+            <>
+              <Kbd>a</Kbd> or{' '}
+            </>
+          )}
+          <Kbd>r</Kbd>, then <Kbd>{mod}Enter</Kbd>
         </span>
       </div>
     </div>

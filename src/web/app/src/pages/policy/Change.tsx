@@ -84,6 +84,11 @@ function Head({ change }: { change: ShownChange }) {
         <p>
           <State state={change.state} /> {ENDED.has(change.state) && <When at={change.updated_at} />} proposed by <Actor id={change.author} />, <When at={change.created_at} />
         </p>
+        {change.token_revoked_at && (
+          <p role="note">
+            The token that it was proposed with was revoked <When at={change.token_revoked_at} />: if it was stolen, another may have proposed it in this name.
+          </p>
+        )}
       </div>
     </header>
   );
@@ -96,7 +101,7 @@ export function stepsOf(change: ShownChange): [string, At][] {
   const { state, evals, reviews, canary } = change;
   const isEnded = ['rejected', 'withdrawn', 'superseded'].includes(state);
   const isIn = state === 'promoted' || state === 'rolled_back';
-  const last = [...new Map(reviews.map((review) => [review.by, review])).values()].filter(({ counts }) => counts);
+  const last = reviews.filter(({ counts }) => counts);
   const isReviewed = isIn || (last.length > 0 && last.every(({ verdict }) => verdict === 'approve'));
   const steps: [string, At][] = [
     ['Proposed', 'done'],
@@ -164,6 +169,11 @@ function Reviews({ change }: { change: ShownChange }) {
           <p>
             {review.note && <Said>«{review.note}» </Said>}
             <When at={review.at} />
+            {review.token_revoked_at && (
+              <>
+                , with a token that was revoked <When at={review.token_revoked_at} />: it may have been another
+              </>
+            )}
           </p>
         </div>
       ))}
