@@ -217,7 +217,8 @@ impl Gate {
             let now = gate.clock.now();
             let read = gate.reader(&world, &caller, now);
             let told = |refusal| told(refusal, entry, &value);
-            let target = found(act.target(&read), &world, &caller, &entry.spec, now).map_err(|stop| stop.map(told))?;
+            let target =
+                found(act.target(&read), &world, &caller, (entry, &value), now).map_err(|stop| stop.map(told))?;
             let call = question::Call { operation: entry.spec.name, target: &target, input: Some(&value) };
             let ruling = question::decide_seen(&world, &caller, call, now).map_err(told)?;
             if !matches!(ruling, Ruling::Deny { .. }) {
@@ -280,7 +281,7 @@ impl Gate {
         let read = self.reader(world, &caller, now);
         let read = if reaches { read.reaching() } else { read };
         let told = |refusal| told(refusal, entry, &input);
-        let target = found(query.target(&read), world, &caller, spec, now).map_err(|stop| stop.map(told))?;
+        let target = found(query.target(&read), world, &caller, (entry, &input), now).map_err(|stop| stop.map(told))?;
         let call = question::Call { operation: spec.name, target: &target, input: Some(&input) };
         let decide = || match spec.route.is_served() {
             // What the server asks itself is no traffic that a candidate is tried on.
@@ -337,14 +338,14 @@ pub(crate) fn found(
     target: Result<Target, Stop>,
     world: &World,
     caller: &Caller,
-    spec: &Spec,
+    (entry, input): (&Entry, &Value),
     now: Time,
 ) -> Result<Target, Stop> {
     if let Err(Stop::Refused(refusal)) = &target
         && refusal.code == Code::NotFound
     {
-        let absent = spec.absent();
-        let call = question::Call { operation: spec.name, target: &absent, input: None };
+        let absent = entry.absent(input);
+        let call = question::Call { operation: entry.spec.name, target: &absent, input: Some(input) };
         let ruling = question::decide_seen(world, caller, call, now);
         if matches!(ruling, Ok(Ruling::Deny { .. })) && question::is_stopped(world, caller, now) {
             return Ok(absent);

@@ -55,7 +55,7 @@ async fn whoever_decides_is_told_where_approving_leads_to_nothing() {
     assert_eq!(stopped.status, 200, "{}", stopped.text());
     let after = told().await;
     assert_eq!(after["decision"], "deny", "{after}");
-    let nobody = "nobody can decide it until the switch is released: the kill switch actor:lea freezes it";
+    let nobody = "nobody can approve it until the switch is released: the kill switch actor:lea freezes it";
     assert_eq!(after["what_happens"]["on_approve"], nobody);
     test.post("/kill", &test.admin, json!({ "scope": "actor:lea", "off": true })).await;
     test.call("PATCH", "/actors/lea", &test.admin, Some(json!({ "role": "member" }))).await;
@@ -160,6 +160,10 @@ async fn a_kill_switch_freezes_what_waits() {
     assert_eq!(waiting.decide(ben, "approve").await.error(), "409 conflict the kill switch actor:lea freezes it");
     test.post("/kill", &test.admin, json!({ "scope": "actor:lea", "off": true })).await;
     assert_eq!(waiting.decide(ben, "approve").await.json()["status"], "used");
+    // A no gives nobody anything: it waits for no release.
+    let waiting = Waiting::new().await;
+    waiting.test.post("/kill", &waiting.test.admin, json!({ "scope": "actor:lea" })).await;
+    assert_eq!(waiting.decide(&waiting.ben, "reject").await.json()["status"], "rejected");
 }
 
 #[tokio::test]

@@ -159,7 +159,7 @@ async fn what_would_not_load_or_fails_its_tests_never_comes_into_force() {
     let outside = send(json!({ "../a.cedar": "" })).await.json();
     assert_eq!(outside["problems"], json!(["files: `../a.cedar` must not contain `..`, hidden or empty parts"]));
     let none = send(json!({ "tests/a.yaml": "cases: []" })).await;
-    assert_eq!(none.error(), "422 invalid files: contain no policies (*.cedar): every call would be denied");
+    assert_eq!(none.error(), "422 invalid files: contain no policies: every call would be denied");
     let same = send(json!(Bundle::built_in().files)).await;
     assert_eq!(same.error(), "409 conflict exactly these policies are in force already");
     assert_eq!(

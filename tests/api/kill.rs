@@ -191,7 +191,10 @@ async fn who_is_stopped_is_told_so_whatever_they_ask_about_and_the_attempt_is_re
     for answer in &calls {
         assert!(answer.error().ends_with("a kill switch stops this actor (ana: drill)"), "{}", answer.error());
     }
-    assert_eq!(test.newest(calls.len()).await, vec!["denied"; calls.len()]);
+    let events = test.get(&format!("/events?type=denied&limit={}", calls.len()), &test.admin).await.json();
+    let events = events["events"].as_array().unwrap().iter();
+    let about: Vec<&str> = events.map(|record| record["event"]["target"].as_str().unwrap()).collect();
+    assert_eq!(about, ["bot", "nobody", "actor:bot", "bot", "nobody", "apr_nothing", &own, "tok_nothing"]);
 }
 
 #[tokio::test]

@@ -131,6 +131,8 @@ async fn mail_of_an_assisting_agent_is_sent_once_its_lead_has_seen_it() {
     switch(true).await;
     let decided = decide().await;
     assert_eq!(decided.status, 200, "{}", decided.text());
+    let late = test.post(&format!("/approvals/{approval}"), &cast.lea, json!({ "decision": "reject" })).await;
+    assert!(late.error().starts_with("409 conflict the approval is "), "the run goes on: {}", late.text());
     let next = format!("the server makes the call as the next step of {id}, which shows its outcome");
     assert_eq!(decided.json()["result"], json!({ "next": next }));
     go_on(&test).await;

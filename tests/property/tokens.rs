@@ -1,7 +1,7 @@
 //! What is nearly a token is none.
 
 use ok::types::entropy::Entropy;
-use ok::types::token::{Plain, TokenKind, parse};
+use ok::types::token::{Plain, TokenKind, masked, parse};
 use sha2::{Digest as _, Sha256};
 
 /// A generator that repeats from run to run.
@@ -34,6 +34,30 @@ fn near(token: &str, random: &Seeded) -> String {
         }
     }
     String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn no_text_that_is_masked_tells_a_token_or_half_of_one() {
+    let random = Seeded(8.into());
+    for number in 0..2_000 {
+        let kind = [TokenKind::Api, TokenKind::Agent, TokenKind::Operator][number % 3];
+        let plain = Plain::new(kind, &random);
+        let whole = plain.reveal();
+        let part = whole.split_at(whole.len() - random.below(25)).0;
+        let (before, after) =
+            [("", ""), ("actor:", "'"), ("x%3A", "_"), ("\\t", "\n"), ("ok_ ok_snake ", " ok_")][number % 5];
+        let text = format!("{before}{part}{after}");
+        let shown = masked(&text);
+        assert_eq!(shown, format!("{before}{}…{after}", kind.prefix()));
+    }
+    for harmless in [
+        "/tmp/ok_Demo contains no policies",
+        "ok_ or ok_ag_ and 49 letters and digits",
+        "ok_snake_case_names",
+        "no token",
+    ] {
+        assert_eq!(masked(harmless), harmless);
+    }
 }
 
 #[test]

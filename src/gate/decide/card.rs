@@ -38,14 +38,14 @@ impl Card {
     }
 }
 
-/// Somebody who is not there, for questions about what is absent: nobody else has this id.
-pub(crate) fn nobody() -> Closed {
+/// Somebody who is not there, for questions about what is absent.
+pub(crate) fn nobody(id: &ActorId) -> Closed {
     let facts = Record::new()
         .string("kind", ActorKind::Person.name())
         .bool("admin", false)
         .bool("active", true)
         .long("trust", Trust::Observe.level());
-    Closed::new(&actor_uid(&ActorId::system()), [uid("Role", Role::Member.name())], &facts)
+    Closed::new(&actor_uid(id), [uid("Role", Role::Member.name())], &facts)
 }
 
 fn facts(actor: &Actor) -> Record {

@@ -104,6 +104,7 @@ impl Entities<'_> {
 
     fn add_target(&mut self, target: &Target, uid: &EntityUid) {
         match target {
+            Target::Actor(id) if self.world.card(id).is_none() => self.found.push((Some(id.clone()), nobody(id))),
             Target::Actor(id) => self.add_with_links(id),
             Target::Company => self.found.push((None, Closed::new(uid, [], &Record::new()))),
             Target::Thing(thing) => {
@@ -162,7 +163,7 @@ impl Entities<'_> {
     fn add(&mut self, id: &ActorId) {
         let entity = match self.world.card(id) {
             Some(card) => self.world.entities.of(card),
-            None if *id == ActorId::system() => nobody(),
+            None if *id == ActorId::system() => nobody(id),
             None => return,
         };
         if self.seen.insert(id.clone()) {

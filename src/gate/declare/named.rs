@@ -3,25 +3,47 @@
 use serde_json::Value;
 
 use crate::declare::operation::Entry;
+use crate::declare::target::Target;
 use types::id::Id;
 use types::token::is_value;
 use types::visible::visible;
 
+/// No id is longer.
+const LONGEST: usize = 70;
+
 impl Entry {
     /// The fields of an input that name something: an actor, what stands in the path, or anything else by its id.
-    pub fn names(&self, input: &Value) -> Vec<String> {
+    fn named<'a>(&self, input: &'a Value) -> Vec<(&'a str, &'a str)> {
         let (schema, path) = (self.input_schema().to_value(), self.spec.route.address());
         let names = |field: &str, value: &str| {
             is_reference(schema.pointer(&format!("/properties/{field}")))
                 || path.contains(&format!("{{{field}}}"))
                 || Id::is_generated(value)
         };
-        let fields =
-            input.as_object().into_iter().flatten().filter_map(|(field, value)| Some((field, value.as_str()?)));
-        let fields = fields.filter(|(field, value)| names(field, value));
+        let fields = input
+            .as_object()
+            .into_iter()
+            .flatten()
+            .filter_map(|(field, value)| Some((field.as_str(), value.as_str()?)));
+        fields.filter(|(field, value)| names(field, value)).collect()
+    }
+
+    /// The same, as they are told.
+    pub fn names(&self, input: &Value) -> Vec<String> {
         // A token that was pasted here is not told on.
         let shown = |value: &str| if is_value(value) { "ok_…".into() } else { visible(value) };
-        fields.map(|(field, value)| format!("{field} `{}`", shown(value))).collect()
+        self.named(input).into_iter().map(|(field, value)| format!("{field} `{}`", shown(value))).collect()
+    }
+
+    /// What an input is about that names what is not there: the one id that it names, of which nothing is known.
+    pub fn absent(&self, input: &Value) -> Target {
+        let is_id = |id: &str| id.len() <= LONGEST && id.bytes().all(|byte| byte.is_ascii_graphic()) && !is_value(id);
+        let id = match self.named(input)[..] {
+            [(_, id)] if is_id(id) => Some(id),
+            _ => None,
+        };
+        let noun = self.spec.about.iter().find(|noun| !noun.is_company());
+        noun.map_or(Target::Company, |noun| noun.absent(id))
     }
 }
 

@@ -79,14 +79,19 @@ impl Noun {
     }
 
     /// A thing of this kind where there is none: what is absent is asked about as what is hidden, so that an answer takes as
-    /// much to either.
-    pub(crate) fn absent(&self) -> Target {
+    /// much to either. `id`: what it was called.
+    pub(crate) fn absent(&self, id: Option<&str>) -> Target {
         match self.name {
             COMPANY => Target::Company,
-            ACTOR | TEAM => Target::Actor(ActorId::system()),
+            ACTOR | TEAM => {
+                let person = id.and_then(|id| id.parse().ok()).filter(|id: &ActorId| !id.is_team());
+                Target::Actor(person.unwrap_or_else(ActorId::system))
+            }
             name => {
                 let facts = self.facts.iter().filter_map(|spec| Some((spec.name, spec.blank()?)));
-                Target::Thing(facts.fold(Thing::new(name, "absent"), |thing, (name, fact)| thing.with(name, fact)))
+                Target::Thing(
+                    facts.fold(Thing::new(name, id.unwrap_or("absent")), |thing, (name, fact)| thing.with(name, fact)),
+                )
             }
         }
     }

@@ -122,7 +122,7 @@ impl Writer {
     ) -> Result<Reply, Halt> {
         let target = act.target(&Reader::held(&self.conn, (&self.world, &*self.resources), caller, now));
         let told = |refusal| perform::told(refusal, entry, input);
-        let target = perform::found(target, &self.world, caller, &entry.spec, now).map_err(|stop| stop.map(told))?;
+        let target = perform::found(target, &self.world, caller, (entry, input), now).map_err(|stop| stop.map(told))?;
         let call = question::Call { operation: entry.spec.name, target: &target, input: Some(input) };
         let ruling = question::decide_watched(&self.world, caller, call, now).map_err(told)?;
         match &ruling {

@@ -37,7 +37,7 @@ impl Change for Decide {
     const SPEC: Spec = Spec {
         name: "approval.decide",
         doc: "Approve or reject a request. The decision that completes the approval performs the operation at once. Until \
-              it is performed, it can be rejected, also by those who have approved it.",
+              it is performed, a request can be rejected, also by those who have approved it.",
         scope: Reach::Full,
         route: post("/approvals/{id}").denied_as(Code::NotApprover).slow_among(Lane::Approvals),
         about: &[&APPROVAL],
@@ -147,7 +147,9 @@ fn is_repeated(approval: &Approval) -> bool {
 fn can_be_decided(approval: &Approval, me: &ActorId, verdict: Verdict, read: &Reader<'_>) -> Result<(), Refusal> {
     let status = now_is(approval, read.now());
     let rejects = verdict == Verdict::Reject;
-    let is_open = status == ApprovalStatus::Pending || status == ApprovalStatus::Approved && rejects;
+    // A run that has been let through goes on by itself: whoever stops it cancels the run.
+    let is_uncollected = status == ApprovalStatus::Approved && approval.run.is_none();
+    let is_open = status == ApprovalStatus::Pending || is_uncollected && rejects;
     if !is_open {
         let decided = matches!(status, ApprovalStatus::Approved | ApprovalStatus::Used | ApprovalStatus::Rejected);
         let last = approval.decisions.last().filter(|last| decided && !read.hides(last.by.as_str()));
@@ -159,8 +161,11 @@ fn can_be_decided(approval: &Approval, me: &ActorId, verdict: Verdict, read: &Re
     // Whose token was revoked may say what they think themselves.
     let is_own = |decided: &Decided| !read.is_revoked(decided.token_id.as_deref());
     let stands = |decided: &Decided| decided.by == *me && read.decision_stands(decided) && is_own(decided);
-    // Until it is carried out, whoever has approved it can think better of it.
-    if !rejects && approval.decisions.iter().any(stands) && !is_complete() {
+    // A no gives nobody anything: it waits for no kill switch, and whoever has approved can think better of it.
+    if rejects {
+        return Ok(());
+    }
+    if approval.decisions.iter().any(stands) && !is_complete() {
         return Err(Refusal::conflict("you have decided already"));
     }
     frozen_by(approval, read).map_or(Ok(()), |by| Err(Refusal::conflict(frozen(&by, read))))

@@ -197,19 +197,19 @@ impl WhatHappens {
         if status == ApprovalStatus::Approved {
             let on_approve = format!("it is approved: the next identical call of {whose} carries it out");
             let on_expiry = format!("unused by {until}, it expires; nothing is done");
-            return WhatHappens {
-                on_approve,
-                on_reject: "it is rejected after all; nothing is done".into(),
-                on_expiry,
+            let on_reject = match approval.run {
+                None => "it is rejected after all; nothing is done".to_owned(),
+                Some(_) => "nothing: its run carries it out; cancel the run to stop it".to_owned(),
             };
+            return WhatHappens { on_approve, on_reject, on_expiry };
         }
         if status != ApprovalStatus::Pending {
             let nothing = || format!("nothing: it is {status} already");
             return WhatHappens { on_approve: nothing(), on_reject: nothing(), on_expiry: nothing() };
         }
         if let Some(by) = frozen_by(approval, read) {
-            let nobody = || format!("nobody can decide it until the switch is released: {}", frozen(&by, read));
-            return WhatHappens { on_approve: nobody(), on_reject: nobody(), on_expiry };
+            let on_approve = format!("nobody can approve it until the switch is released: {}", frozen(&by, read));
+            return WhatHappens { on_approve, on_reject, on_expiry };
         }
         let on_approve = match ruling {
             None => "nothing is done: its target is gone, or can no longer be changed this way".to_owned(),

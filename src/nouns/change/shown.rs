@@ -24,7 +24,7 @@ pub struct ShownChange {
     /// On whose behalf it was proposed, the nearest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on_behalf_of: Vec<ActorId>,
-    /// When the token that it was proposed with was revoked, if it was: another may have proposed it in this name.
+    /// When the token that it was proposed with was revoked, if it was: somebody else may have proposed it in the author's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_revoked_at: Option<Time>,
     pub reason: String,
@@ -62,7 +62,7 @@ pub struct ShownReview {
     pub counts: bool,
     pub note: String,
     pub at: Time,
-    /// When the token that it was given with was revoked, if it was: it may have been another's word. It counts, until they review
+    /// When the token that it was given with was revoked, if it was: somebody else may have given it. It counts until they review
     /// the change anew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_revoked_at: Option<Time>,

@@ -100,7 +100,11 @@ fn going_on(answer: &Answer<Revoked>) {
     for (what, ids, ends) in [
         ("Requests that were made or decided with what was revoked wait on", requests, reject),
         ("Approved requests are carried out when their requester repeats the call", approved, reject),
-        ("Changes that were proposed or reviewed with it wait on", changes, "`ok changes reject <id>` ends one"),
+        (
+            "Changes that were proposed or reviewed with it are still open",
+            changes,
+            "`ok changes reject <id>` ends one, another review by the same person replaces the first",
+        ),
         ("Runs that were begun with it go on", runs, "`ok run cancel <id>` ends one"),
     ] {
         let more = if ids.len() > SHOWN { format!(" and {} more", ids.len() - SHOWN) } else { String::new() };

@@ -79,17 +79,23 @@ pub fn is_value(text: &str) -> bool {
     text.starts_with(TokenKind::Api.prefix()) && text.parse::<ActorId>().is_err()
 }
 
-/// A text in which no value of a token stands: somebody may have pasted one.
+/// A text in which no value of a token stands, whole or in good part: somebody may have pasted one.
 pub fn masked(text: &str) -> Cow<'_, str> {
-    if !text.contains(TokenKind::Api.prefix()) {
-        return Cow::Borrowed(text);
+    /// Fewer characters than this tell nobody anything, and may be a name.
+    const TELLING: usize = 12;
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(TokenKind::Api.prefix()) {
+        let (before, found) = rest.split_at(at);
+        let prefixes = [TokenKind::Agent, TokenKind::Operator, TokenKind::Api].map(TokenKind::prefix);
+        let prefix = prefixes.iter().find(|prefix| found.starts_with(**prefix)).map_or(0, |prefix| prefix.len());
+        let (prefix, value) = found.split_at(prefix);
+        let (value, after) = value.split_at(value.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(value.len()));
+        let is_told = value.len() < TELLING || !value.bytes().any(|byte| byte.is_ascii_uppercase());
+        shown.extend([before, prefix, if is_told { value } else { "…" }]);
+        rest = after;
     }
-    let is_end = |c: char| !c.is_ascii_alphanumeric() && c != '_';
-    let words = text.split_inclusive(is_end).map(|word| {
-        let value = word.trim_end_matches(is_end);
-        if is_value(value) { word.replacen(value, "ok_…", 1) } else { word.to_owned() }
-    });
-    Cow::Owned(words.collect())
+    if shown.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(shown + rest) }
 }
 
 /// Big-endian bytes as exactly `width` digits of base 62.

@@ -139,9 +139,22 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Change> {
     })
 }
 
-fn with_reviews(conn: &Connection, mut change: Change) -> rusqlite::Result<Change> {
+fn with_reviews(conn: &Connection, change: Change) -> rusqlite::Result<Change> {
+    reviewed(conn, change, "NULL")
+}
+
+/// The same with the tokens that its words were given with, which files of earlier versions do not have.
+fn with_tokens(conn: &Connection, mut change: Change) -> rusqlite::Result<Change> {
+    let own =
+        conn.prepare_cached("SELECT token_id FROM change WHERE id = ?")?.query_row([&change.id], |row| row.get(0));
+    change.token_id = own.optional()?.flatten();
+    reviewed(conn, change, "token_id")
+}
+
+fn reviewed(conn: &Connection, mut change: Change, token: &str) -> rusqlite::Result<Change> {
+    let sql = format!("SELECT by, verdict, note, at, issuer, {token} FROM change_review WHERE change = ? ORDER BY seq");
     change.reviews = conn
-        .prepare_cached("SELECT by, verdict, note, at, issuer FROM change_review WHERE change = ? ORDER BY seq")?
+        .prepare_cached(&sql)?
         .query_map([&change.id], |row| {
             Ok(Review {
                 by: parsed(row, 0)?,
@@ -149,24 +162,10 @@ fn with_reviews(conn: &Connection, mut change: Change) -> rusqlite::Result<Chang
                 note: row.get(2)?,
                 at: Time(row.get(3)?),
                 issuer: parsed_or_null(row, 4)?,
-                token_id: None,
+                token_id: row.get(5)?,
             })
         })?
         .collect::<Result<_, _>>()?;
-    Ok(change)
-}
-
-/// The same with the tokens that its words were given with, which files of earlier versions do not have.
-fn with_tokens(conn: &Connection, change: Change) -> rusqlite::Result<Change> {
-    let mut change = with_reviews(conn, change)?;
-    let own =
-        conn.prepare_cached("SELECT token_id FROM change WHERE id = ?")?.query_row([&change.id], |row| row.get(0));
-    change.token_id = own.optional()?.flatten();
-    let mut given = conn.prepare_cached("SELECT token_id FROM change_review WHERE change = ? ORDER BY seq")?;
-    let mut tokens = given.query_map([&change.id], |row| row.get(0))?;
-    for review in &mut change.reviews {
-        review.token_id = tokens.next().transpose()?.flatten();
-    }
     Ok(change)
 }
 
@@ -184,7 +183,8 @@ pub fn open_with(conn: &Connection, token: &str) -> rusqlite::Result<Vec<Change>
          (SELECT id FROM change WHERE token_id = ?1 AND state IN ('proposed', 'in_review', 'approved', 'canary') \
           UNION SELECT change FROM change_review WHERE token_id = ?1) ORDER BY id"
     );
-    conn.prepare_cached(&sql)?.query_map([token], read)?.collect()
+    let open: Vec<Change> = conn.prepare_cached(&sql)?.query_map([token], read)?.collect::<rusqlite::Result<_>>()?;
+    open.into_iter().map(|change| with_tokens(conn, change)).collect()
 }
 
 /// As folds see it.

@@ -14,7 +14,7 @@ use crate::nouns::approval::OneApproval;
 use crate::nouns::approval::list::Show;
 use crate::nouns::approval::shown::ShownApproval;
 use crate::nouns::change::evals::Evals;
-use crate::nouns::change::list::{Comparing, Diff, List, Which};
+use crate::nouns::change::list::{Compared, Comparing, Diff, List, Which};
 use crate::nouns::change::promote::Promote;
 use crate::nouns::change::{OneChange, ShownChange};
 use crate::nouns::policy::in_force::{Applied, AppliedVersion, LastApplied, WhichApplied};
@@ -117,10 +117,10 @@ impl Rollout {
         if !self.wait.is_zero() {
             show::note(&format!("{why}; waiting for {} s", self.wait.as_secs()));
         }
-        let mut is_away = false;
+        let (mut is_away, mut was_seen) = (false, false);
         while Instant::now() < until {
             session.pause(context, PAUSE.min(until.saturating_duration_since(Instant::now()))).await?;
-            match arrived_meanwhile(session, context, &change, approval.as_ref()).await {
+            match arrived_meanwhile(session, context, (&change, &mut was_seen), approval.as_ref()).await {
                 Ok(Some(outcome)) => return Ok(outcome),
                 Ok(None) if is_away => {
                     show::note("The server answers again; still waiting");
@@ -144,19 +144,29 @@ impl Rollout {
 async fn arrived_meanwhile(
     session: &mut Session,
     context: &Context,
-    change: &String,
+    (change, was_seen): (&String, &mut bool),
     approval: Option<&String>,
 ) -> Result<Option<Outcome>, Failure> {
     let applied = last_applied(session, context).await?;
     if applied.last.change.as_ref() == Some(change) {
         return Ok(Some(Outcome::Applied(applied)));
     }
-    let now = found(session, context, change).await?;
-    if now.state == ChangeState::Promoted {
-        return arrived(session, context, change.clone()).await.map(Some);
+    match found(session, context, change).await? {
+        Ok(now) => {
+            *was_seen = true;
+            if now.state == ChangeState::Promoted {
+                return arrived(session, context, change.clone()).await.map(Some);
+            }
+            is_open(&now, &applied.last)?;
+            passed(&now)?;
+        }
+        Err(refused) if *was_seen && refused.code == Code::NotFound.name() => {
+            let gone = "is not there any more, as after a restored backup: propose the change again";
+            return Err(Failure::new(format!("{change} {gone}")));
+        }
+        // Who may not see it waits for what is in force.
+        Err(_) => {}
     }
-    is_open(&now, &applied.last)?;
-    passed(&now)?;
     if let Some(approval) = approval {
         is_not_refused(session, context, approval).await?;
     }
@@ -188,8 +198,7 @@ pub fn in_force(applied: &AppliedVersion) -> String {
 
 /// Tells what a comparison warns of, to those who may see it.
 async fn warn(session: &mut Session, context: &Context, id: &str) -> Result<(), Failure> {
-    let texts_alone = Comparing { id: id.to_owned(), semantic: Some(false) };
-    if let Ok(compared) = query::<Diff>().within(session, context, &texts_alone).await? {
+    if let Ok(compared) = query::<Diff>().within(session, context, &texts_alone(id)).await? {
         let mut told = String::new();
         warnings(&compared.value, &mut told);
         told.lines().for_each(show::note);
@@ -197,13 +206,23 @@ async fn warn(session: &mut Session, context: &Context, id: &str) -> Result<(), 
     Ok(())
 }
 
-/// One's own change as it is now, among the newest ones: nobody has more of them open than a list shows.
-async fn found(session: &mut Session, context: &Context, id: &str) -> Result<ShownChange, Failure> {
+/// One's own change as it is now, as far as one may see it: among the newest ones, else by its id.
+async fn found(session: &mut Session, context: &Context, id: &str) -> Result<Result<ShownChange, Refused>, Failure> {
     let mine = Which { state: None, target: None, mine: true, page: PageQuery::default() };
     let listed = query::<List>().within(session, context, &mine).await??;
     let one = listed.rows().find(|row| row.said(columns!(ShownChange; id)).as_deref() == Some(id));
-    let gone = || format!("{id} is not there any more, as after a restored backup: propose the change again");
-    one.ok_or_else(|| Failure::new(gone()))?.read()
+    if let Some(one) = one {
+        return one.read().map(Ok);
+    }
+    match query::<Diff>().within(session, context, &texts_alone(id)).await? {
+        Ok(compared) => compared.part(columns!(Compared; change)).map(Ok),
+        Err(refused) => Ok(Err(refused)),
+    }
+}
+
+/// Without the answers to generated questions, which take longest.
+fn texts_alone(id: &str) -> Comparing {
+    Comparing { id: id.to_owned(), semantic: Some(false) }
 }
 
 /// What failed its tests comes into force by nobody's word.

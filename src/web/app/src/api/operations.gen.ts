@@ -15,7 +15,7 @@ export const OPERATIONS: Record<string, string> = {
   "actor.trust": "Set an agent's trust tier.",
   "actor.update": "Change a person's role, anybody's team or name, a team's lead, or an agent's owner. When somebody stops being an admin, the tokens that they issued for others, except for their own agents, are revoked, unless `keep_issued` is set.",
   "agent.ask": "Ask an agent to do something: creates a task and starts a run. Asked by a run, the new run is a part of it.",
-  "approval.decide": "Approve or reject a request. The decision that completes the approval performs the operation at once. Until it is performed, it can be rejected, also by those who have approved it.",
+  "approval.decide": "Approve or reject a request. The decision that completes the approval performs the operation at once. Until it is performed, a request can be rejected, also by those who have approved it.",
   "approval.explain": "Explain an approval: what is requested, why it needs approval, who may decide, and what happens on each outcome.",
   "approval.list": "List the approvals that the caller may see, newest first.",
   "approval.read": "Show one approval: what was asked, who may decide, what was decided.",

@@ -221,7 +221,7 @@ export const approvalRead = <ThrowOnError extends boolean = false>(options: Opti
 });
 
 /**
- * Approve or reject a request. The decision that completes the approval performs the operation at once. Until it is performed, it can be rejected, also by those who have approved it.
+ * Approve or reject a request. The decision that completes the approval performs the operation at once. Until it is performed, a request can be rejected, also by those who have approved it.
  */
 export const approvalDecide = <ThrowOnError extends boolean = false>(options: Options<ApprovalDecideData, ThrowOnError>) => (options.client ?? client).post<ApprovalDecideResponses, ApprovalDecideErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

@@ -5017,7 +5017,7 @@ export type ShownChange = {
      */
     on_behalf_of?: Array<ActorId>;
     /**
-     * When the token that it was proposed with was revoked, if it was: another may have proposed it in this name.
+     * When the token that it was proposed with was revoked, if it was: somebody else may have proposed it in the author's name.
      */
     token_revoked_at?: string | null;
     reason: string;
@@ -5493,7 +5493,7 @@ export type ShownReview2 = {
     note: string;
     at: string;
     /**
-     * When the token that it was given with was revoked, if it was: it may have been another's word. It counts, until they review
+     * When the token that it was given with was revoked, if it was: somebody else may have given it. It counts until they review
      * the change anew.
      */
     token_revoked_at?: string | null;

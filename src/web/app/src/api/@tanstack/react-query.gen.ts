@@ -462,7 +462,7 @@ export const approvalReadOptions = (options: Options<ApprovalReadData>) => query
 });
 
 /**
- * Approve or reject a request. The decision that completes the approval performs the operation at once. Until it is performed, it can be rejected, also by those who have approved it.
+ * Approve or reject a request. The decision that completes the approval performs the operation at once. Until it is performed, a request can be rejected, also by those who have approved it.
  */
 export const approvalDecideMutation = (options?: Partial<Options<ApprovalDecideData>>): UseMutationOptions<ApprovalDecideResponse, ApprovalDecideError, Options<ApprovalDecideData>> => {
     const mutationOptions: UseMutationOptions<ApprovalDecideResponse, ApprovalDecideError, Options<ApprovalDecideData>> = {

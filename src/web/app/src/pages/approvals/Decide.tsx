@@ -28,7 +28,10 @@ export function Decide({ approval, next }: { approval: ShownApproval; next?: () 
   const isMine = waitsFor(approval, me?.id);
   if (isMine && may?.decision !== 'deny') return <Answer approval={approval} next={next} />;
   const own = approval.decisions.find(({ by }) => by === me?.id);
-  const mayReject = (!!own || approval.status === 'approved') && may?.decision === 'allow';
+  // What a kill switch kept from counting counts again: whoever has agreed completes it by agreeing once more.
+  const isComplete = approval.status === 'pending' && approval.approvers.every(({ held, threshold }) => held.length >= threshold);
+  if (own && isComplete && may?.decision === 'allow') return <Answer approval={approval} next={next} />;
+  const mayReject = (approval.status === 'approved' ? !approval.run : !!own) && may?.decision === 'allow';
   return (
     <div className={css.decide}>
       <p className={parts.dim}>{whyNot(approval, me?.id, may?.reason)}</p>
@@ -40,6 +43,7 @@ export function Decide({ approval, next }: { approval: ShownApproval; next?: () 
 
 function whyNot(approval: ShownApproval, me: string | undefined, reason: string | undefined): string {
   if (approval.status === 'approved') {
+    if (approval.run) return 'It is approved, and its run carries it out. To stop it, cancel the run.';
     return approval.actor === me ? 'It is approved: repeat the call to carry it out.' : 'It is approved, and is carried out when its requester repeats the call. Until then it can be rejected.';
   }
   if (approval.decisions.some(({ by }) => by === me)) return 'You have approved this, and can still reject it. It waits for the others below.';

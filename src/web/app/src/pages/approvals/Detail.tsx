@@ -105,7 +105,7 @@ function Head({ approval }: { approval: ShownApproval }) {
       </div>
       {approval.token_revoked_at && (
         <p role="note" className={parts.sentence}>
-          The token that it was made with was revoked <When at={approval.token_revoked_at} />: if it was stolen, another may have asked in this name.
+          The token that it was made with was revoked <When at={approval.token_revoked_at} />: if it was stolen, somebody else may have asked in this name.
           {approval.token_id && (
             <>
               {' '}

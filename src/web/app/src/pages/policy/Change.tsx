@@ -86,7 +86,7 @@ function Head({ change }: { change: ShownChange }) {
         </p>
         {change.token_revoked_at && (
           <p role="note">
-            The token that it was proposed with was revoked <When at={change.token_revoked_at} />: if it was stolen, another may have proposed it in this name.
+            The token that it was proposed with was revoked <When at={change.token_revoked_at} />: if it was stolen, somebody else may have proposed it in the author’s name.
           </p>
         )}
       </div>
@@ -171,7 +171,7 @@ function Reviews({ change }: { change: ShownChange }) {
             <When at={review.at} />
             {review.token_revoked_at && (
               <>
-                , with a token that was revoked <When at={review.token_revoked_at} />: it may have been another
+                , with a token that was revoked <When at={review.token_revoked_at} />: somebody else may have given it
               </>
             )}
           </p>
