@@ -40,6 +40,24 @@ test('an approval passes two teams and an admin, live', async () => {
   });
 });
 
+test('whoever has approved can still reject what others have to approve', async () => {
+  await company.ask(company.tokens.ana, 'POST', '/api/actors', { id: 'zed', kind: 'person', team: 'team:engineering' });
+  const { approval } = await company.ask(company.tokens.lea, 'POST', '/api/actors/zed/offboard', { reason: 'moves on' });
+  await as('pia', async (page) => {
+    await page.goto(`/approvals/${approval}`);
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByText(/^Your approval counts; still needed/).waitFor();
+    await page.goto(`/approvals/${approval}`);
+    await page.getByText('You have approved this, and can still reject it.').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Approve' }).count(), 0);
+    assert.deepEqual(await findings(page), []);
+    await page.keyboard.press('r');
+    await page.keyboard.type('zed stays');
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('Rejected: lea offboards zed').waitFor();
+  });
+});
+
 test('a note that was not sent outlives the token that it was written with', async () => {
   const { id, token } = JSON.parse(company.ok(['--as', 'pia', '--format', 'json', 'token', 'issue', '--label', 'short']));
   const { page, context } = await signedIn(browser, company.address, token);
