@@ -112,6 +112,9 @@ impl Change {
 
 const COLUMNS: &str = "id, target, state, base_version, hash, reason, commit_id, rolls_back, author, version, evals, \
                        created_at, updated_at, terms, trialled, behalf, issuer, target_id, rejection";
+/// The same as people see it, with the token, which files of earlier versions do not have.
+const SHOWN: &str = "id, target, state, base_version, hash, reason, commit_id, rolls_back, author, version, evals, \
+                     created_at, updated_at, terms, trialled, behalf, issuer, target_id, rejection, token_id";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Change> {
     Ok(Change {
@@ -139,15 +142,15 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Change> {
     })
 }
 
+fn read_shown(row: &Row<'_>) -> rusqlite::Result<Change> {
+    Ok(Change { token_id: row.get(19)?, ..read(row)? })
+}
+
 fn with_reviews(conn: &Connection, change: Change) -> rusqlite::Result<Change> {
     reviewed(conn, change, "NULL")
 }
 
-/// The same with the tokens that its words were given with, which files of earlier versions do not have.
-fn with_tokens(conn: &Connection, mut change: Change) -> rusqlite::Result<Change> {
-    let own =
-        conn.prepare_cached("SELECT token_id FROM change WHERE id = ?")?.query_row([&change.id], |row| row.get(0));
-    change.token_id = own.optional()?.flatten();
+fn with_reviews_shown(conn: &Connection, change: Change) -> rusqlite::Result<Change> {
     reviewed(conn, change, "token_id")
 }
 
@@ -171,20 +174,21 @@ fn reviewed(conn: &Connection, mut change: Change, token: &str) -> rusqlite::Res
 
 /// As people see it.
 pub fn whole(conn: &Connection, id: &str) -> rusqlite::Result<Option<Change>> {
-    let sql = format!("SELECT {COLUMNS} FROM change WHERE id = ?");
-    let found = conn.prepare_cached(&sql)?.query_row([id], read).optional()?;
-    found.map(|change| with_tokens(conn, change)).transpose()
+    let sql = format!("SELECT {SHOWN} FROM change WHERE id = ?");
+    let found = conn.prepare_cached(&sql)?.query_row([id], read_shown).optional()?;
+    found.map(|change| with_reviews_shown(conn, change)).transpose()
 }
 
 /// The open changes that were proposed with a token, or that somebody reviewed with it.
 pub fn open_with(conn: &Connection, token: &str) -> rusqlite::Result<Vec<Change>> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM change WHERE state IN ('proposed', 'in_review', 'approved', 'canary') AND id IN \
+        "SELECT {SHOWN} FROM change WHERE state IN ('proposed', 'in_review', 'approved', 'canary') AND id IN \
          (SELECT id FROM change WHERE token_id = ?1 AND state IN ('proposed', 'in_review', 'approved', 'canary') \
           UNION SELECT change FROM change_review WHERE token_id = ?1) ORDER BY id"
     );
-    let open: Vec<Change> = conn.prepare_cached(&sql)?.query_map([token], read)?.collect::<rusqlite::Result<_>>()?;
-    open.into_iter().map(|change| with_tokens(conn, change)).collect()
+    let open: Vec<Change> =
+        conn.prepare_cached(&sql)?.query_map([token], read_shown)?.collect::<rusqlite::Result<_>>()?;
+    open.into_iter().map(|change| with_reviews_shown(conn, change)).collect()
 }
 
 /// As folds see it.
@@ -227,11 +231,11 @@ pub fn tried(conn: &Connection) -> rusqlite::Result<Option<Change>> {
 /// How they are listed.
 pub const LIST: List<Change> = List {
     table: "change",
-    columns: COLUMNS,
+    columns: SHOWN,
     there: "TRUE",
     own: &["author = ?4"],
-    read,
-    complete: with_tokens,
+    read: read_shown,
+    complete: with_reviews_shown,
     position,
 };
 
