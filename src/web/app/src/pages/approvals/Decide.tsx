@@ -32,10 +32,11 @@ export function Decide({ approval, next }: { approval: ShownApproval; next?: () 
   const isComplete = approval.status === 'pending' && approval.approvers.every(({ held, threshold }) => held.length >= threshold);
   if (own && isComplete && may?.decision === 'allow') return <Answer approval={approval} next={next} />;
   const mayReject = (approval.status === 'approved' ? !approval.run : !!own) && may?.decision === 'allow';
+  const why = whyNot(approval, me?.id, may?.reason);
+  if (mayReject) return <Answer approval={approval} next={next} rejects={why} />;
   return (
     <div className={css.decide}>
-      <p className={parts.dim}>{whyNot(approval, me?.id, may?.reason)}</p>
-      {mayReject && <Answer approval={approval} next={next} rejects />}
+      <p className={parts.dim}>{why}</p>
       {approval.actor === me?.id && <Withdraw approval={approval} />}
     </div>
   );
@@ -82,8 +83,8 @@ function stillNeeded(approvers: ShownApproval['approvers']): string {
   return open.map(({ kind, any_of, held }) => `${kind}: ${any_of.filter((id) => !held.includes(id)).join(' or ') || 'nobody can give it'}`).join('; ');
 }
 
-/** `rejects`: no is all that can still be said. */
-function Answer({ approval, next, rejects = false }: { approval: ShownApproval; next?: () => void; rejects?: boolean }) {
+/** `rejects`: why no is all that can still be said. */
+function Answer({ approval, next, rejects }: { approval: ShownApproval; next?: () => void; rejects?: string }) {
   const [note, setNote] = useUnsent(noteOn(approval));
   const [verdict, setVerdict] = useState<Verdict>();
   const [isSilent, setSilent] = useState(false);
@@ -127,6 +128,7 @@ function Answer({ approval, next, rejects = false }: { approval: ShownApproval; 
 
   return (
     <div className={css.decide}>
+      {rejects && <p className={parts.dim}>{rejects}</p>}
       <Textarea
         ref={field}
         label="Note"
