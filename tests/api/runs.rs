@@ -281,8 +281,7 @@ async fn agents_ask_each_other_neither_in_a_circle_nor_without_end() {
 async fn a_kill_switch_holds_runs_where_they_are_and_a_release_lets_them_go_on() {
     let (test, cast) = company().await;
     let id = asked(&test, &cast.mia, json!([{ "wait": { "seconds": 60 } }, { "say": "after" }])).await;
-    let waiting = wary_kill(&test, "actor:bot", false).await;
-    assert_eq!(waiting, 1);
+    assert_eq!(wary_kill(&test, "actor:bot", false).await, 1);
     test.clock.advance(61 * SECOND);
     go_on(&test).await;
     assert_eq!(run(&test, &id).await["status"], "held");
@@ -290,9 +289,17 @@ async fn a_kill_switch_holds_runs_where_they_are_and_a_release_lets_them_go_on()
         let runs = test.get(&format!("/runs?status={status}"), &test.admin).await.json();
         assert_eq!(runs.as_array().unwrap().len(), listed, "{status}: {runs}");
     }
-    let refused = ask(&test, &cast.mia, json!([{ "say": "more" }])).await;
-    assert_eq!(refused.status, 202, "it is asked, and held too");
+    assert_eq!(ask(&test, &cast.mia, json!([{ "say": "more" }])).await.status, 202, "it is asked, and held too");
     assert_eq!(wary_kill(&test, "actor:bot", true).await, 2);
+    go_on(&test).await;
+    assert_eq!(run(&test, &id).await["status"], "completed");
+    // So does one for whoever asked: what they began goes on no more in their name.
+    let id = asked(&test, &cast.mia, json!([{ "wait": { "seconds": 60 } }, { "say": "after" }])).await;
+    assert_eq!(wary_kill(&test, "actor:mia", false).await, 1);
+    test.clock.advance(61 * SECOND);
+    go_on(&test).await;
+    assert_eq!(run(&test, &id).await["status"], "held");
+    assert_eq!(wary_kill(&test, "actor:mia", true).await, 1);
     go_on(&test).await;
     assert_eq!(run(&test, &id).await["status"], "completed");
     accounted_for(&test);

@@ -55,6 +55,7 @@ fn no_text_that_is_masked_tells_a_token_or_half_of_one() {
         "ok_ or ok_ag_ and 49 letters and digits",
         "ok_snake_case_names",
         "no token",
+        "not found: id `tok_01M7A0000000000000000000ZZ`",
     ] {
         assert_eq!(masked(harmless), harmless);
     }

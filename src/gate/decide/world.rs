@@ -295,13 +295,11 @@ impl World {
         actor.map(|card| card.teams()).unwrap_or_default()
     }
 
-    /// Whether a kill switch stops a run: one of its agent, of an agent that asked for it, of their teams, or the one for
+    /// Whether a kill switch stops a run: one of its agent, of somebody for whom it is done, of their teams, or the one for
     /// everything.
     pub(crate) fn is_held(&self, agent: &ActorId, askers: &[ActorId]) -> bool {
-        let is_agent = |id: &&ActorId| self.card(id).is_some_and(|card| card.actor.kind.is_agent());
-        let mut agents = askers.iter().filter(is_agent).chain([agent]);
-        !self.kills.is_empty()
-            && (self.kills.contains_key(&KillScope::Global) || agents.any(|agent| self.is_stopped(agent)))
+        let mut all = askers.iter().chain([agent]);
+        !self.kills.is_empty() && (self.kills.contains_key(&KillScope::Global) || all.any(|one| self.is_stopped(one)))
     }
 
     /// Whether policies in force, or on trial, look at what actors have done.

@@ -75,7 +75,9 @@ impl Writer {
     fn with_reason(&self, refusal: Refusal, caller: &Caller) -> Refusal {
         match self.world.stopped_by(caller) {
             Some(Kill { by, reason, .. }) => {
-                let message = format!("{} ({by}: {reason})", refusal.message);
+                let told = refusal.message.contains("kill switch");
+                let switch = if told { "" } else { "; and a kill switch stops this actor" };
+                let message = format!("{}{switch} ({by}: {reason})", refusal.message);
                 Refusal { message, ..refusal }
             }
             None => refusal,

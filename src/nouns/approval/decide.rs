@@ -152,7 +152,9 @@ fn can_be_decided(approval: &Approval, me: &ActorId, verdict: Verdict, read: &Re
     let is_open = status == ApprovalStatus::Pending || is_uncollected && rejects;
     if !is_open {
         let decided = matches!(status, ApprovalStatus::Approved | ApprovalStatus::Used | ApprovalStatus::Rejected);
-        let last = approval.decisions.last().filter(|last| decided && !read.hides(last.by.as_str()));
+        // What was used later was used by its requester.
+        let is_by = |last: &&Decided| status != ApprovalStatus::Used || approval.ended_at == Some(last.at);
+        let last = approval.decisions.last().filter(|last| decided && !read.hides(last.by.as_str())).filter(is_by);
         let by = last.map(|last| format!(", by {}", last.by)).unwrap_or_default();
         return Err(Refusal::conflict(format!("the approval is {status} already{by}")));
     }

@@ -195,7 +195,12 @@ impl WhatHappens {
         let on_reject = "one rejection ends it; nothing is done".to_owned();
         let on_expiry = format!("undecided by {until}, it is rejected; nothing is done");
         if status == ApprovalStatus::Approved {
-            let on_approve = format!("it is approved: the next identical call of {whose} carries it out");
+            let on_approve = match frozen_by(approval, read) {
+                None => format!("it is approved: the next identical call of {whose} carries it out"),
+                Some(by) => {
+                    format!("it is approved, and not carried out before the switch is released: {}", frozen(&by, read))
+                }
+            };
             let on_expiry = format!("unused by {until}, it expires; nothing is done");
             let on_reject = match approval.run {
                 None => "it is rejected after all; nothing is done".to_owned(),

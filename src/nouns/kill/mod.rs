@@ -46,7 +46,7 @@ pub struct Switched {
     pub engaged: bool,
     pub by: ActorId,
     pub at: Time,
-    /// How many runs it holds, or held: of those whom it stops, as far as the caller may see them.
+    /// How many runs it holds, or held: of those whom it stops, and those that they asked for, of agents that the caller may see.
     pub runs: u64,
     /// Of the switch for an actor: how many live tokens it stops that they issued for others, of which they may have kept copies;
     /// at most 1000 are counted.
@@ -176,11 +176,11 @@ fn tokens(issuer: &ActorId, read: &Reader<'_>) -> Result<u64, Fault> {
 
 /// How many runs have not ended of those whom a switch stops.
 fn runs(scope: &KillScope, read: &Reader<'_>) -> Result<u64, Stop> {
-    let counted = read.open_runs_by_agent()?;
-    let stopped = counted
-        .into_iter()
-        .filter(|(agent, _)| read.card(agent).is_some_and(|card| stops(scope, card)) && read.knows(agent));
-    Ok(stopped.map(|(_, count)| count).sum())
+    let is_stopped = |id: &ActorId| read.card(id).is_some_and(|card| stops(scope, card));
+    let counted = read.count_open_runs()?.into_iter();
+    let stopped =
+        counted.filter(|(agent, askers, _)| (is_stopped(agent) || askers.iter().any(is_stopped)) && read.knows(agent));
+    Ok(stopped.map(|(.., count)| count).sum())
 }
 
 /// A kill switch that is engaged.

@@ -62,7 +62,7 @@ impl Reader<'_> {
     }
 
     /// The agents that have runs which have not ended, with how many.
-    pub fn open_runs_by_agent(&self) -> Result<Vec<(ActorId, u64)>, Fault> {
+    pub fn count_open_runs(&self) -> Result<Vec<(ActorId, Vec<ActorId>, u64)>, Fault> {
         Ok(runs::count_open(self.conn()?)?)
     }
 

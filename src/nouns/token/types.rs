@@ -91,7 +91,10 @@ pub fn masked(text: &str) -> Cow<'_, str> {
         let prefix = prefixes.iter().find(|prefix| found.starts_with(**prefix)).map_or(0, |prefix| prefix.len());
         let (prefix, value) = found.split_at(prefix);
         let (value, after) = value.split_at(value.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(value.len()));
-        let is_told = value.len() < TELLING || !value.bytes().any(|byte| byte.is_ascii_uppercase());
+        // The id of a token ends as its value begins: `tok_` and a ULID.
+        let is_id =
+            before.ends_with('t') && value.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+        let is_told = is_id || value.len() < TELLING || !value.bytes().any(|byte| byte.is_ascii_uppercase());
         shown.extend([before, prefix, if is_told { value } else { "…" }]);
         rest = after;
     }

@@ -178,6 +178,11 @@ impl Given {
             (None, lock, Some(_)) => unknown_to_git(lock.is_some(), (last, applied), &in_force),
             (None, Some(lock), None) => {
                 let dir = self.dir.as_ref().map(|dir| dir.display().to_string()).unwrap_or_default();
+                if lock.is_lost(applied) {
+                    let why = format!("{}; {in_force}", lock.lost(&dir));
+                    let way = format!("To apply it all the same, remove {dir}/policy.lock first");
+                    return Some(Moved { from: None, why, way });
+                }
                 Some(made_from(&dir, lock.version))
             }
         }

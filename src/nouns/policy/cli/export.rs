@@ -101,6 +101,14 @@ async fn both(session: &mut Session, context: &Context) -> Result<(Answer<Export
 /// force has changed, too: one of both would be lost.
 fn edits(dir: &Path, bundle: &Bundle, applied: &LastApplied) -> Result<Vec<String>, Failure> {
     let lock = PolicyLock::read(dir)?;
+    if let Some(lock) = lock.as_ref().filter(|lock| lock.is_lost(applied)) {
+        // What was in force here then is nowhere else any more.
+        let there = Folder::read(dir).map_err(|error| Failure::new(error.to_string()))?;
+        if there.bundle.files != bundle.files {
+            let lost = lock.lost(&dir.display().to_string());
+            return Err(Failure::new(format!("{lost}; --force overwrites what is there")));
+        }
+    }
     let known = lock.as_ref().map(|lock| lock.files.clone()).unwrap_or_default();
     // What was proposed from here, and is in force by now, is what was edited since.
     let is_ours = lock.as_ref().is_some_and(|lock| applied.same_policies().any(|same| lock.has_proposed(same)));

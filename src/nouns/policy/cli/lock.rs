@@ -92,6 +92,18 @@ impl PolicyLock {
         applied.hash == self.hash || self.has_proposed(applied)
     }
 
+    /// Whether the company does not have the version that this is of: a backup was restored since, or it is another company's.
+    pub fn is_lost(&self, applied: &LastApplied) -> bool {
+        let same = std::iter::once(&applied.last).chain(&applied.earlier).find(|known| known.version == self.version);
+        self.version > applied.last.version || same.is_some_and(|same| same.hash != self.hash)
+    }
+
+    /// The same, as it is told.
+    pub fn lost(&self, dir: &str) -> String {
+        let version = self.version;
+        format!("{dir} was made from version {version}, which this company does not have, as after a restored backup")
+    }
+
     /// Whether this version was proposed from the folder.
     pub fn has_proposed(&self, applied: &AppliedVersion) -> bool {
         self.proposed.is_some() && self.proposed == applied.change

@@ -280,10 +280,10 @@ pub fn open_of(conn: &Connection, agent: &ActorId, limit: usize) -> rusqlite::Re
         .collect()
 }
 
-/// The agents that have runs which have not ended, with how many.
-pub fn count_open(conn: &Connection) -> rusqlite::Result<Vec<(ActorId, u64)>> {
-    conn.prepare_cached("SELECT agent, count(*) FROM run WHERE ended_at IS NULL GROUP BY agent ORDER BY agent")?
-        .query_map([], |row| Ok((parsed(row, 0)?, row.get::<_, i64>(1)?.unsigned_abs())))?
+/// How many runs have not ended, by their agent and those for whom they are done.
+pub fn count_open(conn: &Connection) -> rusqlite::Result<Vec<(ActorId, Vec<ActorId>, u64)>> {
+    conn.prepare_cached("SELECT agent, askers, count(*) FROM run WHERE ended_at IS NULL GROUP BY agent, askers")?
+        .query_map([], |row| Ok((parsed(row, 0)?, json(row, 1)?, row.get::<_, i64>(2)?.unsigned_abs())))?
         .collect()
 }
 

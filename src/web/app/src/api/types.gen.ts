@@ -5920,7 +5920,7 @@ export type Switched = {
     by: ActorId;
     at: string;
     /**
-     * How many runs it holds, or held: of those whom it stops, as far as the caller may see them.
+     * How many runs it holds, or held: of those whom it stops, and those that they asked for, of agents that the caller may see.
      */
     runs: number;
     /**
