@@ -344,10 +344,11 @@ pub(crate) fn found(
     if let Err(Stop::Refused(refusal)) = &target
         && refusal.code == Code::NotFound
     {
-        let absent = entry.absent(input);
+        let is_stopped = question::is_stopped(world, caller, now);
+        let absent = if is_stopped { entry.absent(input) } else { entry.spec.absent(None) };
         let call = question::Call { operation: entry.spec.name, target: &absent, input: Some(input) };
         let ruling = question::decide_seen(world, caller, call, now);
-        if matches!(ruling, Ok(Ruling::Deny { .. })) && question::is_stopped(world, caller, now) {
+        if is_stopped && matches!(ruling, Ok(Ruling::Deny { .. })) {
             return Ok(absent);
         }
     }

@@ -36,16 +36,14 @@ impl Entry {
     }
 
     /// What an input is about that names what is not there: the one id that it names, or its `id`, of which nothing is known.
-    pub fn absent(&self, input: &Value) -> Target {
+    pub(crate) fn absent(&self, input: &Value) -> Target {
         let is_id = |id: &str| id.len() <= LONGEST && id.bytes().all(|byte| byte.is_ascii_graphic()) && !is_value(id);
         let named = self.named(input);
         let id = match named[..] {
             [(_, id)] => Some(id),
             _ => named.iter().find(|(field, _)| *field == "id").map(|(_, id)| *id),
         };
-        let id = id.filter(|id| is_id(id));
-        let noun = self.spec.about.iter().find(|noun| !noun.is_company());
-        noun.map_or(Target::Company, |noun| noun.absent(id))
+        self.spec.absent(id.filter(|id| is_id(id)))
     }
 }
 

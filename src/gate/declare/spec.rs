@@ -4,6 +4,7 @@ use crate::declare::resource::Resource;
 use crate::declare::route::{Answer, Auth, Body, Route, Surface};
 use store::event::EventKind;
 use types::scope::Reach;
+use types::target::Target;
 
 /// The declaration of one operation.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +30,11 @@ impl Spec {
         let is_served = matches!(surface, Surface::Api | Surface::Root);
         let is_usual = is_served && body == Body::Usual && matches!(answer, Answer::Json | Answer::Partial);
         auth == Auth::Run || (is_usual && auth != Auth::Visitor)
+    }
+
+    /// What it is about, where there is none; `id` is what that was called, if it is known.
+    pub fn absent(&self, id: Option<&str>) -> Target {
+        self.about.iter().find(|noun| !noun.is_company()).map_or(Target::Company, |noun| noun.absent(id))
     }
 }
 

@@ -105,7 +105,7 @@ pub(super) fn target(
     };
     // What is absent is asked about as what is hidden is.
     let target = found.inspect_err(|_| {
-        let _ = read.sees(&entry.absent(&Value::Null));
+        let _ = read.sees(&entry.spec.absent(None));
     })?;
     if let Some(switch) = target.thing("KillSwitch")
         && let Ok(scope) = KillScope::from_str(&switch.id)
