@@ -187,6 +187,9 @@ async fn who_is_stopped_is_told_so_whatever_they_ask_about_and_the_attempt_is_re
         test.get("/approvals/apr_nothing", &cast.mia).await,
         test.get(&format!("/events?token_id={own}"), &cast.mia).await,
         test.get("/events?token_id=tok_nothing", &cast.mia).await,
+        test.get("/actors/team:none", &cast.mia).await,
+        // A token that was pasted where none belongs is not kept in the log.
+        test.get(&format!("/approvals/apr_{}", cast.mia), &cast.mia).await,
     ];
     for answer in &calls {
         assert!(answer.error().ends_with("a kill switch stops this actor (ana: drill)"), "{}", answer.error());
@@ -194,7 +197,10 @@ async fn who_is_stopped_is_told_so_whatever_they_ask_about_and_the_attempt_is_re
     let events = test.get(&format!("/events?type=denied&limit={}", calls.len()), &test.admin).await.json();
     let events = events["events"].as_array().unwrap().iter();
     let about: Vec<&str> = events.map(|record| record["event"]["target"].as_str().unwrap()).collect();
-    assert_eq!(about, ["bot", "nobody", "actor:bot", "bot", "nobody", "apr_nothing", &own, "tok_nothing"]);
+    assert_eq!(
+        about,
+        ["bot", "nobody", "actor:bot", "bot", "nobody", "apr_nothing", &own, "tok_nothing", "team:none", "absent"]
+    );
 }
 
 #[tokio::test]

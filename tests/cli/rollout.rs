@@ -196,4 +196,10 @@ fn what_was_applied_before_a_backup_was_restored_is_not_overwritten_by_what_is_i
     assert_eq!(place.ana("policy apply").code, 0);
     let versions = place.ana("policy list");
     assert!(versions.stdout.contains("\n2 "), "{versions}");
+    // Another number for what is in force is no loss.
+    let lock = std::fs::read_to_string(place.path().join("policies/policy.lock")).unwrap();
+    put(&place, "policies/policy.lock", &lock.replace("version: 2", "version: 7"));
+    put(&place, "policies/more.cedar", "// Even more.\n");
+    let exported = place.ana("policy export --dir policies");
+    assert!(exported.code == 0 && exported.stderr.contains("kept as edited here"), "{exported}");
 }

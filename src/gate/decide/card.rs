@@ -40,6 +40,9 @@ impl Card {
 
 /// Somebody who is not there, for questions about what is absent.
 pub(crate) fn nobody(id: &ActorId) -> Closed {
+    if id.is_team() {
+        return Closed::new(&actor_uid(id), [], &Record::new());
+    }
     let facts = Record::new()
         .string("kind", ActorKind::Person.name())
         .bool("admin", false)

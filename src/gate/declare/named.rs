@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::declare::operation::Entry;
 use crate::declare::target::Target;
 use types::id::Id;
-use types::token::is_value;
+use types::token::{is_value, masked};
 use types::visible::visible;
 
 /// No id is longer.
@@ -37,7 +37,9 @@ impl Entry {
 
     /// What an input is about that names what is not there: the one id that it names, or its `id`, of which nothing is known.
     pub(crate) fn absent(&self, input: &Value) -> Target {
-        let is_id = |id: &str| id.len() <= LONGEST && id.bytes().all(|byte| byte.is_ascii_graphic()) && !is_value(id);
+        let of_an_id = |byte: u8| byte.is_ascii_alphanumeric() || b"._:-".contains(&byte);
+        // Nor is a token that was pasted here kept.
+        let is_id = |id: &str| id.len() <= LONGEST && id.bytes().all(of_an_id) && masked(id) == id;
         let named = self.named(input);
         let id = match named[..] {
             [(_, id)] => Some(id),

@@ -83,10 +83,7 @@ impl Noun {
     pub(crate) fn absent(&self, id: Option<&str>) -> Target {
         match self.name {
             COMPANY => Target::Company,
-            ACTOR | TEAM => {
-                let person = id.and_then(|id| id.parse().ok()).filter(|id: &ActorId| !id.is_team());
-                Target::Actor(person.unwrap_or_else(ActorId::system))
-            }
+            ACTOR | TEAM => Target::Actor(id.and_then(|id| id.parse().ok()).unwrap_or_else(ActorId::system)),
             name => {
                 let facts = self.facts.iter().filter_map(|spec| Some((spec.name, spec.blank()?)));
                 Target::Thing(

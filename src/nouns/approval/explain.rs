@@ -13,6 +13,7 @@ use super::{OneApproval, find};
 use gate::{Entry, Permit, Query, Reader, Spec, Target, get};
 use policy::{PolicyMeta, Ruling};
 use store::approvals::Approval;
+use types::actor::KillScope;
 use types::approval::ApprovalStatus;
 use types::caller::Caller;
 use types::id::ActorId;
@@ -192,7 +193,10 @@ impl WhatHappens {
         read: &Reader<'_>,
     ) -> WhatHappens {
         let (whose, until) = (requester(approval, read), approval.expires_at);
-        let on_reject = "one rejection ends it; nothing is done".to_owned();
+        let by_all = frozen_by(approval, read).filter(|by| *by == KillScope::Global);
+        let nobody =
+            by_all.map(|by| format!("nobody can reject it until the switch is released: {}", frozen(&by, read)));
+        let on_reject = nobody.clone().unwrap_or_else(|| "one rejection ends it; nothing is done".to_owned());
         let on_expiry = format!("undecided by {until}, it is rejected; nothing is done");
         if status == ApprovalStatus::Approved {
             let on_approve = match frozen_by(approval, read) {
@@ -203,8 +207,8 @@ impl WhatHappens {
             };
             let on_expiry = format!("unused by {until}, it expires; nothing is done");
             let on_reject = match approval.run {
-                None => "it is rejected after all; nothing is done".to_owned(),
-                Some(_) => "nothing: its run carries it out; cancel the run to stop it".to_owned(),
+                None => nobody.unwrap_or_else(|| "it is rejected after all; nothing is done".to_owned()),
+                Some(_) => "nothing: its run carries it out, until whoever may cancels the run".to_owned(),
             };
             return WhatHappens { on_approve, on_reject, on_expiry };
         }

@@ -159,7 +159,7 @@ impl Reader<'_> {
         steps::waiting_for(self.conn()?, approval)
     }
 
-    /// Whether a kill switch stops a run.
+    /// Whether a kill switch stops a run: its agent, or somebody for whom it is done.
     pub fn is_held(&self, run: &Run) -> bool {
         self.world.is_held(&run.agent, &run.askers)
     }

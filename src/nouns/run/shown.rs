@@ -63,7 +63,7 @@ pub struct RunError {
     pub message: String,
 }
 
-/// How a run stands: one whose agent a kill switch stops is held.
+/// How a run stands: one that a kill switch stops is held.
 pub(super) fn stands(run: &Run, read: &Reader<'_>) -> RunStatus {
     if !run.status.is_over() && read.is_held(run) { RunStatus::Held } else { run.status }
 }

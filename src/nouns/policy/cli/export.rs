@@ -101,7 +101,8 @@ async fn both(session: &mut Session, context: &Context) -> Result<(Answer<Export
 /// force has changed, too: one of both would be lost.
 fn edits(dir: &Path, bundle: &Bundle, applied: &LastApplied) -> Result<Vec<String>, Failure> {
     let lock = PolicyLock::read(dir)?;
-    if let Some(lock) = lock.as_ref().filter(|lock| lock.is_lost(applied)) {
+    let is_lost = |lock: &&PolicyLock| lock.is_lost(applied) && !applied.same_policies().any(|same| lock.is_of(same));
+    if let Some(lock) = lock.as_ref().filter(is_lost) {
         // What was in force here then is nowhere else any more.
         let there = Folder::read(dir).map_err(|error| Failure::new(error.to_string()))?;
         if there.bundle.files != bundle.files {

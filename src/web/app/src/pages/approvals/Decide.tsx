@@ -33,7 +33,7 @@ export function Decide({ approval, next }: { approval: ShownApproval; next?: () 
   if (own && isComplete && may?.decision === 'allow') return <Answer approval={approval} next={next} />;
   const mayReject = (approval.status === 'approved' ? !approval.run : !!own) && may?.decision === 'allow';
   const why = whyNot(approval, me?.id, may?.reason);
-  if (mayReject) return <Answer approval={approval} next={next} rejects={why} />;
+  if (mayReject && approval.actor !== me?.id) return <Answer approval={approval} next={next} rejects={why} />;
   return (
     <div className={css.decide}>
       <p className={parts.dim}>{why}</p>
@@ -44,7 +44,7 @@ export function Decide({ approval, next }: { approval: ShownApproval; next?: () 
 
 function whyNot(approval: ShownApproval, me: string | undefined, reason: string | undefined): string {
   if (approval.status === 'approved') {
-    if (approval.run) return 'It is approved, and its run carries it out. To stop it, cancel the run.';
+    if (approval.run) return 'It is approved, and its run carries it out. Whoever may cancel the run stops it.';
     return approval.actor === me ? 'It is approved: repeat the call to carry it out.' : 'It is approved, and is carried out when its requester repeats the call. Until then it can be rejected.';
   }
   if (approval.decisions.some(({ by }) => by === me)) return 'You have approved this, and can still reject it. It waits for the others below.';

@@ -70,8 +70,8 @@ function useHeld(scope: string): number {
   const { byId } = useActors();
   const runs = useGuarded('run.list', runListOptions({ query: { status: 'held', limit: 1000 } })).data ?? [];
   const [kind, id = ''] = scope.split(/:(.*)/s);
-  const isIn = (agent: string) => kind === 'global' || (kind === 'actor' && agent === id) || (kind === 'team' && teamsOf(agent, byId).includes(`team:${id.replace(/^team:/, '')}`));
-  return runs.filter(({ agent }) => isIn(agent)).length;
+  const isIn = (one: string) => kind === 'global' || (kind === 'actor' && one === id) || (kind === 'team' && teamsOf(one, byId).includes(`team:${id.replace(/^team:/, '')}`));
+  return runs.filter(({ agent, asker }) => isIn(agent) || isIn(asker)).length;
 }
 
 function Switch({ engaged }: { engaged: Engaged }) {

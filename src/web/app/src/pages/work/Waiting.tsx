@@ -48,7 +48,7 @@ function Open({ run }: { run: WholeRun }) {
   }
   if (run.waiting?.kind === 'model') return <Modelless reason={run.waiting.reason} />;
   if (run.waiting?.kind === 'rate_limit') return <Limited reason={run.waiting.reason} until={run.waiting.until} />;
-  if (run.status === 'held') return <Stopped run={run} />;
+  if (run.status === 'held') return <Stopped />;
   return run.trace.filter((step) => step.status === 'waiting').map((step) => <One key={step.seq} run={run} step={step} />);
 }
 
@@ -121,10 +121,10 @@ function Limited({ reason, until }: { reason: string; until: string }) {
   );
 }
 
-function Stopped({ run }: { run: WholeRun }) {
+function Stopped() {
   return (
     <Panel icon="power" title="A kill switch holds it">
-      It stays where it is until <Actor id={run.agent} avatar={false} /> is released. <Link to="/kill">See which switch</Link>
+      A kill switch stops its agent, or somebody for whom it works. The run stays where it is until that is released. <Link to="/kill">See which switch</Link>
     </Panel>
   );
 }
