@@ -158,15 +158,15 @@ fn can_be_decided(approval: &Approval, me: &ActorId, verdict: Verdict, read: &Re
         let by = last.map(|last| format!(", by {}", last.by)).unwrap_or_default();
         return Err(Refusal::conflict(format!("the approval is {status} already{by}")));
     }
+    // A no gives nobody anything: it waits for no kill switch, and whoever has approved can think better of it.
+    if rejects {
+        return Ok(());
+    }
     // What a kill switch kept from counting may count again: then whoever has agreed completes it by agreeing once more.
     let is_complete = || approval.kinds.iter().all(|kind| read.is_met(approval, kind));
     // Whose token was revoked may say what they think themselves.
     let is_own = |decided: &Decided| !read.is_revoked(decided.token_id.as_deref());
     let stands = |decided: &Decided| decided.by == *me && read.decision_stands(decided) && is_own(decided);
-    // A no gives nobody anything: it waits for no kill switch, and whoever has approved can think better of it.
-    if rejects {
-        return Ok(());
-    }
     if approval.decisions.iter().any(stands) && !is_complete() {
         return Err(Refusal::conflict("you have decided already"));
     }

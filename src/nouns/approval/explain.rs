@@ -166,7 +166,7 @@ impl Query for Explain {
             summary,
             on_behalf_of: approval.behalf.clone(),
             under: approval.under.clone(),
-            token_revoked_at: read.revoked_at(approval.token_id.as_deref()),
+            token_revoked_at: read.revoked_at(approval.token_id.as_deref())?,
             args,
             withheld,
             about: call.about(read)?,

@@ -178,18 +178,20 @@ pub(super) fn shown_in(
     approval: Approval,
     read: &Reader<'_>,
 ) -> Result<ShownApproval, Fault> {
-    let decision = |decided: Decided| ShownDecision {
-        token_revoked_at: read.revoked_at(decided.token_id.as_deref()),
-        by: decided.by,
-        kind: decided.kind,
-        decision: decided.verdict,
-        note: decided.note,
-        at: decided.at,
+    let decision = |decided: Decided| {
+        Ok::<_, Fault>(ShownDecision {
+            token_revoked_at: read.revoked_at(decided.token_id.as_deref())?,
+            by: decided.by,
+            kind: decided.kind,
+            decision: decided.verdict,
+            note: decided.note,
+            at: decided.at,
+        })
     };
-    let decisions = approval.decisions.iter().cloned().map(decision).collect();
+    let decisions = approval.decisions.iter().cloned().map(decision).collect::<Result<_, _>>()?;
     let (args, withheld) = arguments(&approval, read);
     let summary = summary(&approval, &args, read);
-    let token_revoked_at = read.revoked_at(approval.token_id.as_deref());
+    let token_revoked_at = read.revoked_at(approval.token_id.as_deref())?;
     let token_id = match &approval.token_id {
         Some(id) if tokens.sees(id)? => Some(id.clone()),
         _ => None,

@@ -78,7 +78,7 @@ impl Change for Canary {
         change.terms = Some(terms);
         change.trialled = Some(Trialled::default());
         change.updated_at = permit.now();
-        Ok(ShownChange::of(change, draft.read()))
+        Ok(ShownChange::of(change, draft.read())?)
     }
 }
 

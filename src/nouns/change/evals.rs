@@ -54,7 +54,7 @@ impl Change for Evals {
         let bundle = draft.read().change_bundle(&change.id)?;
         put_to_tests(&mut change, &bundle, draft)?;
         change.updated_at = permit.now();
-        Ok(ShownChange::of(change, draft.read()))
+        Ok(ShownChange::of(change, draft.read())?)
     }
 }
 

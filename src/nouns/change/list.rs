@@ -70,7 +70,8 @@ impl Query for List {
                 && read.may("change.read", &read.change_target(change))
         };
         let page = read.list(&changes::LIST, &input.page, what, wanted)?;
-        Ok(Page { rows: page.rows.into_iter().map(|change| ShownChange::of(change, read)).collect(), next: page.next })
+        let rows = page.rows.into_iter().map(|change| ShownChange::of(change, read)).collect::<Result<_, _>>()?;
+        Ok(Page { rows, next: page.next })
     }
 
     fn next(output: &Page<ShownChange>) -> Option<String> {
@@ -172,7 +173,7 @@ impl Query for Diff {
             text,
             terms,
             semantic,
-            change: ShownChange::of(change, read),
+            change: ShownChange::of(change, read)?,
         })
     }
 }

@@ -45,7 +45,7 @@ impl Change for Promote {
     fn run(_: Permit<Self>, input: OneChange, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
         let change = find_open(&input.id, draft.read())?;
         let bundle = draft.read().change_bundle(&change.id)?;
-        Ok(ShownChange::of(promote(change, bundle, draft)?, draft.read()))
+        Ok(ShownChange::of(promote(change, bundle, draft)?, draft.read())?)
     }
 }
 

@@ -101,7 +101,7 @@ impl Change for Propose {
         let bundle = wanted(&input, draft.read())?;
         let NewChange { target_id: view, reason, base_version, .. } = input;
         let proposal = Proposal { bundle, view, reason, base_version, ..Proposal::default() };
-        Ok(ShownChange::of(propose(&proposal, permit.actor(), draft)?, draft.read()))
+        Ok(ShownChange::of(propose(&proposal, permit.actor(), draft)?, draft.read())?)
     }
 }
 

@@ -58,6 +58,6 @@ impl Change for Reject {
         change.rejection = Some(change::RejectedBy { by: permit.actor(), reason: input.reason, at: permit.now() });
         change.state = if withdrawn { ChangeState::Withdrawn } else { ChangeState::Rejected };
         change.updated_at = permit.now();
-        Ok(ShownChange::of(change, draft.read()))
+        Ok(ShownChange::of(change, draft.read())?)
     }
 }

@@ -65,6 +65,6 @@ impl Change for Review {
             change.state = if change.is_reviewed(|_| true) { ChangeState::Approved } else { ChangeState::InReview };
         }
         change.updated_at = at;
-        Ok(ShownChange::of(change, draft.read()))
+        Ok(ShownChange::of(change, draft.read())?)
     }
 }

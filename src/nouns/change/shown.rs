@@ -10,6 +10,7 @@ use store::changes::Change;
 use types::change::{ChangeState, ChangeTarget, EvalCase, EvalStatus, RejectedBy, ReviewVerdict};
 use types::id::ActorId;
 use types::impact::{Matrix, Shifted, TrialTerms};
+use types::refusal::Fault;
 use types::time::Time;
 
 /// A proposal, and how far it has come.
@@ -110,25 +111,27 @@ fn described(case: &str, problems: &[String]) -> String {
 
 impl ShownChange {
     /// A change as the caller of `read` may see it.
-    pub fn of(change: Change, read: &Reader<'_>) -> ShownChange {
+    pub fn of(change: Change, read: &Reader<'_>) -> Result<ShownChange, Fault> {
         let passed = change.evals.iter().all(|eval| eval.status == EvalStatus::Passed);
         let run = !change.evals.is_empty();
         let (state, is_open) = (read.change_state(&change), change.state.is_open());
         let last: Vec<bool> = (0..change.reviews.len()).map(|at| change.is_last(at)).collect();
-        let review = |(review, is_last): (store::changes::Review, bool)| ShownReview {
-            counts: is_last && (!is_open || read.review_counts(&review)),
-            token_revoked_at: read.revoked_at(review.token_id.as_deref()),
-            by: review.by,
-            verdict: review.verdict,
-            note: review.note,
-            at: review.at,
+        let review = |(review, is_last): (store::changes::Review, bool)| {
+            Ok::<_, Fault>(ShownReview {
+                counts: is_last && (!is_open || read.review_counts(&review)),
+                token_revoked_at: read.revoked_at(review.token_id.as_deref())?,
+                by: review.by,
+                verdict: review.verdict,
+                note: review.note,
+                at: review.at,
+            })
         };
         let seen = change.trialled.unwrap_or_default();
         let canary = |terms| match may_read_all(read) {
             true => ShownCanary { terms, matrix: Some(seen.matrix), samples: seen.samples },
             false => ShownCanary { terms, matrix: None, samples: Vec::new() },
         };
-        ShownChange {
+        Ok(ShownChange {
             canary: change.terms.map(canary),
             id: change.id,
             target: change.target,
@@ -136,19 +139,19 @@ impl ShownChange {
             state,
             author: change.author,
             on_behalf_of: change.behalf,
-            token_revoked_at: read.revoked_at(change.token_id.as_deref()),
+            token_revoked_at: read.revoked_at(change.token_id.as_deref())?,
             reason: change.reason,
             base_version: change.base_version,
             hash: change.hash,
             commit: change.commit,
             rolls_back: change.rolls_back,
             version: change.version,
-            reviews: change.reviews.into_iter().zip(last).map(review).collect(),
+            reviews: change.reviews.into_iter().zip(last).map(review).collect::<Result<_, _>>()?,
             evals: ShownEvals { run, passed: run && passed, last: counted::evals(change.evals, read) },
             rejection: change.rejection,
             created_at: change.created_at,
             updated_at: change.updated_at,
             also_allows: Vec::new(),
-        }
+        })
     }
 }

@@ -82,7 +82,7 @@ impl Change for Propose {
         let NewPolicies { version, reason, base_version, commit, .. } = input;
         let proposal = Proposal { bundle, reason, base_version, commit, rolls_back: version, view: None };
         if let Some(change) = adopt(&proposal, permit.actor(), draft)? {
-            return Ok(ShownChange::of(change, draft.read()));
+            return Ok(ShownChange::of(change, draft.read())?);
         }
         let mut change = propose(&proposal, permit.actor(), draft)?;
         if goes_on {
@@ -92,7 +92,7 @@ impl Change for Propose {
                 change = promote(change, proposal.bundle, draft)?;
             }
         }
-        Ok(ShownChange { also_allows, ..ShownChange::of(change, draft.read()) })
+        Ok(ShownChange { also_allows, ..ShownChange::of(change, draft.read())? })
     }
 }
 

@@ -61,7 +61,7 @@ impl Reader<'_> {
         Ok(runs::open_of(self.conn()?, agent, limit)?)
     }
 
-    /// The agents that have runs which have not ended, with how many.
+    /// How many runs have not ended, by their agent and those for whom they are done.
     pub fn count_open_runs(&self) -> Result<Vec<(ActorId, Vec<ActorId>, u64)>, Fault> {
         Ok(runs::count_open(self.conn()?)?)
     }

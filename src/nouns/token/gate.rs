@@ -21,13 +21,15 @@ impl Reader<'_> {
         }
     }
 
-    /// When a token was revoked, if it was. Where that cannot be read, it was not.
-    pub fn revoked_at(&self, id: Option<&str>) -> Option<Time> {
-        id.and_then(|id| self.token(id).ok().flatten()).and_then(|token| token.revoked_at)
+    /// When a token was revoked, if it was.
+    pub fn revoked_at(&self, id: Option<&str>) -> Result<Option<Time>, Fault> {
+        let token = id.map(|id| self.token(id)).transpose()?.flatten();
+        Ok(token.and_then(|token| token.revoked_at))
     }
 
+    /// Whether a token was revoked. Where that cannot be read, it was not.
     pub fn is_revoked(&self, id: Option<&str>) -> bool {
-        self.revoked_at(id).is_some()
+        self.revoked_at(id).is_ok_and(|at| at.is_some())
     }
 
     /// Before when what was done with a token may not name it: the log names tokens since a file of an earlier version was brought

@@ -100,9 +100,7 @@ impl Change {
         let standing: Vec<&Review> = last.filter(|review| counts(review)).collect();
         !standing.is_empty() && standing.iter().all(is_yes)
     }
-}
 
-impl Change {
     /// Whether whoever gave a review has said nothing since.
     pub fn is_last(&self, at: usize) -> bool {
         let mut since = self.reviews.iter().skip(at);
