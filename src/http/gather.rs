@@ -18,6 +18,7 @@ use super::{hosts, version};
 use crate::gate::admit::shares::Place;
 use crate::gate::declare::operation::{Answer, Body as Carries, Method, Prepared};
 use crate::types::caller::Caller;
+use crate::types::id::Kind;
 use crate::types::json;
 use crate::types::refusal::{Refusal, Stop};
 
@@ -189,7 +190,10 @@ pub(super) fn query_value(parts: &Parts, name: &str) -> Option<String> {
 fn query(face: &Face, parts: &Parts, in_query: bool) -> Result<Map<String, Value>, Refusal> {
     let mut fields = Map::new();
     let Some(query) = parts.uri.query() else { return Ok(fields) };
-    for (name, text) in form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name != "token") {
+    // (Whoever looks for what was done with a token means its id, which is no credential.)
+    let is_credential = |name: &str, text: &str| name == "token" && !text.starts_with(Kind::Token.prefix());
+    let given = form_urlencoded::parse(query.as_bytes()).filter(|(name, text)| !is_credential(name, text));
+    for (name, text) in given {
         let known = face.form.params.get(name.as_ref()).filter(|_| in_query && !face.in_path(&name));
         let kind = *known.ok_or_else(|| unknown(face, &name, in_query))?;
         let value = kind.read(&text).map_err(|what| Refusal::bad_request(format!("{name}: {what}")))?;

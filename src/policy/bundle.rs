@@ -3,7 +3,7 @@
 //! Always true: files are named by their path relative to the folder, with `/`, and stand in the order of that name;
 //! the hash depends on names and bytes alone, never on the machine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest, Sha256};
 
@@ -134,7 +134,7 @@ pub fn problems(files: &BTreeMap<String, String>, most: usize) -> Vec<String> {
 
 /// Files that no folder can hold beside each other, on any machine: one lies in another, or only capitals tell them apart.
 fn clashes(files: &BTreeMap<String, String>) -> impl Iterator<Item = String> {
-    let mut spelled: BTreeMap<String, &str> = BTreeMap::new();
+    let (mut spelled, mut told): (BTreeMap<String, &str>, BTreeSet<&str>) = Default::default();
     files.keys().filter_map(move |path| {
         let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
         let parts: Vec<&str> = ends.filter_map(|end| path.get(..end)).collect();
@@ -146,8 +146,11 @@ fn clashes(files: &BTreeMap<String, String>) -> impl Iterator<Item = String> {
         });
         match (within, twin) {
             (Some(file), _) => Some(format!("files: `{path}` is below `{file}`, which is a file")),
-            (None, Some((part, other))) => Some(format!("files: `{part}` and `{other}` differ only in case")),
-            (None, None) => None,
+            // A folder is told once, however many files it has.
+            (None, Some((part, other))) if told.insert(part) => {
+                Some(format!("files: `{part}` and `{other}` differ only in case"))
+            }
+            (None, _) => None,
         }
     })
 }

@@ -290,6 +290,8 @@ async fn a_voice_counts_as_long_as_its_owner_may_decide_and_no_kill_switch_stops
     assert_eq!(pending["approvers"][0]["held"], json!(["dan"]));
     // Released, she agrees once more to what has all its voices, and has one of them.
     test.post("/kill", &test.admin, json!({ "scope": "actor:cleo", "off": true })).await;
+    let to_decide = test.get("/approvals?mine=true&status=pending", &admins[1]).await.json();
+    assert_eq!(to_decide.as_array().unwrap().len(), 1, "{to_decide}");
     let again = test.post(&path, &lea, approve.clone()).await;
     assert_eq!(again.status, 403, "whoever may not decide does not complete it");
     assert_eq!(test.post(&path, &admins[1], approve.clone()).await.json()["status"], "used");

@@ -158,7 +158,7 @@ async fn a_wrong_method_is_405_and_says_which_are_right() {
         ("DELETE", "/actors", &["GET", "POST"][..]),
         ("POST", "/me", &["GET"]),
         ("GET", "/tick", &["POST"]),
-        ("PUT", "/tokens/id/x", &["DELETE", "PATCH"]),
+        ("PUT", "/tokens/id/x", &["DELETE", "GET", "PATCH"]),
         ("OPTIONS", "/company", &["GET", "PATCH", "PUT"]),
         ("BREW", "/company", &["GET", "PATCH", "PUT"]),
     ] {

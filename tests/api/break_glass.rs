@@ -121,7 +121,7 @@ async fn it_is_for_people_with_all_their_rights_and_for_what_exists() {
         (
             &cast.lea,
             grant(json!(["token.hug"]), 5),
-            "422 invalid scope: there is no operation `token.hug`; there are token.*, token.issue, token.list, token.narrow, token.revoke, token.revoke_all",
+            "422 invalid scope: there is no operation `token.hug`; there are token.*, token.issue, token.list, token.narrow, token.read, token.revoke, token.revoke_all",
         ),
         (&cast.lea, grant(json!(["tick"]), 241), "422 invalid minutes: must be 1 to 240"),
         (&cast.lea, grant(json!(["tick"]), 0), "422 invalid minutes: must be 1 to 240"),

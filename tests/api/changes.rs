@@ -145,6 +145,13 @@ async fn of_two_changes_made_from_one_version_the_second_is_told_what_came_betwe
         late.error(),
         format!("409 conflict this was made from version 1; version 2 is in force, applied by ana with {id}")
     );
+    // A version has one content: another of its number was another company's, or lost with a restored backup.
+    let hash = test.get("/policy/applied", &test.admin).await.json()["hash"].as_str().unwrap().to_owned();
+    for (base_hash, status) in [("00", 409), (hash.as_str(), 201)] {
+        let based = json!({ "files": stricter("two"), "reason": "r", "base_version": 2, "base_hash": base_hash });
+        let answer = test.post("/policy/proposals", &test.admin, based).await;
+        assert_eq!(answer.status.as_u16(), status, "{}", answer.text());
+    }
 }
 
 #[tokio::test]

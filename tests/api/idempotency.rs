@@ -24,6 +24,41 @@ async fn the_same_key_gives_the_same_answer_and_one_effect_even_after_a_restart(
 }
 
 #[tokio::test]
+async fn whom_a_kill_switch_stops_is_refused_whatever_they_were_answered_before_and_that_is_recorded() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let with = |key: &str| {
+        let bearer = format!("Bearer {}", cast.mia);
+        let headers = [
+            ("authorization", bearer),
+            ("idempotency-key", key.to_owned()),
+            ("content-type", "application/json".into()),
+        ];
+        let test = &test;
+        async move {
+            let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
+            test.raw("POST", "/tasks", &headers, json!({ "title": "write" }).to_string()).await
+        }
+    };
+    let first = with("key-1").await;
+    assert_eq!(first.status, 201, "{}", first.text());
+    test.post("/kill", &test.admin, json!({ "scope": "actor:mia", "reason": "stolen" })).await;
+    for key in ["key-1", "key-2"] {
+        let before = test.last_seq().await;
+        let stopped = with(key).await;
+        let why = "403 denied policy denied task.create: a kill switch stops this actor (ana: stolen)";
+        assert_eq!((stopped.error().as_str(), stopped.header("idempotent-replayed")), (why, ""), "{key}");
+        assert!(!stopped.header("ok-decision").is_empty(), "{key}");
+        assert!(key == "key-2" || test.last_seq().await == before + 1, "it is in the log");
+    }
+    // Released, they are told what was done, and what was refused is done.
+    test.post("/kill", &test.admin, json!({ "scope": "actor:mia", "off": true })).await;
+    let (again, new) = (with("key-1").await, with("key-2").await);
+    assert_eq!((again.text(), again.header("idempotent-replayed")), (first.text(), "true"));
+    assert_eq!((new.status.as_u16(), new.header("idempotent-replayed")), (201, ""), "{}", new.text());
+}
+
+#[tokio::test]
 async fn a_key_belongs_to_one_request() {
     let test = Test::new().await;
     test.once("/actors", "key-1", json!({ "id": "new", "kind": "person" })).await;

@@ -189,7 +189,8 @@ impl Stage {
             "policy.explain" => json!({ "actor": of.person(who), "op": "company.update" }),
             "token.issue" => json!({ "for": of.person(who) }),
             "token.revoke_all" => json!({ "actor": of.person(who) }),
-            "token.revoke" | "token.narrow" => json!({ "id": self.token_of(of, who).await, "scopes": ["read"] }),
+            "token.narrow" => json!({ "id": self.token_of(of, who).await, "scopes": ["read"] }),
+            "token.read" | "token.revoke" => json!({ "id": self.token_of(of, who).await }),
             "delegation.grant" => json!({ "to": of.person(who), "authority": "inform" }),
             "delegation.read" | "delegation.revoke" => json!({ "id": self.delegation(of, who).await.0 }),
             "delegation.reserve" => {

@@ -44,6 +44,7 @@ mod matrix;
 mod me;
 mod models;
 mod offboard;
+mod outliving;
 mod outside;
 mod pace;
 mod requesters;

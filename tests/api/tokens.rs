@@ -211,6 +211,9 @@ async fn a_token_in_the_address_means_nothing() {
     let path = format!("/me?token={}", test.admin);
     assert_eq!(test.get(&path, "").await.error(), "401 unauthorized missing bearer token");
     assert_eq!(test.get("/me?token=nonsense", &test.admin).await.status, 200);
+    // Whoever means the id of one, for a filter, is not given the whole list instead.
+    let unknown = test.get("/events?token=tok_01M7A0000000000000000000000", &test.admin).await;
+    assert!(unknown.error().starts_with("400 bad_request unknown query parameter `token`"), "{}", unknown.error());
     let post = format!("/tick?token={}", test.admin);
     assert_eq!(test.post(&post, "", json!({})).await.status, 401);
     assert_eq!(test.post(&post, &test.admin, json!({})).await.status, 200);

@@ -238,6 +238,7 @@ impl Stage {
             "delegation.reserve" => vec![json!({ "id": self.delegations[0], "cents": 5, "purpose": "a test" })],
             "delegation.settle" => vec![json!({ "id": self.delegations[0], "reservation": "rsv_0", "cents": 5 })],
             "delegation.revoke" => each(&self.delegations[2..]),
+            "token.read" => each(&self.tokens),
             "token.revoke" => each(&self.tokens[..1]),
             "token.narrow" => vec![json!({ "id": self.tokens[2], "scopes": ["read"] })],
             "token.revoke_all" => vec![json!({ "actor": "mia" })],

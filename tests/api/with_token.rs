@@ -8,20 +8,20 @@ use super::changes::{propose, step, stricter};
 use crate::harness::{Answer, Test};
 
 /// Two more tokens of the lead `lea`, and the second admin `ben`, who has not issued them.
-struct Leaked {
-    test: Test,
-    lea: String,
-    ben: String,
-    stolen: (String, String),
-    own: (String, String),
+pub struct Leaked {
+    pub test: Test,
+    pub lea: String,
+    pub ben: String,
+    pub stolen: (String, String),
+    pub own: (String, String),
 }
 
 impl Leaked {
-    async fn new() -> Leaked {
+    pub async fn new() -> Leaked {
         Leaked::of(Test::new().await).await
     }
 
-    async fn of(test: Test) -> Leaked {
+    pub async fn of(test: Test) -> Leaked {
         let lea = test.add("lea", "person", json!({ "role": "lead" })).await;
         test.add("team:ops", "team", json!({ "lead": "lea" })).await;
         let ben = test.add("ben", "person", json!({ "role": "admin" })).await;
@@ -34,13 +34,13 @@ impl Leaked {
         Leaked { test, lea, ben, stolen, own }
     }
 
-    async fn add(&self, id: &str, with: &str) -> String {
+    pub async fn add(&self, id: &str, with: &str) -> String {
         let asked =
             self.test.post("/actors", with, json!({ "id": id, "kind": "person", "team": "team:ops" })).await.json();
         asked["approval"].as_str().unwrap().to_owned()
     }
 
-    async fn events(&self, reader: &str, query: &str) -> Vec<Value> {
+    pub async fn events(&self, reader: &str, query: &str) -> Vec<Value> {
         let all = self.test.get(&format!("/events?limit=1000{query}"), reader).await.json();
         all["events"].as_array().unwrap().clone()
     }
@@ -51,7 +51,7 @@ impl Leaked {
     }
 
     /// Has an agent that is only observed ask for a change, in a run: the approval that it waits for.
-    async fn in_a_run(&self, with: &str) -> String {
+    pub async fn in_a_run(&self, with: &str) -> String {
         let own = json!({ "call": { "tool": "me.read" } });
         let step = json!({ "call": { "tool": "task.create", "with": { "title": "pay mallory" } } });
         let asked = json!({ "agent": "bot", "text": "x", "plan": { "steps": [own, step, { "say": "done" }] } });
@@ -62,7 +62,7 @@ impl Leaked {
         waiting[0]["id"].as_str().unwrap_or_else(|| panic!("{waiting}")).to_owned()
     }
 
-    async fn revoke(&self, path: &str) -> Answer {
+    pub async fn revoke(&self, path: &str) -> Answer {
         self.test.call("DELETE", path, &self.ben, None).await
     }
 }

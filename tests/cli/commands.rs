@@ -141,7 +141,7 @@ fn tokens_are_listed_narrowed_and_revoked() {
     assert_eq!((unknown.code, &unknown.stderr[..]), (1, "Error: nothing in the log names a token `tok_none`\n"));
     let pasted = place.ana("token revoke ok_Zd6ySecretSecretSecretSecretSecretSecretSecret");
     assert_eq!(pasted.code, 64);
-    assert!(!pasted.stderr.contains("Zd6y") && pasted.stderr.contains("`ok token list`"), "{}", pasted.stderr);
+    assert!(!pasted.stderr.contains("Zd6y") && pasted.stderr.contains("`ok token find`"), "{}", pasted.stderr);
 }
 
 #[test]

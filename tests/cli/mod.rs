@@ -21,6 +21,7 @@ mod pdf;
 mod people;
 mod policy;
 mod reference;
+mod restored;
 mod rollout;
 mod server;
 mod steering;

@@ -174,32 +174,3 @@ fn apply_waits_through_a_restart_and_no_longer_for_what_a_restored_backup_does_n
     says("is not there any more, as after a restored backup: propose the change again");
     assert_eq!(apply.wait().unwrap().code(), Some(1));
 }
-
-#[test]
-fn what_was_applied_before_a_backup_was_restored_is_not_overwritten_by_what_is_in_force() {
-    let place = Place::with_company();
-    assert_eq!(place.ana("backup before.db").code, 0);
-    assert_eq!(place.ana("policy export --dir policies").code, 0);
-    put(&place, "policies/more.cedar", "// More.\n");
-    assert_eq!(place.ana("policy apply").code, 0);
-    for rest in ["-wal", "-shm"] {
-        let _ = std::fs::remove_file(format!("{}{rest}", place.state().display()));
-    }
-    std::fs::copy(place.path().join("before.db"), place.state()).unwrap();
-    let lost = "policies was made from version 2, which this company does not have, as after a restored backup";
-    let applied = place.ana("policy apply");
-    assert!(applied.code == 1 && applied.stderr.contains(lost), "{applied}");
-    let exported = place.ana("policy export --dir policies");
-    assert!(exported.code == 1 && exported.stderr.contains(lost), "{exported}");
-    assert!(place.path().join("policies/more.cedar").exists());
-    std::fs::remove_file(place.path().join("policies/policy.lock")).unwrap();
-    assert_eq!(place.ana("policy apply").code, 0);
-    let versions = place.ana("policy list");
-    assert!(versions.stdout.contains("\n2 "), "{versions}");
-    // Another number for what is in force is no loss.
-    let lock = std::fs::read_to_string(place.path().join("policies/policy.lock")).unwrap();
-    put(&place, "policies/policy.lock", &lock.replace("version: 2", "version: 7"));
-    put(&place, "policies/more.cedar", "// Even more.\n");
-    let exported = place.ana("policy export --dir policies");
-    assert!(exported.code == 0 && exported.stderr.contains("kept as edited here"), "{exported}");
-}

@@ -34,6 +34,7 @@ const LINES: &[&str] = &[
     "--as ana token issue --label 'label{x}'",
     "--as ana token list",
     "--as ana token find",
+    "--as ana token show 'tok_{x}'",
     "--as ana token revoke 'tok_{x}'",
     "--as ana token scope 'tok_{x}' read",
     "--as bob delegate --to clerk --scope *",

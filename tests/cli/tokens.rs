@@ -26,18 +26,33 @@ async fn whoever_revokes_a_token_is_told_of_the_requests_that_were_made_with_it(
     };
     let (code, found) = find("leaked.txt");
     assert!(code == Some(0) && found.contains(text("id")) && !found.contains(text("token")), "{found}");
+    // Or a line, a header or a link in which it stands; not two of them.
+    let line = format!("curl -H 'Authorization: Bearer {}'\n", text("token"));
+    std::fs::write(place.path().join("line.txt"), &line).unwrap();
+    let (code, found) = find("line.txt");
+    assert!(code == Some(0) && found.contains(text("id")), "{found}");
+    let other = place.ana("token issue").stdout;
+    std::fs::write(place.path().join("two.txt"), line + &other).unwrap();
+    let (code, told) = find("two.txt");
+    assert!(code == Some(64) && told.contains("holds the values of 2 tokens"), "{told}");
     std::fs::write(place.path().join("half.txt"), text("token").split_at(20).0).unwrap();
     let (code, told) = find("half.txt");
-    assert!(code == Some(64) && told.contains("must be the value of a token") && !told.contains("ok_Z"), "{told}");
+    assert!(code == Some(64) && told.contains("holds no value of a token, whole") && !told.contains("ok_Z"), "{told}");
     // Pasted where none belongs, it is not told on.
     for line in ["token find {}", "log --actor {}", "actor show {}", "kill actor:{}", "--format json kill actor:{}"] {
         let told = place.ok(&line.replace("{}", text("token")));
         assert!(told.code == 64 && !told.stderr.contains(text("token")), "{told}");
     }
     let revoked = place.ana(&format!("token revoke {}", text("id")));
-    assert!(revoked.stderr.contains(&format!("made or decided with what was revoked wait on: {id}.")), "{revoked}");
+    assert!(revoked.stderr.contains(&format!("made or decided with it wait on: {id}.")), "{revoked}");
+    let shown = place.ana(&format!("token show {}", text("id")));
+    assert!(shown.stdout.contains(&format!("request  {id}")), "{shown}");
+    let again = place.ana(&format!("token revoke {}", text("id")));
+    assert!(again.stderr.contains(" was revoked 20"), "{again}");
     for line in ["approval list", &format!("approval show {id}"), &format!("approval explain {id}")] {
         let shown = place.ok(&format!("--as ben {line}"));
         assert!(shown.stdout.contains("revoked"), "{shown}");
     }
+    let withdrawn = place.ana(&format!("token revoke {} --requests", text("id")));
+    assert!(withdrawn.stdout.contains("withdrawn  1"), "{withdrawn}");
 }

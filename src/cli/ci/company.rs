@@ -12,6 +12,7 @@ use super::super::operation::query;
 use super::super::policy::checked::Checked;
 use super::super::policy::compared::{excess, number, rows, terms, word};
 use super::super::policy::lock::PolicyLock;
+use super::super::show;
 use super::steps::{Status, Step, UNLOADED};
 use crate::nouns::Nothing;
 use crate::nouns::policy::diff::{Candidate, Diff};
@@ -99,7 +100,10 @@ impl OfCompany {
         let files = Some(checked.bundle.files.clone());
         let lock = match PolicyLock::read(checked.dir) {
             Ok(lock) => lock,
-            Err(failure) => return Company::absent(&said(failure), true),
+            Err(failure) => {
+                show::note(&format!("{}; it is not read", said(failure)));
+                None
+            }
         };
         let unedited = lock.map(|lock| lock.unedited(checked.bundle)).unwrap_or_default();
         let (since, max) = (self.since.clone(), self.max);

@@ -98,6 +98,7 @@ impl Writer {
             && let Some(kept) = idem::get(&self.conn, key, now)?
         {
             let act = changing.act()?;
+            self.still_stopped((&caller, entry), &changing.value, act.as_ref(), now)?;
             let read = Reader::held(&self.conn, (&self.world, &*self.resources), &caller, now);
             return Ok(idempotency::answer(&read, act.as_ref(), kept, &asked)?);
         }
@@ -109,6 +110,27 @@ impl Writer {
         }
         let act = changing.act()?;
         self.decide(&caller, entry, &changing.value, act, keyed, now)
+    }
+
+    /// Whom a kill switch stops is refused, and that is recorded, whatever they were answered before.
+    fn still_stopped(
+        &mut self,
+        (caller, entry): (&Caller, &'static Entry),
+        input: &Value,
+        act: &dyn Act,
+        now: Time,
+    ) -> Result<(), Halt> {
+        if !question::is_stopped(&self.world, caller, now) {
+            return Ok(());
+        }
+        let target = act.target(&Reader::held(&self.conn, (&self.world, &*self.resources), caller, now));
+        let target = perform::found(target, &self.world, caller, (entry, input), now)?;
+        let call = question::Call { operation: entry.spec.name, target: &target, input: Some(input) };
+        let ruling = question::decide_seen(&self.world, caller, call, now)?;
+        match ruling {
+            Ruling::Deny { .. } => Err(self.deny(caller, entry, (&target, Some(input)), &ruling, None, now)?),
+            _ => Ok(()),
+        }
     }
 
     fn decide(

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::admit::rate;
+use crate::decide::question;
 use crate::declare::operation::Entry;
 use crate::declare::target::Target;
 use crate::write::decision::{Record, gate_record};
@@ -58,6 +59,9 @@ impl Writer {
         let record = Record { caller, decision: Decision::Deny, gate, idem, now };
         let denial = denial(spec, ruling);
         let refusal = self.with_reason(denial.clone(), caller);
+        // Once a kill switch is released, whoever repeats the call is not told that it stops them.
+        let switched = self.world.killed(caller).global || question::is_stopped(&self.world, caller, now);
+        let idem = idem.filter(|_| !switched);
         let kept = idempotency::refused(idem, spec, &refusal);
         let decision = match (Step { caller, spec, target }).denied(&denial.message) {
             None => self.record_once(event.into(), &record, kept)?,
@@ -77,7 +81,8 @@ impl Writer {
             Some(Kill { by, reason, .. }) => {
                 let told = refusal.message.contains("kill switch");
                 let switch = if told { "" } else { "; and a kill switch stops this actor" };
-                let message = format!("{}{switch} ({by}: {reason})", refusal.message);
+                let why = if reason.is_empty() { by.to_owned() } else { format!("{by}: {reason}") };
+                let message = format!("{}{switch} ({why})", refusal.message);
                 Refusal { message, ..refusal }
             }
             None => refusal,

@@ -74,6 +74,11 @@ impl Query for List {
         let what = format!("approval.list {status} {whose} {by} {}", operation.unwrap_or_default());
         // Whose token was revoked may decide anew.
         let decided_by_another = |one: &Decided| one.by != me || read.is_revoked(one.token_id.as_deref());
+        // What a kill switch kept from counting, and is complete since its release, waits for any of them to agree once more.
+        let waits_for_anybody = |approval: &Approval| {
+            let is_met = |kind: &String| read.is_met(approval, kind);
+            now_is(approval, read.now()) == ApprovalStatus::Pending && approval.kinds.iter().all(is_met)
+        };
         let wanted = |approval: &Approval| {
             let target = read.approval_target(approval);
             let mine = target.names("approvers", &me);
@@ -81,7 +86,8 @@ impl Query for List {
                 && (!input.asked || approval.actor == me)
                 && input.actor.as_ref().is_none_or(|actor| approval.actor == *actor)
                 && operation.is_none_or(|operation| approval.operation == operation)
-                && (!input.mine || (mine && approval.decisions.iter().all(decided_by_another)))
+                && (!input.mine
+                    || (mine && (approval.decisions.iter().all(decided_by_another) || waits_for_anybody(approval))))
                 && read.may("approval.read", &target)
         };
         let page = read.list(&approvals::LIST, &input.page, what, wanted)?;

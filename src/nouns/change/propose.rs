@@ -17,6 +17,7 @@ use policy::bundle::problems;
 use policy::{Bundle, Finding, Snapshot, views};
 use store::changes;
 use store::changes::events::{ChangePromoted, ChangeProposed};
+use store::policies::Applied;
 use types::caller::Caller;
 use types::change::{ChangeState, ChangeTarget};
 use types::id::{ActorId, Id, Kind};
@@ -67,6 +68,7 @@ pub struct Proposal {
     pub view: Option<String>,
     pub reason: String,
     pub base_version: Option<i64>,
+    pub base_hash: Option<String>,
     pub commit: Option<String>,
     pub rolls_back: Option<i64>,
 }
@@ -203,6 +205,7 @@ pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> R
     {
         return Err(moved(base, &draft.read().policies_changed()?).into());
     }
+    is_of_this_company(proposal, &applied, draft.read())?;
     let hash = proposal.bundle.hash().to_string();
     if hash == applied.hash {
         let what = if proposal.view.is_some() { "exactly this view is" } else { "exactly these policies are" };
@@ -214,6 +217,21 @@ pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> R
     }
     has_room(&proposal.bundle, draft.read())?;
     recorded(proposal, hash, author, draft)
+}
+
+/// That the version which it was made from is the one of that number here.
+fn is_of_this_company(proposal: &Proposal, applied: &Applied, read: &Reader<'_>) -> Result<(), Stop> {
+    let Some(hash) = &proposal.base_hash else { return Ok(()) };
+    let base = proposal.base_version.unwrap_or(applied.version);
+    let known = read.applied_before(base.saturating_add(1), 1)?.pop().filter(|known| known.version == base);
+    if known.is_some_and(|known| known.hash == *hash) {
+        return Ok(());
+    }
+    let message = format!(
+        "this was made from a version {base} that this company does not have, as after a restored backup; version {} is in force",
+        applied.version
+    );
+    Err(Refusal::conflict(message).into())
 }
 
 /// That each view which is limited otherwise than now is limited to somebody: a slip in a name would hide it from all.
@@ -328,7 +346,7 @@ fn reviewers(change: &changes::Change, read: &Reader<'_>) -> Vec<ActorId> {
 }
 
 /// What is told whoever comes second.
-pub fn moved(base: i64, applied: &store::policies::Applied) -> Refusal {
+pub fn moved(base: i64, applied: &Applied) -> Refusal {
     let by = match &applied.change {
         Some(change) => format!("applied by {} with {change}", applied.by),
         None => format!("applied by {}", applied.by),

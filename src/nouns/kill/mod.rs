@@ -18,6 +18,7 @@ use gate::{
 use store::actors::Status;
 use store::kills;
 use store::kills::events::KillSwitch;
+use store::runs::Run;
 use types::actor::KillScope;
 use types::id::ActorId;
 use types::refusal::{Code, Fault, Refusal, Stop};
@@ -275,6 +276,12 @@ fn stops_caller(scope: &KillScope, read: &Reader<'_>) -> bool {
     let issued = caller.issuer.as_ref().is_some_and(|issuer| scope.actor() == Some(issuer));
     let stops = read.card(&caller.actor()).is_some_and(|card| stops(scope, card));
     *scope != KillScope::Global && (stops || issued)
+}
+
+/// Whether a switch holds a run, when it is engaged: by its agent, or somebody for whom it is done.
+pub(super) fn holds(scope: &KillScope, run: &Run, read: &Reader<'_>) -> bool {
+    let mut all = run.askers.iter().chain([&run.agent]);
+    *scope == KillScope::Global || all.any(|id| read.card(id).is_some_and(|card| stops(scope, card)))
 }
 
 /// Somebody must be left who can release the switch.

@@ -41,6 +41,8 @@ pub struct NewPolicies {
     pub reason: String,
     /// The version that it was made from; the one in force unless given.
     pub base_version: Option<i64>,
+    /// The hash of that version. After a restored backup, another one may have its number: then this is refused.
+    pub base_hash: Option<String>,
     /// The hash of the commit that it comes from: 4 to 64 hexadecimal digits.
     pub commit: Option<String>,
 }
@@ -79,8 +81,8 @@ impl Change for Propose {
 
     fn run(permit: Permit<Self>, input: NewPolicies, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
         let ((bundle, also_allows), goes_on) = (bundle(&input, draft.read())?, by_itself(&input, draft.read())?);
-        let NewPolicies { version, reason, base_version, commit, .. } = input;
-        let proposal = Proposal { bundle, reason, base_version, commit, rolls_back: version, view: None };
+        let NewPolicies { version, reason, base_version, base_hash, commit, .. } = input;
+        let proposal = Proposal { bundle, reason, base_version, base_hash, commit, rolls_back: version, view: None };
         if let Some(change) = adopt(&proposal, permit.actor(), draft)? {
             return Ok(ShownChange::of(change, draft.read())?);
         }

@@ -3,22 +3,30 @@
 //! recorded is not asked for again.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use super::answers::{is_answer, wanted};
 use super::moves::{Move, Own, Stage, Thought, Todo};
 use super::tools::{meant, no_longer_allowed, unable};
 use super::under_way::UnderWay;
 use super::why;
+use crate::kill::holds;
 use gate::Reader;
+use log::read::{Filter, Order};
+use store::kills::events::KillSwitch;
 use store::runs::{Run, Step};
 use types::chat::Wanted;
 use types::json::MAX_DEPTH;
 use types::quoted::quoted;
-use types::refusal::Stop;
+use types::refusal::{Fault, Stop};
 use types::run::{Failure, StepKind, StepStatus};
+use types::time::Time;
 
 /// How often in a row what came of asking one model may be unknown.
 const MOST_LOST: usize = 3;
+
+/// Of an answer that was abandoned because a kill switch held the run: that says nothing about the model, so it is none of those.
+const HELD: &str = "its answer was abandoned: a kill switch held the run";
 
 /// How many calls of one answer are made side by side.
 const MOST_AT_ONCE: usize = 32;
@@ -29,8 +37,11 @@ pub(super) fn think(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
     match current.iter().flatten().next() {
         Some(step) if step.kind != StepKind::Model => {}
         Some(step) if step.status == StepStatus::Dispatched => {
-            let reason = "its answer was abandoned: the server or the run was stopped".to_owned();
-            return Ok(Move::Own(Own::Lost(UnderWay::of(step), reason)));
+            let reason = match was_held(run, step.started_at, read)? {
+                true => HELD,
+                false => "its answer was abandoned: the server or the run was stopped",
+            };
+            return Ok(Move::Own(Own::Lost(UnderWay::of(step), reason.to_owned())));
         }
         Some(step) if step.status == StepStatus::Decided => {
             let barred = no_longer_allowed(run, step, read)?;
@@ -52,6 +63,18 @@ pub(super) fn think(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
         return to_be_made(run, (answer.number, calls), read);
     }
     asked(run, since.get(calls.len()..).unwrap_or_default(), read)
+}
+
+/// Whether a kill switch that holds a run was engaged since then.
+fn was_held(run: &Run, since: Time, read: &Reader<'_>) -> Result<bool, Fault> {
+    let mut held = false;
+    let filter = Filter { kinds: vec![KillSwitch::KIND.name], ..Filter::default() };
+    read.scan(Order::Newest, &filter, &mut |logged| {
+        let scope = logged.event.as_ref().and_then(|event| event.get("scope")?.as_str()?.parse().ok());
+        held |= logged.at >= since && scope.is_some_and(|scope| holds(&scope, run, read));
+        Ok(if held || logged.at < since { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    })?;
+    Ok(held)
 }
 
 /// The calls of an answer that are to be made now.
@@ -110,6 +133,9 @@ fn asked(run: &Run, tried: &[Step], read: &Reader<'_>) -> Result<Move, Stop> {
     let chosen = read.models_of(&run.agent)?;
     let (mut left, mut lost): (Vec<&str>, _) = (chosen.iter().map(|(model, _)| *model).collect(), BTreeMap::new());
     for step in tried {
+        if why::of_step(&run.id, step, read)?.as_deref() == Some(HELD) {
+            continue;
+        }
         // What was denied is told by its operation alone: it was the next that there was.
         let named = read.models().models.contains_key(&step.name).then_some(step.name.as_str());
         let Some(model) = named.or_else(|| left.first().copied()) else { continue };

@@ -1,7 +1,9 @@
 //! `ok token`: API tokens. A token's value is printed once, alone on stdout, when it is issued.
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Read as _};
 
+use serde::Serialize;
 use zeroize::Zeroizing;
 
 use super::column::{Columns, columns};
@@ -11,7 +13,8 @@ use super::exit::{Exit, Failure};
 use super::operation::{Answer, change, query};
 use super::{Context, show};
 use crate::nouns::token::{
-    Holder, Issue, IssuedToken, List, ListedToken, Narrow, OneToken, Revoke, RevokeAll, Revoked, Which,
+    GoingOn, Holder, Issue, IssuedToken, List, ListedToken, Made, Narrow, OneToken, Revoke, RevokeAll, Revoked,
+    RevokedToken, Show, ShownToken, Which,
 };
 use crate::types::id::{ActorId, BadId, Kind};
 use crate::types::token::{self, is_value};
@@ -29,6 +32,11 @@ pub const COMMANDS: Commands = &[&group(
             .command("list")
             .help("List tokens, newest first, without their values")
             .table("no tokens", COLUMNS),
+        &query::<Show>()
+            .command("show")
+            .help("Show a token, and what outlives it: what was begun with it goes on when it is revoked")
+            .example("ok token show tok_01M7…")
+            .print(shown),
         &own::<Find>("find"),
         &own::<Revocation>("revoke"),
         &change::<Narrow>()
@@ -47,7 +55,95 @@ fn issued(answer: &IssuedToken) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Find a token by its value, also one that has ended: from stdin, of which only the SHA-256 is asked for
+fn shown(answer: &ShownToken) -> Result<(), Failure> {
+    let ShownToken { token, going_on, made } = answer;
+    show::one(COLUMNS, token)?;
+    let mut left = Vec::new();
+    for Group { kind, ids, way, .. } in groups(going_on, Some(made)) {
+        left.extend(ids.into_iter().map(|id| Outliving { goes_on: kind, id, to_end_it: way.replace('`', "") }));
+    }
+    if !left.is_empty() {
+        show::rows(columns!(Outliving<'_>; goes_on, id, to_end_it), &left)?;
+    }
+    lacking(going_on, Some(made));
+    Ok(())
+}
+
+/// One thing that was begun with a token, and outlives it.
+#[derive(Serialize)]
+struct Outliving<'a> {
+    goes_on: &'static str,
+    id: &'a str,
+    to_end_it: String,
+}
+
+/// Things of one kind that outlive a token, and what ends one.
+struct Group<'a> {
+    kind: &'static str,
+    sentence: &'static str,
+    ids: Vec<&'a String>,
+    way: &'static str,
+}
+
+fn groups<'a>(going_on: &'a GoingOn, made: Option<&'a Made>) -> Vec<Group<'a>> {
+    const REJECT: &str = "`ok approve <id> --reject`, by one of its approvers";
+    let GoingOn { requests, approved, changes, runs, unnamed_before: _ } = going_on;
+    let group = |(kind, sentence, way), ids: Vec<&'a String>| Group { kind, sentence, ids, way };
+    let mut groups = vec![
+        group(
+            ("request", "Requests that were made or decided with it wait on", REJECT),
+            requests.iter().filter(|id| !approved.contains(id)).collect(),
+        ),
+        group(
+            ("approved request", "Approved requests are carried out when their requester repeats the call", REJECT),
+            approved.iter().collect(),
+        ),
+        group(
+            (
+                "change",
+                "Changes that were proposed or reviewed with it are still open",
+                "`ok changes reject <id>`, or another review by the same person, which replaces the first",
+            ),
+            changes.iter().collect(),
+        ),
+        group(("run", "Runs that were begun with it go on", "`ok run cancel <id>`"), runs.iter().collect()),
+    ];
+    if let Some(Made { tokens, delegations, webhooks, break_glass, looked_at_since: _ }) = made {
+        groups.extend([
+            group(
+                ("token", "Tokens that were issued with it are live", "`ok token revoke <id>`"),
+                tokens.iter().collect(),
+            ),
+            group(
+                ("delegation", "Delegations that were granted with it hold", "`ok delegation revoke <id>`"),
+                delegations.iter().collect(),
+            ),
+            group(
+                ("subscription", "Subscriptions that were created with it send", "`ok subscription remove <id>`"),
+                webhooks.iter().collect(),
+            ),
+            group(
+                ("break-glass grant", "Break-glass grants that were opened with it hold", "`ok break-glass end <id>`"),
+                break_glass.iter().collect(),
+            ),
+        ]);
+    }
+    groups
+}
+
+/// What such a list lacks.
+fn lacking(going_on: &GoingOn, made: Option<&Made>) {
+    if let Some(since) = made.and_then(|made| made.looked_at_since) {
+        show::note(&format!(
+            "What was issued, delegated, subscribed or opened with it before {} is not listed: `ok log --token` has it.",
+            show::said(&since)
+        ));
+    }
+    going_on.unnamed_before.into_iter().for_each(|before| show::note(&unnamed(before)));
+}
+
+/// Find a token by its value, also one that has ended: from stdin, alone or in a header, a link or a log line. Only its SHA-256
+/// is asked for
 ///
 /// Example: `ok token find < leaked.txt`
 #[derive(clap::Args)]
@@ -61,12 +157,17 @@ impl Run for Find {
         }
         let read = std::io::stdin().take(MOST).read_to_string(&mut text);
         read.map_err(|error| Failure::new(format!("stdin cannot be read: {error}")))?;
-        let Some((_, hash)) = token::parse(text.trim()) else {
-            let message =
-                "stdin: must be the value of a token (ok_ or ok_ag_ and 49 letters and digits), whole and nothing else";
-            return Err(Failure::Usage(message.into()));
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let values = text.split(|c| !is_part(c)).filter_map(token::parse).map(|(_, hash)| hash.to_string());
+        let mut hashes: Vec<String> = values.collect::<BTreeSet<_>>().into_iter().collect();
+        let (Some(hash), true) = (hashes.pop(), hashes.is_empty()) else {
+            let message = match hashes.len() {
+                0 => "stdin: holds no value of a token, whole: ok_ or ok_ag_ and 49 letters and digits".to_owned(),
+                more => format!("stdin: holds the values of {} tokens; give one at a time", more + 1),
+            };
+            return Err(Failure::Usage(message));
         };
-        let which = Which { sha256: Some(hash.to_string()), ..Which::default() };
+        let which = Which { sha256: Some(hash), ..Which::default() };
         let found = query::<List>().ask(context, &which).await?;
         if found.rows().next().is_none() {
             return Err(Failure::new("no token that you may see has this value"));
@@ -75,8 +176,8 @@ impl Run for Find {
     }
 }
 
-/// More than a token has.
-const MOST: u64 = 1_000;
+/// The most bytes that are read: more than a link or a header in which a token stands.
+const MOST: u64 = 64 << 10;
 
 /// Revoke one token, or all tokens of an actor
 #[derive(clap::Args)]
@@ -87,58 +188,62 @@ struct Revocation {
     /// Revoke the tokens that the actor issued for others, instead of the actor's own
     #[arg(long)]
     issued: bool,
+    /// Also withdraw the open requests for approval that were made with what is revoked
+    #[arg(long)]
+    requests: bool,
 }
+
+const FIELDS: Columns<Revoked> = columns!(Revoked; revoked, withdrawn);
 
 /// So many ids are printed; `--format json` has all.
 const SHOWN: usize = 10;
 
-/// Tells of what was made with what was revoked, and goes on.
-fn going_on(answer: &Answer<Revoked>) {
-    let Ok(Revoked { mut requests, approved, changes, runs, unnamed_before, .. }) = answer.read() else { return };
-    requests.retain(|id| !approved.contains(id));
-    let reject = "`ok approve <id> --reject` ends one";
-    for (what, ids, ends) in [
-        ("Requests that were made or decided with what was revoked wait on", requests, reject),
-        ("Approved requests are carried out when their requester repeats the call", approved, reject),
-        (
-            "Changes that were proposed or reviewed with it are still open",
-            changes,
-            "`ok changes reject <id>` ends one, another review by the same person replaces the first",
-        ),
-        ("Runs that were begun with it go on", runs, "`ok run cancel <id>` ends one"),
-    ] {
+/// Tells of what was begun with what was revoked, and goes on.
+fn revoked(answer: &Answer<Revoked>, shown: Option<&ShownToken>, context: &Context) -> Result<Exit, Failure> {
+    let Revoked { revoked, going_on, .. } = answer.read()?;
+    let made = shown.map(|shown| &shown.made);
+    if let (0, Some(ended)) = (revoked, shown.map(|shown| &shown.token)) {
+        let at = ended.revoked_at.map(|at| format!("was revoked {}", show::said(&at)));
+        show::note(&format!("{} {}.", ended.id, at.unwrap_or_else(|| "has expired".into())));
+    }
+    for Group { sentence, ids, way, .. } in groups(&going_on, made) {
         let more = if ids.len() > SHOWN { format!(" and {} more", ids.len() - SHOWN) } else { String::new() };
         if !ids.is_empty() {
-            let named = ids.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
-            show::note(&format!("{what}: {named}{more}. {ends}."));
+            let named = ids.iter().take(SHOWN).map(|id| id.as_str()).collect::<Vec<_>>().join(", ");
+            show::note(&format!("{sentence}: {named}{more}. To end one: {way}."));
         }
     }
-    if let Some(before) = unnamed_before {
-        show::note(&unnamed(before));
+    lacking(&going_on, made);
+    if made.is_none() && revoked > 0 {
+        show::note(
+            "Tokens, delegations, subscriptions and break-glass grants that were made with one of them go on, too: `ok token show <id>`.",
+        );
     }
+    answer.fields(context, FIELDS)
 }
 
 impl Run for Revocation {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
         if is_value(&self.id) {
-            let message = "this is a token's value, which is not repeated here: `ok token list` shows the ids (tok_…) to revoke by";
+            let message = "this is a token's value, which is not repeated here: `ok token find` reads it from stdin and says its id (tok_…), to revoke by";
             return Err(Failure::Usage(message.into()));
         }
         if self.id.starts_with(Kind::Token.prefix()) {
             if self.issued {
                 return Err(Failure::Usage("--issued: names an actor's tokens, and this is one token".into()));
             }
-            let answer = change::<Revoke>().ask(context, &OneToken { id: self.id }).await?;
-            going_on(&answer);
-            return answer.fields(context, columns!(Revoked; revoked));
+            let which = RevokedToken { id: self.id, requests: self.requests };
+            let answer = change::<Revoke>().ask(context, &which).await?;
+            let shown = query::<Show>().ask(context, &OneToken { id: which.id }).await.and_then(|shown| shown.read());
+            return revoked(&answer, shown.ok().as_ref(), context);
         }
         let actor: ActorId = self.id.parse().map_err(|bad: BadId| Failure::new(format!("actor: {bad}")))?;
-        let answer = change::<RevokeAll>().ask(context, &Holder { actor: actor.clone(), issued: self.issued }).await?;
+        let which = Holder { actor: actor.clone(), issued: self.issued, requests: self.requests };
+        let answer = change::<RevokeAll>().ask(context, &which).await?;
         if let Ok(Revoked { issued: Some(left), .. }) = answer.read() {
             let what = "for others are still live, and they may have kept copies";
             show::note(&format!("{left} tokens that {actor} issued {what}: `ok token revoke {actor} --issued`."));
         }
-        going_on(&answer);
-        answer.fields(context, columns!(Revoked; revoked))
+        revoked(&answer, None, context)
     }
 }

@@ -43,7 +43,7 @@ pub fn end_issued<C: Change>(
         );
         return Err(Refusal::conflict(message).into());
     }
-    revoke(&ended, draft)?;
+    revoke(&ended, false, draft)?;
     let holders: BTreeSet<ActorId> = ended.into_iter().map(|(_, holder)| holder).collect();
     Ok(holders.into_iter().collect())
 }

@@ -1,5 +1,6 @@
 //! API tokens: issued once, listed without their secret, narrowed, revoked.
 
+mod begun;
 mod issue;
 mod issued;
 mod resource;
@@ -15,18 +16,18 @@ use crate::actor::resource::{ACTOR, TEAM};
 use crate::company::COMPANY;
 use gate::{Change, Draft, Entry, Permit, Query, Reader, Spec, Target, delete, get, patch};
 use store::approvals::Approval;
-use store::approvals::events::ApprovalTokenRevoked;
+use store::approvals::events::{ApprovalCancelled, ApprovalTokenRevoked};
 use store::tokens::events::{TokenNarrowed, TokenRevoked};
 use store::tokens::{self, Token};
 use types::actor::ActorKind;
-use types::approval::ApprovalStatus;
 use types::id::{ActorId, Id};
 use types::page::{Page, PageQuery};
-use types::refusal::{Fault, Refusal, Stop};
+use types::refusal::{Refusal, Stop};
 use types::scope::{self, Reach, Scope, Scopes, listed};
 use types::time::Time;
-use types::token::TokenHash;
+use types::token::{self, TokenHash};
 
+pub use begun::{GoingOn, Made, Show, ShownToken};
 use issue::scopes;
 pub use issue::{Issue, IssuedToken, NewToken};
 pub(super) use issue::{issue, span};
@@ -36,6 +37,7 @@ pub use resource::{SeenTokens, TOKEN};
 
 pub const ALL: &[Entry] = &[
     Entry::query::<List>(),
+    Entry::query::<Show>(),
     Entry::change::<Issue>(),
     Entry::change::<RevokeAll>(),
     Entry::change::<Revoke>(),
@@ -103,10 +105,10 @@ fn access(holder: &ActorId, scopes: &Scopes, read: &Reader<'_>) -> String {
 
 fn row(token: Token, read: &Reader<'_>) -> ListedToken {
     let now = read.now();
-    let status = match token.ended {
-        _ if now >= token.expires_at => TokenStatus::Expired,
-        true => TokenStatus::Revoked,
-        false => TokenStatus::Active,
+    let status = match token.revoked_at {
+        Some(_) => TokenStatus::Revoked,
+        None if token.is_live(now) => TokenStatus::Active,
+        None => TokenStatus::Expired,
     };
     ListedToken {
         kind: ListedKind { r#type: "api".into() },
@@ -175,24 +177,18 @@ impl Query for List {
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Revoked {
     pub revoked: u64,
+    /// How many open requests for approval were withdrawn.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub withdrawn: u64,
     /// How many live tokens the actor issued for others, of which they may have kept copies; at most 1000 are counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issued: Option<u64>,
-    /// The open requests for approval that were made or decided with them, as far as the caller sees them: they wait on.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub requests: Vec<String>,
-    /// Those of them that are approved, and wait for their requester to repeat the call.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub approved: Vec<String>,
-    /// The open changes that were proposed or reviewed with them, as far as the caller sees them: they wait on.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<String>,
-    /// The runs that were begun with them, the first 1000 of each, as far as the caller sees them: they go on.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub runs: Vec<String>,
-    /// What was done before then may not name the token that it was done with, and is not listed: the file was an earlier version's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unnamed_before: Option<Time>,
+    #[serde(flatten)]
+    pub going_on: GoingOn,
+}
+
+const fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -201,16 +197,42 @@ pub struct Holder {
     /// Revoke the tokens that the actor issued for others, instead of the actor's own: at most 1000 at once.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub issued: bool,
+    /// Also withdraw the open requests for approval that were made with them: at most 1000 at once.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub requests: bool,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct RevokedToken {
+    /// The token's id.
+    pub id: String,
+    /// Also withdraw the open requests for approval that were made with it: at most 1000 at once.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub requests: bool,
 }
 
 /// The most tokens issued for others that are revoked, or counted, at once.
 pub const MOST_ISSUED: usize = 1_000;
 
-/// Revokes these tokens of these holders, and tells of it whoever decides the requests that were made with them.
-fn revoke(tokens: &[(String, ActorId)], draft: &mut Draft<'_>) -> Result<Revoked, Stop> {
-    let open = doubt(tokens, &[], draft)?;
+/// Revokes these tokens of these holders, and withdraws what was requested with them or tells of it whoever decides that.
+fn revoke(tokens: &[(String, ActorId)], requests: bool, draft: &mut Draft<'_>) -> Result<Revoked, Stop> {
+    let withdrawn = if requests { withdraw(tokens, draft)? } else { Vec::new() };
+    let open = doubt(tokens, &withdrawn, draft)?;
     let revoked = end_all(tokens, draft)?;
-    Ok(Revoked { revoked, ..Revoked::going_on(tokens, open, draft.read())? })
+    let withdrawn = withdrawn.len() as u64;
+    Ok(Revoked { revoked, withdrawn, issued: None, going_on: GoingOn::of(tokens, open, draft.read())? })
+}
+
+/// Withdraws the open requests that were made with these tokens: the first 1,000. Gives their ids.
+fn withdraw(tokens: &[(String, ActorId)], draft: &mut Draft<'_>) -> Result<Vec<String>, Stop> {
+    let mut open = draft.read().open_requests_with(tokens)?;
+    // What was only decided with one is another's request.
+    open.retain(|request| tokens.iter().any(|(id, _)| request.token_id.as_ref() == Some(id)));
+    open.truncate(MOST_DOUBTED);
+    for Approval { id, actor, .. } in &open {
+        draft.record(ApprovalCancelled { id: Id::stored(id), requester: actor.clone() })?;
+    }
+    Ok(open.into_iter().map(|request| request.id).collect())
 }
 
 /// So many requests are told of at once: to revoke a token must not fail because of what was done with it.
@@ -225,28 +247,6 @@ pub fn doubt(tokens: &[(String, ActorId)], ending: &[String], draft: &mut Draft<
         draft.record(ApprovalTokenRevoked { id: Id::stored(id), requester: actor.clone() })?;
     }
     Ok(open)
-}
-
-impl Revoked {
-    /// What goes on of tokens, as far as the caller sees it; none is revoked by it.
-    fn going_on(tokens: &[(String, ActorId)], open: Vec<Approval>, read: &Reader<'_>) -> Result<Revoked, Fault> {
-        let seen: Vec<Approval> = open.into_iter().filter(|one| read.sees(&read.approval_target(one))).collect();
-        let approved =
-            seen.iter().filter(|one| one.status == ApprovalStatus::Approved).map(|one| one.id.clone()).collect();
-        let mut unnamed_before = None;
-        for (token, _) in tokens {
-            unnamed_before = unnamed_before.max(read.unnamed_before(token)?);
-        }
-        Ok(Revoked {
-            revoked: 0,
-            issued: None,
-            requests: seen.into_iter().map(|one| one.id).collect(),
-            approved,
-            changes: read.seen_changes_with(tokens)?,
-            runs: read.seen_runs_with(tokens)?,
-            unnamed_before,
-        })
-    }
 }
 
 /// Revokes these tokens of these holders. Tells how many they are.
@@ -267,9 +267,10 @@ impl Change for RevokeAll {
         scope: Reach::Full,
         route: delete("/tokens/{actor}").stops(),
         about: &[&ACTOR, &TEAM],
-        events: &[TokenRevoked::KIND, ApprovalTokenRevoked::KIND],
+        events: &[TokenRevoked::KIND, ApprovalTokenRevoked::KIND, ApprovalCancelled::KIND],
     };
-    const SAYS: &'static str = "revokes all tokens {issued?issued by|of} {actor}";
+    const SAYS: &'static str =
+        "revokes all tokens {issued?issued by|of} {actor}{requests? and withdraws what was requested with them|}";
     type Input = Holder;
     type Output = Revoked;
 
@@ -281,16 +282,18 @@ impl Change for RevokeAll {
     fn run(_: Permit<Self>, input: Holder, draft: &mut Draft<'_>) -> Result<Revoked, Stop> {
         let issued = draft.read().live_tokens_by(&input.actor, MOST_ISSUED)?;
         if input.issued {
-            return revoke(&issued, draft);
+            return revoke(&issued, input.requests, draft);
         }
         let left = Some(issued.len() as u64).filter(|left| *left > 0);
         let own = draft.read().live_tokens_of(&input.actor)?;
-        Ok(Revoked { issued: left, ..revoke(&own, draft)? })
+        Ok(Revoked { issued: left, ..revoke(&own, input.requests, draft)? })
     }
 }
 
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct OneToken {
+    /// The token's id.
+    #[arg(value_name = "TOKEN", value_parser = token::id)]
     pub id: String,
 }
 
@@ -308,31 +311,34 @@ impl Change for Revoke {
         scope: Reach::Full,
         route: delete("/tokens/id/{id}").stops(),
         about: &[&TOKEN],
-        events: &[TokenRevoked::KIND, ApprovalTokenRevoked::KIND],
+        events: &[TokenRevoked::KIND, ApprovalTokenRevoked::KIND, ApprovalCancelled::KIND],
     };
-    const SAYS: &'static str = "revokes the token {id}";
-    type Input = OneToken;
+    const SAYS: &'static str = "revokes the token {id}{requests? and withdraws what was requested with it|}";
+    type Input = RevokedToken;
     type Output = Revoked;
 
-    fn target(input: &OneToken, read: &Reader<'_>) -> Result<Target, Stop> {
+    fn target(input: &RevokedToken, read: &Reader<'_>) -> Result<Target, Stop> {
         Ok(target_of(&find(&input.id, read)?))
     }
 
-    fn run(_: Permit<Self>, input: OneToken, draft: &mut Draft<'_>) -> Result<Revoked, Stop> {
+    fn run(_: Permit<Self>, input: RevokedToken, draft: &mut Draft<'_>) -> Result<Revoked, Stop> {
         let token = find(&input.id, draft.read())?;
         let (has_ended, token) = (token.ended, [(token.id, token.holder)]);
         if has_ended {
-            let open = draft.read().open_requests_with(&token)?;
-            return Ok(Revoked::going_on(&token, open, draft.read())?);
+            let withdrawn = if input.requests { withdraw(&token, draft)? } else { Vec::new() };
+            let mut open = draft.read().open_requests_with(&token)?;
+            open.retain(|request| !withdrawn.contains(&request.id));
+            let going_on = GoingOn::of(&token, open, draft.read())?;
+            return Ok(Revoked { revoked: 0, withdrawn: withdrawn.len() as u64, issued: None, going_on });
         }
-        revoke(&token, draft)
+        revoke(&token, input.requests, draft)
     }
 }
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Narrower {
     /// The token's id.
-    #[arg(value_name = "TOKEN")]
+    #[arg(value_name = "TOKEN", value_parser = token::id)]
     pub id: String,
     /// The scopes that remain: a subset of its scopes, or any if it has none yet.
     #[arg(value_delimiter = ',', required = true, value_parser = scope::names())]

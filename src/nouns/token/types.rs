@@ -79,6 +79,16 @@ pub fn is_value(text: &str) -> bool {
     text.starts_with(TokenKind::Api.prefix()) && text.parse::<ActorId>().is_err()
 }
 
+/// The id of a token, as somebody names it: whoever pastes the value instead must not have it sent anywhere.
+///
+/// # Errors
+/// What to do instead.
+pub fn id(text: &str) -> Result<String, String> {
+    let value =
+        "takes a token's id (tok_…), and this is its value: `ok token find` reads it from stdin and says its id";
+    if is_value(text) { Err(value.into()) } else { Ok(text.to_owned()) }
+}
+
 /// A text in which no value of a token stands, whole or in good part: somebody may have pasted one.
 pub fn masked(text: &str) -> Cow<'_, str> {
     /// Fewer characters than this tell nobody anything, and may be a name.

@@ -90,7 +90,7 @@ pub(super) fn targets(entry: &Entry) -> Option<&'static [Of]> {
         "actor.add" | "actor.hire" | "kill" => &[Company, Own, Ops, Another, Absent],
         "actor.offboard" => &[Own, Ops, Another, Absent],
         "actor.read" | "actor.trust" | "actor.update" | "policy.explain" | "token.issue" | "token.narrow"
-        | "token.revoke" | "token.revoke_all" => &[Own, Ops, Another, Absent],
+        | "token.read" | "token.revoke" | "token.revoke_all" => &[Own, Ops, Another, Absent],
         _ if !entry.spec.route.path.contains('{') => &[Company],
         _ => return None,
     })

@@ -12,8 +12,8 @@ use super::super::exit::{Exit, Failure};
 use super::super::operation::{Answer, change, query};
 use super::super::save::write;
 use super::super::{Context, show};
-use super::given::Given;
-use super::lock::PolicyLock;
+use super::given::{Given, Origin};
+use super::lock::{PolicyLock, is_lost, lost};
 use super::rollout::{EARLIER, Outcome, Rollout, in_force, tell_its_reason};
 use super::{compared, git};
 use crate::nouns::change::ShownChange;
@@ -21,6 +21,7 @@ use crate::nouns::policy::diff::{Candidate, Diff};
 use crate::nouns::policy::in_force::{Applied, AppliedVersion, LastApplied, WhichApplied};
 use crate::nouns::policy::propose::{self, NewPolicies};
 use crate::policy::folder::PROPOSALS;
+use crate::policy::plan::Plan;
 use crate::types::named::first_of;
 use crate::types::refusal::Code;
 
@@ -101,8 +102,9 @@ impl Given {
     /// The input of `policy.propose`: made from what is in force, which it fits.
     fn proposal(&self, how: &How, applied: &LastApplied) -> NewPolicies {
         let (files, base_version) = (Some(self.bundle.files.clone()), Some(applied.last.version));
+        let base_hash = Some(applied.last.hash.clone());
         let (unedited, reason, commit) = (self.unedited(), how.reason.clone(), how.commit.clone());
-        NewPolicies { files, unedited, reason, commit, base_version, ..NewPolicies::default() }
+        NewPolicies { files, unedited, reason, commit, base_version, base_hash, ..NewPolicies::default() }
     }
 
     fn is(&self, applied: &LastApplied) -> bool {
@@ -112,6 +114,10 @@ impl Given {
     /// What is in force. A plan is for one company, and what was made from something else is told what came between.
     async fn fits(&self, how: &How, session: &mut Session, context: &Context) -> Result<LastApplied, Failure> {
         self.is_of_commit(how)?;
+        // What comes with a commit needs no lock.
+        if let (Some(problem), None) = (&self.unread_lock, &how.commit) {
+            return Err(Failure::new(problem.clone()));
+        }
         let which = WhichApplied { limit: EARLIER, before: None };
         let applied = query::<Applied>().within(session, context, &which).await??.read()?;
         let plan = self.plan.as_ref().filter(|plan| plan.company != applied.company);
@@ -144,7 +150,10 @@ impl Given {
 
     fn moved(&self, how: &How, applied: &LastApplied) -> Option<Moved> {
         // That the schema of collections has changed since makes none of them another one.
-        let stands = |version: i64| applied.same_policies().any(|same| same.version == version);
+        let stands = |version: i64, hash: Option<&str>| {
+            let is_it = |same: &AppliedVersion| same.version == version && hash.is_none_or(|hash| same.hash == hash);
+            applied.same_policies().any(is_it)
+        };
         let last = applied.same_policies().find(|same| same.commit.is_some()).or(applied.same_policies().last())?;
         let in_force = in_force(last);
         let made_from = |what: &str, base: i64| Moved {
@@ -153,7 +162,13 @@ impl Given {
             way: TAKE_OVER.to_owned(),
         };
         match (&self.plan, &self.lock, &how.commit) {
-            (Some(plan), ..) => (!stands(plan.base.version)).then(|| made_from("the plan", plan.base.version)),
+            (Some(Plan { base, .. }), ..) => (!stands(base.version, Some(&base.hash))).then(|| {
+                let (version, way) = (base.version, "Compare anew: `ok policy diff --save`".to_owned());
+                match is_lost((version, &base.hash), applied) {
+                    true => Moved { from: None, why: format!("{}; {in_force}", lost("the plan", version)), way },
+                    false => Moved { way, ..made_from("the plan", version) },
+                }
+            }),
             (None, _, Some(commit)) if let Some(version) = brought_before(commit, last, applied) => Some(Moved {
                 from: Some(version),
                 why: format!("{commit} brought version {version} into force before; {in_force}"),
@@ -166,20 +181,26 @@ impl Given {
             }),
             (None, Some(lock), _) if applied.same_policies().any(|same| lock.is_of(same)) => None,
             (None, None, None) => {
-                if let (Some(dir), None, 2..) = (&self.dir, self.version, applied.last.version) {
+                if let (Some(dir), None, 2..) = (&self.dir, self.exported.as_ref(), applied.last.version) {
                     show::note(&format!(
                         "{} has no policy.lock, so its base version is unknown: {in_force}; of it, what is not in the folder will be removed",
                         dir.display()
                     ));
                 }
-                let version = self.version.filter(|version| !stands(*version));
-                version.map(|version| made_from("what was exported", version))
+                let Origin { version, hash } = self.exported.as_ref()?;
+                (!stands(*version, hash.as_deref())).then(|| match hash {
+                    Some(hash) if is_lost((*version, hash), applied) => {
+                        let why = format!("{}; {in_force}", lost("what was exported", *version));
+                        Moved { from: None, why, way: "Export anew, and make the change in that".to_owned() }
+                    }
+                    _ => made_from("what was exported", *version),
+                })
             }
             (None, lock, Some(_)) => unknown_to_git(lock.is_some(), (last, applied), &in_force),
             (None, Some(lock), None) => {
                 let dir = self.dir.as_ref().map(|dir| dir.display().to_string()).unwrap_or_default();
                 if lock.is_lost(applied) {
-                    let why = format!("{}; {in_force}", lock.lost(&dir));
+                    let why = format!("{}; {in_force}", lost(&dir, lock.version));
                     let way = format!("To apply it all the same, remove {dir}/policy.lock first");
                     return Some(Moved { from: None, why, way });
                 }

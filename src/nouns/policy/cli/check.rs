@@ -70,7 +70,8 @@ impl Run for Check {
 
     /// Checks the folder here, and asks a server, if there is one, what it alone knows: who could approve.
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let Given { mut bundle, unread, dir, .. } = Given::read(&self.dir)?;
+        let Given { mut bundle, unread, unread_lock, dir, .. } = Given::read(&self.dir)?;
+        unread_lock.iter().for_each(|problem| show::note(&format!("{problem}; it is not read")));
         match &dir {
             Some(dir) if self.fix => fix(dir, &mut bundle)?,
             None if self.fix => return Err(Failure::Usage("--fix writes into a folder: give one".into())),

@@ -1,5 +1,6 @@
 //! `ok policy export`, `list` and `source`: what is in force, and where it comes from.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
@@ -14,7 +15,7 @@ use super::super::save::{put, write};
 use super::super::{Context, show};
 use super::compared::terms;
 use super::given::printed;
-use super::lock::{PolicyLock, sum};
+use super::lock::{PolicyLock, lost, sum};
 use super::rollout::EARLIER;
 use crate::nouns::Nothing;
 use crate::nouns::policy::drift::{self, ShowDrift};
@@ -52,8 +53,8 @@ impl Run for Export {
         let (exported, applied) = asked?;
         match &self.dir {
             None => {
-                let Exported { version, files, .. } = exported.read()?;
-                context.show(&exported.value, || show::whole(&printed(version, &Bundle { files })))
+                let Exported { version, hash, files, .. } = exported.read()?;
+                context.show(&exported.value, || show::whole(&printed((version, &hash), &Bundle { files })))
             }
             Some(dir) => {
                 let Exported { files, schema, .. } = exported.read()?;
@@ -87,7 +88,10 @@ pub async fn write_to(dir: &Path, context: &Context) -> Result<(), Failure> {
 }
 
 fn write_all(dir: &Path, bundle: &Bundle, kept: &[String], schema: &str, applied: &LastApplied) -> Result<(), Failure> {
-    save(dir, bundle, kept, schema)?;
+    // What a company has lost, or another one had, may be in force nowhere else: none of it is removed.
+    let lock = PolicyLock::read(dir).ok().flatten().filter(|lock| !lock.is_lost(applied));
+    let known = lock.map(|lock| lock.files).unwrap_or_default();
+    save(dir, bundle, (kept, &known), schema)?;
     PolicyLock::new(applied, bundle).write(dir)
 }
 
@@ -100,14 +104,16 @@ async fn both(session: &mut Session, context: &Context) -> Result<(Answer<Export
 /// The files that somebody has edited or deleted here, and that are in force as they were before that. Refuses where what is in
 /// force has changed, too: one of both would be lost.
 fn edits(dir: &Path, bundle: &Bundle, applied: &LastApplied) -> Result<Vec<String>, Failure> {
-    let lock = PolicyLock::read(dir)?;
+    let unread = |failure: Failure| Failure::new(format!("{}; --force overwrites what is there", failure.sentence()));
+    let lock = PolicyLock::read(dir).map_err(unread)?;
     let is_lost = |lock: &&PolicyLock| lock.is_lost(applied) && !applied.same_policies().any(|same| lock.is_of(same));
     if let Some(lock) = lock.as_ref().filter(is_lost) {
         // What was in force here then is nowhere else any more.
         let there = Folder::read(dir).map_err(|error| Failure::new(error.to_string()))?;
         if there.bundle.files != bundle.files {
-            let lost = lock.lost(&dir.display().to_string());
-            return Err(Failure::new(format!("{lost}; --force overwrites what is there")));
+            let lost = lost(&dir.display().to_string(), lock.version);
+            let way = "--force overwrites what differs, and keeps what is only here";
+            return Err(Failure::new(format!("{lost}; {way}")));
         }
     }
     let known = lock.as_ref().map(|lock| lock.files.clone()).unwrap_or_default();
@@ -147,7 +153,12 @@ fn edits(dir: &Path, bundle: &Bundle, applied: &LastApplied) -> Result<Vec<Strin
 
 /// Writes the files, and removes what was in force before and nobody has edited here. What else lies in the folder is left
 /// there, and told.
-fn save(dir: &Path, bundle: &Bundle, kept: &[String], schema: &str) -> Result<(), Failure> {
+fn save(
+    dir: &Path,
+    bundle: &Bundle,
+    (kept, known): (&[String], &BTreeMap<String, String>),
+    schema: &str,
+) -> Result<(), Failure> {
     let before = if dir.is_dir() { Folder::read(dir).ok() } else { None };
     // A folder that is a link would be written to elsewhere.
     for path in bundle.files.keys() {
@@ -160,7 +171,6 @@ fn save(dir: &Path, bundle: &Bundle, kept: &[String], schema: &str) -> Result<()
         write(&dir.join(path), text)?;
     }
     write(&dir.join(PRODUCT_SCHEMA), schema)?;
-    let known = PolicyLock::read(dir)?.map(|lock| lock.files).unwrap_or_default();
     let left = before.into_iter().flat_map(|before| before.bundle.files);
     for (path, text) in left.filter(|(path, _)| !bundle.files.contains_key(path)) {
         let file = dir.join(&path);

@@ -37,16 +37,35 @@ pub struct Given {
     pub dir: Option<PathBuf>,
     /// What was in force when the folder was applied or exported last.
     pub lock: Option<PolicyLock>,
+    /// Why its lock cannot be read, if it cannot.
+    pub unread_lock: Option<String>,
     pub plan: Option<Plan>,
-    /// The version that was printed.
-    pub version: Option<i64>,
+    /// What was printed.
+    pub exported: Option<Origin>,
+}
+
+/// A version that something was made from. Two of one number differ after a restored backup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    pub version: i64,
+    /// None in what an earlier version printed.
+    pub hash: Option<String>,
 }
 
 /// The JSON of an export, as far as it is needed.
 #[derive(Deserialize)]
 struct Exported {
     version: Option<i64>,
+    hash: Option<String>,
     files: std::collections::BTreeMap<String, String>,
+}
+
+impl Origin {
+    /// A number, and the hash where there is one.
+    fn parse(text: &str) -> Option<Origin> {
+        let (version, hash) = text.split_once(' ').map_or((text, None), |(version, hash)| (version, Some(hash)));
+        Some(Origin { version: version.parse().ok()?, hash: hash.map(str::to_owned) })
+    }
 }
 
 impl Given {
@@ -55,13 +74,22 @@ impl Given {
             return Given::of(&text(from)?).map_err(|problem| Failure::new(format!("{}: {problem}", from.display())));
         }
         let Folder { bundle, unread } = super::folder(from)?;
-        let lock = PolicyLock::read(from)?;
-        Ok(Given { bundle, unread, dir: Some(from.to_owned()), lock, plan: None, version: None })
+        if let Some(problem) = problems(&bundle.files, 1).pop() {
+            return Err(Failure::new(format!("{}: {problem}", from.display())));
+        }
+        let (lock, unread_lock) = match PolicyLock::read(from) {
+            Ok(lock) => (lock, None),
+            Err(failure) => (None, Some(failure.sentence())),
+        };
+        Ok(Given { bundle, unread, dir: Some(from.to_owned()), lock, unread_lock, plan: None, exported: None })
     }
 
     /// The same; what in a folder nothing reads is told.
     pub fn read_aloud(from: &Path) -> Result<Given, Failure> {
         let given = Given::read(from)?;
+        if let Some(problem) = &given.unread_lock {
+            show::note(&format!("{problem}; it is not read"));
+        }
         for path in &given.unread {
             show::note(&format!("{} is not read; `ok policy check` says why", from.join(path).display()));
         }
@@ -77,7 +105,10 @@ impl Given {
     }
 
     fn of(text: &str) -> Result<Given, String> {
-        let of = |bundle, plan, version| Given { bundle, unread: Vec::new(), dir: None, lock: None, plan, version };
+        let of = |bundle, plan, exported| {
+            let (unread, unread_lock) = (Vec::new(), None);
+            Given { bundle, unread, dir: None, lock: None, unread_lock, plan, exported }
+        };
         let given = if text.trim_start().starts_with('{') {
             let is_plan = json::read::<Value>(text.as_bytes()).is_ok_and(|value| value.get("format").is_some());
             if is_plan {
@@ -86,11 +117,12 @@ impl Given {
             } else {
                 let neither = |error| format!("it is neither a plan nor an export: {error}");
                 let exported: Exported = json::read(text.as_bytes()).map_err(neither)?;
-                of(Bundle { files: exported.files }, None, exported.version)
+                let Exported { version, hash, files } = exported;
+                of(Bundle { files }, None, version.map(|version| Origin { version, hash }))
             }
         } else {
-            let (version, bundle) = parsed(text)?;
-            of(bundle, None, version)
+            let (exported, bundle) = parsed(text)?;
+            of(bundle, None, exported)
         };
         match problems(&given.bundle.files, 1).pop() {
             Some(problem) => Err(problem),
@@ -114,8 +146,8 @@ fn text(from: &Path) -> Result<String, Failure> {
 }
 
 /// Each file after a line with its path.
-pub fn printed(version: i64, bundle: &Bundle) -> String {
-    let mut text = format!("{MARK}version {version} <==\n");
+pub fn printed((version, hash): (i64, &str), bundle: &Bundle) -> String {
+    let mut text = format!("{MARK}version {version} {hash} <==\n");
     for (path, content) in &bundle.files {
         text.push_str(&format!("{MARK}{path} <==\n"));
         for line in content.split_inclusive('\n') {
@@ -132,8 +164,8 @@ pub fn printed(version: i64, bundle: &Bundle) -> String {
     text
 }
 
-pub fn parsed(text: &str) -> Result<(Option<i64>, Bundle), String> {
-    let (mut version, mut bundle, mut file, mut ended) = (None, Bundle::default(), None::<String>, false);
+pub fn parsed(text: &str) -> Result<(Option<Origin>, Bundle), String> {
+    let (mut origin, mut bundle, mut file, mut ended) = (None, Bundle::default(), None::<String>, false);
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
         let head = line.strip_prefix(MARK).and_then(|rest| rest.trim_end().strip_suffix(" <=="));
         if ended {
@@ -143,8 +175,8 @@ pub fn parsed(text: &str) -> Result<(Option<i64>, Bundle), String> {
         let open = file.as_ref().and_then(|file| bundle.files.get_mut(file));
         match (head, open) {
             _ if ended => {}
-            (Some(head), open) => match head.strip_prefix("version ").map(str::parse) {
-                Some(Ok(found)) if open.is_none() => version = Some(found),
+            (Some(head), open) => match head.strip_prefix("version ").and_then(Origin::parse) {
+                Some(found) if open.is_none() => origin = Some(found),
                 _ if bundle.files.contains_key(head) => return Err(format!("line {number}: {head} comes twice")),
                 _ => {
                     bundle.files.insert(head.to_owned(), String::new());
@@ -160,8 +192,8 @@ pub fn parsed(text: &str) -> Result<(Option<i64>, Bundle), String> {
             }
         }
     }
-    if !ended && version.is_some() {
+    if !ended && origin.is_some() {
         return Err(format!("some of it is missing: it does not end with the line `{}`", END.trim_end()));
     }
-    Ok((version, bundle))
+    Ok((origin, bundle))
 }

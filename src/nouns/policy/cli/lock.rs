@@ -83,7 +83,13 @@ impl PolicyLock {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Failure::new(format!("cannot read {}: {error}", path.display()))),
         };
-        let wrong = |error: serde_yaml::Error| Failure::new(format!("{}: {error}", path.display()));
+        let wrong = |_| {
+            let what = match text.contains("<<<<<<<") {
+                true => "holds both sides of a merge: keep the side with the higher version, or remove the file",
+                false => "is damaged: remove it",
+            };
+            Failure::new(format!("{} {what}; `ok policy apply` and `ok policy export` write it anew", path.display()))
+        };
         serde_yaml::from_str(&text).map(Some).map_err(wrong)
     }
 
@@ -94,14 +100,7 @@ impl PolicyLock {
 
     /// Whether the company does not have the version that this is of: a backup was restored since, or it is another company's.
     pub fn is_lost(&self, applied: &LastApplied) -> bool {
-        let same = std::iter::once(&applied.last).chain(&applied.earlier).find(|known| known.version == self.version);
-        self.version > applied.last.version || same.is_some_and(|same| same.hash != self.hash)
-    }
-
-    /// The same, as it is told.
-    pub fn lost(&self, dir: &str) -> String {
-        let version = self.version;
-        format!("{dir} was made from version {version}, which this company does not have, as after a restored backup")
+        is_lost((self.version, &self.hash), applied)
     }
 
     /// Whether this version was proposed from the folder.
@@ -113,4 +112,15 @@ impl PolicyLock {
         let text = serde_yaml::to_string(self).map_err(|error| Failure::new(error.to_string()))?;
         write(&dir.join(LOCK), &format!("{HEAD}{text}"))
     }
+}
+
+/// Whether the company does not have this version with this hash.
+pub fn is_lost((version, hash): (i64, &str), applied: &LastApplied) -> bool {
+    let same = std::iter::once(&applied.last).chain(&applied.earlier).find(|known| known.version == version);
+    version > applied.last.version || same.is_some_and(|same| same.hash != hash)
+}
+
+/// The same of what was made from that version, as it is told.
+pub fn lost(what: &str, version: i64) -> String {
+    format!("{what} was made from version {version}, which this company does not have, as after a restored backup")
 }

@@ -2112,6 +2112,10 @@ export type Holder = {
      * Revoke the tokens that the actor issued for others, instead of the actor's own: at most 1000 at once.
      */
     issued?: boolean;
+    /**
+     * Also withdraw the open requests for approval that were made with them: at most 1000 at once.
+     */
+    requests?: boolean;
 };
 
 export type Hours = {
@@ -3116,6 +3120,10 @@ export type NewPolicies = {
      */
     base_version?: number | null;
     /**
+     * The hash of that version. After a restored backup, another one may have its number: then this is refused.
+     */
+    base_hash?: string | null;
+    /**
      * The hash of the commit that it comes from: 4 to 64 hexadecimal digits.
      */
     commit?: string | null;
@@ -3619,6 +3627,9 @@ export type OneTask = {
 };
 
 export type OneToken = {
+    /**
+     * The token's id.
+     */
     id: string;
 };
 
@@ -4411,11 +4422,15 @@ export type ReviewVerdict = 'approve' | 'request_changes';
 export type Revoked = {
     revoked: number;
     /**
+     * How many open requests for approval were withdrawn.
+     */
+    withdrawn?: number;
+    /**
      * How many live tokens the actor issued for others, of which they may have kept copies; at most 1000 are counted.
      */
     issued?: number | null;
     /**
-     * The open requests for approval that were made or decided with them, as far as the caller sees them: they wait on.
+     * The open requests for approval that were made or decided with them.
      */
     requests?: Array<string>;
     /**
@@ -4423,11 +4438,11 @@ export type Revoked = {
      */
     approved?: Array<string>;
     /**
-     * The open changes that were proposed or reviewed with them, as far as the caller sees them: they wait on.
+     * The open changes that were proposed or reviewed with them.
      */
     changes?: Array<string>;
     /**
-     * The runs that were begun with them, the first 1000 of each, as far as the caller sees them: they go on.
+     * The runs that were begun with them, the first 1000 of each token.
      */
     runs?: Array<string>;
     /**
@@ -4444,6 +4459,17 @@ export type RevokedDelegations = {
      * Ids: what rested on others first.
      */
     revoked: Array<string>;
+};
+
+export type RevokedToken = {
+    /**
+     * The token's id.
+     */
+    id: string;
+    /**
+     * Also withdraw the open requests for approval that were made with it: at most 1000 at once.
+     */
+    requests?: boolean;
 };
 
 /**
@@ -5653,6 +5679,72 @@ export type ShownTask = {
      * When it left the lists.
      */
     archived_at: string | null;
+};
+
+/**
+ * A token, and what goes on that was begun with it.
+ */
+export type ShownToken = {
+    id: string;
+    actor: ActorId;
+    /**
+     * Who issued it, where that was another than its holder.
+     */
+    issuer: ActorId | null;
+    kind: ListedKind;
+    label: string;
+    scopes: Array<Scope>;
+    /**
+     * `full access`, `limited to <scopes>`, or, of an outside agent, `the gateway for outside agents alone (not served yet)`.
+     */
+    access: string;
+    status: TokenStatus;
+    created_at: string;
+    expires_at: string;
+    /**
+     * When it was revoked, if it was: also of one that would have expired since.
+     */
+    revoked_at?: string | null;
+    /**
+     * The open requests for approval that were made or decided with them.
+     */
+    requests?: Array<string>;
+    /**
+     * Those of them that are approved, and wait for their requester to repeat the call.
+     */
+    approved?: Array<string>;
+    /**
+     * The open changes that were proposed or reviewed with them.
+     */
+    changes?: Array<string>;
+    /**
+     * The runs that were begun with them, the first 1000 of each token.
+     */
+    runs?: Array<string>;
+    /**
+     * What was done before then may not name the token that it was done with, and is not listed: the file was an earlier version's.
+     */
+    unnamed_before?: string | null;
+    /**
+     * Tokens that were issued with it.
+     */
+    tokens?: Array<string>;
+    /**
+     * Delegations that were granted with it.
+     */
+    delegations?: Array<string>;
+    /**
+     * Webhook subscriptions that were created with it.
+     */
+    webhooks?: Array<string>;
+    /**
+     * Break-glass grants that were opened with it.
+     */
+    break_glass?: Array<string>;
+    /**
+     * What was made before then is not listed: only the newest 20,000 entries that name the token were looked at.
+     */
+    looked_at_since?: string | null;
 };
 
 /**
@@ -15833,6 +15925,10 @@ export type PolicyProposeData = {
          */
         base_version?: number | null;
         /**
+         * The hash of that version. After a restored backup, another one may have its number: then this is refused.
+         */
+        base_hash?: string | null;
+        /**
          * The hash of the commit that it comes from: 4 to 64 hexadecimal digits.
          */
         commit?: string | null;
@@ -18440,9 +18536,17 @@ export type TokenRevokeData = {
         'ok-min-policy'?: string;
     };
     path: {
+        /**
+         * The token's id.
+         */
         id: string;
     };
-    query?: never;
+    query?: {
+        /**
+         * Also withdraw the open requests for approval that were made with it: at most 1000 at once.
+         */
+        requests?: boolean;
+    };
     url: '/api/tokens/id/{id}';
 };
 
@@ -18499,6 +18603,78 @@ export type TokenRevokeResponses = {
 };
 
 export type TokenRevokeResponse = TokenRevokeResponses[keyof TokenRevokeResponses];
+
+export type TokenReadData = {
+    body?: never;
+    headers?: {
+        /**
+         * The id of a delegation to act under, on behalf of its grantor.
+         */
+        'ok-delegation'?: string;
+        /**
+         * A version of the policies that has been seen in force: what would be decided by an earlier one is 409.
+         */
+        'ok-min-policy'?: string;
+    };
+    path: {
+        /**
+         * The token's id.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/tokens/id/{id}';
+};
+
+export type TokenReadErrors = {
+    /**
+     * `bad_request`: a bad value in path, query or body
+     */
+    400: Error;
+    /**
+     * `unauthorized`: no token, or a bad one
+     */
+    401: Error;
+    /**
+     * `denied` by policy, or from a page of another site (`Origin`); `token_scope`: out of the token's reach
+     */
+    403: Error;
+    /**
+     * `not_found`: it does not exist, or the caller may not see it; or `x-ok-tenant` names a company that is not served here
+     */
+    404: Error;
+    /**
+     * `conflict`: the policies in force are older than `ok-min-policy`
+     */
+    409: Error;
+    /**
+     * `invalid`: well-formed but not acceptable
+     */
+    422: Error;
+    /**
+     * `rate_limited`
+     */
+    429: Error;
+    /**
+     * `internal`: a fault of the server, which its log names
+     */
+    500: Error;
+    /**
+     * `audit_unavailable`: the log cannot be written; nothing was done
+     */
+    503: Error;
+};
+
+export type TokenReadError = TokenReadErrors[keyof TokenReadErrors];
+
+export type TokenReadResponses = {
+    /**
+     * Done
+     */
+    200: ShownToken;
+};
+
+export type TokenReadResponse = TokenReadResponses[keyof TokenReadResponses];
 
 export type TokenNarrowData = {
     body: {
@@ -18621,6 +18797,10 @@ export type TokenRevokeAllData = {
          * Revoke the tokens that the actor issued for others, instead of the actor's own: at most 1000 at once.
          */
         issued?: boolean;
+        /**
+         * Also withdraw the open requests for approval that were made with them: at most 1000 at once.
+         */
+        requests?: boolean;
     };
     url: '/api/tokens/{actor}';
 };

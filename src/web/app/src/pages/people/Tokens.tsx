@@ -1,3 +1,4 @@
+import { Checkbox } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
@@ -40,9 +41,10 @@ export function TokenTable({ holder }: { holder: string }) {
 
 function Revoke({ token, isOpen, close }: { token: ListedToken; isOpen: boolean; close: () => void }) {
   const { act, busy } = useAct();
+  const [requests, setRequests] = useState(false);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    const done = await act((headers) => tokenRevoke({ path: { id: token.id }, headers, throwOnError: true }), 'Revoked');
+    const done = await act((headers) => tokenRevoke({ path: { id: token.id }, query: { requests }, headers, throwOnError: true }), 'Revoked');
     const open = done?.requests?.length ?? 0;
     if (open > 0) notifications.show({ color: 'yellow', autoClose: false, message: `${many(open, 'request')} for approval made with it still ${open === 1 ? 'waits' : 'wait'}: see Approvals.` });
     close();
@@ -52,6 +54,7 @@ function Revoke({ token, isOpen, close }: { token: ListedToken; isOpen: boolean;
       <p>
         Whatever signs in with <Said>{token.label ? `«${token.label}»` : 'it'}</Said> is refused from then on. This cannot be undone.
       </p>
+      <Checkbox checked={requests} onChange={(event) => setRequests(event.currentTarget.checked)} label="Also withdraw the open requests for approval that were made with it" />
     </FormDialog>
   );
 }
