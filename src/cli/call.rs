@@ -60,6 +60,19 @@ pub struct Refused {
     pub retry_after: Option<u64>,
 }
 
+impl Refused {
+    /// By its code alone.
+    pub fn new(code: Code) -> Refused {
+        Refused {
+            code: code.name().into(),
+            message: String::new(),
+            approval: None,
+            problems: Vec::new(),
+            retry_after: None,
+        }
+    }
+}
+
 impl From<Refusal> for Answer {
     fn from(refusal: Refusal) -> Answer {
         let Refusal { code, message, approval, problems, retry_after, .. } = refusal;

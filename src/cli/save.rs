@@ -9,32 +9,44 @@ use std::path::{Path, PathBuf};
 
 use super::exit::Failure;
 
-/// Writes a file, whole or not at all. A new one is its owner's alone; one that is there keeps its rights.
+/// Writes a file, whole or not at all, in folders that are made for it. A new one is its owner's alone; one that is there keeps
+/// its rights.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let failed = |error: io::Error| Failure::new(format!("cannot write {}: {error}", path.display()));
+    whole(path, text, OWNERS)
+}
+
+/// The rights of a new file: its owner's alone, or as the process's umask has it.
+const OWNERS: u32 = 0o600;
+const USUAL: u32 = 0o666;
+
+fn whole(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(failed)?;
+        fs::create_dir_all(folder).map_err(|error| cannot(path, &error))?;
     }
     let beside = with_suffix(path, ".new");
-    replace(path, &beside, text).map_err(|error| {
+    replace(path, &beside, (text, mode)).map_err(|error| {
         let _ = fs::remove_file(&beside);
-        failed(error)
+        cannot(path, &error)
     })
+}
+
+fn cannot(path: &Path, error: &io::Error) -> Failure {
+    Failure::new(format!("cannot write {}: {error}", path.display()))
 }
 
 /// What stands beside a state file: SQLite's files, keys, lock and reserve.
 const BESIDE: [&str; 8] = ["-wal", "-shm", "-journal", ".key", ".key.part", ".secrets", ".lock", ".reserve"];
 
 /// Writes what a path leads to that was named on the command line: the file behind a link, whole or not at all; a device or a pipe
-/// as it comes. A state file, and what stands beside one, is not written over.
+/// as it comes. A state file, and what stands beside one, is not written over. A new file is for others what the umask says.
 pub fn put(path: &Path, text: &str) -> Result<(), Failure> {
-    let failed = |error: io::Error| Failure::new(format!("cannot write {}: {error}", path.display()));
+    let failed = |error: io::Error| cannot(path, &error);
     let refused = |why: &str| Err(Failure::new(format!("cannot write {}: {why}", path.display())));
     let replace = |path: &Path| {
         let places = [path.to_owned(), with_suffix(path, ".new")];
         match places.iter().map(|path| is_of_a_company(path)).collect::<io::Result<Vec<bool>>>().map_err(failed)? {
             found if found.contains(&true) => refused("it is a state file, or belongs to one"),
-            _ => write(path, text),
+            _ => whole(path, text, USUAL),
         }
     };
     match fs::metadata(path) {
@@ -92,8 +104,8 @@ fn is_database(path: &Path) -> io::Result<bool> {
     }
 }
 
-fn replace(path: &Path, beside: &Path, text: &str) -> io::Result<()> {
-    let mut file = fresh(beside)?;
+fn replace(path: &Path, beside: &Path, (text, mode): (&str, u32)) -> io::Result<()> {
+    let mut file = fresh(beside, mode)?;
     if let Ok(old) = fs::symlink_metadata(path)
         && old.is_file()
     {
@@ -105,10 +117,10 @@ fn replace(path: &Path, beside: &Path, text: &str) -> io::Result<()> {
 }
 
 /// A new file. What a command that was killed left in its place goes; a link is removed and never followed.
-fn fresh(path: &Path) -> io::Result<File> {
+fn fresh(path: &Path, mode: u32) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
     }
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+    OpenOptions::new().write(true).create_new(true).mode(mode).open(path)
 }

@@ -21,13 +21,14 @@ use crate::types::caller::Caller;
 use crate::types::id::Kind;
 use crate::types::json;
 use crate::types::refusal::{Refusal, Stop};
+use crate::types::token::masked;
 
 /// An answer in plain text.
 pub(super) struct Rejected(StatusCode, String);
 
 impl IntoResponse for Rejected {
     fn into_response(self) -> Response {
-        (self.0, self.1).into_response()
+        (self.0, masked(&self.1).into_owned()).into_response()
     }
 }
 

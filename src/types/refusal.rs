@@ -4,6 +4,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::token::masked;
+
 /// Why a caller does not get what was asked, in words for the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
@@ -202,18 +204,20 @@ impl<F: Into<Fault>> From<F> for Stop {
 }
 
 impl Refusal {
-    /// The error as JSON: `error`, `message`, and `problems` or `approval` where they belong.
+    /// The error as JSON: `error`, `message`, and `problems` or `approval` where they belong. A token's value that somebody sent
+    /// in the wrong place is not repeated: errors are logged.
     pub fn body(&self) -> Vec<u8> {
         let mut body = serde_json::Map::new();
         body.insert("error".into(), self.code.name().into());
-        body.insert("message".into(), self.message.clone().into());
+        body.insert("message".into(), masked(&self.message).into());
         let list = match self.code {
             Code::Invalid => Some("problems"),
             Code::EvalsFailing | Code::EvalsNotRun => Some("evals"),
             _ => None,
         };
         if let Some(name) = list {
-            body.insert(name.into(), self.problems.clone().into());
+            let problems = self.problems.iter().map(|problem| masked(problem).into_owned());
+            body.insert(name.into(), problems.collect::<Vec<_>>().into());
         }
         if let Some(approval) = &self.approval {
             body.insert("approval".into(), (**approval).into());

@@ -211,6 +211,14 @@ async fn a_token_in_the_address_means_nothing() {
     let path = format!("/me?token={}", test.admin);
     assert_eq!(test.get(&path, "").await.error(), "401 unauthorized missing bearer token");
     assert_eq!(test.get("/me?token=nonsense", &test.admin).await.status, 200);
+    // Nor is one repeated that stands where none belongs.
+    for path in ["priority", "op", "limit", "status"].map(|field| format!("/approvals?{field}={}", test.admin)) {
+        assert!(!test.get(&path, &test.admin).await.text().contains(&test.admin), "{path}");
+    }
+    for body in [json!({ "scopes": [test.admin] }), json!({ "ttl": test.admin }), json!({ "for": test.admin })] {
+        let refused = test.post("/tokens", &test.admin, body).await;
+        assert!(refused.status.is_client_error() && !refused.text().contains(&test.admin), "{}", refused.text());
+    }
     // Whoever means the id of one, for a filter, is not given the whole list instead.
     let unknown = test.get("/events?token=tok_01M7A0000000000000000000000", &test.admin).await;
     assert!(unknown.error().starts_with("400 bad_request unknown query parameter `token`"), "{}", unknown.error());

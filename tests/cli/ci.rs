@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use serde_json::Value;
 
 use super::{Place, Ran, assert_snapshot, session};
@@ -142,6 +144,9 @@ fn reports_are_written_whatever_was_found() {
     let sarif: Value = serde_json::from_str(&read(&place, "ci.sarif")).unwrap();
     assert_eq!(sarif["runs"][0]["invocations"][0]["executionSuccessful"], true);
     assert!(!sarif["runs"][0]["results"].as_array().unwrap().is_empty());
+    let others = place.path().join("ci.xml").metadata().unwrap().permissions().mode() & 0o044;
+    let usual = place.path().join("step.md").metadata().unwrap().permissions().mode() & 0o044;
+    assert_eq!(others, usual, "whoever uploads it may be another user");
     assert!(read(&place, "step.md").starts_with("# before\n## Policies: failed\n"));
     assert_snapshot("ci_reports", format!("{}\n{}", read(&place, "step.md"), read(&place, "ci.xml")));
 }

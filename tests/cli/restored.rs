@@ -69,6 +69,10 @@ fn what_only_a_folder_has_of_a_lost_version_is_kept_in_it() {
         "{forced}"
     );
     assert!(place.path().join("policies/hotfix.cedar").exists());
+    // What was edited and is overwritten is named.
+    put(&place, "policies/hotfix.cedar", "// Mine.\n");
+    let forced = place.ana("policy export --dir policies --force");
+    assert!(forced.stderr.contains("overwrote policies/hotfix.cedar, which was edited here"), "{forced}");
     // And is in force again with the next apply.
     assert_eq!(place.ana("policy apply").code, 0);
     let printed = place.ana("policy export").stdout;

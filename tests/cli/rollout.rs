@@ -89,6 +89,9 @@ fn apply_waits_no_longer_for_what_was_refused() {
     let (apply, change) = waiting(&place, "sue", "changes list --in proposed");
     assert_eq!(place.ok(&format!("--as abe changes reject {change} --reason 'not this quarter'")).code, 0);
     let rejected = ended(apply);
+    // That sue may not promote it herself is asked, not tried.
+    let denied = place.ana("log --type denied --since 0");
+    assert!(!denied.stdout.contains("change.promote"), "{denied}");
     let told = format!("{change} was rejected by abe: not this quarter");
     assert!(rejected.code == 1 && rejected.stderr.contains(&told), "{rejected}");
     let shown = place.ana(&format!("changes show {change}"));

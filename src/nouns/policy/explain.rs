@@ -30,7 +30,7 @@ use types::scope::Reach;
 use types::time::Time;
 
 /// What is to be explained.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
 pub struct Question {
     /// The actor; the caller unless given.
     pub actor: Option<ActorId>,

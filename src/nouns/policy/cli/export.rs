@@ -167,15 +167,21 @@ fn save(
             return Err(Failure::new(format!("{} is a link; nothing is written", link.display())));
         }
     }
+    let before = before.map(|before| before.bundle.files).unwrap_or_default();
+    let is_edit = |path: &String, text: &String| known.get(path) != Some(&sum(text.as_bytes()));
     for (path, text) in bundle.files.iter().filter(|(path, _)| !kept.contains(path)) {
-        write(&dir.join(path), text)?;
+        let file = dir.join(path);
+        write(&file, text)?;
+        if before.get(path).is_some_and(|there| there != text && is_edit(path, there)) {
+            show::note(&format!("overwrote {}, which was edited here", file.display()));
+        }
     }
     write(&dir.join(PRODUCT_SCHEMA), schema)?;
-    let left = before.into_iter().flat_map(|before| before.bundle.files);
+    let left = before.into_iter();
     for (path, text) in left.filter(|(path, _)| !bundle.files.contains_key(path)) {
         let file = dir.join(&path);
         // Whoever applied the folder again would bring it back.
-        if known.get(&path) == Some(&sum(text.as_bytes())) {
+        if !is_edit(&path, &text) {
             std::fs::remove_file(&file)
                 .map_err(|error| Failure::new(format!("cannot remove {}: {error}", file.display())))?;
             show::note(&format!("removed {}: it is not in force any more", file.display()));
