@@ -187,7 +187,7 @@ pub(super) fn query_value(parts: &Parts, name: &str) -> Option<String> {
 }
 
 /// Query parameters by the input's fields. A misspelt filter must not widen a list, so an unknown one is an error;
-/// `token` alone is passed over, and means nothing here.
+/// `token` alone is passed over, and means nothing here, unless it holds the id of one.
 fn query(face: &Face, parts: &Parts, in_query: bool) -> Result<Map<String, Value>, Refusal> {
     let mut fields = Map::new();
     let Some(query) = parts.uri.query() else { return Ok(fields) };

@@ -56,6 +56,12 @@ async fn whom_a_kill_switch_stops_is_refused_whatever_they_were_answered_before_
     let (again, new) = (with("key-1").await, with("key-2").await);
     assert_eq!((again.text(), again.header("idempotent-replayed")), (first.text(), "true"));
     assert_eq!((new.status.as_u16(), new.header("idempotent-replayed")), (201, ""), "{}", new.text());
+    // The refusal has no part in that: erased, it takes no answer with it.
+    let refusals = test.get("/events?type=denied", &test.admin).await.json();
+    let seqs: Vec<_> = refusals["events"].as_array().unwrap().iter().map(|event| event["seq"].clone()).collect();
+    let forgotten = test.post("/context/forget", &test.admin, json!({ "events": seqs, "reason": "asked for" })).await;
+    assert_eq!(forgotten.status, 200, "{}", forgotten.text());
+    assert_eq!(with("key-2").await.text(), new.text());
 }
 
 #[tokio::test]

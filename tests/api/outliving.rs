@@ -8,26 +8,30 @@ use super::with_token::Leaked;
 use crate::harness::Test;
 
 impl Leaked {
-    /// Does with the stolen token all that outlives it: what a reader of the token is told of, by field.
-    async fn outliving(&self) -> Value {
+    /// Does with the stolen token all that outlives it: what a reader of the token is told of, by field. And the value of a token
+    /// that was issued with it.
+    async fn outliving(&self) -> (Value, String) {
         let Leaked { test, stolen: (token, _), .. } = self;
         test.add("bot", "agent", json!({ "team": "team:ops", "owner": "lea" })).await;
         let made = async |path: &str, body: Value| {
             let answer = test.post(path, token, body).await;
             assert_eq!(answer.status, 201, "{path}: {}", answer.text());
-            answer.json()["id"].as_str().unwrap().to_owned()
+            answer.json()
         };
+        let id = |made: Value| made["id"].as_str().unwrap().to_owned();
         let more = made("/tokens", json!({})).await;
-        let delegation = made("/delegations", json!({ "to": "bot", "authority": "inform" })).await;
+        let value = more["token"].as_str().unwrap().to_owned();
+        let delegation = id(made("/delegations", json!({ "to": "bot", "authority": "inform" })).await);
         let hook = json!({ "url": "https://example.org/a", "events": ["agent.gate.pending"] });
-        let webhook = made("/v1/webhooks", hook).await;
+        let webhook = id(made("/v1/webhooks", hook).await);
         let grant = json!({ "scope": ["actor.offboard"], "reason": "the key is stolen", "minutes": 10 });
-        let grant = made("/policy/break-glass", grant).await;
+        let grant = id(made("/policy/break-glass", grant).await);
         let request = self.add("new", token).await;
-        json!({
-            "requests": [request], "tokens": [more], "delegations": [delegation], "webhooks": [webhook],
+        let left = json!({
+            "requests": [request], "tokens": [id(more)], "delegations": [delegation], "webhooks": [webhook],
             "break_glass": [grant],
-        })
+        });
+        (left, value)
     }
 
     /// What somebody reads of the stolen token, beside the token itself.
@@ -61,7 +65,8 @@ async fn a_token_is_shown_with_what_outlives_it_until_each_has_ended() {
     let leaked = Leaked::of(Test::with_policies(policies).await).await;
     let Leaked { test, lea, ben, stolen: (_, id), .. } = &leaked;
     assert_eq!(leaked.read(lea).await, json!({}), "nothing was begun with it yet");
-    let left = leaked.outliving().await;
+    let (left, issued) = leaked.outliving().await;
+    let further = test.post("/tokens", &issued, json!({})).await.json()["id"].as_str().unwrap().to_owned();
     assert_eq!(leaked.read(ben).await, left);
     assert_eq!(leaked.read(lea).await, left);
     let mia = test.add("mia", "person", json!({ "team": "team:ops" })).await;
@@ -84,32 +89,37 @@ async fn a_token_is_shown_with_what_outlives_it_until_each_has_ended() {
         let ended = test.call(method, &path, ben, body).await;
         assert_eq!(ended.status, 200, "{path}: {}", ended.text());
     }
+    // What was issued with a token that was issued with it is found once that has ended.
+    assert_eq!(leaked.read(ben).await, json!({ "tokens": [further] }));
+    leaked.revoke(&format!("/tokens/id/{further}")).await;
     assert_eq!(leaked.read(ben).await, json!({}));
 }
 
 #[tokio::test]
-async fn whoever_revokes_a_token_withdraws_what_was_requested_with_it_and_nothing_else() {
+async fn whoever_revokes_a_token_ends_what_was_requested_with_it_and_nothing_else() {
     let leaked = Leaked::new().await;
     let Leaked { test, ben, stolen, own, .. } = &leaked;
     test.add("bot", "agent", json!({ "team": "team:ops", "owner": "lea", "trust": "observe" })).await;
     let in_a_run = leaked.in_a_run(&stolen.0).await;
     let [theirs, others] = [leaked.add("new", &stolen.0).await, leaked.add("other", &own.0).await];
     let revoked = leaked.revoke(&format!("/tokens/id/{}?requests=true", stolen.1)).await.json();
-    assert_eq!((&revoked["revoked"], &revoked["withdrawn"], revoked.get("requests")), (&json!(1), &json!(2), None));
-    for (id, status) in [(&theirs, "cancelled"), (&in_a_run, "cancelled"), (&others, "pending")] {
+    assert_eq!((&revoked["revoked"], &revoked["ended"], revoked.get("requests")), (&json!(1), &json!(2), None));
+    for (id, status) in [(&theirs, "stale"), (&in_a_run, "cancelled"), (&others, "pending")] {
         assert_eq!(test.get(&format!("/approvals/{id}"), ben).await.json()["status"], status);
     }
     let approve = json!({ "decision": "approve" });
     let late = test.post(&format!("/approvals/{theirs}"), ben, approve).await;
-    assert_eq!(late.error(), "409 conflict the approval is cancelled already");
+    assert_eq!(late.error(), "409 conflict the approval is stale already");
+    let told = test.get("/inbox", &leaked.lea).await.text();
+    assert!(told.contains("your request is stale (the token that it was made with was revoked)"), "{told}");
     test.go_on().await;
     let run = test.get("/runs", ben).await.json()[0].clone();
     assert_eq!(run["status"], "completed", "the step was refused, and the run went on: {run}");
     // Of all tokens of somebody, and of one that is revoked already.
     let all = leaked.revoke("/tokens/lea?requests=true").await.json();
-    assert_eq!((&all["revoked"], &all["withdrawn"]), (&json!(2), &json!(1)));
+    assert_eq!((&all["revoked"], &all["ended"]), (&json!(2), &json!(1)));
     let again = leaked.revoke(&format!("/tokens/id/{}?requests=true", stolen.1)).await.json();
-    assert_eq!((&again["revoked"], again.get("withdrawn")), (&json!(0), None));
+    assert_eq!((&again["revoked"], again.get("ended")), (&json!(0), None));
 }
 
 #[tokio::test]

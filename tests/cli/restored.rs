@@ -11,7 +11,7 @@ fn restore(place: &Place, backup: &str) {
     std::fs::copy(place.path().join(backup), place.state()).unwrap();
 }
 
-const LOST: &str = "was made from version 2, which this company does not have, as after a restored backup";
+const LOST: &str = "was made from a version 2 that this company does not have, as after a restored backup";
 
 /// A company whose version 2 was lost with `more.cedar` in it, and has another version 2 since, with `hotfix.cedar`.
 fn restored() -> Place {
@@ -102,7 +102,7 @@ fn a_lock_that_a_merge_left_in_two_is_told_and_keeps_nothing_from_working_that_d
         assert!(refused.code == 1 && refused.stderr.contains(told), "{line}: {refused}");
     }
     let committed = place.ana(&format!("policy apply --commit {}", "c0ffee00"));
-    assert!(!committed.stderr.starts_with("Error: policies/policy.lock"), "{committed}");
+    assert!(!committed.stderr.contains("Error: policies/policy.lock"), "{committed}");
     let forced = place.ana("policy export --dir policies --force");
     assert!(forced.code == 0, "{forced}");
     assert_eq!(place.ana("policy apply").code, 0);

@@ -31,6 +31,9 @@ async fn whoever_revokes_a_token_is_told_of_the_requests_that_were_made_with_it(
     std::fs::write(place.path().join("line.txt"), &line).unwrap();
     let (code, found) = find("line.txt");
     assert!(code == Some(0) && found.contains(text("id")), "{found}");
+    std::fs::write(place.path().join("escaped.txt"), format!("\u{e4}Bearer%20{}\\n", text("token"))).unwrap();
+    let (code, found) = find("escaped.txt");
+    assert!(code == Some(0) && found.contains(text("id")), "{found}");
     let other = place.ana("token issue").stdout;
     std::fs::write(place.path().join("two.txt"), line + &other).unwrap();
     let (code, told) = find("two.txt");
@@ -53,6 +56,6 @@ async fn whoever_revokes_a_token_is_told_of_the_requests_that_were_made_with_it(
         let shown = place.ok(&format!("--as ben {line}"));
         assert!(shown.stdout.contains("revoked"), "{shown}");
     }
-    let withdrawn = place.ana(&format!("token revoke {} --requests", text("id")));
-    assert!(withdrawn.stdout.contains("withdrawn  1"), "{withdrawn}");
+    let ended = place.ana(&format!("token revoke {} --requests", text("id")));
+    assert!(ended.stdout.contains("ended    1"), "{ended}");
 }

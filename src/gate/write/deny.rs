@@ -56,12 +56,12 @@ impl Writer {
             // A question that cannot be asked again.
             gate.asked = None;
         }
+        // Once a kill switch is released, whoever repeats the call is decided on anew, not told that it stops them.
+        let switched = self.world.killed(caller).global || question::is_stopped(&self.world, caller, now);
+        let idem = idem.filter(|_| !switched);
         let record = Record { caller, decision: Decision::Deny, gate, idem, now };
         let denial = denial(spec, ruling);
         let refusal = self.with_reason(denial.clone(), caller);
-        // Once a kill switch is released, whoever repeats the call is not told that it stops them.
-        let switched = self.world.killed(caller).global || question::is_stopped(&self.world, caller, now);
-        let idem = idem.filter(|_| !switched);
         let kept = idempotency::refused(idem, spec, &refusal);
         let decision = match (Step { caller, spec, target }).denied(&denial.message) {
             None => self.record_once(event.into(), &record, kept)?,

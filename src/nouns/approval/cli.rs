@@ -124,7 +124,7 @@ impl Waiting<'_> {
     fn of(approval: &ShownApproval) -> Waiting<'_> {
         let mut open = approval.approvers.iter().filter_map(missing).collect::<Vec<_>>().join("; ");
         if open.is_empty() {
-            open = "anybody who may decide it, to agree (once more)".into();
+            open = "one more agreement, of anybody who may decide it".into();
         }
         let waits_for = (approval.status == ApprovalStatus::Pending).then_some(open);
         let is_open = approval.ended_at.is_none();

@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use serde_json::Value;
+
 use super::answers::{is_answer, wanted};
 use super::moves::{Move, Own, Stage, Thought, Todo};
 use super::tools::{meant, no_longer_allowed, unable};
@@ -70,7 +72,8 @@ fn was_held(run: &Run, since: Time, read: &Reader<'_>) -> Result<bool, Fault> {
     let mut held = false;
     let filter = Filter { kinds: vec![KillSwitch::KIND.name], ..Filter::default() };
     read.scan(Order::Newest, &filter, &mut |logged| {
-        let scope = logged.event.as_ref().and_then(|event| event.get("scope")?.as_str()?.parse().ok());
+        let event = logged.event.as_ref().filter(|event| event.get("engaged") == Some(&Value::Bool(true)));
+        let scope = event.and_then(|event| event.get("scope")?.as_str()?.parse().ok());
         held |= logged.at >= since && scope.is_some_and(|scope| holds(&scope, run, read));
         Ok(if held || logged.at < since { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;

@@ -61,7 +61,8 @@ impl GoingOn {
     }
 }
 
-/// What was made with a token and is still in force, as the log tells it and as far as the caller sees it; the newest first.
+/// What was made with a token, or with one that was issued with it and has ended, and is still in force, as the log tells it and as
+/// far as the caller sees it; the newest first of each token. Other changes stand in the log alone.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 pub struct Made {
     /// Tokens that were issued with it.
@@ -85,32 +86,37 @@ pub struct Made {
 const LOOKED_AT: usize = 20_000;
 
 impl Made {
+    /// Of a token, and of those that were issued with it and have ended.
     fn with(token: &str, read: &Reader<'_>) -> Result<Made, Stop> {
         let (mut made, mut looked) = (Made::default(), 0);
-        let filter = Filter { refs: vec![token.to_owned()], ..Filter::default() };
-        read.scan(Order::Newest, &filter, &mut |logged| {
-            looked += 1;
-            if looked > LOOKED_AT {
-                made.looked_at_since = Some(logged.at);
-                return Ok(ControlFlow::Break(()));
-            }
-            // (Of an entry that is about the token, another may name the call.)
-            if logged.token_id.as_deref() == Some(token) {
-                made.add(&logged, read)?;
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
+        let mut tokens = vec![token.to_owned()];
+        while let Some(token) = tokens.pop() {
+            let filter = Filter { refs: vec![token.clone()], ..Filter::default() };
+            read.scan(Order::Newest, &filter, &mut |logged| {
+                looked += 1;
+                if looked > LOOKED_AT {
+                    made.looked_at_since = made.looked_at_since.max(Some(logged.at));
+                    return Ok(ControlFlow::Break(()));
+                }
+                // (Of an entry that is about the token, another may name the call.)
+                if logged.token_id.as_ref() == Some(&token) {
+                    made.add(&logged, &mut tokens, read)?;
+                }
+                Ok(ControlFlow::Continue(()))
+            })?;
+        }
         Ok(made)
     }
 
-    /// Adds what an entry made, if that is still in force.
-    fn add(&mut self, logged: &Logged, read: &Reader<'_>) -> Result<(), Fault> {
+    /// Adds what an entry made, if that is still in force; to `ended`, a token that is not.
+    fn add(&mut self, logged: &Logged, ended: &mut Vec<String>, read: &Reader<'_>) -> Result<(), Fault> {
         let Some(id) = logged.event.as_ref().and_then(|event| event.get("id")?.as_str()) else { return Ok(()) };
         let now = read.now();
         let (kept, target) = match logged.kind.as_str() {
             kind if kind == TokenIssued::KIND.name => {
-                let token = read.token(id)?.filter(|token| token.is_live(now));
-                (&mut self.tokens, token.as_ref().map(target_of))
+                let token = read.token(id)?;
+                ended.extend(token.iter().filter(|token| !token.is_live(now)).map(|token| token.id.clone()));
+                (&mut self.tokens, token.filter(|token| token.is_live(now)).as_ref().map(target_of))
             }
             kind if kind == DelegationGranted::KIND.name => {
                 let given = read.delegation(id)?.filter(|given| given.terms.is_live(now));
@@ -148,8 +154,8 @@ pub enum Show {}
 impl Query for Show {
     const SPEC: Spec = Spec {
         name: "token.read",
-        doc: "Show one token, and what outlives it: requests, changes and runs that were begun with it and go on, and what \
-              was made with it and is still in force.",
+        doc: "Show one token, and what outlives it: requests, changes and runs that were begun with it and go on, and the \
+              tokens, delegations, webhook subscriptions and break-glass grants that were made with it and hold.",
         scope: Reach::READ,
         route: get("/tokens/id/{id}").listed(),
         about: &[&TOKEN],

@@ -6,12 +6,15 @@ use std::io::{IsTerminal as _, Read as _};
 use serde::Serialize;
 use zeroize::Zeroizing;
 
+use super::client::Session;
 use super::column::{Columns, columns};
 use super::command::{Commands, Run, group, own};
 use super::event::unnamed;
 use super::exit::{Exit, Failure};
 use super::operation::{Answer, change, query};
 use super::{Context, show};
+use crate::gate::Query as _;
+use crate::nouns::policy::explain::{Explain, Question};
 use crate::nouns::token::{
     GoingOn, Holder, Issue, IssuedToken, List, ListedToken, Made, Narrow, OneToken, Revoke, RevokeAll, Revoked,
     RevokedToken, Show, ShownToken, Which,
@@ -21,7 +24,7 @@ use crate::types::token::{self, is_value};
 
 pub const COMMANDS: Commands = &[&group(
     "token",
-    "Issue, list, narrow and revoke API tokens",
+    "Issue, list, show, find, narrow and revoke API tokens",
     &[
         &change::<Issue>()
             .command("issue")
@@ -66,6 +69,7 @@ fn shown(answer: &ShownToken) -> Result<(), Failure> {
         show::rows(columns!(Outliving<'_>; goes_on, id, to_end_it), &left)?;
     }
     lacking(going_on, Some(made));
+    show::note(&format!("What else was changed with it is in the log: `ok log --token {} --since 0`.", token.id));
     Ok(())
 }
 
@@ -86,7 +90,7 @@ struct Group<'a> {
 }
 
 fn groups<'a>(going_on: &'a GoingOn, made: Option<&'a Made>) -> Vec<Group<'a>> {
-    const REJECT: &str = "`ok approve <id> --reject`, by one of its approvers";
+    const REJECT: &str = "`ok approve <id> --reject`, by one of its approvers, or `ok token revoke <token> --requests`, all made with it";
     let GoingOn { requests, approved, changes, runs, unnamed_before: _ } = going_on;
     let group = |(kind, sentence, way), ids: Vec<&'a String>| Group { kind, sentence, ids, way };
     let mut groups = vec![
@@ -102,7 +106,7 @@ fn groups<'a>(going_on: &'a GoingOn, made: Option<&'a Made>) -> Vec<Group<'a>> {
             (
                 "change",
                 "Changes that were proposed or reviewed with it are still open",
-                "`ok changes reject <id>`, or another review by the same person, which replaces the first",
+                "`ok changes reject <id>`; a review is replaced by another of the same person",
             ),
             changes.iter().collect(),
         ),
@@ -142,8 +146,8 @@ fn lacking(going_on: &GoingOn, made: Option<&Made>) {
     going_on.unnamed_before.into_iter().for_each(|before| show::note(&unnamed(before)));
 }
 
-/// Find a token by its value, also one that has ended: from stdin, alone or in a header, a link or a log line. Only its SHA-256
-/// is asked for
+/// Find a token by its value, also one that has ended: from stdin, alone or in a header, a link or a log, of at most 16 MiB. Only its
+/// SHA-256 is asked for
 ///
 /// Example: `ok token find < leaked.txt`
 #[derive(clap::Args)]
@@ -151,21 +155,25 @@ struct Find {}
 
 impl Run for Find {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        let mut text = Zeroizing::new(String::new());
+        let mut text = Zeroizing::new(Vec::new());
         if std::io::stdin().is_terminal() {
             show::note("Paste the value, then Enter and Ctrl-D.");
         }
-        let read = std::io::stdin().take(MOST).read_to_string(&mut text);
-        read.map_err(|error| Failure::new(format!("stdin cannot be read: {error}")))?;
-        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let values = text.split(|c| !is_part(c)).filter_map(token::parse).map(|(_, hash)| hash.to_string());
-        let mut hashes: Vec<String> = values.collect::<BTreeSet<_>>().into_iter().collect();
-        let (Some(hash), true) = (hashes.pop(), hashes.is_empty()) else {
-            let message = match hashes.len() {
-                0 => "stdin: holds no value of a token, whole: ok_ or ok_ag_ and 49 letters and digits".to_owned(),
-                more => format!("stdin: holds the values of {} tokens; give one at a time", more + 1),
-            };
-            return Err(Failure::Usage(message));
+        let read = std::io::stdin().take(MOST + 1).read_to_end(&mut text);
+        if read.map_err(|error| Failure::new(format!("stdin cannot be read: {error}")))? as u64 > MOST {
+            return Err(Failure::Usage(format!("stdin: must have at most {MOST} bytes")));
+        }
+        let found: BTreeSet<String> = token::found(&text).map(|hash| hash.to_string()).collect();
+        let hash = match (found.first(), found.len()) {
+            (Some(hash), 1) => hash.clone(),
+            (Some(_), many) => {
+                let message = format!("stdin: holds the values of {many} tokens; give one at a time");
+                return Err(Failure::Usage(message));
+            }
+            (None, _) => {
+                let message = "stdin: holds no value of a token, whole: ok_ or ok_ag_ and 49 letters and digits";
+                return Err(Failure::Usage(message.into()));
+            }
         };
         let which = Which { sha256: Some(hash), ..Which::default() };
         let found = query::<List>().ask(context, &which).await?;
@@ -176,8 +184,8 @@ impl Run for Find {
     }
 }
 
-/// The most bytes that are read: more than a link or a header in which a token stands.
-const MOST: u64 = 64 << 10;
+/// The most bytes that are read.
+const MOST: u64 = 16 << 20;
 
 /// Revoke one token, or all tokens of an actor
 #[derive(clap::Args)]
@@ -188,12 +196,12 @@ struct Revocation {
     /// Revoke the tokens that the actor issued for others, instead of the actor's own
     #[arg(long)]
     issued: bool,
-    /// Also withdraw the open requests for approval that were made with what is revoked
+    /// Also end the open requests for approval that were made with what is revoked
     #[arg(long)]
     requests: bool,
 }
 
-const FIELDS: Columns<Revoked> = columns!(Revoked; revoked, withdrawn);
+const FIELDS: Columns<Revoked> = columns!(Revoked; revoked, ended);
 
 /// So many ids are printed; `--format json` has all.
 const SHOWN: usize = 10;
@@ -216,10 +224,25 @@ fn revoked(answer: &Answer<Revoked>, shown: Option<&ShownToken>, context: &Conte
     lacking(&going_on, made);
     if made.is_none() && revoked > 0 {
         show::note(
-            "Tokens, delegations, subscriptions and break-glass grants that were made with one of them go on, too: `ok token show <id>`.",
+            "Tokens, delegations, subscriptions and break-glass grants that were made with it go on: `ok token show <id>` lists them to whoever may read it, `ok token list --actor` the ids.",
         );
     }
     answer.fields(context, FIELDS)
+}
+
+/// A token as the caller may see it; none where they may not, which is asked first: an attempt would be a refusal in the log.
+async fn seen(id: String, context: &Context) -> Result<Option<ShownToken>, Failure> {
+    let mut session = Session::open(context).await?;
+    let (op, target) = (Some(Show::SPEC.name.to_owned()), Some(id.clone()));
+    let asked = Question { op, target, ..Question::default() };
+    let explained = query::<Explain>().within(&mut session, context, &asked).await?;
+    let may = explained.is_ok_and(|answer| answer.value.get("decision").is_some_and(|decision| decision == "allow"));
+    let shown = match may {
+        true => query::<Show>().within(&mut session, context, &OneToken { id }).await?.ok(),
+        false => None,
+    };
+    session.close().await;
+    shown.map(|shown| shown.read()).transpose()
 }
 
 impl Run for Revocation {
@@ -234,8 +257,7 @@ impl Run for Revocation {
             }
             let which = RevokedToken { id: self.id, requests: self.requests };
             let answer = change::<Revoke>().ask(context, &which).await?;
-            let shown = query::<Show>().ask(context, &OneToken { id: which.id }).await.and_then(|shown| shown.read());
-            return revoked(&answer, shown.ok().as_ref(), context);
+            return revoked(&answer, seen(which.id, context).await?.as_ref(), context);
         }
         let actor: ActorId = self.id.parse().map_err(|bad: BadId| Failure::new(format!("actor: {bad}")))?;
         let which = Holder { actor: actor.clone(), issued: self.issued, requests: self.requests };

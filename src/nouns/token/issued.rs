@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{MOST_ISSUED, revoke};
+use super::MOST_ISSUED;
+use super::ending::revoke;
 use gate::{Change, Draft, Permit};
 use types::id::ActorId;
 use types::refusal::{Refusal, Stop};

@@ -1,6 +1,7 @@
 //! API tokens: issued once, listed without their secret, narrowed, revoked.
 
 mod begun;
+mod ending;
 mod issue;
 mod issued;
 mod resource;
@@ -15,9 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::actor::resource::{ACTOR, TEAM};
 use crate::company::COMPANY;
 use gate::{Change, Draft, Entry, Permit, Query, Reader, Spec, Target, delete, get, patch};
-use store::approvals::Approval;
-use store::approvals::events::{ApprovalCancelled, ApprovalTokenRevoked};
-use store::tokens::events::{TokenNarrowed, TokenRevoked};
+use store::tokens::events::TokenNarrowed;
 use store::tokens::{self, Token};
 use types::actor::ActorKind;
 use types::id::{ActorId, Id};
@@ -28,6 +27,8 @@ use types::time::Time;
 use types::token::{self, TokenHash};
 
 pub use begun::{GoingOn, Made, Show, ShownToken};
+use ending::{ENDING, end_requests, revoke};
+pub use ending::{doubt, end_all};
 use issue::scopes;
 pub use issue::{Issue, IssuedToken, NewToken};
 pub(super) use issue::{issue, span};
@@ -177,9 +178,9 @@ impl Query for List {
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Revoked {
     pub revoked: u64,
-    /// How many open requests for approval were withdrawn.
-    #[serde(default, skip_serializing_if = "is_none")]
-    pub withdrawn: u64,
+    /// How many open requests for approval were ended with them, also of those that the caller does not see.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub ended: u64,
     /// How many live tokens the actor issued for others, of which they may have kept copies; at most 1000 are counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issued: Option<u64>,
@@ -187,7 +188,7 @@ pub struct Revoked {
     pub going_on: GoingOn,
 }
 
-const fn is_none(count: &u64) -> bool {
+const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
@@ -197,7 +198,7 @@ pub struct Holder {
     /// Revoke the tokens that the actor issued for others, instead of the actor's own: at most 1000 at once.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub issued: bool,
-    /// Also withdraw the open requests for approval that were made with them: at most 1000 at once.
+    /// Also end the open requests for approval that were made with them: at most 1000 at once.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub requests: bool,
 }
@@ -206,56 +207,13 @@ pub struct Holder {
 pub struct RevokedToken {
     /// The token's id.
     pub id: String,
-    /// Also withdraw the open requests for approval that were made with it: at most 1000 at once.
+    /// Also end the open requests for approval that were made with it: at most 1000 at once.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub requests: bool,
 }
 
 /// The most tokens issued for others that are revoked, or counted, at once.
 pub const MOST_ISSUED: usize = 1_000;
-
-/// Revokes these tokens of these holders, and withdraws what was requested with them or tells of it whoever decides that.
-fn revoke(tokens: &[(String, ActorId)], requests: bool, draft: &mut Draft<'_>) -> Result<Revoked, Stop> {
-    let withdrawn = if requests { withdraw(tokens, draft)? } else { Vec::new() };
-    let open = doubt(tokens, &withdrawn, draft)?;
-    let revoked = end_all(tokens, draft)?;
-    let withdrawn = withdrawn.len() as u64;
-    Ok(Revoked { revoked, withdrawn, issued: None, going_on: GoingOn::of(tokens, open, draft.read())? })
-}
-
-/// Withdraws the open requests that were made with these tokens: the first 1,000. Gives their ids.
-fn withdraw(tokens: &[(String, ActorId)], draft: &mut Draft<'_>) -> Result<Vec<String>, Stop> {
-    let mut open = draft.read().open_requests_with(tokens)?;
-    // What was only decided with one is another's request.
-    open.retain(|request| tokens.iter().any(|(id, _)| request.token_id.as_ref() == Some(id)));
-    open.truncate(MOST_DOUBTED);
-    for Approval { id, actor, .. } in &open {
-        draft.record(ApprovalCancelled { id: Id::stored(id), requester: actor.clone() })?;
-    }
-    Ok(open.into_iter().map(|request| request.id).collect())
-}
-
-/// So many requests are told of at once: to revoke a token must not fail because of what was done with it.
-const MOST_DOUBTED: usize = 1_000;
-
-/// Tells whoever decides the open requests that were made or decided with these tokens that one was revoked: of the first 1,000.
-/// Gives these requests, but for those that end anyway.
-pub fn doubt(tokens: &[(String, ActorId)], ending: &[String], draft: &mut Draft<'_>) -> Result<Vec<Approval>, Stop> {
-    let mut open = draft.read().open_requests_with(tokens)?;
-    open.retain(|request| !ending.contains(&request.id));
-    for Approval { id, actor, .. } in open.iter().take(MOST_DOUBTED) {
-        draft.record(ApprovalTokenRevoked { id: Id::stored(id), requester: actor.clone() })?;
-    }
-    Ok(open)
-}
-
-/// Revokes these tokens of these holders. Tells how many they are.
-pub fn end_all(tokens: &[(String, ActorId)], draft: &mut Draft<'_>) -> Result<u64, Stop> {
-    for (id, holder) in tokens {
-        draft.record(TokenRevoked { id: Id::stored(id), holder: holder.clone() })?;
-    }
-    Ok(tokens.len() as u64)
-}
 
 /// Revoke all tokens of an actor.
 pub enum RevokeAll {}
@@ -267,10 +225,10 @@ impl Change for RevokeAll {
         scope: Reach::Full,
         route: delete("/tokens/{actor}").stops(),
         about: &[&ACTOR, &TEAM],
-        events: &[TokenRevoked::KIND, ApprovalTokenRevoked::KIND, ApprovalCancelled::KIND],
+        events: ENDING,
     };
     const SAYS: &'static str =
-        "revokes all tokens {issued?issued by|of} {actor}{requests? and withdraws what was requested with them|}";
+        "revokes all tokens {issued?issued by|of} {actor}{requests? and ends what was requested with them|}";
     type Input = Holder;
     type Output = Revoked;
 
@@ -311,9 +269,9 @@ impl Change for Revoke {
         scope: Reach::Full,
         route: delete("/tokens/id/{id}").stops(),
         about: &[&TOKEN],
-        events: &[TokenRevoked::KIND, ApprovalTokenRevoked::KIND, ApprovalCancelled::KIND],
+        events: ENDING,
     };
-    const SAYS: &'static str = "revokes the token {id}{requests? and withdraws what was requested with it|}";
+    const SAYS: &'static str = "revokes the token {id}{requests? and ends what was requested with it|}";
     type Input = RevokedToken;
     type Output = Revoked;
 
@@ -325,11 +283,11 @@ impl Change for Revoke {
         let token = find(&input.id, draft.read())?;
         let (has_ended, token) = (token.ended, [(token.id, token.holder)]);
         if has_ended {
-            let withdrawn = if input.requests { withdraw(&token, draft)? } else { Vec::new() };
+            let ended = if input.requests { end_requests(&token, draft)? } else { Vec::new() };
             let mut open = draft.read().open_requests_with(&token)?;
-            open.retain(|request| !withdrawn.contains(&request.id));
+            open.retain(|request| !ended.contains(&request.id));
             let going_on = GoingOn::of(&token, open, draft.read())?;
-            return Ok(Revoked { revoked: 0, withdrawn: withdrawn.len() as u64, issued: None, going_on });
+            return Ok(Revoked { revoked: 0, ended: ended.len() as u64, issued: None, going_on });
         }
         revoke(&token, input.requests, draft)
     }

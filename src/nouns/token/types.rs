@@ -74,6 +74,18 @@ pub fn parse(text: &str) -> Option<(TokenKind, TokenHash)> {
     well_formed.then(|| (kind, TokenHash(Sha256::digest(text.as_bytes()).into())))
 }
 
+/// The tokens whose values stand somewhere in a text, by their hashes.
+pub fn found(text: &[u8]) -> impl Iterator<Item = TokenHash> {
+    let start = TokenKind::Api.prefix().as_bytes();
+    let starts = text.windows(start.len()).enumerate().filter(move |(_, window)| *window == start);
+    let value = |at: usize, kind: TokenKind| {
+        let whole = text.get(at..at + kind.prefix().len() + SECRET + CHECKSUM)?;
+        std::str::from_utf8(whole).ok().and_then(parse).map(|(_, hash)| hash)
+    };
+    let kinds = [TokenKind::Agent, TokenKind::Operator, TokenKind::Api];
+    starts.flat_map(move |(at, _)| kinds.into_iter().filter_map(move |kind| value(at, kind)))
+}
+
 /// Whether a text is what a token is worth, whole or in part, and no id: nobody's id has its letters.
 pub fn is_value(text: &str) -> bool {
     text.starts_with(TokenKind::Api.prefix()) && text.parse::<ActorId>().is_err()

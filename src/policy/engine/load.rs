@@ -29,7 +29,6 @@ use crate::limits::{self, Limits};
 use crate::stack::{deep, each};
 use crate::{Bundle, Finding, brain, kinds, views, yaml};
 use types::effort;
-use types::visible::steers;
 
 /// The most nodes that the conditions of one policy may have.
 const MAX_NODES: usize = 1_000;
@@ -219,11 +218,6 @@ impl Loading {
             self.findings.push(source.finding(code::NO_ID, span, "the policy has no @id"));
             return place;
         };
-        if id.chars().any(|c| c.is_control() || steers(c)) {
-            let what = "the policy's @id must have no control characters: it stands in reports and in the log";
-            self.findings.push(source.finding(code::NO_ID, span, what));
-            return place;
-        }
         match self.policies.get(&id) {
             None => id,
             Some(first) => {

@@ -31,7 +31,6 @@ fn a_file_that_does_not_parse_names_its_place() {
 fn a_policy_needs_an_id_and_a_forbid_a_reason() {
     assert_eq!(codes("permit (principal, action, resource);"), ["2 policy_without_id"]);
     assert_eq!(codes("@id(\"\") permit (principal, action, resource);"), ["2 policy_without_id"]);
-    assert_eq!(codes("@id(\"a\\nb\") permit (principal, action, resource);"), ["2 policy_without_id"]);
     assert_eq!(codes("@id(\"a\") forbid (principal, action, resource);"), ["2 forbid_without_reason"]);
 }
 

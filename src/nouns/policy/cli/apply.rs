@@ -115,8 +115,10 @@ impl Given {
     async fn fits(&self, how: &How, session: &mut Session, context: &Context) -> Result<LastApplied, Failure> {
         self.is_of_commit(how)?;
         // What comes with a commit needs no lock.
-        if let (Some(problem), None) = (&self.unread_lock, &how.commit) {
-            return Err(Failure::new(problem.clone()));
+        match (&self.unread_lock, &how.commit) {
+            (Some(problem), None) => return Err(Failure::new(problem.clone())),
+            (Some(problem), Some(_)) => show::note(&format!("{problem}; it is not read")),
+            (None, _) => {}
         }
         let which = WhichApplied { limit: EARLIER, before: None };
         let applied = query::<Applied>().within(session, context, &which).await??.read()?;

@@ -61,6 +61,9 @@ impl Run for Diff {
             Some(_) => None,
             None => Some(Given::read_aloud(&self.dir)?),
         };
+        if let Some(problem) = given.as_ref().and_then(|given| given.unread_lock.as_ref()) {
+            show::note(&format!("{problem}; it is not read"));
+        }
         let unedited = given.as_ref().map(Given::unedited).unwrap_or_default();
         let bundle = given.map(|given| given.bundle);
         let impact = self.no_impact.then_some(false);

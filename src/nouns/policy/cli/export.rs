@@ -173,7 +173,8 @@ fn save(
         let file = dir.join(path);
         write(&file, text)?;
         if before.get(path).is_some_and(|there| there != text && is_edit(path, there)) {
-            show::note(&format!("overwrote {}, which was edited here", file.display()));
+            let how = if known.is_empty() { "differed from what is in force" } else { "was edited here" };
+            show::note(&format!("overwrote {}, which {how}", file.display()));
         }
     }
     write(&dir.join(PRODUCT_SCHEMA), schema)?;

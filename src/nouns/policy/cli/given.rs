@@ -87,9 +87,6 @@ impl Given {
     /// The same; what in a folder nothing reads is told.
     pub fn read_aloud(from: &Path) -> Result<Given, Failure> {
         let given = Given::read(from)?;
-        if let Some(problem) = &given.unread_lock {
-            show::note(&format!("{problem}; it is not read"));
-        }
         for path in &given.unread {
             show::note(&format!("{} is not read; `ok policy check` says why", from.join(path).display()));
         }

@@ -85,10 +85,12 @@ impl PolicyLock {
         };
         let wrong = |_| {
             let what = match text.contains("<<<<<<<") {
-                true => "holds both sides of a merge: keep the side with the higher version, or remove the file",
-                false => "is damaged: remove it",
+                true => {
+                    "holds both sides of a merge: keep the side with the higher version, or remove the file: the next apply or export writes it anew"
+                }
+                false => "is damaged: remove it, the next apply or export writes it anew",
             };
-            Failure::new(format!("{} {what}; `ok policy apply` and `ok policy export` write it anew", path.display()))
+            Failure::new(format!("{} {what}", path.display()))
         };
         serde_yaml::from_str(&text).map(Some).map_err(wrong)
     }
@@ -122,5 +124,5 @@ pub fn is_lost((version, hash): (i64, &str), applied: &LastApplied) -> bool {
 
 /// The same of what was made from that version, as it is told.
 pub fn lost(what: &str, version: i64) -> String {
-    format!("{what} was made from version {version}, which this company does not have, as after a restored backup")
+    format!("{what} was made from a version {version} that this company does not have, as after a restored backup")
 }

@@ -66,7 +66,8 @@ impl Rollout {
             Err(refused) if refused.code == Code::Conflict.name() => {
                 let which = WhichApplied { limit: EARLIER, before: None };
                 let applied: LastApplied = query::<Applied>().within(session, context, &which).await??.read()?;
-                let stands = |base| applied.same_policies().any(|same| same.version == base);
+                let is_hash = |hash: &String| self.proposal.base_hash.as_ref().is_none_or(|base| base == hash);
+                let stands = |base| applied.same_policies().any(|same| same.version == base && is_hash(&same.hash));
                 let same = self.proposal.base_version.is_none_or(stands);
                 return if same { Ok(Outcome::Same(applied)) } else { Err(refused.into()) };
             }

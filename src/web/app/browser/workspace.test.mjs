@@ -224,6 +224,8 @@ test('what was done with a token is a click away, and a request that was made wi
   await as('lea', async (page) => {
     await page.goto('/me');
     await page.getByRole('row', { name: /left in a script/ }).getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('dialog').getByText('What was begun with it goes on: 1 request for approval.').waitFor();
+    assert.deepEqual(await findings(page), []);
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await page.getByText('1 request for approval made with it still waits').waitFor();
     await page.getByRole('link', { name: 'what was done with it: left in a script' }).click();
@@ -241,6 +243,19 @@ test('what was done with a token is a click away, and a request that was made wi
     await page.getByRole('link', { name: 'all that was done with it' }).click();
     await page.getByLabel('token', { exact: true }).first().waitFor();
   });
+});
+
+test('what was requested with a token is ended with it', async () => {
+  const { token } = await company.ask(company.tokens.lea, 'POST', '/api/tokens', { label: 'stolen' });
+  const { approval } = await company.ask(token, 'POST', '/api/actors', { id: 'eve', kind: 'person', team: 'team:engineering' });
+  await as('lea', async (page) => {
+    await page.goto('/me');
+    await page.getByRole('row', { name: /stolen/ }).getByRole('button', { name: 'Revoke' }).click();
+    await page.getByLabel('Also end the open requests').check();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('row', { name: /stolen/ }).getByText('revoked').waitFor();
+  });
+  assert.equal((await company.ask(company.tokens.bo, 'GET', `/api/approvals/${approval}`)).status, 'stale');
 });
 
 test('a kill switch is seen on every page until it is released', async () => {

@@ -129,7 +129,7 @@ export const OPERATIONS: Record<string, string> = {
   "token.issue": "Issue an API token. Its value is shown only once.",
   "token.list": "List the tokens that the caller may see, newest first.",
   "token.narrow": "Narrow the scopes of a token. They can never be widened.",
-  "token.read": "Show one token, and what outlives it: requests, changes and runs that were begun with it and go on, and what was made with it and is still in force.",
+  "token.read": "Show one token, and what outlives it: requests, changes and runs that were begun with it and go on, and the tokens, delegations, webhook subscriptions and break-glass grants that were made with it and hold.",
   "token.revoke": "Revoke one token. Revoking it again changes nothing.",
   "token.revoke_all": "Revoke all tokens of an actor; with `issued`, those that the actor issued for others.",
   "tool.list": "List the tools that the policies may let the caller use: name, input, kind of effect.",

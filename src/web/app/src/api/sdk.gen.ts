@@ -1412,7 +1412,7 @@ export const tokenRevoke = <ThrowOnError extends boolean = false>(options: Optio
 });
 
 /**
- * Show one token, and what outlives it: requests, changes and runs that were begun with it and go on, and what was made with it and is still in force.
+ * Show one token, and what outlives it: requests, changes and runs that were begun with it and go on, and the tokens, delegations, webhook subscriptions and break-glass grants that were made with it and hold.
  */
 export const tokenRead = <ThrowOnError extends boolean = false>(options: Options<TokenReadData, ThrowOnError>) => (options.client ?? client).get<TokenReadResponses, TokenReadErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

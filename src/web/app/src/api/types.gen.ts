@@ -2113,7 +2113,7 @@ export type Holder = {
      */
     issued?: boolean;
     /**
-     * Also withdraw the open requests for approval that were made with them: at most 1000 at once.
+     * Also end the open requests for approval that were made with them: at most 1000 at once.
      */
     requests?: boolean;
 };
@@ -4422,9 +4422,9 @@ export type ReviewVerdict = 'approve' | 'request_changes';
 export type Revoked = {
     revoked: number;
     /**
-     * How many open requests for approval were withdrawn.
+     * How many open requests for approval were ended with them, also of those that the caller does not see.
      */
-    withdrawn?: number;
+    ended?: number;
     /**
      * How many live tokens the actor issued for others, of which they may have kept copies; at most 1000 are counted.
      */
@@ -4467,7 +4467,7 @@ export type RevokedToken = {
      */
     id: string;
     /**
-     * Also withdraw the open requests for approval that were made with it: at most 1000 at once.
+     * Also end the open requests for approval that were made with it: at most 1000 at once.
      */
     requests?: boolean;
 };
@@ -18543,7 +18543,7 @@ export type TokenRevokeData = {
     };
     query?: {
         /**
-         * Also withdraw the open requests for approval that were made with it: at most 1000 at once.
+         * Also end the open requests for approval that were made with it: at most 1000 at once.
          */
         requests?: boolean;
     };
@@ -18798,7 +18798,7 @@ export type TokenRevokeAllData = {
          */
         issued?: boolean;
         /**
-         * Also withdraw the open requests for approval that were made with them: at most 1000 at once.
+         * Also end the open requests for approval that were made with them: at most 1000 at once.
          */
         requests?: boolean;
     };

@@ -2864,7 +2864,7 @@ export const tokenRevokeMutation = (options?: Partial<Options<TokenRevokeData>>)
 export const tokenReadQueryKey = (options: Options<TokenReadData>) => createQueryKey('tokenRead', options);
 
 /**
- * Show one token, and what outlives it: requests, changes and runs that were begun with it and go on, and what was made with it and is still in force.
+ * Show one token, and what outlives it: requests, changes and runs that were begun with it and go on, and the tokens, delegations, webhook subscriptions and break-glass grants that were made with it and hold.
  */
 export const tokenReadOptions = (options: Options<TokenReadData>) => queryOptions<TokenReadResponse, TokenReadError, TokenReadResponse, ReturnType<typeof tokenReadQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {

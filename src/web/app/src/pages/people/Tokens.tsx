@@ -1,8 +1,7 @@
-import { Checkbox } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
-import { tokenListOptions, tokenRevoke, type ListedToken } from '../../api';
+import { tokenListOptions, tokenReadOptions, tokenRevoke, type ListedToken } from '../../api';
 import { Actor } from '../../parts/Actor';
 import { Do, useAct } from '../../parts/act';
 import { FormDialog } from '../../parts/FormDialog';
@@ -39,6 +38,29 @@ export function TokenTable({ holder }: { holder: string }) {
   );
 }
 
+type Lists = 'requests' | 'changes' | 'runs' | 'tokens' | 'delegations' | 'webhooks' | 'break_glass';
+const OUTLIVING: [Lists, string, string?][] = [
+  ['requests', 'request for approval', 'requests for approval'],
+  ['changes', 'change'],
+  ['runs', 'run'],
+  ['tokens', 'token'],
+  ['delegations', 'delegation'],
+  ['webhooks', 'webhook subscription'],
+  ['break_glass', 'break-glass grant'],
+];
+
+/** What was begun with a token and goes on when it is revoked. */
+function Outliving({ id }: { id: string }) {
+  const { data } = useGuarded('token.read', tokenReadOptions({ path: { id } }));
+  const left = OUTLIVING.flatMap(([field, one, more]) => (data?.[field]?.length ? [many(data[field].length, one, more)] : []));
+  if (left.length === 0) return null;
+  return (
+    <p>
+      What was begun with it goes on: {left.join(', ')}. <code>ok token show {id}</code> names each, and what ends it.
+    </p>
+  );
+}
+
 function Revoke({ token, isOpen, close }: { token: ListedToken; isOpen: boolean; close: () => void }) {
   const { act, busy } = useAct();
   const [requests, setRequests] = useState(false);
@@ -54,7 +76,10 @@ function Revoke({ token, isOpen, close }: { token: ListedToken; isOpen: boolean;
       <p>
         Whatever signs in with <Said>{token.label ? `«${token.label}»` : 'it'}</Said> is refused from then on. This cannot be undone.
       </p>
-      <Checkbox checked={requests} onChange={(event) => setRequests(event.currentTarget.checked)} label="Also withdraw the open requests for approval that were made with it" />
+      {isOpen && <Outliving id={token.id} />}
+      <label>
+        <input type="checkbox" checked={requests} onChange={(event) => setRequests(event.currentTarget.checked)} /> Also end the open requests for approval that were made with it
+      </label>
     </FormDialog>
   );
 }

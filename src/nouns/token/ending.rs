@@ -1,0 +1,67 @@
+//! What a revocation ends, and whom it tells of what it leaves.
+
+use super::begun::GoingOn;
+use super::{Revoke, RevokeAll, Revoked};
+use gate::{Change as _, Draft};
+use store::approvals::Approval;
+use store::approvals::events::{ApprovalCancelled, ApprovalStale, ApprovalTokenRevoked};
+use store::event::EventKind;
+use store::tokens::events::TokenRevoked;
+use types::id::{ActorId, Id};
+use types::refusal::Stop;
+
+/// Revokes these tokens of these holders, and ends what was requested with them or tells of it whoever decides that.
+pub(super) fn revoke(tokens: &[(String, ActorId)], requests: bool, draft: &mut Draft<'_>) -> Result<Revoked, Stop> {
+    let ended = if requests { end_requests(tokens, draft)? } else { Vec::new() };
+    let open = doubt(tokens, &ended, draft)?;
+    let revoked = end_all(tokens, draft)?;
+    Ok(Revoked { revoked, ended: ended.len() as u64, issued: None, going_on: GoingOn::of(tokens, open, draft.read())? })
+}
+
+/// Ends the open requests that were made with these tokens, the first 1,000, whoever may see them: their requesters are told why.
+/// Gives their ids.
+pub(super) fn end_requests(tokens: &[(String, ActorId)], draft: &mut Draft<'_>) -> Result<Vec<String>, Stop> {
+    const WHY: &str = "the token that it was made with was revoked";
+    let mut open = draft.read().open_requests_with(tokens)?;
+    // What was only decided with one is another's request; this very call may be one, too.
+    let is_revocation =
+        |request: &Approval| [Revoke::SPEC.name, RevokeAll::SPEC.name].contains(&request.operation.as_str());
+    let is_made = |request: &Approval| tokens.iter().any(|(id, _)| request.token_id.as_ref() == Some(id));
+    open.retain(|request| is_made(request) && !is_revocation(request));
+    open.truncate(MOST_DOUBTED);
+    for Approval { id, actor, run, .. } in &open {
+        let (id, requester) = (Id::stored(id), actor.clone());
+        match run {
+            // Its step was refused: of what is stale, a run asks again.
+            Some(_) => draft.record(ApprovalCancelled { id, requester })?,
+            None => draft.record(ApprovalStale { id, requester, reason: WHY.to_owned() })?,
+        }
+    }
+    Ok(open.into_iter().map(|request| request.id).collect())
+}
+
+/// So many requests are told of at once: to revoke a token must not fail because of what was done with it.
+const MOST_DOUBTED: usize = 1_000;
+
+/// Tells whoever decides the open requests that were made or decided with these tokens that one was revoked: of the first 1,000.
+/// Gives these requests, but for those that end anyway.
+pub fn doubt(tokens: &[(String, ActorId)], ending: &[String], draft: &mut Draft<'_>) -> Result<Vec<Approval>, Stop> {
+    let mut open = draft.read().open_requests_with(tokens)?;
+    open.retain(|request| !ending.contains(&request.id));
+    for Approval { id, actor, .. } in open.iter().take(MOST_DOUBTED) {
+        draft.record(ApprovalTokenRevoked { id: Id::stored(id), requester: actor.clone() })?;
+    }
+    Ok(open)
+}
+
+/// Revokes these tokens of these holders. Tells how many they are.
+pub fn end_all(tokens: &[(String, ActorId)], draft: &mut Draft<'_>) -> Result<u64, Stop> {
+    for (id, holder) in tokens {
+        draft.record(TokenRevoked { id: Id::stored(id), holder: holder.clone() })?;
+    }
+    Ok(tokens.len() as u64)
+}
+
+/// What a revocation leads to.
+pub(super) const ENDING: &[EventKind] =
+    &[TokenRevoked::KIND, ApprovalTokenRevoked::KIND, ApprovalStale::KIND, ApprovalCancelled::KIND];
