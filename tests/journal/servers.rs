@@ -51,7 +51,8 @@ impl Pair {
         }
         let note = "SELECT note FROM log_head";
         let behind: i64 = self.other.last_seq().await;
-        assert_eq!(behind, size - 1, "the other has all but the last");
+        // It takes over what it lacks before its next commit; one that could not write looks again by itself.
+        assert!((size - 1..=size).contains(&behind), "the other has all, but perhaps the last: {behind} of {size}");
         assert!(self.one.file().query_row(note, [], |row| row.get::<_, String>(0)).unwrap().contains("ok.local"));
     }
 }
