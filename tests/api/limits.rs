@@ -284,12 +284,21 @@ async fn nobody_fills_the_file_with_answers_to_be_given_again() {
         let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
         test.raw("POST", "/tick", &headers, "{}").await
     };
+    let (mut answered, mut busy) = (0, 0);
     for round in 0..20 {
-        together((0..500).map(|number| ask(round * 500 + number))).await;
+        let answers = together((0..500).map(|number| ask(round * 500 + number))).await;
+        answered += answers.iter().filter(|answer| answer.status == 403).count();
+        busy += answers.iter().filter(|answer| answer.status == 503).count();
         // Otherwise it were too many calls in a minute.
         test.clock.advance(10_000);
     }
-    let over = ask(10_000).await;
+    // A machine that was too busy for some may have counted them, or not.
+    let mut over = ask(10_000).await;
+    while over.status == 403 && answered < 10_000 {
+        answered += 1;
+        over = ask(10_000 + answered).await;
+    }
+    assert!(answered <= 10_000 && answered + busy >= 10_000, "{answered} were answered, {busy} were not");
     assert!(
         over.error().starts_with("429 rate_limited 10000 calls in a day with an Idempotency-Key"),
         "{}",
