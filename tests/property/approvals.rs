@@ -121,12 +121,13 @@ impl Model {
         let frozen = ["global", "actor:lea"].iter().any(|scope| self.killed.contains(scope));
         // Where fewer are needed than before, enough have agreed already, and one of them completes it by agreeing once more.
         let is_new = !self.agreed.contains(by) || self.agreed.len() >= self.policies.threshold();
-        let counts = ADMINS.contains(&by) && !self.over && self.waited < 72 * HOUR && !frozen && is_new;
-        if !counts {
+        let is_open = ADMINS.contains(&by) && !self.over && self.waited < 72 * HOUR;
+        // A no waits for nothing but the switch for everything, and whoever has agreed can think better of it.
+        if !approve {
+            self.over |= is_open && !self.killed.contains("global");
             return;
         }
-        if !approve {
-            self.over = true;
+        if !is_open || frozen || !is_new {
             return;
         }
         self.agreed.insert(by);
