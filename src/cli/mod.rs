@@ -14,6 +14,7 @@ mod demo;
 mod doctor;
 mod exit;
 mod file;
+mod foreseen;
 mod global;
 mod help;
 mod init;

@@ -11,7 +11,7 @@ use super::script::cast;
 use crate::gate::Gate;
 use crate::nouns::Nothing;
 use crate::nouns::actor::Me;
-use crate::nouns::token::{Issue, List, NewToken, Revoke, RevokedToken, TokenStatus, Which};
+use crate::nouns::token::{Issue, List, NewToken, Revoke, TokenStatus, TokenToRevoke, Which};
 use crate::types::id::ActorId;
 use crate::types::page::{MAX_LIMIT, PageQuery};
 
@@ -51,7 +51,7 @@ async fn renew(who: Acting<'_>) -> Result<Option<String>, String> {
         .map_err(|stop| in_words(&stop))?;
     let old = tokens.into_iter().filter(|token| token.label == LABEL && token.status == TokenStatus::Active);
     for token in old {
-        who.change::<Revoke>(&RevokedToken { id: token.id, requests: false }).await.map_err(|stop| in_words(&stop))?;
+        who.change::<Revoke>(&TokenToRevoke { id: token.id, requests: false }).await.map_err(|stop| in_words(&stop))?;
     }
     let new = NewToken { label: LABEL.to_owned(), days: Some(DAYS), ttl: None, scopes: None, r#for: None };
     match who.change::<Issue>(&new).await {

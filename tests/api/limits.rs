@@ -284,21 +284,14 @@ async fn nobody_fills_the_file_with_answers_to_be_given_again() {
         let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
         test.raw("POST", "/tick", &headers, "{}").await
     };
-    let (mut answered, mut busy) = (0, 0);
-    for round in 0..20 {
-        let answers = together((0..500).map(|number| ask(round * 500 + number))).await;
-        answered += answers.iter().filter(|answer| answer.status == 403).count();
-        busy += answers.iter().filter(|answer| answer.status == 503).count();
+    // So few at once that none of them waits for longer than a call may.
+    for round in 0..100 {
+        let answers = together((0..100).map(|number| ask(round * 100 + number))).await;
+        assert!(answers.iter().all(|answer| answer.status == 403), "{round}");
         // Otherwise it were too many calls in a minute.
-        test.clock.advance(10_000);
+        test.clock.advance(2_000);
     }
-    // A machine that was too busy for some may have counted them, or not.
-    let mut over = ask(10_000).await;
-    while over.status == 403 && answered < 10_000 {
-        answered += 1;
-        over = ask(10_000 + answered).await;
-    }
-    assert!(answered <= 10_000 && answered + busy >= 10_000, "{answered} were answered, {busy} were not");
+    let over = ask(10_000).await;
     assert!(
         over.error().starts_with("429 rate_limited 10000 calls in a day with an Idempotency-Key"),
         "{}",

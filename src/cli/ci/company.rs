@@ -11,8 +11,7 @@ use super::super::exit::Failure;
 use super::super::operation::query;
 use super::super::policy::checked::Checked;
 use super::super::policy::compared::{excess, number, rows, terms, word};
-use super::super::policy::lock::PolicyLock;
-use super::super::show;
+use super::super::policy::lock::{PolicyLock, passed_over};
 use super::steps::{Status, Step, UNLOADED};
 use crate::nouns::Nothing;
 use crate::nouns::policy::diff::{Candidate, Diff};
@@ -98,13 +97,10 @@ impl OfCompany {
 
     async fn answered(&self, session: &mut Session, context: &Context, checked: &Checked<'_>) -> Company {
         let files = Some(checked.bundle.files.clone());
-        let lock = match PolicyLock::read(checked.dir) {
-            Ok(lock) => lock,
-            Err(failure) => {
-                show::note(&format!("{}; it is not read", said(failure)));
-                None
-            }
-        };
+        let lock = PolicyLock::read(checked.dir).unwrap_or_else(|failure| {
+            passed_over(&said(failure));
+            None
+        });
         let unedited = lock.map(|lock| lock.unedited(checked.bundle)).unwrap_or_default();
         let (since, max) = (self.since.clone(), self.max);
         let candidate = Candidate { files, unedited, since, max, ..Candidate::default() };

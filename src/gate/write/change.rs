@@ -123,14 +123,27 @@ impl Writer {
         if !question::is_stopped(&self.world, caller, now) {
             return Ok(());
         }
-        let target = act.target(&Reader::held(&self.conn, (&self.world, &*self.resources), caller, now));
-        let target = perform::found(target, &self.world, caller, (entry, input), now)?;
-        let call = question::Call { operation: entry.spec.name, target: &target, input: Some(input) };
-        let ruling = question::decide_seen(&self.world, caller, call, now)?;
+        let (target, ruling) = self.judged((caller, entry), input, act, now)?;
         match ruling {
             Ruling::Deny { .. } => Err(self.deny(caller, entry, (&target, Some(input)), &ruling, None, now)?),
             _ => Ok(()),
         }
+    }
+
+    /// What a call is about, and what the gate answers to it.
+    fn judged(
+        &self,
+        (caller, entry): (&Caller, &'static Entry),
+        input: &Value,
+        act: &dyn Act,
+        now: Time,
+    ) -> Result<(Target, Ruling), Halt> {
+        let told = |refusal| perform::told(refusal, entry, input);
+        let target = act.target(&Reader::held(&self.conn, (&self.world, &*self.resources), caller, now));
+        let target = perform::found(target, &self.world, caller, (entry, input), now).map_err(|stop| stop.map(told))?;
+        let call = question::Call { operation: entry.spec.name, target: &target, input: Some(input) };
+        let ruling = question::decide_watched(&self.world, caller, call, now).map_err(told)?;
+        Ok((target, ruling))
     }
 
     fn decide(
@@ -142,11 +155,7 @@ impl Writer {
         idem: Option<Keyed>,
         now: Time,
     ) -> Result<Reply, Halt> {
-        let target = act.target(&Reader::held(&self.conn, (&self.world, &*self.resources), caller, now));
-        let told = |refusal| perform::told(refusal, entry, input);
-        let target = perform::found(target, &self.world, caller, (entry, input), now).map_err(|stop| stop.map(told))?;
-        let call = question::Call { operation: entry.spec.name, target: &target, input: Some(input) };
-        let ruling = question::decide_watched(&self.world, caller, call, now).map_err(told)?;
+        let (target, ruling) = self.judged((caller, entry), input, act.as_ref(), now)?;
         match &ruling {
             Ruling::Allow { .. } => {
                 let overtaken = self.overtaken(caller, entry, (&target, input), now)?;

@@ -57,8 +57,8 @@ impl Writer {
             gate.asked = None;
         }
         // Once a kill switch is released, whoever repeats the call is decided on anew, not told that it stops them.
-        let switched = self.world.killed(caller).global || question::is_stopped(&self.world, caller, now);
-        let idem = idem.filter(|_| !switched);
+        let is_switched = || self.world.killed(caller).global || question::is_stopped(&self.world, caller, now);
+        let idem = idem.filter(|_| !is_switched());
         let record = Record { caller, decision: Decision::Deny, gate, idem, now };
         let denial = denial(spec, ruling);
         let refusal = self.with_reason(denial.clone(), caller);

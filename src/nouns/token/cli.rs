@@ -11,16 +11,16 @@ use super::column::{Columns, columns};
 use super::command::{Commands, Run, group, own};
 use super::event::unnamed;
 use super::exit::{Exit, Failure};
+use super::foreseen::decision;
 use super::operation::{Answer, change, query};
 use super::{Context, show};
 use crate::gate::Query as _;
-use crate::nouns::policy::explain::{Explain, Question};
 use crate::nouns::token::{
-    GoingOn, Holder, Issue, IssuedToken, List, ListedToken, Made, Narrow, OneToken, Revoke, RevokeAll, Revoked,
-    RevokedToken, Show, ShownToken, Which,
+    GoingOn, Holder, Issue, IssuedToken, List, ListedToken, Made, Narrow, OneToken, Revoke, RevokeAll, Revoked, Show,
+    ShownToken, TokenToRevoke, Which,
 };
 use crate::types::id::{ActorId, BadId, Kind};
-use crate::types::token::{self, is_value};
+use crate::types::token;
 
 pub const COMMANDS: Commands = &[&group(
     "token",
@@ -191,7 +191,7 @@ const MOST: u64 = 16 << 20;
 #[derive(clap::Args)]
 struct Revocation {
     /// A token's id (tok_…) or an actor's id
-    #[arg(value_name = "TOKEN OR ACTOR")]
+    #[arg(value_name = "TOKEN OR ACTOR", value_parser = token::id)]
     id: String,
     /// Revoke the tokens that the actor issued for others, instead of the actor's own
     #[arg(long)]
@@ -230,16 +230,12 @@ fn revoked(answer: &Answer<Revoked>, shown: Option<&ShownToken>, context: &Conte
     answer.fields(context, FIELDS)
 }
 
-/// A token as the caller may see it; none where they may not, which is asked first: an attempt would be a refusal in the log.
-async fn seen(id: String, context: &Context) -> Result<Option<ShownToken>, Failure> {
+/// A token, where the caller may read it.
+async fn readable(id: String, context: &Context) -> Result<Option<ShownToken>, Failure> {
     let mut session = Session::open(context).await?;
-    let (op, target) = (Some(Show::SPEC.name.to_owned()), Some(id.clone()));
-    let asked = Question { op, target, ..Question::default() };
-    let explained = query::<Explain>().within(&mut session, context, &asked).await?;
-    let may = explained.is_ok_and(|answer| answer.value.get("decision").is_some_and(|decision| decision == "allow"));
-    let shown = match may {
-        true => query::<Show>().within(&mut session, context, &OneToken { id }).await?.ok(),
-        false => None,
+    let shown = match decision(&mut session, context, Show::SPEC.name, &id).await?.as_deref() {
+        Some("allow") => query::<Show>().within(&mut session, context, &OneToken { id }).await?.ok(),
+        _ => None,
     };
     session.close().await;
     shown.map(|shown| shown.read()).transpose()
@@ -247,17 +243,13 @@ async fn seen(id: String, context: &Context) -> Result<Option<ShownToken>, Failu
 
 impl Run for Revocation {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        if is_value(&self.id) {
-            let message = "this is a token's value, which is not repeated here: `ok token find` reads it from stdin and says its id (tok_…), to revoke by";
-            return Err(Failure::Usage(message.into()));
-        }
         if self.id.starts_with(Kind::Token.prefix()) {
             if self.issued {
                 return Err(Failure::Usage("--issued: names an actor's tokens, and this is one token".into()));
             }
-            let which = RevokedToken { id: self.id, requests: self.requests };
+            let which = TokenToRevoke { id: self.id, requests: self.requests };
             let answer = change::<Revoke>().ask(context, &which).await?;
-            return revoked(&answer, seen(which.id, context).await?.as_ref(), context);
+            return revoked(&answer, readable(which.id, context).await?.as_ref(), context);
         }
         let actor: ActorId = self.id.parse().map_err(|bad: BadId| Failure::new(format!("actor: {bad}")))?;
         let which = Holder { actor: actor.clone(), issued: self.issued, requests: self.requests };

@@ -18,9 +18,20 @@ pub(super) fn revoke(tokens: &[(String, ActorId)], requests: bool, draft: &mut D
     Ok(Revoked { revoked, ended: ended.len() as u64, issued: None, going_on: GoingOn::of(tokens, open, draft.read())? })
 }
 
+/// The same once more, of a token that has ended.
+pub(super) fn revoke_again(
+    token: &[(String, ActorId)],
+    requests: bool,
+    draft: &mut Draft<'_>,
+) -> Result<Revoked, Stop> {
+    let ended = if requests { end_requests(token, draft)? } else { Vec::new() };
+    let going_on = GoingOn::of(token, still_open(token, &ended, draft)?, draft.read())?;
+    Ok(Revoked { revoked: 0, ended: ended.len() as u64, issued: None, going_on })
+}
+
 /// Ends the open requests that were made with these tokens, the first 1,000, whoever may see them: their requesters are told why.
 /// Gives their ids.
-pub(super) fn end_requests(tokens: &[(String, ActorId)], draft: &mut Draft<'_>) -> Result<Vec<String>, Stop> {
+fn end_requests(tokens: &[(String, ActorId)], draft: &mut Draft<'_>) -> Result<Vec<String>, Stop> {
     const WHY: &str = "the token that it was made with was revoked";
     let mut open = draft.read().open_requests_with(tokens)?;
     // What was only decided with one is another's request; this very call may be one, too.
@@ -40,14 +51,20 @@ pub(super) fn end_requests(tokens: &[(String, ActorId)], draft: &mut Draft<'_>) 
     Ok(open.into_iter().map(|request| request.id).collect())
 }
 
+/// The open requests that were made or decided with these tokens, but for those that end anyway.
+fn still_open(tokens: &[(String, ActorId)], ending: &[String], draft: &Draft<'_>) -> Result<Vec<Approval>, Stop> {
+    let mut open = draft.read().open_requests_with(tokens)?;
+    open.retain(|request| !ending.contains(&request.id));
+    Ok(open)
+}
+
 /// So many requests are told of at once: to revoke a token must not fail because of what was done with it.
 const MOST_DOUBTED: usize = 1_000;
 
 /// Tells whoever decides the open requests that were made or decided with these tokens that one was revoked: of the first 1,000.
 /// Gives these requests, but for those that end anyway.
 pub fn doubt(tokens: &[(String, ActorId)], ending: &[String], draft: &mut Draft<'_>) -> Result<Vec<Approval>, Stop> {
-    let mut open = draft.read().open_requests_with(tokens)?;
-    open.retain(|request| !ending.contains(&request.id));
+    let open = still_open(tokens, ending, draft)?;
     for Approval { id, actor, .. } in open.iter().take(MOST_DOUBTED) {
         draft.record(ApprovalTokenRevoked { id: Id::stored(id), requester: actor.clone() })?;
     }

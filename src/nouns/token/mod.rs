@@ -27,7 +27,7 @@ use types::time::Time;
 use types::token::{self, TokenHash};
 
 pub use begun::{GoingOn, Made, Show, ShownToken};
-use ending::{ENDING, end_requests, revoke};
+use ending::{ENDING, revoke, revoke_again};
 pub use ending::{doubt, end_all};
 use issue::scopes;
 pub use issue::{Issue, IssuedToken, NewToken};
@@ -204,7 +204,7 @@ pub struct Holder {
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
-pub struct RevokedToken {
+pub struct TokenToRevoke {
     /// The token's id.
     pub id: String,
     /// Also end the open requests for approval that were made with it: at most 1000 at once.
@@ -272,23 +272,17 @@ impl Change for Revoke {
         events: ENDING,
     };
     const SAYS: &'static str = "revokes the token {id}{requests? and ends what was requested with it|}";
-    type Input = RevokedToken;
+    type Input = TokenToRevoke;
     type Output = Revoked;
 
-    fn target(input: &RevokedToken, read: &Reader<'_>) -> Result<Target, Stop> {
+    fn target(input: &TokenToRevoke, read: &Reader<'_>) -> Result<Target, Stop> {
         Ok(target_of(&find(&input.id, read)?))
     }
 
-    fn run(_: Permit<Self>, input: RevokedToken, draft: &mut Draft<'_>) -> Result<Revoked, Stop> {
+    fn run(_: Permit<Self>, input: TokenToRevoke, draft: &mut Draft<'_>) -> Result<Revoked, Stop> {
         let token = find(&input.id, draft.read())?;
         let (has_ended, token) = (token.ended, [(token.id, token.holder)]);
-        if has_ended {
-            let ended = if input.requests { end_requests(&token, draft)? } else { Vec::new() };
-            let mut open = draft.read().open_requests_with(&token)?;
-            open.retain(|request| !ended.contains(&request.id));
-            let going_on = GoingOn::of(&token, open, draft.read())?;
-            return Ok(Revoked { revoked: 0, ended: ended.len() as u64, issued: None, going_on });
-        }
+        let revoke = if has_ended { revoke_again } else { revoke };
         revoke(&token, input.requests, draft)
     }
 }

@@ -8,7 +8,7 @@ use super::exit::{Exit, Failure};
 use super::{Context, file};
 use crate::log::read;
 use crate::nouns::event::{Only, Which};
-use crate::types::token::is_value;
+use crate::types::token::{self, is_value};
 
 pub const COMMANDS: Commands = &[&own::<Log>("log")];
 
@@ -33,7 +33,7 @@ pub struct Log {
     #[arg(long, value_name = "ID")]
     actor: Option<String>,
     /// Only what was done with this token, or to it
-    #[arg(long, value_name = "TOKEN")]
+    #[arg(long, value_name = "TOKEN", value_parser = token::id)]
     token: Option<String>,
     /// Only events of this task
     #[arg(long, value_name = "TASK")]
@@ -48,10 +48,6 @@ pub struct Log {
 
 impl Run for Log {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        if self.token.as_deref().is_some_and(is_value) {
-            let message = "--token: takes a token's id (tok_…), and this is its value, which is not repeated here: `ok token find` reads it from stdin and says its id";
-            return Err(Failure::Usage(message.into()));
-        }
         if self.actor.as_deref().is_some_and(is_value) {
             let message = "--actor: takes an actor's id, and this is a token's value, which is not repeated here";
             return Err(Failure::Usage(message.into()));

@@ -13,7 +13,7 @@ use super::super::operation::{Answer, change, query};
 use super::super::save::write;
 use super::super::{Context, show};
 use super::given::{Given, Origin};
-use super::lock::{PolicyLock, is_lost, lost};
+use super::lock::{PolicyLock, is_lost, lost, passed_over};
 use super::rollout::{EARLIER, Outcome, Rollout, in_force, tell_its_reason};
 use super::{compared, git};
 use crate::nouns::change::ShownChange;
@@ -117,7 +117,7 @@ impl Given {
         // What comes with a commit needs no lock.
         match (&self.unread_lock, &how.commit) {
             (Some(problem), None) => return Err(Failure::new(problem.clone())),
-            (Some(problem), Some(_)) => show::note(&format!("{problem}; it is not read")),
+            (Some(problem), Some(_)) => passed_over(problem),
             (None, _) => {}
         }
         let which = WhichApplied { limit: EARLIER, before: None };

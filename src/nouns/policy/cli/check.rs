@@ -11,6 +11,7 @@ use super::super::save::write;
 use super::super::show::{self, Format};
 use super::checked::Checked;
 use super::given::Given;
+use super::lock::passed_over;
 use super::{human, machine};
 use crate::gate::explain::fixture;
 use crate::nouns;
@@ -71,7 +72,7 @@ impl Run for Check {
     /// Checks the folder here, and asks a server, if there is one, what it alone knows: who could approve.
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let Given { mut bundle, unread, unread_lock, dir, .. } = Given::read(&self.dir)?;
-        unread_lock.iter().for_each(|problem| show::note(&format!("{problem}; it is not read")));
+        unread_lock.as_deref().into_iter().for_each(passed_over);
         match &dir {
             Some(dir) if self.fix => fix(dir, &mut bundle)?,
             None if self.fix => return Err(Failure::Usage("--fix writes into a folder: give one".into())),

@@ -14,6 +14,7 @@ use super::super::save::put;
 use super::super::show;
 use super::compared;
 use super::given::Given;
+use super::lock::passed_over;
 use crate::nouns::policy::diff::{self as operation, Candidate, Compared};
 use crate::policy::Bundle;
 use crate::policy::plan::{Base, Plan};
@@ -61,9 +62,7 @@ impl Run for Diff {
             Some(_) => None,
             None => Some(Given::read_aloud(&self.dir)?),
         };
-        if let Some(problem) = given.as_ref().and_then(|given| given.unread_lock.as_ref()) {
-            show::note(&format!("{problem}; it is not read"));
-        }
+        given.iter().filter_map(|given| given.unread_lock.as_deref()).for_each(passed_over);
         let unedited = given.as_ref().map(Given::unedited).unwrap_or_default();
         let bundle = given.map(|given| given.bundle);
         let impact = self.no_impact.then_some(false);

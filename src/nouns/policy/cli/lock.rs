@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::cli::exit::Failure;
 use crate::cli::save::write;
+use crate::cli::show;
 use crate::nouns::policy::in_force::{AppliedVersion, LastApplied};
 use crate::policy::folder::LOCK;
 use crate::policy::{Bundle, brain, views};
@@ -114,6 +115,11 @@ impl PolicyLock {
         let text = serde_yaml::to_string(self).map_err(|error| Failure::new(error.to_string()))?;
         write(&dir.join(LOCK), &format!("{HEAD}{text}"))
     }
+}
+
+/// Says that a command goes on without a lock that cannot be read.
+pub fn passed_over(problem: &str) {
+    show::note(&format!("{problem}; it is not read"));
 }
 
 /// Whether the company does not have this version with this hash.

@@ -7,9 +7,10 @@ use super::super::call::Refused;
 use super::super::client::Session;
 use super::super::column::columns;
 use super::super::exit::{Exit, Failure};
+use super::super::foreseen::decision;
 use super::super::operation::{change, query};
 use super::super::{Context, show};
-use super::compared::{warnings, word};
+use super::compared::warnings;
 use crate::gate::Change as _;
 use crate::nouns::approval::OneApproval;
 use crate::nouns::approval::list::Show;
@@ -18,7 +19,6 @@ use crate::nouns::change::evals::Evals;
 use crate::nouns::change::list::{Compared, Comparing, Diff, List, Which};
 use crate::nouns::change::promote::Promote;
 use crate::nouns::change::{OneChange, ShownChange};
-use crate::nouns::policy::explain::{Explain, Question};
 use crate::nouns::policy::in_force::{Applied, AppliedVersion, LastApplied, WhichApplied};
 use crate::nouns::policy::propose::{NewPolicies, Propose};
 use crate::types::approval::{ApprovalStatus, Verdict};
@@ -103,7 +103,9 @@ impl Rollout {
         passed(&tested)?;
         match refused {
             Some(refused) => Ok(Err(refused)),
-            None if is_denied(session, context, &of).await? => Ok(Err(Refused::new(Code::Denied))),
+            None if decision(session, context, Promote::SPEC.name, &of.id).await?.as_deref() == Some("deny") => {
+                Ok(Err(Refused::new(Code::Denied)))
+            }
             None => Ok(change::<Promote>().within(session, context, &of).await?.map(drop)),
         }
     }
@@ -142,13 +144,6 @@ impl Rollout {
         }
         Ok(Outcome::Waits { change, why, approval })
     }
-}
-
-/// Whether the caller may not promote a change, where they may ask: an attempt would be a refusal in the log.
-async fn is_denied(session: &mut Session, context: &Context, of: &OneChange) -> Result<bool, Failure> {
-    let (op, target) = (Some(Promote::SPEC.name.to_owned()), Some(of.id.clone()));
-    let asked = query::<Explain>().within(session, context, &Question { op, target, ..Question::default() }).await?;
-    Ok(asked.is_ok_and(|answer| word(&answer.value, "/decision") == "deny"))
 }
 
 /// Whether a change has come into force, or cannot any more.

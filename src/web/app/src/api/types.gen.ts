@@ -4461,17 +4461,6 @@ export type RevokedDelegations = {
     revoked: Array<string>;
 };
 
-export type RevokedToken = {
-    /**
-     * The token's id.
-     */
-    id: string;
-    /**
-     * Also end the open requests for approval that were made with it: at most 1000 at once.
-     */
-    requests?: boolean;
-};
-
 /**
  * What an actor is allowed by default; the policies say what each role may do.
  */
@@ -6176,6 +6165,17 @@ export type ToKeep = {
 };
 
 export type TokenStatus = 'active' | 'expired' | 'revoked';
+
+export type TokenToRevoke = {
+    /**
+     * The token's id.
+     */
+    id: string;
+    /**
+     * Also end the open requests for approval that were made with it: at most 1000 at once.
+     */
+    requests?: boolean;
+};
 
 export type Tokens = {
     input: number;

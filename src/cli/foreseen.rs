@@ -1,0 +1,20 @@
+//! What the gate would answer, asked before a command tries it of its own accord: an attempt would be a refusal in the log.
+
+use super::Context;
+use super::client::Session;
+use super::exit::Failure;
+use super::operation::query;
+use super::policy::compared::word;
+use crate::nouns::policy::explain::{Explain, Question};
+
+/// `allow`, `deny` or `needs_approval`; none where the caller may not ask.
+pub async fn decision(
+    session: &mut Session,
+    context: &Context,
+    operation: &str,
+    target: &str,
+) -> Result<Option<String>, Failure> {
+    let asked = Question { op: Some(operation.into()), target: Some(target.into()), ..Question::default() };
+    let answer = query::<Explain>().within(session, context, &asked).await?;
+    Ok(answer.ok().map(|answer| word(&answer.value, "/decision").to_owned()))
+}
