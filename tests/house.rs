@@ -267,6 +267,8 @@ fn what_changes_a_record_with_a_version_says_which_one_it_was_made_from() {
         assert!(made_from.is_some() || is_new || !entry.is_versioned(), "{} lacks `.made_from(…)`", entry.spec.name);
         let fields = entry.input_schema().to_value()["properties"].clone();
         assert!(made_from.is_none_or(|field| !fields[field].is_null()), "{} has no such field", entry.spec.name);
+        let are_versioned = entry.spec.about.iter().all(|resource| resource.version.is_some());
+        assert!(are_versioned || !entry.spec.route.is_current, "{} is about what has no version", entry.spec.name);
     }
 }
 

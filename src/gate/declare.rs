@@ -1,6 +1,7 @@
 //! What an operation is, and what follows from its declaration: route, resource, typed input, Cedar schema, API document.
 
 pub mod arguments;
+mod behaviour;
 pub(super) mod bounds;
 pub mod fact;
 mod form;

@@ -2,6 +2,7 @@
 //! its company when it is made, so no query has a company to forget.
 
 mod could;
+mod lists;
 pub mod live;
 mod log;
 mod page;
@@ -66,7 +67,6 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use elsewhere::Elsewhere;
-use page::{PATIENCE, Place, Rows};
 use things::Things;
 
 use crate::decide::card::Card;
@@ -81,14 +81,11 @@ use crate::past::recorded;
 use crate::write::build_cache::BuildCache;
 use policy::brain::Collections;
 use policy::{Ruling, Snapshot};
-use store::Position;
-use store::list::List;
 use types::caller::{Caller, Who};
 use types::delegation::Terms;
 use types::field::Label;
 use types::history::History;
 use types::id::ActorId;
-use types::page::{Page, PageQuery, Sealer};
 use types::refusal::{Fault, Refusal, Stop};
 use types::time::Time;
 
@@ -139,6 +136,9 @@ pub struct Reader<'a> {
     labels: RefCell<BTreeSet<Label>>,
     elsewhere: Elsewhere,
 }
+
+/// The most people who are asked about for one notice.
+const ASKED_ABOUT: usize = 1_000;
 
 impl<'a> Reader<'a> {
     fn new(source: Source<'a>, (world, things): State<'a>, caller: &'a Caller, now: Time) -> Reader<'a> {
@@ -218,7 +218,7 @@ impl<'a> Reader<'a> {
         &self.world.build_cache
     }
 
-    /// The company as it was after the event `seq`. Takes time for the directory's events until then.
+    /// The company as it was after the event `seq`. Takes time for those who were in the directory then, and where policies look back, for the events of that time.
     pub fn as_of(&self, seq: i64) -> Result<AsOf, Stop> {
         let at = self.event(seq)?.map(|logged| logged.at);
         let at = at.ok_or_else(|| Refusal::field("at", format!("there is no event {seq}")))?;
@@ -255,14 +255,15 @@ impl<'a> Reader<'a> {
         question::decide(self.world, caller, question::Call { operation, target, input: None }, self.now)
     }
 
-    /// The active people who may do something about this, but for one, by id. It asks about everybody: not for what is asked
-    /// often.
+    /// The active people who may do something about this, but for one, by id. A thousand are asked about: of more, by their
+    /// roles, admins first and members last.
     pub fn people_who_may(&self, operation: &str, about: &Target, but: &ActorId) -> Vec<ActorId> {
         let may = |id: &ActorId| {
             let them = Caller::new(Who::Holder(id.clone()), self.caller().channel);
             id != but && self.ruling(&them, operation, about).is_allowed()
         };
-        let mut ids: Vec<ActorId> = self.world.people.all().filter(|id| may(id)).cloned().collect();
+        let people = self.world.people.all().take(ASKED_ABOUT);
+        let mut ids: Vec<ActorId> = people.filter(|id| may(id)).cloned().collect();
         ids.sort();
         ids
     }
@@ -270,63 +271,6 @@ impl<'a> Reader<'a> {
     /// The same for a call with this input.
     pub fn ruling_on(&self, caller: &Caller, operation: &str, target: &Target, input: &Value) -> Ruling {
         question::decide(self.world, caller, question::Call { operation, target, input: Some(input) }, self.now)
-    }
-
-    /// One page of a list: rows are read in chunks until enough of them are visible.
-    pub fn page<T>(
-        &self,
-        query: &PageQuery,
-        what: String,
-        fetch: impl Fn(&Position, usize) -> Result<Vec<T>, Fault>,
-        visible: impl Fn(&T) -> bool,
-        position: impl Fn(&T) -> Position,
-    ) -> Result<Page<T>, Stop> {
-        self.walk(query, what, &Rows { after: &fetch, own: None, visible: &visible, position: &position })
-    }
-
-    /// The same of a table that knows which rows are the caller's own: those are found, however long the list is.
-    pub fn list<T>(
-        &self,
-        list: &List<T>,
-        query: &PageQuery,
-        what: String,
-        visible: impl Fn(&T) -> bool,
-    ) -> Result<Page<T>, Stop> {
-        let me = self.caller.actor();
-        let after = |from: &Position, limit| Ok(list.after(self.conn()?, from, limit)?);
-        let own = |from: &Position, limit| Ok(list.own_after(self.conn()?, me.as_str(), from, limit)?);
-        // Two callers of one list have different rows of their own.
-        let what = format!("{what} for {me}");
-        self.walk(query, what, &Rows { after: &after, own: Some(&own), visible: &visible, position: &list.position })
-    }
-
-    /// The same of those rows alone that are somebody's own.
-    pub fn list_of<T>(
-        &self,
-        list: &List<T>,
-        whose: &str,
-        query: &PageQuery,
-        what: String,
-        visible: impl Fn(&T) -> bool,
-    ) -> Result<Page<T>, Stop> {
-        let fetch = |from: &Position, limit| Ok(list.own_after(self.conn()?, whose, from, limit)?);
-        self.page(query, format!("{what} of {whose}"), fetch, visible, list.position)
-    }
-
-    fn walk<T>(&self, query: &PageQuery, what: String, rows: &Rows<'_, T>) -> Result<Page<T>, Stop> {
-        let limit = query.limit()?;
-        let sealer = self.sealer(what);
-        let invalid = || Refusal::bad_request("invalid cursor");
-        let from = match &query.cursor {
-            None => Place::start(),
-            Some(cursor) => Place::parse(&sealer.open(cursor)?).ok_or_else(invalid)?,
-        };
-        let (rows, next) = rows.page(from, limit, PATIENCE)?;
-        Ok(Page { rows, next: next.and_then(|place| sealer.seal(&place.to_string())) })
-    }
-
-    fn sealer(&self, what: String) -> Sealer<'_> {
-        Sealer { key: &self.world.instance.sealing, what }
     }
 
     /// Whether the last change could be recorded.

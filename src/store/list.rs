@@ -28,10 +28,16 @@ impl<T> List<T> {
         self.rows(conn, "?4 IS NULL", None, from, limit)
     }
 
-    /// Somebody's own rows after a position, or those that are listed by something else.
-    pub fn own_after(&self, conn: &Connection, whose: &str, from: &Position, limit: usize) -> rusqlite::Result<Vec<T>> {
+    /// The rows after a position of any of these, or those that are listed by something else.
+    pub fn own_after(
+        &self,
+        conn: &Connection,
+        whose: &[&str],
+        from: &Position,
+        limit: usize,
+    ) -> rusqlite::Result<Vec<T>> {
         let mut found = BTreeMap::new();
-        for own in self.own {
+        for (own, whose) in self.own.iter().flat_map(|own| whose.iter().map(move |whose| (own, whose))) {
             let rows = self.rows(conn, own, Some(whose), from, limit)?;
             found.extend(rows.into_iter().map(|row| ((self.position)(&row), row)));
         }

@@ -32,9 +32,9 @@ async fn a_change_made_from_an_older_version_conflicts() {
     let put = |version: i64| json!({ "name": "Acme", "version": version });
     assert_eq!(test.call("PUT", "/company", &test.admin, Some(put(1))).await.status, 200);
     let late = test.call("PUT", "/company", &test.admin, Some(put(1))).await;
-    assert_eq!(late.error(), "409 conflict version: the settings are at version 2 by now");
+    assert_eq!(late.error(), "409 conflict version: the current version is 2");
     let late = test.call("PATCH", "/company", &test.admin, Some(put(1))).await;
-    assert_eq!(late.error(), "409 conflict version: the settings are at version 2 by now");
+    assert_eq!(late.error(), "409 conflict version: the current version is 2");
     let blind = test.call("PUT", "/company", &test.admin, Some(json!({ "name": "Acme" }))).await;
     assert_eq!((blind.status.as_u16(), blind.text().contains("version")), (422, true), "{}", blind.text());
 }
@@ -54,7 +54,7 @@ async fn if_match_says_which_version_a_change_was_made_from() {
     let changed = matched(&test, put, tag, json!({ "name": "Acme" })).await;
     assert_eq!((changed.status.as_u16(), changed.header("etag")), (200, "\"2\""));
     let late = matched(&test, put, tag, json!({ "name": "Other" })).await;
-    assert_eq!(late.error(), "409 conflict version: the settings are at version 2 by now");
+    assert_eq!(late.error(), "409 conflict version: the current version is 2");
     assert_eq!(late.header("etag"), "");
     let patched = matched(&test, ("PATCH", "/company"), "2", json!({ "name": "Other" })).await;
     assert_eq!(patched.header("etag"), "\"3\"");

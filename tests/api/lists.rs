@@ -27,6 +27,28 @@ async fn who_sees_few_rows_of_many_gets_them_on_the_first_page() {
     assert_eq!(pages, 2, "a page ends after so many rows that are not for her");
 }
 
+/// More rows than a page looks at in vain, of somebody whom the lead does not lead.
+#[tokio::test]
+async fn who_leads_a_team_finds_its_tasks_under_many_newer_ones_of_others() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    let create = async |token: &str, title: String, owner: &str| {
+        let created = test.post("/tasks", token, json!({ "title": title, "owner": owner })).await;
+        assert_eq!(created.status, 201, "{}", created.text());
+    };
+    for number in 0..3 {
+        create(&cast.mia, format!("mia's {number}"), "mia").await;
+    }
+    test.clock.advance(1_000);
+    for _ in 0..7 {
+        together((0..100).map(|number| create(&test.admin, format!("ana's {number}"), "ana"))).await;
+    }
+    let page = test.get("/tasks?limit=20", &cast.lea).await.json();
+    let titles: Vec<&str> = page.as_array().unwrap().iter().map(|task| task["title"].as_str().unwrap()).collect();
+    assert_eq!(titles.len(), 3, "{titles:?}");
+    assert!(titles.iter().all(|title| title.starts_with("mia's")), "{titles:?}");
+}
+
 #[tokio::test]
 async fn what_was_found_is_paged_best_match_first() {
     let test = Test::new().await;

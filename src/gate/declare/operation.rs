@@ -3,9 +3,9 @@
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub use crate::declare::behaviour::{Change, Decide, Query};
 use crate::declare::input::{BadInput, parse, straight};
 use crate::declare::resource::Resources;
 pub use crate::declare::route::{Answer, Auth, Body, Method, Route, Surface};
@@ -20,78 +20,6 @@ use store::event::Event;
 use types::json::{MAX_DEPTH, nests_beyond};
 use types::refusal::{Code, Fault, Refusal, Stop};
 use types::run::ToolEffect;
-
-/// An operation that only reads: it is given no way to record.
-pub trait Query: Sized + 'static {
-    const SPEC: Spec;
-    type Input: DeserializeOwned + JsonSchema + Send;
-    type Output: Serialize + JsonSchema;
-    /// What it is about. `Refusal::not_found` where that does not exist.
-    fn target(input: &Self::Input, read: &Reader<'_>) -> Result<Target, Stop>;
-    fn run(permit: Permit<Self>, input: Self::Input, read: &Reader<'_>) -> Result<Self::Output, Stop>;
-    /// The cursor of the page after this answer, for lists.
-    fn next(_output: &Self::Output) -> Option<String> {
-        None
-    }
-    /// Whether this answer was cut short, of an operation whose answers may be.
-    fn is_partial(_output: &Self::Output) -> bool {
-        false
-    }
-    /// Whether this very question may take long, where the route says that some do and it is a small one.
-    fn is_long(_input: &Self::Input) -> bool {
-        Self::SPEC.route.slow.is_some()
-    }
-    /// Whether this very question is asked of another system.
-    fn is_elsewhere(_input: &Self::Input, _read: &Reader<'_>) -> bool {
-        false
-    }
-    /// The change, by name and input, that the caller makes before another system is asked: what leaves is in the log first.
-    fn before(_input: &Self::Input, _read: &Reader<'_>) -> Result<Option<(&'static str, Value)>, Stop> {
-        Ok(None)
-    }
-}
-
-/// An operation that changes something: all that it does is the events that it records.
-pub trait Change: Sized + 'static {
-    const SPEC: Spec;
-    /// What a call of it does, for [`sentence`](crate::declare::sentence): `offboards {id}[ and hands on to {successor}]`.
-    const SAYS: &'static str;
-    type Input: DeserializeOwned + JsonSchema + Send;
-    type Output: Serialize + JsonSchema;
-    /// What it is about. `Refusal::not_found` where that does not exist.
-    fn target(input: &Self::Input, read: &Reader<'_>) -> Result<Target, Stop>;
-    fn run(permit: Permit<Self>, input: Self::Input, draft: &mut Draft<'_>) -> Result<Self::Output, Stop>;
-    /// Makes in the build cache what `run` will need and what takes long, before the change has its turn. Only for callers
-    /// whom the policy does not refuse; only where the route is `slow`.
-    fn prepare(_input: &Self::Input, _read: &Reader<'_>) -> Result<(), Stop> {
-        Ok(())
-    }
-    /// What the caller may still read of an answer that was kept for a repetition, where policies withhold parts of it. That
-    /// the caller sees what it is about, and whom it names, is asked for every operation.
-    fn shown_again(answer: Value, _read: &Reader<'_>) -> Result<Value, Stop> {
-        Ok(answer)
-    }
-}
-
-/// An operation that only reads, and whose answer itself may have to be recorded: it is answered as a query is, and the
-/// events that come with the answer are durable before it is given.
-pub trait Decide: Sized + 'static {
-    const SPEC: Spec;
-    type Input: DeserializeOwned + JsonSchema + Send;
-    type Output: Serialize + JsonSchema;
-    /// What it is about. `Refusal::not_found` where that does not exist.
-    fn target(input: &Self::Input, read: &Reader<'_>) -> Result<Target, Stop>;
-    /// The answer and its record, which may be empty.
-    fn run(permit: Permit<Self>, input: Self::Input, read: &Reader<'_>) -> Result<(Self::Output, Vec<Event>), Stop>;
-    /// Whether this very question may take long, where the route says that some do and it is a small one.
-    fn is_long(_input: &Self::Input) -> bool {
-        Self::SPEC.route.slow.is_some()
-    }
-    /// How many decisions it asks for: each is a call of its own to whatever limits calls.
-    fn decisions(_input: &Self::Input) -> usize {
-        1
-    }
-}
 
 /// One operation, with its types erased.
 #[derive(Clone, Copy)]
@@ -163,7 +91,30 @@ pub(crate) trait Act: Send {
 
 struct Asking<O: Query>(O::Input);
 struct Deciding<O: Decide>(O::Input);
-struct Acting<O: Change>(O::Input);
+struct Acting<O: Change> {
+    input: O::Input,
+    /// The version that the change was made from, where it has to be the current one.
+    made_from: Option<i64>,
+}
+
+impl<O: Change> Acting<O> {
+    fn parse(value: &Value) -> Result<Acting<O>, BadInput> {
+        let field = O::SPEC.route.made_from.filter(|_| O::SPEC.route.is_current);
+        let made_from = field.and_then(|field| value.get(field)?.as_i64());
+        Ok(Acting { input: parse(value)?, made_from })
+    }
+
+    /// Whether somebody else has changed it meanwhile.
+    fn is_current(&self, read: &Reader<'_>) -> Result<(), Stop> {
+        let Some(made_from) = self.made_from else { return Ok(()) };
+        match read.version_of(&O::target(&self.input, read)?)? {
+            None => Err(Fault::Broken(format!("what {} changes has no version", O::SPEC.name)).into()),
+            Some(current) if current == made_from => Ok(()),
+            Some(0) => Err(Refusal::conflict("version: it does not exist yet").into()),
+            Some(current) => Err(Refusal::conflict(format!("version: the current version is {current}")).into()),
+        }
+    }
+}
 
 /// An answer as its reader may see it.
 fn body<T: Serialize + JsonSchema>(spec: &Spec, output: &T, read: &Reader<'_>) -> Result<Vec<u8>, Stop> {
@@ -223,10 +174,10 @@ impl<O: Decide> Ask for Deciding<O> {
 
 impl<O: Change> Act for Acting<O> {
     fn prepare(&self, read: &Reader<'_>) -> Result<(), Stop> {
-        O::prepare(&self.0, read)
+        O::prepare(&self.input, read)
     }
     fn target(&self, read: &Reader<'_>) -> Result<Target, Stop> {
-        O::target(&self.0, read)
+        O::target(&self.input, read)
     }
     fn shown_again(&self, kept: Vec<u8>, read: &Reader<'_>) -> Result<Vec<u8>, Stop> {
         if O::SPEC.route.answer == Answer::Text {
@@ -253,7 +204,8 @@ impl<O: Change> Act for Acting<O> {
         Ok(serde_json::to_vec(&answer)?)
     }
     fn run(self: Box<Self>, grant: Grant, draft: &mut Draft<'_>) -> Result<Done, Stop> {
-        let output = O::run(Permit::mint(grant), self.0, draft)?;
+        self.is_current(draft.read())?;
+        let output = O::run(Permit::mint(grant), self.input, draft)?;
         Ok(Done { body: body(&O::SPEC, &output, draft.read())?, next: None, is_partial: false, events: Vec::new() })
     }
 }
@@ -290,7 +242,7 @@ impl Entry {
             says: O::SAYS,
             input: |generator| generator.subschema_for::<O::Input>(),
             output: |generator| generator.subschema_for::<O::Output>(),
-            prepare: |value| Ok(Call::Change(Box::new(Acting::<O>(parse(value)?)))),
+            prepare: |value| Ok(Call::Change(Box::new(Acting::<O>::parse(value)?))),
             read: |_| None,
         }
     }

@@ -24,6 +24,8 @@ pub struct Resource {
     pub brief: fn(&Target, &Reader<'_>) -> Result<Brief, Fault>,
     /// The thing of this id, as of the reader's time.
     pub find: fn(&str, &Reader<'_>) -> Result<Option<Target>, Stop>,
+    /// The current version of a thing; 0 where it is not there yet. `None` of what has no versions.
+    pub version: Option<Version>,
     /// How a thing stands that a call is about: what an approval is bound to.
     pub state: fn(&Target, &Reader<'_>) -> Result<Value, Fault>,
 }
@@ -35,6 +37,9 @@ impl Deref for Resource {
         &self.noun
     }
 }
+
+/// The current version of a thing.
+pub type Version = fn(&Target, &Reader<'_>) -> Result<i64, Stop>;
 
 /// What people call this thing, as far as the reader may know.
 pub type Title = fn(&Target, &Reader<'_>) -> Result<Option<String>, Fault>;
@@ -79,6 +84,11 @@ impl Things for Resources {
 
     fn state(&self, noun: &Noun, target: &Target, read: &Reader<'_>) -> Result<Value, Fault> {
         self.0.get(noun.name).map_or(Ok(Value::Null), |one| (one.state)(target, read))
+    }
+
+    fn version(&self, noun: &Noun, target: &Target, read: &Reader<'_>) -> Result<Option<i64>, Stop> {
+        let version = self.0.get(noun.name).and_then(|one| one.version);
+        version.map(|version| version(target, read)).transpose()
     }
 
     fn brief(&self, noun: &Noun, target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {

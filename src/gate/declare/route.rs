@@ -120,8 +120,10 @@ pub struct Route {
     /// May take long: a query runs, and a change is prepared, where it delays nobody. Which queries do, `is_long` may tell.
     pub slow: Option<Lane>,
     pub impact: Impact,
-    /// The input's field for the version of the record that the change was made from; `If-Match` fills it.
+    /// The input's field for the version that the change was made from; `If-Match` fills it.
     pub made_from: Option<&'static str>,
+    /// That version must be the current one of the thing that the change is about.
+    pub is_current: bool,
     pub external: Option<External>,
     /// What kind of step of a run a call of it is.
     pub step: StepKind,
@@ -141,6 +143,7 @@ const fn route(method: Method, path: &'static str) -> Route {
         slow: None,
         impact: Impact::Usual,
         made_from: None,
+        is_current: false,
         external: None,
         step: StepKind::Tool,
         denied: Code::Denied,
@@ -274,7 +277,12 @@ impl Route {
     pub const fn secret(self, field: &'static str) -> Route {
         Route { answer: Answer::Secret(field), ..self }
     }
+    /// The field says the version of what the change is about, and another current one is a conflict.
     pub const fn made_from(self, field: &'static str) -> Route {
+        Route { made_from: Some(field), is_current: true, ..self }
+    }
+    /// The field says the version of something else, about which the operation judges itself.
+    pub const fn based_on(self, field: &'static str) -> Route {
         Route { made_from: Some(field), ..self }
     }
     pub const fn denied_as(self, denied: Code) -> Route {

@@ -14,6 +14,8 @@ pub type Brief = Vec<(&'static str, String)>;
 pub trait Things: Send + Sync {
     /// The thing of this id, as of the reader's time, of whatever kind it is.
     fn find(&self, id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop>;
+    /// The current version of a thing; `None` of what has no versions.
+    fn version(&self, noun: &Noun, target: &Target, read: &Reader<'_>) -> Result<Option<i64>, Stop>;
     /// How a thing stands that a call is about.
     fn state(&self, noun: &Noun, target: &Target, read: &Reader<'_>) -> Result<Value, Fault>;
     /// What people should read of a thing before they decide about a call on it.
@@ -21,6 +23,11 @@ pub trait Things: Send + Sync {
 }
 
 impl Reader<'_> {
+    /// The current version of a thing, of what has versions: 0 where it is not there yet.
+    pub(crate) fn version_of(&self, target: &Target) -> Result<Option<i64>, Stop> {
+        self.noun(target).map_or(Ok(None), |noun| self.things.version(noun, target, self))
+    }
+
     /// How the thing stands that a call is about: what an approval is bound to.
     pub fn state_of(&self, target: &Target) -> Result<Value, Fault> {
         self.noun(target).map_or(Ok(Value::Null), |noun| self.things.state(noun, target, self))

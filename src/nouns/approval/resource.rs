@@ -24,6 +24,7 @@ pub static APPROVAL: Resource = Resource {
         staged: Staged::Rows { list: "approvals", complete: |thing, _| thing, samples },
     },
     title: None,
+    version: None,
     brief: Resource::says_nothing,
     find,
     state: |_, _| Ok(Value::Null),

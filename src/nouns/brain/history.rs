@@ -8,7 +8,7 @@ use super::judged::may_read;
 use super::past::{last, record_of};
 use super::shown::{Shape, ShownRecord, personal, shown_again};
 use super::values::{Parted, WRITE, asks, asks_to_change, check_against_others, keep, would_be};
-use super::{RECORD, at_version, kept_here, known};
+use super::{RECORD, kept_here, known};
 use gate::{Change, Draft, Permit, Query, Reader, Spec, Target, get, post};
 use store::brain::events::RecordRolledBack;
 use store::brain::{Record, Version};
@@ -124,7 +124,7 @@ pub struct RolledBack {
     #[schemars(extend("x-erasable" = true))]
     #[arg(long, value_name = "TEXT")]
     pub reason: String,
-    /// The version of the record that the change was made from; another one by now is a conflict.
+    /// The version of the record that the change was made from; it must be the current one.
     #[arg(skip)]
     pub version: Option<i64>,
 }
@@ -158,7 +158,6 @@ impl Change for Rollback {
         let read = draft.read();
         let of = known(&input.collection, read)?;
         let before = last(&of, &input.id, read)?;
-        at_version(&before, input.version)?;
         let newest = read.versions(of.name(), &input.id, i64::MAX, 1)?.first().map_or(0, |version| version.version);
         let wanted = read.versions(of.name(), &input.id, input.to_version.saturating_add(1), 1)?.into_iter().next();
         let wanted = wanted.filter(|wanted| wanted.version == input.to_version && wanted.what != Written::Deleted);

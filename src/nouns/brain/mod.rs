@@ -132,11 +132,3 @@ pub fn is_kept_elsewhere(name: &str, read: &Reader<'_>) -> bool {
 fn found(of: &Collection, id: &str, read: &Reader<'_>) -> Result<Record, Stop> {
     Ok(read.record(of, id)?.ok_or_else(Refusal::not_found)?)
 }
-
-/// A record at the version that a change was made from, if that says one.
-fn at_version(record: &Record, made_from: Option<i64>) -> Result<(), Refusal> {
-    if made_from.is_some_and(|version| version != record.version) {
-        return Err(Refusal::conflict(format!("version: {} is at version {} by now", record.id, record.version)));
-    }
-    Ok(())
-}

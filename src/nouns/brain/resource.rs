@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::judged::may_read;
-use super::past::record_at;
+use super::past::{last, record_at};
 use super::shown::Shape;
 use gate::{Brief, Directory, FactSpec, Noun, Reader, Resource, Staged, Target, Thing};
 use policy::brain::kind_of;
@@ -30,6 +30,7 @@ pub static COLLECTION: Resource = Resource {
         },
     },
     title: None,
+    version: Some(|of, read| Ok(read.collection_version(&of.id())?)),
     brief: Resource::says_nothing,
     find: |id, read| Ok(read.collection(id).map(|of| read.collection_target(of.name()))),
     state: |target, read| Ok(serde_json::json!(read.collection_version(&target.id())?)),
@@ -50,6 +51,7 @@ pub static RECORD: Resource = Resource {
         staged: Staged::Open { list: "brain", read: of_row },
     },
     title: None,
+    version: Some(version),
     brief: as_it_is,
     find,
     state,
@@ -78,6 +80,7 @@ pub static PROPOSAL: Resource = Resource {
         },
     },
     title: Some(|target, read| Ok(read.proposal(&target.id())?.map(|proposal| proposal.reason))),
+    version: None,
     brief,
     find: |id, read| Ok(read.proposal(id)?.map(|proposal| read.proposal_target(&proposal))),
     state: |target, read| {
@@ -167,6 +170,16 @@ fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
         }
     }
     Ok(None)
+}
+
+/// The one that is there now, or was last.
+fn version(target: &Target, read: &Reader<'_>) -> Result<i64, Stop> {
+    let of = read.all_collections().find(|of| target.thing(&kind_of(of.name())).is_some());
+    match of.map(|of| last(of, &target.id(), read)) {
+        Some(Ok(record)) => Ok(record.version),
+        None | Some(Err(Stop::Refused(_))) => Ok(0),
+        Some(Err(failed)) => Err(failed),
+    }
 }
 
 /// What was approved about a record is approved for this version of it.

@@ -262,11 +262,7 @@ impl Change for Propose {
 
     fn run(permit: Permit<Self>, input: NewSemantics, draft: &mut Draft<'_>) -> Result<ShownProposal, Stop> {
         let ops = vec![input.operation()?];
-        let NewSemantics { collection, reason, version: made_from, .. } = input;
-        let version = draft.read().collection_version(&collection)?;
-        if made_from.is_some_and(|made_from| made_from != version) {
-            return Err(Refusal::conflict(format!("version: {collection} is at version {version} by now")).into());
-        }
+        let NewSemantics { collection, reason, .. } = input;
         proposed(permit.actor(), collection, ops, reason, draft)
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::shown::{Shape, ShownRecord, shown_again};
 use super::values::{WRITE, asks, asks_to_change};
 use super::writing::{Way, Writing, record_one};
-use super::{OneRecord, RECORD, at_version, found, is_kept_elsewhere, kept_here, known};
+use super::{OneRecord, RECORD, found, is_kept_elsewhere, kept_here, known};
 use gate::{Change, Draft, Permit, Query, Reader, Spec, Target, delete, get, patch, post, put};
 use store::brain::Record;
 use store::brain::events::{RecordDeleted, RecordWritten};
@@ -67,7 +67,7 @@ pub struct NewRecord {
     /// The values, by field. Of a record that is there, these are changed and the others stay.
     #[schemars(extend("x-erasable" = true, "x-sets" = "fields"))]
     pub fields: Map<String, Value>,
-    /// The version of the record that the change was made from; another one by now is a conflict.
+    /// The version of the record that the change was made from; it must be the current one.
     pub version: Option<i64>,
 }
 
@@ -104,10 +104,7 @@ impl Change for Upsert {
     fn run(_: Permit<Self>, input: NewRecord, draft: &mut Draft<'_>) -> Result<ShownRecord, Stop> {
         let of = known(&input.collection, draft.read())?;
         let change = Writing::by_key(&of, input.id.as_deref(), &input.fields, draft.read())?;
-        if change.before.is_none() && input.version.is_some_and(|version| version != 0) {
-            return Err(Refusal::conflict("version: there is no such record").into());
-        }
-        carry_out(change, &of, (Self::SPEC.name, input.version), draft)
+        carry_out(change, &of, Self::SPEC.name, draft)
     }
 
     fn shown_again(answer: Value, read: &Reader<'_>) -> Result<Value, Stop> {
@@ -125,7 +122,7 @@ pub struct Fields {
     /// The values, by field.
     #[schemars(extend("x-erasable" = true))]
     pub fields: Map<String, Value>,
-    /// The version of the record that the change was made from; another one by now is a conflict.
+    /// The version of the record that the change was made from; it must be the current one.
     pub version: Option<i64>,
 }
 
@@ -139,18 +136,12 @@ fn change(input: &Fields, way: Way, operation: &str, draft: &mut Draft<'_>) -> R
     let of = known(&input.collection, draft.read())?;
     let before = found(&of, &input.id, draft.read())?;
     let change = Writing::to(&of, before, &input.fields, way, draft.read())?;
-    carry_out(change, &of, (operation, input.version), draft)
+    carry_out(change, &of, operation, draft)
 }
 
-fn carry_out(
-    change: Writing,
-    of: &Collection,
-    (operation, made_from): (&str, Option<i64>),
-    draft: &mut Draft<'_>,
-) -> Result<ShownRecord, Stop> {
+fn carry_out(change: Writing, of: &Collection, operation: &str, draft: &mut Draft<'_>) -> Result<ShownRecord, Stop> {
     let read = draft.read();
     if let Some(before) = &change.before {
-        at_version(before, made_from)?;
         asks_to_change(of, before, draft)?;
     }
     let next = change.next(of, read);
@@ -238,7 +229,7 @@ pub struct Deletion {
     /// The record.
     #[arg(value_name = "RECORD")]
     pub id: String,
-    /// The version of the record that the change was made from; another one by now is a conflict.
+    /// The version of the record that the change was made from; it must be the current one.
     #[arg(skip)]
     pub version: Option<i64>,
 }
@@ -266,7 +257,6 @@ impl Change for Delete {
     fn run(_: Permit<Self>, input: Deletion, draft: &mut Draft<'_>) -> Result<ShownRecord, Stop> {
         let of = known(&input.collection, draft.read())?;
         let record = found(&of, &input.id, draft.read())?;
-        at_version(&record, input.version)?;
         let run = draft.read().caller().run.as_ref().map(|run| run.run.clone());
         let (id, version) = (Id::stored(&record.id), record.version + 1);
         draft.record(RecordDeleted { collection: of.name().to_owned(), id, version, run })?;

@@ -22,6 +22,7 @@ pub static BREAK_GLASS: Resource = Resource {
         staged: Staged::Rows { list: "break_glass", complete: |thing, _| thing, samples },
     },
     title: None,
+    version: None,
     brief: Resource::says_nothing,
     find,
     state,

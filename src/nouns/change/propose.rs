@@ -81,7 +81,7 @@ impl Change for Propose {
         name: "change.propose",
         doc: "Propose a change. Nothing comes into force yet.",
         scope: Reach::Scopes(&[Scope::Changes]),
-        route: post("/changes").created().compiles().large().made_from("base_version"),
+        route: post("/changes").created().compiles().large().based_on("base_version"),
         about: &[&COMPANY],
         events: &[ChangeProposed::KIND],
     };

@@ -32,6 +32,7 @@ pub static CHANGE: Resource = Resource {
         staged: Staged::Rows { list: "changes", complete: |thing, _| thing, samples },
     },
     title: Some(|target, read| Ok(read.change(&target.id())?.map(|change| change.reason))),
+    version: None,
     brief,
     find,
     state,

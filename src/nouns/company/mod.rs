@@ -32,6 +32,7 @@ pub static COMPANY: Resource = Resource {
         staged: Staged::Directory,
     },
     title: None,
+    version: Some(|_, read| Ok(read.company()?.version)),
     brief: Resource::says_nothing,
     find: |id, _| Ok((id == "company").then_some(Target::Company)),
     state,
@@ -235,7 +236,7 @@ impl Change for Replace {
     }
 
     fn run(_: Permit<Self>, input: NewSettings, draft: &mut Draft<'_>) -> Result<CompanyAnswer, Stop> {
-        changed(input.settings, Some(input.version), &draft.read().company()?, draft)
+        changed(input.settings, &draft.read().company()?, draft)
     }
 }
 
@@ -320,27 +321,18 @@ impl Change for Update {
         if input.no_budget && input.budget_cents_month.is_some() {
             return Err(Refusal::field("no_budget", "name a budget or none, not both").into());
         }
-        let (company, made_from) = (draft.read().company()?, input.version);
-        changed(input.on(Settings::stored(&company)?), made_from, &company, draft)
+        let company = draft.read().company()?;
+        changed(input.on(Settings::stored(&company)?), &company, draft)
     }
 }
 
-/// Records the settings as they are to be, unless somebody else changed them meanwhile.
-fn changed(
-    settings: Settings,
-    made_from: Option<i64>,
-    before: &Company,
-    draft: &mut Draft<'_>,
-) -> Result<CompanyAnswer, Stop> {
+/// Records the settings as they are to be.
+fn changed(settings: Settings, before: &Company, draft: &mut Draft<'_>) -> Result<CompanyAnswer, Stop> {
     let problems = settings.problems();
     if !problems.is_empty() {
         return Err(Refusal::invalid(problems).into());
     }
-    let current = before.version;
-    if made_from.is_some_and(|version| version != current) {
-        return Err(Refusal::conflict(format!("version: the settings are at version {current} by now")).into());
-    }
-    let version = current + 1;
+    let version = before.version + 1;
     draft.record(CompanyUpdated { version, settings: serde_json::to_value(&settings)? })?;
     Ok(answer(settings, version, draft.read()))
 }

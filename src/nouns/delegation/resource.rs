@@ -19,6 +19,7 @@ pub static DELEGATION: Resource = Resource {
         staged: Staged::Made(|id, company| company.terms(id).map(delegation_thing)),
     },
     title: None,
+    version: None,
     brief: Resource::says_nothing,
     find,
     state,

@@ -207,6 +207,7 @@ pub static EVENT: Resource = Resource {
         staged: Staged::Rows { list: "events", complete, samples },
     },
     title: None,
+    version: None,
     brief: Resource::says_nothing,
     find,
     state: |_, _| Ok(Value::Null),

@@ -85,6 +85,7 @@ pub static KILL_SWITCH: Resource = Resource {
         staged: Staged::Made(made),
     },
     title: None,
+    version: None,
     brief: Resource::says_nothing,
     find: |id, read| Ok(id.parse().ok().map(|scope| switch(&scope, true, read).into())),
     state: |target, read| {

@@ -33,7 +33,7 @@ pub struct Acceptance {
     #[schemars(length(min = 1, max = 2000), extend("x-erasable" = true))]
     #[arg(long, value_name = "STATEMENT")]
     pub edit: Option<String>,
-    /// The version of the entry that the change was made from; another one by now is a conflict.
+    /// The version of the entry that the change was made from; it must be the current one.
     #[arg(long)]
     pub version: Option<i64>,
 }
@@ -48,7 +48,7 @@ pub struct Verdict {
     #[schemars(length(max = 500))]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub note: String,
-    /// The version of the entry that the change was made from; another one by now is a conflict.
+    /// The version of the entry that the change was made from; it must be the current one.
     #[arg(long)]
     pub version: Option<i64>,
 }
@@ -75,7 +75,7 @@ impl Change for Accept {
     }
 
     fn run(permit: Permit<Self>, input: Acceptance, draft: &mut Draft<'_>) -> Result<ShownKnowledge, Stop> {
-        let entry = standing(&input.id, input.version, &input.note, KnowledgeStatus::is_open, draft.read())?;
+        let entry = standing(&input.id, &input.note, KnowledgeStatus::is_open, draft.read())?;
         if entry.expires_at.is_some_and(|at| at <= permit.now()) {
             return Err(Refusal::conflict(format!("the time of {} is over", entry.id)).into());
         }
@@ -142,7 +142,7 @@ impl Change for Reject {
     }
 
     fn run(permit: Permit<Self>, input: Verdict, draft: &mut Draft<'_>) -> Result<ShownKnowledge, Stop> {
-        let entry = standing(&input.id, input.version, &input.note, KnowledgeStatus::is_open, draft.read())?;
+        let entry = standing(&input.id, &input.note, KnowledgeStatus::is_open, draft.read())?;
         let (id, proposer) = (Id::stored(&entry.id), entry.proposer.clone());
         draft.record(KnowledgeRejected { id, proposer, note: input.note })?;
         decided(entry, KnowledgeStatus::Rejected, &permit, draft.read())
@@ -171,17 +171,16 @@ impl Change for Retract {
 
     fn run(permit: Permit<Self>, input: Verdict, draft: &mut Draft<'_>) -> Result<ShownKnowledge, Stop> {
         let is_accepted = |status| status == KnowledgeStatus::Accepted;
-        let entry = standing(&input.id, input.version, &input.note, is_accepted, draft.read())?;
+        let entry = standing(&input.id, &input.note, is_accepted, draft.read())?;
         let (id, proposer) = (Id::stored(&entry.id), entry.proposer.clone());
         draft.record(KnowledgeRetracted { id, proposer, note: input.note })?;
         decided(entry, KnowledgeStatus::Retracted, &permit, draft.read())
     }
 }
 
-/// An entry that can be decided about, at the version that is meant.
+/// An entry that can be decided about.
 fn standing(
     id: &str,
-    made_from: Option<i64>,
     note: &str,
     stands: impl Fn(KnowledgeStatus) -> bool,
     read: &Reader<'_>,
@@ -189,9 +188,6 @@ fn standing(
     let entry = find(id, read)?;
     if note.chars().count() > LONGEST_NOTE {
         return Err(Refusal::field("note", format!("must have at most {LONGEST_NOTE} characters")).into());
-    }
-    if made_from.is_some_and(|version| version != entry.version) {
-        return Err(Refusal::conflict(format!("version: {id} is at version {} by now", entry.version)).into());
     }
     if stands(entry.status) { Ok(entry) } else { Err(Refusal::conflict(format!("{id} is {}", entry.status)).into()) }
 }

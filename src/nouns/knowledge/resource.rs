@@ -28,6 +28,7 @@ pub static KNOWLEDGE: Resource = Resource {
         staged: Staged::Rows { list: "knowledge", complete: |thing, _| thing, samples },
     },
     title: None,
+    version: Some(|entry, read| Ok(read.knowledge(&entry.id())?.map_or(0, |entry| entry.version))),
     brief: Resource::says_nothing,
     find,
     state,

@@ -56,7 +56,7 @@ impl Change for Propose {
         doc: "Propose policies, a rollback to an earlier version, or a policy drafted from approvals. The proposal comes \
               into force at once only if the source says `auto` and the policy permits it.",
         scope: Reach::Scopes(&[Scope::Policy]),
-        route: post("/policy/proposals").created().compiles().large().made_from("base_version"),
+        route: post("/policy/proposals").created().compiles().large().based_on("base_version"),
         about: &[&COMPANY],
         events: &[ChangeProposed::KIND, EvalsRun::KIND, ChangePromoted::KIND, PolicyApplied::KIND],
     };

@@ -32,6 +32,7 @@ pub static RUN: Resource = Resource {
         staged: Staged::Rows { list: "runs", complete: |thing, company| with_leads(thing, "agent", company), samples },
     },
     title: Some(title),
+    version: None,
     brief,
     find,
     state,

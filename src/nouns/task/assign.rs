@@ -31,7 +31,7 @@ pub struct Assignment {
     #[schemars(length(max = 65_536), extend("x-erasable" = true))]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub note: String,
-    /// The version of the task that the change was made from; another one by now is a conflict.
+    /// The version of the task that the change was made from; it must be the current one.
     #[arg(skip)]
     pub version: Option<i64>,
 }
@@ -58,7 +58,7 @@ impl Change for Assign {
     }
 
     fn run(permit: Permit<Self>, input: Assignment, draft: &mut Draft<'_>) -> Result<WholeTask, Stop> {
-        let task = open(&input.id, input.version, draft.read())?;
+        let task = open(&input.id, draft.read())?;
         owner("to", &input.to, draft.read())?;
         may_give(&task, &input.to, draft)?;
         if input.note.len() > LONGEST_TEXT {

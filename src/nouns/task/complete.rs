@@ -36,7 +36,7 @@ pub struct Completion {
     #[serde(default)]
     #[schemars(length(max = 65_536), extend("x-erasable" = true))]
     pub result: String,
-    /// The version of the task that the change was made from; another one by now is a conflict.
+    /// The version of the task that the change was made from; it must be the current one.
     pub version: Option<i64>,
 }
 
@@ -61,7 +61,7 @@ impl Change for Complete {
     }
 
     fn run(permit: Permit<Self>, input: Completion, draft: &mut Draft<'_>) -> Result<WholeTask, Stop> {
-        let task = open(&input.id, input.version, draft.read())?;
+        let task = open(&input.id, draft.read())?;
         if input.result.len() > LONGEST_TEXT {
             return Err(Refusal::field("result", format!("must have at most {LONGEST_TEXT} bytes")).into());
         }

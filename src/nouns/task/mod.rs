@@ -54,12 +54,9 @@ fn find(id: &str, read: &Reader<'_>) -> Result<Task, Stop> {
     Ok(read.task(id)?.ok_or_else(Refusal::not_found)?)
 }
 
-/// A task that somebody still works on, or could; at the version that a change was made from, if that says one.
-fn open(id: &str, made_from: Option<i64>, read: &Reader<'_>) -> Result<Task, Stop> {
+/// A task that somebody still works on, or could.
+fn open(id: &str, read: &Reader<'_>) -> Result<Task, Stop> {
     let task = find(id, read)?;
-    if made_from.is_some_and(|version| version != task.version) {
-        return Err(Refusal::conflict(format!("version: {id} is at version {} by now", task.version)).into());
-    }
     if task.status.is_closed() {
         return Err(Refusal::conflict(format!("{id} is {}", task.status)).into());
     }

@@ -43,7 +43,7 @@ pub struct NewRef {
     #[serde(flatten)]
     #[command(flatten)]
     pub to: Reference,
-    /// The version of the task that the change was made from; another one by now is a conflict.
+    /// The version of the task that the change was made from; it must be the current one.
     #[arg(skip)]
     pub version: Option<i64>,
 }
@@ -70,7 +70,7 @@ impl Change for Update {
     }
 
     fn run(permit: Permit<Self>, input: NewRef, draft: &mut Draft<'_>) -> Result<WholeTask, Stop> {
-        let task = open(&input.id, input.version, draft.read())?;
+        let task = open(&input.id, draft.read())?;
         let problems = input.to.problems("", draft.read())?;
         if !problems.is_empty() {
             return Err(Refusal::invalid(problems).into());

@@ -27,6 +27,7 @@ pub static TASK: Resource = Resource {
         staged: Staged::Rows { list: "tasks", complete: |thing, company| with_leads(thing, "owner", company), samples },
     },
     title: Some(|target, read| Ok(read.task(&target.id())?.map(|task| task.title))),
+    version: Some(|task, read| Ok(read.task(&task.id())?.map_or(0, |task| task.version))),
     brief,
     find,
     state,

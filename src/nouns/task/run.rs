@@ -50,7 +50,7 @@ impl Change for Run {
     }
 
     fn run(permit: Permit<Self>, input: Work, draft: &mut Draft<'_>) -> Result<Begun, Stop> {
-        let task = open(&input.id, None, draft.read())?;
+        let task = open(&input.id, draft.read())?;
         let agent = task
             .owner
             .clone()

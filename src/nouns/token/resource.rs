@@ -19,6 +19,7 @@ pub static TOKEN: Resource = Resource {
         staged: Staged::Rows { list: "tokens", complete: |thing, _| thing, samples },
     },
     title: None,
+    version: None,
     brief: Resource::says_nothing,
     find: |id, read| Ok(read.token(id)?.filter(|token| token.created_at <= read.now()).as_ref().map(target_of)),
     state: |target, read| {

@@ -20,6 +20,7 @@ pub static VIEW: Resource = Resource {
         staged: Staged::Rows { list: "views", complete: |thing, _| thing, samples },
     },
     title: None,
+    version: None,
     brief: Resource::says_nothing,
     find,
     state,

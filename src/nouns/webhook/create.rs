@@ -62,7 +62,7 @@ pub struct CreatedWebhook {
     pub webhook: ShownWebhook,
 }
 
-/// Name a place outside that is told of some things.
+/// Create a webhook subscription.
 pub enum Create {}
 
 impl Change for Create {

@@ -23,6 +23,7 @@ pub static WEBHOOK: Resource = Resource {
         staged: Staged::Rows { list: "webhooks", complete, samples },
     },
     title: None,
+    version: None,
     brief: Resource::says_nothing,
     find,
     state,

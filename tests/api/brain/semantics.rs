@@ -164,7 +164,7 @@ async fn what_records_mean_is_proposed_whole_and_goes_with_the_fields() {
     let id = proposed.json()["id"].as_str().unwrap().to_owned();
     assert_eq!(test.post(&format!("/schema/proposals/{id}/apply"), &cast.mia, json!({})).await.status, 403);
     assert_eq!(test.post(&format!("/schema/proposals/{id}/apply"), &test.admin, json!({})).await.status, 200);
-    assert!(put(&cast.mia, body).await.error().starts_with("409 conflict version: invoices is at version 2"));
+    assert!(put(&cast.mia, body).await.error().starts_with("409 conflict version: the current version is 2"));
     let twice = json!([{ "name": "a", "agg": "count" }, { "name": "a", "agg": "count" }]);
     let twice = put(&cast.mia, json!({ "metrics": twice, "reason": "r" })).await.error();
     assert_eq!(twice, "422 invalid metrics: `a` appears twice");

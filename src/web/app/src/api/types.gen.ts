@@ -34,7 +34,7 @@ export type Acceptance = {
      */
     edit?: string | null;
     /**
-     * The version of the entry that the change was made from; another one by now is a conflict.
+     * The version of the entry that the change was made from; it must be the current one.
      */
     version?: number | null;
 };
@@ -339,7 +339,7 @@ export type Assignment = {
      */
     note?: string;
     /**
-     * The version of the task that the change was made from; another one by now is a conflict.
+     * The version of the task that the change was made from; it must be the current one.
      */
     version?: number | null;
 };
@@ -979,7 +979,7 @@ export type Completion = {
      */
     result?: string;
     /**
-     * The version of the task that the change was made from; another one by now is a conflict.
+     * The version of the task that the change was made from; it must be the current one.
      */
     version?: number | null;
 };
@@ -1151,7 +1151,7 @@ export type Deletion = {
      */
     id: string;
     /**
-     * The version of the record that the change was made from; another one by now is a conflict.
+     * The version of the record that the change was made from; it must be the current one.
      */
     version?: number | null;
 };
@@ -1795,7 +1795,7 @@ export type Fields = {
         [key: string]: unknown;
     };
     /**
-     * The version of the record that the change was made from; another one by now is a conflict.
+     * The version of the record that the change was made from; it must be the current one.
      */
     version?: number | null;
 };
@@ -3163,7 +3163,7 @@ export type NewRecord = {
         [key: string]: unknown;
     };
     /**
-     * The version of the record that the change was made from; another one by now is a conflict.
+     * The version of the record that the change was made from; it must be the current one.
      */
     version?: number | null;
 };
@@ -3202,7 +3202,7 @@ export type NewRef = {
      */
     note?: string;
     /**
-     * The version of the task that the change was made from; another one by now is a conflict.
+     * The version of the task that the change was made from; it must be the current one.
      */
     version?: number | null;
 };
@@ -4484,7 +4484,7 @@ export type RolledBack = {
      */
     reason: string;
     /**
-     * The version of the record that the change was made from; another one by now is a conflict.
+     * The version of the record that the change was made from; it must be the current one.
      */
     version?: number | null;
 };
@@ -6315,7 +6315,7 @@ export type Verdict2 = {
      */
     note?: string;
     /**
-     * The version of the entry that the change was made from; another one by now is a conflict.
+     * The version of the entry that the change was made from; it must be the current one.
      */
     version?: number | null;
 };
@@ -10202,7 +10202,7 @@ export type RecordWriteData = {
             [key: string]: unknown;
         };
         /**
-         * The version of the record that the change was made from; another one by now is a conflict.
+         * The version of the record that the change was made from; it must be the current one.
          */
         version?: number | null;
     };
@@ -10332,7 +10332,7 @@ export type RecordDeleteData = {
     };
     query?: {
         /**
-         * The version of the record that the change was made from; another one by now is a conflict.
+         * The version of the record that the change was made from; it must be the current one.
          */
         version?: number | null;
     };
@@ -10481,7 +10481,7 @@ export type RecordChangeData = {
             [key: string]: unknown;
         };
         /**
-         * The version of the record that the change was made from; another one by now is a conflict.
+         * The version of the record that the change was made from; it must be the current one.
          */
         version?: number | null;
     };
@@ -10595,7 +10595,7 @@ export type RecordReplaceData = {
             [key: string]: unknown;
         };
         /**
-         * The version of the record that the change was made from; another one by now is a conflict.
+         * The version of the record that the change was made from; it must be the current one.
          */
         version?: number | null;
     };
@@ -10898,7 +10898,7 @@ export type RecordRollbackData = {
          */
         reason: string;
         /**
-         * The version of the record that the change was made from; another one by now is a conflict.
+         * The version of the record that the change was made from; it must be the current one.
          */
         version?: number | null;
     };
@@ -14324,7 +14324,7 @@ export type KnowledgeAcceptData = {
          */
         edit?: string | null;
         /**
-         * The version of the entry that the change was made from; another one by now is a conflict.
+         * The version of the entry that the change was made from; it must be the current one.
          */
         version?: number | null;
     };
@@ -14429,7 +14429,7 @@ export type KnowledgeRejectData = {
          */
         note?: string;
         /**
-         * The version of the entry that the change was made from; another one by now is a conflict.
+         * The version of the entry that the change was made from; it must be the current one.
          */
         version?: number | null;
     };
@@ -14534,7 +14534,7 @@ export type KnowledgeRetractData = {
          */
         note?: string;
         /**
-         * The version of the entry that the change was made from; another one by now is a conflict.
+         * The version of the entry that the change was made from; it must be the current one.
          */
         version?: number | null;
     };
@@ -17813,7 +17813,7 @@ export type TaskAssignData = {
          */
         note?: string;
         /**
-         * The version of the task that the change was made from; another one by now is a conflict.
+         * The version of the task that the change was made from; it must be the current one.
          */
         version?: number | null;
     };
@@ -17919,7 +17919,7 @@ export type TaskCompleteData = {
          */
         result?: string;
         /**
-         * The version of the task that the change was made from; another one by now is a conflict.
+         * The version of the task that the change was made from; it must be the current one.
          */
         version?: number | null;
     };
@@ -18035,7 +18035,7 @@ export type TaskUpdateData = {
          */
         note?: string;
         /**
-         * The version of the task that the change was made from; another one by now is a conflict.
+         * The version of the task that the change was made from; it must be the current one.
          */
         version?: number | null;
     };
