@@ -6,11 +6,11 @@ mod acting;
 mod fakes;
 mod mailbox;
 mod model;
+mod narrator;
 mod receiver;
 mod repository;
 mod script;
 mod sign_in;
-mod teller;
 pub mod time;
 pub mod warehouse;
 
@@ -39,8 +39,8 @@ pub use script::{Person, cast};
 pub use sign_in::{SignIn, sign_in};
 
 use acting::Acting;
-use repository::{Note, Repository};
-use teller::Teller;
+use narrator::Narrator;
+use repository::{Commit, Repository};
 use time::StoryClock;
 
 /// What a told story comes to.
@@ -76,16 +76,16 @@ pub async fn tell(
     let company = open(&Options { clock: Arc::<StoryClock>::clone(&clock) as Arc<dyn Clock>, ..options.clone() })?;
     let repository = Repository::new(policies);
     let git = repository.is_git();
-    let mut teller = Teller::new(Arc::clone(&company.gate), clock, repository, models);
+    let mut narrator = Narrator::new(Arc::clone(&company.gate), clock, repository, models);
     let mut outcome = Ok(());
     for chapter in &story {
         progress(&chapter.title);
-        outcome = teller.tell(chapter).await;
+        outcome = narrator.tell(chapter).await;
         if outcome.is_err() {
             break;
         }
     }
-    let ended = teller.end();
+    let ended = narrator.end();
     let counted = count(&company.gate, git).await;
     company.close().await;
     outcome.and(ended)?;
@@ -94,7 +94,7 @@ pub async fn tell(
 
 /// Commits what was written beside the policies since: which version is in force.
 pub fn commit_rest(policies: &Path, clock: &dyn Clock) {
-    repository::commit_all(policies, &Note { by: "sam", says: "Which version is in force", at: clock.now() });
+    repository::commit_all(policies, &Commit { by: "sam", says: "Which version is in force", at: clock.now() });
 }
 
 async fn count(gate: &Arc<Gate>, git: bool) -> Result<DemoSummary, CannotTell> {

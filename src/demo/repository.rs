@@ -31,10 +31,15 @@ impl Repository {
 
     /// Commits these policies on `main`, or on a branch that begins there. Gives the commit; nothing without git, where
     /// the folder has what comes into force.
-    pub fn commit(&mut self, bundle: &Bundle, branch: Option<&str>, note: &Note) -> Result<Option<String>, CannotTell> {
+    pub fn commit(
+        &mut self,
+        bundle: &Bundle,
+        branch: Option<&str>,
+        commit: &Commit,
+    ) -> Result<Option<String>, CannotTell> {
         match &mut self.history {
             Some(history) => {
-                let commit = history.commit(bundle, branch, note);
+                let commit = history.commit(bundle, branch, commit);
                 commit.map(Some).map_err(|error| CannotTell::Write(self.folder.clone(), error))
             }
             None if branch.is_some() => Ok(None),
@@ -63,32 +68,32 @@ impl Repository {
 }
 
 /// What a commit says of itself.
-pub struct Note<'a> {
+pub struct Commit<'a> {
     pub by: &'a str,
     pub says: &'a str,
     pub at: Time,
 }
 
-impl Note<'_> {
+impl Commit<'_> {
     fn mail(&self) -> String {
         format!("{}@fernhill.example", self.by)
     }
 }
 
 /// Commits what lies in a folder, if it is a repository.
-pub fn commit_all(folder: &Path, note: &Note) -> Option<()> {
-    let (mail, when) = (note.mail(), note.at.to_string());
+pub fn commit_all(folder: &Path, commit: &Commit) -> Option<()> {
+    let (mail, when) = (commit.mail(), commit.at.to_string());
     let who = [
-        ("GIT_AUTHOR_NAME", note.by),
+        ("GIT_AUTHOR_NAME", commit.by),
         ("GIT_AUTHOR_EMAIL", &mail),
         ("GIT_AUTHOR_DATE", &when),
-        ("GIT_COMMITTER_NAME", note.by),
+        ("GIT_COMMITTER_NAME", commit.by),
         ("GIT_COMMITTER_EMAIL", &mail),
         ("GIT_COMMITTER_DATE", &when),
     ];
     folder.join(".git").exists().then_some(())?;
     git(folder, &["add", "--all"], &[])?;
-    git(folder, &["-c", "commit.gpgsign=false", "commit", "--quiet", "--allow-empty", "--message", note.says], &who)
+    git(folder, &["-c", "commit.gpgsign=false", "commit", "--quiet", "--allow-empty", "--message", commit.says], &who)
 }
 
 /// One `git fast-import` for all commits: a process for each would take longer than what the company does between them.
@@ -110,11 +115,11 @@ impl History {
         Some(History { process, input, output: BufReader::new(output) })
     }
 
-    fn commit(&mut self, bundle: &Bundle, branch: Option<&str>, note: &Note) -> io::Result<String> {
+    fn commit(&mut self, bundle: &Bundle, branch: Option<&str>, commit: &Commit) -> io::Result<String> {
         let branch_or_main = branch.unwrap_or(MAIN);
         let mut says = format!("commit refs/heads/{branch_or_main}\nmark :1\n");
-        says += &format!("committer {} <{}> {} +0000\n", note.by, note.mail(), note.at.0.div_euclid(1_000));
-        says += &data(note.says);
+        says += &format!("committer {} <{}> {} +0000\n", commit.by, commit.mail(), commit.at.0.div_euclid(1_000));
+        says += &data(commit.says);
         if branch.is_some() {
             says += &format!("from refs/heads/{MAIN}\n");
         }

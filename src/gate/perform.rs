@@ -216,11 +216,11 @@ impl Gate {
             let world = gate.world.load();
             let now = gate.clock.now();
             let read = gate.reader(&world, &caller, now);
-            let told = |refusal| told(refusal, entry, &value);
+            let naming = |refusal| naming_absent(refusal, entry, &value);
             let target =
-                found(act.target(&read), &world, &caller, (entry, &value), now).map_err(|stop| stop.map(told))?;
+                found(act.target(&read), &world, &caller, (entry, &value), now).map_err(|stop| stop.map(naming))?;
             let call = question::Call { operation: entry.spec.name, target: &target, input: Some(&value) };
-            let ruling = question::decide_seen(&world, &caller, call, now).map_err(told)?;
+            let ruling = question::decide_seen(&world, &caller, call, now).map_err(naming)?;
             if !matches!(ruling, Ruling::Deny { .. }) {
                 act.prepare(&read)?;
             }
@@ -280,8 +280,9 @@ impl Gate {
         let (spec, now) = (&entry.spec, self.clock.now());
         let read = self.reader(world, &caller, now);
         let read = if reaches { read.reaching() } else { read };
-        let told = |refusal| told(refusal, entry, &input);
-        let target = found(query.target(&read), world, &caller, (entry, &input), now).map_err(|stop| stop.map(told))?;
+        let naming = |refusal| naming_absent(refusal, entry, &input);
+        let target =
+            found(query.target(&read), world, &caller, (entry, &input), now).map_err(|stop| stop.map(naming))?;
         let call = question::Call { operation: spec.name, target: &target, input: Some(&input) };
         let decide = || match spec.route.is_served() {
             // What the server asks itself is no traffic that a candidate is tried on.
@@ -293,7 +294,7 @@ impl Gate {
             true => world.cache.remembered(&world.policy, (&caller, spec.name), decide),
             false => decide(),
         };
-        let ruling = ruling.map_err(told)?;
+        let ruling = ruling.map_err(naming)?;
         if let Ruling::Allow { because } = ruling {
             let grant = Grant { caller: caller.clone(), now, because: because.clone() };
             let mut done = query.run(grant, &read)?;
@@ -357,7 +358,7 @@ pub(crate) fn found(
 
 /// An answer that something is not there, or may not be seen: of several things that an input names, it says which they are.
 /// Whoever writes an address knows what that names.
-pub(crate) fn told(mut refusal: Refusal, entry: &Entry, input: &Value) -> Refusal {
+pub(crate) fn naming_absent(mut refusal: Refusal, entry: &Entry, input: &Value) -> Refusal {
     if refusal == Refusal::not_found() && !entry.spec.route.path.contains('{') && input.get("op").is_none() {
         refusal.message.push_str(&absent(&entry.names(input)));
     }
@@ -371,7 +372,7 @@ pub(crate) fn reply(world: &World, spec: &Spec, done: Done) -> Reply {
         next: done.next,
         is_partial: done.is_partial,
         partial_from: None,
-        replayed: false,
+        is_repeated: false,
         audit: Arc::clone(&world.stamped),
         policy: world.stamp.seq,
         decision: None,

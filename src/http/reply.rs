@@ -89,7 +89,7 @@ pub(super) fn done(face: &Face, reply: Reply) -> Response {
     if let Some(adapter) = reply.partial_from {
         headers.insert(PARTIAL_FROM, HeaderValue::from_static(adapter));
     }
-    if reply.replayed {
+    if reply.is_repeated {
         headers.insert(REPLAYED, HeaderValue::from_static("true"));
     }
     response

@@ -86,7 +86,7 @@ pub struct Means<E: 'static> {
     /// What it puts into inboxes, or settles there; done before its fold.
     pub notify: Notify<E>,
     /// What is told of it outside, if this one is told at all.
-    pub news: Option<fn(&E, &Teller<'_>) -> Option<News>>,
+    pub news: Option<fn(&E, &Author<'_>) -> Option<News>>,
 }
 
 /// What an event puts into inboxes, or settles there.
@@ -99,7 +99,7 @@ pub enum Notify<E: 'static> {
 }
 
 /// Who brought something about that is told outside.
-pub struct Teller<'a> {
+pub struct Author<'a> {
     pub by: &'a ActorId,
     pub is_person: bool,
 }
@@ -197,7 +197,7 @@ trait Happening: Debug + Send + Sync {
     fn content(&self) -> serde_json::Result<Value>;
     fn notify(&self, moment: &Moment<'_>) -> rusqlite::Result<()>;
     fn fold(&self, moment: &Moment<'_>) -> rusqlite::Result<Touched>;
-    fn news(&self, teller: &Teller<'_>) -> Option<News>;
+    fn news(&self, author: &Author<'_>) -> Option<News>;
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -220,8 +220,8 @@ impl<E: Declared> Happening for E {
     fn fold(&self, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
         E::MEANS.fold.map_or(Ok(Touched::Nothing), |fold| fold(self, moment))
     }
-    fn news(&self, teller: &Teller<'_>) -> Option<News> {
-        E::MEANS.news.and_then(|news| news(self, teller))
+    fn news(&self, author: &Author<'_>) -> Option<News> {
+        E::MEANS.news.and_then(|news| news(self, author))
     }
     fn as_any(&self) -> &dyn Any {
         self
@@ -252,8 +252,8 @@ impl Event {
     }
 
     /// What is told of it outside, if anything is.
-    pub fn news(&self, teller: &Teller<'_>) -> Option<News> {
-        self.0.news(teller)
+    pub fn news(&self, author: &Author<'_>) -> Option<News> {
+        self.0.news(author)
     }
 
     /// Tells inboxes of it and folds it into the tables.

@@ -97,13 +97,17 @@ fn apply_waits_no_longer_for_what_was_refused() {
     let shown = place.ana(&format!("changes show {change}"));
     assert!(shown.stdout.contains("abe") && shown.stdout.contains("not this quarter"), "{shown}");
 
+    let before = format!("abe rejected exactly this before ({change}): not this quarter");
     let (apply, change) = waiting(&place, "sue", "changes list --in proposed");
+    let shown = place.ana(&format!("changes show {change}"));
+    assert!(shown.stderr.contains(&before), "{shown}");
     assert_eq!(place.ok(&format!("--as sue changes reject {change}")).code, 0);
     let withdrawn = ended(apply);
     assert!(
         withdrawn.code == 1 && withdrawn.stderr.contains(&format!("{change} was taken back by sue")),
         "{withdrawn}"
     );
+    assert!(withdrawn.stderr.contains(&before), "{withdrawn}");
 
     let (apply, change) = waiting(&place, "sue", "changes list --in proposed");
     assert_eq!(place.ana("policy export --dir other").code, 0);
@@ -114,6 +118,7 @@ fn apply_waits_no_longer_for_what_was_refused() {
     let superseded = ended(apply);
     let told = format!("{change} was superseded: version 2 is in force, applied by ana");
     assert!(superseded.code == 1 && superseded.stderr.contains(&told), "{superseded}");
+    assert!(superseded.stderr.contains(&before), "what sue took back was rejected by nobody: {superseded}");
 }
 
 #[test]

@@ -96,7 +96,7 @@ pub(crate) struct Worker<'a> {
 #[derive(Deserialize)]
 struct Payload<'a> {
     #[serde(borrow)]
-    gate: Note<'a>,
+    gate: GateRecord<'a>,
     event: Counted,
 }
 
@@ -106,9 +106,9 @@ struct Counted {
     count: Option<u64>,
 }
 
-/// As much of a gate's note as a question needs.
+/// As much of a gate's record as a question needs.
 #[derive(Deserialize)]
-struct Note<'a> {
+struct GateRecord<'a> {
     #[serde(borrow)]
     operation: Cow<'a, str>,
     #[serde(borrow)]
@@ -148,14 +148,14 @@ impl<'a> Worker<'a> {
     fn asked(
         &mut self,
         (batch, entry): (&Batch, &Decided),
-        note: &Note<'_>,
+        gate: &GateRecord<'_>,
         times: u64,
         key: &mut Vec<u8>,
     ) -> Result<(), &'static str> {
-        let Some(asked) = &note.asked else {
+        let Some(asked) = &gate.asked else {
             // One more event of the decision before it, unless the question was not kept: so it is where a part of the call was
             // refused or takes approval, which is decided while it runs.
-            let old = entry.seq < batch.kept_from && note.operation != "company.open";
+            let old = entry.seq < batch.kept_from && gate.operation != "company.open";
             let by_part = entry.kind == Denied::KIND.name || entry.kind == ApprovalRequested::KIND.name;
             return match (old, by_part) {
                 (true, _) => Err(OLD),
@@ -163,7 +163,7 @@ impl<'a> Worker<'a> {
                 (false, false) => Ok(()),
             };
         };
-        let (operation, plan) = self.book.plans.get_key_value(note.operation.as_ref()).ok_or(GONE)?;
+        let (operation, plan) = self.book.plans.get_key_value(gate.operation.as_ref()).ok_or(GONE)?;
         if batch.world.nouns.kind_of(&asked.target).is_none() {
             return Err(GONE);
         }
@@ -174,7 +174,7 @@ impl<'a> Worker<'a> {
         if asked.by == By::Actor && batch.world.card(&actor).is_none() {
             return Err(NOBODY);
         }
-        let channel = note.channel.parse().map_err(|_| UNREADABLE)?;
+        let channel = gate.channel.parse().map_err(|_| UNREADABLE)?;
         let (under, break_glass) = (asked.under.clone(), asked.break_glass.clone());
         let issuer = asked.issuer.clone();
         let run = asked.run.clone().map(Arc::new);

@@ -138,11 +138,12 @@ impl Writer {
         act: &dyn Act,
         now: Time,
     ) -> Result<(Target, Ruling), Halt> {
-        let told = |refusal| perform::told(refusal, entry, input);
+        let naming = |refusal| perform::naming_absent(refusal, entry, input);
         let target = act.target(&Reader::held(&self.conn, (&self.world, &*self.resources), caller, now));
-        let target = perform::found(target, &self.world, caller, (entry, input), now).map_err(|stop| stop.map(told))?;
+        let target =
+            perform::found(target, &self.world, caller, (entry, input), now).map_err(|stop| stop.map(naming))?;
         let call = question::Call { operation: entry.spec.name, target: &target, input: Some(input) };
-        let ruling = question::decide_watched(&self.world, caller, call, now).map_err(told)?;
+        let ruling = question::decide_watched(&self.world, caller, call, now).map_err(naming)?;
         Ok((target, ruling))
     }
 

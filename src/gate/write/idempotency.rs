@@ -73,7 +73,7 @@ pub(crate) fn answer(read: &Reader<'_>, act: &dyn Act, kept: Kept, asked: &[u8; 
         next: None,
         is_partial: false,
         partial_from: None,
-        replayed: true,
+        is_repeated: true,
         audit: world.stamped.clone(),
         policy: world.stamp.seq,
         decision: None,

@@ -13,7 +13,7 @@ use crate::decide::world::World;
 use crate::declare::target::Target;
 use crate::write::record::Entry;
 use log::record::Decision;
-use store::event::Teller;
+use store::event::Author;
 use store::outbox::News;
 use store::outbox::events::DeliveryIntended;
 use store::webhooks::Webhook;
@@ -74,5 +74,5 @@ fn wants(world: &World, webhook: &Webhook, (news, by): (&News, &ActorId), now: T
 fn news(world: &World, entry: &Entry) -> Option<News> {
     let by = &entry.actor;
     let is_person = world.card(by).is_none_or(|card| card.actor.kind == ActorKind::Person);
-    entry.event.news(&Teller { by, is_person })
+    entry.event.news(&Author { by, is_person })
 }

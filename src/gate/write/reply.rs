@@ -16,7 +16,7 @@ pub struct Reply {
     pub is_partial: bool,
     /// The adapter of another system, of whose rows some were left out.
     pub partial_from: Option<&'static str>,
-    pub replayed: bool,
+    pub is_repeated: bool,
     /// `<origin> <size> <root prefix>`: the log that this answer stands in.
     pub audit: Arc<str>,
     pub policy: i64,

@@ -99,6 +99,7 @@ fn shown(change: &ShownChange) -> Result<(), Failure> {
     show::one(fields, change)?;
     show::rows(columns!(ShownReview; by, verdict, counts, note, at, token_revoked_at), &change.reviews)?;
     show::rows(columns!(RejectedBy; by, reason, at), change.rejection.as_slice())?;
+    change.rejected_before.iter().for_each(|before| show::note(&before.to_string()));
     show::rows(columns!(EvalCase; case, status, problems), &change.evals.last)?;
     let samples = change.canary.as_ref().map(|canary| canary.samples.as_slice()).unwrap_or_default();
     show::rows(columns!(Shifted; operation, actor, target, before, after), samples)

@@ -73,7 +73,7 @@ fn find_open(id: &str, read: &Reader<'_>) -> Result<Change, Stop> {
 }
 
 /// A text that people write, of a bounded length.
-fn note(field: &str, text: &str, least: usize) -> Result<(), Refusal> {
+fn check_text(field: &str, text: &str, least: usize) -> Result<(), Refusal> {
     match if is_blank(text) { 0 } else { text.trim().chars().count() } {
         length if length < least => Err(Refusal::field(field, "must say why")),
         length if length > 1000 => Err(Refusal::field(field, "must have at most 1000 characters")),

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ShownChange, note};
+use super::{ShownChange, check_text};
 use crate::company::COMPANY;
 use crate::definition;
 use crate::view::may_see;
@@ -287,7 +287,7 @@ fn declares(bundle: &Bundle, read: &Reader<'_>) -> Result<bool, Stop> {
 
 /// What is wrong with what is said about it.
 fn check(proposal: &Proposal) -> Result<(), Stop> {
-    note("reason", &proposal.reason, 1)?;
+    check_text("reason", &proposal.reason, 1)?;
     let is_hash = |commit: &String| (4..=64).contains(&commit.len()) && commit.bytes().all(|b| b.is_ascii_hexdigit());
     if proposal.commit.as_ref().is_some_and(|commit| !is_hash(commit)) {
         return Err(Refusal::field("commit", "must be a commit's hash: 4 to 64 hexadecimal digits").into());

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::CHANGE;
-use super::{ShownChange, find, find_open, note};
+use super::{ShownChange, check_text, find, find_open};
 use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use store::changes::events::ChangeRejected;
 use types::change::{self, ChangeState};
@@ -47,7 +47,7 @@ impl Change for Reject {
 
     fn run(permit: Permit<Self>, input: Rejection, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
         let mut change = find_open(&input.id, draft.read())?;
-        note("reason", &input.reason, 0)?;
+        check_text("reason", &input.reason, 0)?;
         let withdrawn = change.author == permit.actor();
         draft.record(ChangeRejected {
             id: Id::stored(&change.id),

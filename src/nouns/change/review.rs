@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::CHANGE;
-use super::{ShownChange, find, find_open, note};
+use super::{ShownChange, check_text, find, find_open};
 use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use store::changes;
 use store::changes::events::ChangeReviewed;
@@ -49,7 +49,7 @@ impl Change for Review {
     fn run(permit: Permit<Self>, input: Said, draft: &mut Draft<'_>) -> Result<ShownChange, Stop> {
         let mut change = find_open(&input.id, draft.read())?;
         let Caller { issuer, token, .. } = draft.read().caller().clone();
-        note("note", &input.note, usize::from(input.verdict == ReviewVerdict::RequestChanges))?;
+        check_text("note", &input.note, usize::from(input.verdict == ReviewVerdict::RequestChanges))?;
         draft.record(ChangeReviewed {
             id: Id::stored(&change.id),
             author: change.author.clone(),

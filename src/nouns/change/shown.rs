@@ -7,7 +7,7 @@ use super::counted;
 use crate::audit::may_read_all;
 use gate::Reader;
 use store::changes::Change;
-use types::change::{ChangeState, ChangeTarget, EvalCase, EvalStatus, RejectedBy, ReviewVerdict};
+use types::change::{ChangeState, ChangeTarget, EvalCase, EvalStatus, RejectedBefore, RejectedBy, ReviewVerdict};
 use types::id::ActorId;
 use types::impact::{Matrix, Shifted, TrialTerms};
 use types::refusal::Fault;
@@ -46,6 +46,9 @@ pub struct ShownChange {
     /// Who rejected it or took it back, and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejection: Option<RejectedBy>,
+    /// Of an open change: the last one with the same content that somebody other than its author rejected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rejected_before: Option<RejectedBefore>,
     pub created_at: Time,
     pub updated_at: Time,
     /// Of a policy drafted from approvals, as it is proposed: calls like those that were approved which it lets through too.
@@ -126,6 +129,7 @@ impl ShownChange {
                 at: review.at,
             })
         };
+        let rejected_before = if is_open { rejected_before(&change, read)? } else { None };
         let seen = change.trialled.unwrap_or_default();
         let canary = |terms| match may_read_all(read) {
             true => ShownCanary { terms, matrix: Some(seen.matrix), samples: seen.samples },
@@ -149,9 +153,16 @@ impl ShownChange {
             reviews: change.reviews.into_iter().zip(last).map(review).collect::<Result<_, _>>()?,
             evals: ShownEvals { run, passed: run && passed, last: counted::evals(change.evals, read) },
             rejection: change.rejection,
+            rejected_before,
             created_at: change.created_at,
             updated_at: change.updated_at,
             also_allows: Vec::new(),
         })
     }
+}
+
+fn rejected_before(change: &Change, read: &Reader<'_>) -> Result<Option<RejectedBefore>, Fault> {
+    let before = read.rejected_before(change)?.filter(|before| read.sees(&read.change_target(before)));
+    let rejected = before.and_then(|before| before.rejection.map(|rejection| (before.id, rejection)));
+    Ok(rejected.map(|(id, RejectedBy { by, reason, at })| RejectedBefore { id, by, reason, at }))
 }

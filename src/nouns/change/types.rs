@@ -87,6 +87,24 @@ pub struct RejectedBy {
     pub at: Time,
 }
 
+/// An earlier change of the same content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RejectedBefore {
+    pub id: String,
+    pub by: ActorId,
+    /// Why; empty if nothing was said.
+    pub reason: String,
+    pub at: Time,
+}
+
+impl fmt::Display for RejectedBefore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RejectedBefore { id, by, reason, .. } = self;
+        let colon = if reason.is_empty() { "" } else { ": " };
+        write!(f, "{by} rejected exactly this before ({id}){colon}{reason}")
+    }
+}
+
 impl ChangeState {
     /// Whether it can still come into force.
     pub const fn is_open(self) -> bool {

@@ -145,6 +145,11 @@ impl Reader<'_> {
         Ok(changes::count_open(self.conn()?, author)?)
     }
 
+    /// The last change of the same content that somebody other than its author rejected.
+    pub fn rejected_before(&self, change: &Change) -> Result<Option<Change>, Fault> {
+        Ok(changes::rejected_before(self.conn()?, change)?)
+    }
+
     /// An actor's open change to exactly this bundle that can still come into force, whatever collections it was made with.
     pub fn open_change(&self, author: &ActorId, bundle: &Bundle) -> Result<Option<Change>, Fault> {
         let (hash, in_force) = (bundle.hash(), self.applied()?.version);

@@ -116,7 +116,7 @@ impl Read<'_> {
             ExprKind::HasAttr { expr: of, attr } => self.lacking(expr, of, attr).into_iter().collect(),
             ExprKind::Like { expr: what, pattern } => {
                 let some = self.values(what).filter(|values| !values.iter().any(|value| pattern.wildcard_match(value)));
-                some.map(|values| self.finding(expr, what, &pattern.to_string(), &values)).into_iter().collect()
+                some.map(|values| self.never_equal(expr, what, &pattern.to_string(), &values)).into_iter().collect()
             }
             _ => Vec::new(),
         }
@@ -127,7 +127,7 @@ impl Read<'_> {
         let texts = texts(with);
         let Some(values) = self.values(what).filter(|_| !texts.is_empty()) else { return Vec::new() };
         let wrong = texts.into_iter().filter(|(_, text)| !values.contains(*text));
-        wrong.map(|(at, text)| self.finding(at, what, text, &values)).collect()
+        wrong.map(|(at, text)| self.never_equal(at, what, text, &values)).collect()
     }
 
     /// A number is compared with one that it always is on the same side of.
@@ -158,7 +158,7 @@ impl Read<'_> {
             i64::MAX => format!("it is at least {least}"),
             _ => format!("it can be {least} to {most}"),
         };
-        (!is_open).then(|| self.told(at, message).helped(help))
+        (!is_open).then(|| self.finding(at, message).helped(help))
     }
 
     /// An actor with the id of a team, or the other way round.
@@ -171,7 +171,7 @@ impl Read<'_> {
             _ => return None,
         };
         let message = format!("the policy `{}` names `{uid}`, and {what}", self.compiled.meta.id);
-        Some(self.told(at, message).helped(format!("did you mean `{}`?", visible(&other))))
+        Some(self.finding(at, message).helped(format!("did you mean `{}`?", visible(&other))))
     }
 
     /// It is compared with an entity of a type that it never has.
@@ -184,7 +184,7 @@ impl Read<'_> {
         let message =
             format!("the policy `{}` compares `{what}` with `{uid}`, which it never is", self.compiled.meta.id);
         let types: Vec<&str> = types.iter().map(String::as_str).take(SHOWN).collect();
-        Some(self.told(with, message).helped(format!("its type can be {}", types.join(", "))))
+        Some(self.finding(with, message).helped(format!("its type can be {}", types.join(", "))))
     }
 
     /// An attribute that nothing has which it is looked for in.
@@ -196,7 +196,7 @@ impl Read<'_> {
         let message = format!("the policy `{}` looks for `{of}.{attr}`, which is never there", self.compiled.meta.id);
         let attributes: BTreeSet<String> = types.iter().flat_map(|ty| self.attributes_of(ty)).collect();
         let near = nearest(attr, attributes.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?"));
-        let finding = self.told(at, message);
+        let finding = self.finding(at, message);
         Some(match near {
             Some(near) => finding.helped(near),
             None => finding,
@@ -208,7 +208,7 @@ impl Read<'_> {
         found.into_iter().flat_map(|ty| ty.attributes().iter().map(|(name, _)| name.to_string())).collect()
     }
 
-    fn told(&self, at: &Expr, message: String) -> Finding {
+    fn finding(&self, at: &Expr, message: String) -> Finding {
         let span = place(at, self.compiled);
         Finding::new(code::IMPOSSIBLE, self.compiled.meta.file.as_str(), line(self.compiled, span), span, message)
     }
@@ -300,7 +300,7 @@ impl Read<'_> {
         }
     }
 
-    fn finding(&self, at: &Expr, what: &Expr, text: &str, values: &BTreeSet<String>) -> Finding {
+    fn never_equal(&self, at: &Expr, what: &Expr, text: &str, values: &BTreeSet<String>) -> Finding {
         let id = &self.compiled.meta.id;
         let message = format!("the policy `{id}` compares `{what}` with `{}`, which it never is", text.escape_debug());
         let mut listed: Vec<&str> = values.iter().map(String::as_str).take(SHOWN).collect();
@@ -311,7 +311,7 @@ impl Read<'_> {
             Some(near) => format!("did you mean `{near}`? It can be {}", listed.join(", ")),
             None => format!("it can be {}", listed.join(", ")),
         };
-        self.told(at, message).helped(help)
+        self.finding(at, message).helped(help)
     }
 }
 

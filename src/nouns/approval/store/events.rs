@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::params;
 use serde_json::json;
 
-use crate::event::{Content, Moment, Notify, Table, Teller, events};
+use crate::event::{Author, Content, Moment, Notify, Table, events};
 use crate::memory::{Memory, Touched};
 use crate::outbox::News;
 use crate::{inbox, parsed, to_json};
@@ -289,9 +289,9 @@ fn summary(moment: &Moment<'_>, id: &Id) -> rusqlite::Result<String> {
 }
 
 /// Of an agent's call alone. No arguments of it, and nothing that is secret.
-fn pending(event: &ApprovalRequested, teller: &Teller<'_>) -> Option<News> {
+fn pending(event: &ApprovalRequested, author: &Author<'_>) -> Option<News> {
     let ApprovalRequested { id, operation, target, reason, expires_at, .. } = event;
-    let Teller { by, is_person: false } = *teller else { return None };
+    let Author { by, is_person: false } = *author else { return None };
     let summary: String = format!("{by} asks for {operation} of {target}: {reason}").chars().take(SUMMARY).collect();
     let about = Thing::new("Approval", id.as_str())
         .actor("requester", by)

@@ -332,7 +332,7 @@ fn of_csv(text: &str, of: &ShownCollection) -> Result<Vec<Row>, Failure> {
         return Err(Failure::new("the file is empty: its first line names the columns"));
     }
     let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let wrong = |error: csv::Error| Failure::new(told(&error));
+    let wrong = |error: csv::Error| Failure::new(message_of(&error));
     let names: Vec<String> = reader.headers().map_err(wrong)?.iter().map(str::to_owned).collect();
     if let Some(twice) = names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|one| one == *name)) {
         return Err(Failure::new(format!("line 1: duplicate column `{}`", twice.1)));
@@ -347,7 +347,7 @@ fn of_csv(text: &str, of: &ShownCollection) -> Result<Vec<Row>, Failure> {
     Ok(records)
 }
 
-fn told(error: &csv::Error) -> String {
+fn message_of(error: &csv::Error) -> String {
     match error.kind() {
         csv::ErrorKind::UnequalLengths { pos: Some(pos), expected_len, len } => {
             let cells = |count: &u64| format!("{count} {}", if *count == 1 { "cell" } else { "cells" });

@@ -151,7 +151,7 @@ fn written(event: &RecordWritten, moment: &Moment<'_>) -> rusqlite::Result<Touch
     for row in &event.rows {
         fold::put(moment, &of, &row.id, row.version, &row.fields)?;
         let at = (event.collection.as_str(), &row.id, row.version);
-        fold::note(moment, at, Written::Written, &row.fields, event.run.as_ref())?;
+        fold::add_version(moment, at, Written::Written, &row.fields, event.run.as_ref())?;
     }
     Ok(Touched::Nothing)
 }
@@ -160,7 +160,7 @@ fn rolled_back(event: &RecordRolledBack, moment: &Moment<'_>) -> rusqlite::Resul
     let of = fold::known(moment, &event.collection)?;
     fold::put(moment, &of, &event.id, event.version, &event.fields)?;
     let at = (event.collection.as_str(), &event.id, event.version);
-    fold::note(moment, at, Written::RolledBack, &event.fields, event.run.as_ref())?;
+    fold::add_version(moment, at, Written::RolledBack, &event.fields, event.run.as_ref())?;
     Ok(Touched::Nothing)
 }
 
@@ -169,7 +169,7 @@ fn deleted(event: &RecordDeleted, moment: &Moment<'_>) -> rusqlite::Result<Touch
     moment.conn.prepare_cached(&sql)?.execute([event.id.as_str()])?;
     search::remove(moment.conn, search::Thing { place: &event.collection, id: event.id.as_str() })?;
     let at = (event.collection.as_str(), &event.id, event.version);
-    fold::note(moment, at, Written::Deleted, &Map::new(), event.run.as_ref())?;
+    fold::add_version(moment, at, Written::Deleted, &Map::new(), event.run.as_ref())?;
     Ok(Touched::Nothing)
 }
 

@@ -168,7 +168,7 @@ pub(super) fn put(
 }
 
 /// Adds to the history of a record.
-pub(super) fn note(
+pub(super) fn add_version(
     moment: &Moment<'_>,
     (collection, id, version): (&str, &Id, i64),
     what: Written,

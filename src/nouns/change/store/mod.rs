@@ -4,7 +4,7 @@ pub mod events;
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, OptionalExtension as _, Row};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::list::List;
 use super::{Position, json, json_or_null, parsed, parsed_or_null};
@@ -187,6 +187,16 @@ pub fn open_with(conn: &Connection, token: &str) -> rusqlite::Result<Vec<Change>
     let open: Vec<Change> =
         conn.prepare_cached(&sql)?.query_map([token], read_shown)?.collect::<rusqlite::Result<_>>()?;
     open.into_iter().map(|change| with_reviews_shown(conn, change)).collect()
+}
+
+/// The last change of the same content that somebody other than its author rejected.
+pub fn rejected_before(conn: &Connection, change: &Change) -> rusqlite::Result<Option<Change>> {
+    let sql = format!(
+        "SELECT {SHOWN} FROM change WHERE hash = ?1 AND state = 'rejected' AND id <> ?2 AND updated_at <= ?3 \
+         AND rejection ->> 'by' <> author ORDER BY updated_at DESC LIMIT 1"
+    );
+    let row = params![change.hash, change.id, change.updated_at.0];
+    conn.prepare_cached(&sql)?.query_row(row, read_shown).optional()
 }
 
 /// As folds see it.

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::documents::{self, CHUNK, DOCUMENT, Document};
 use super::vectors::VECTORS;
-use crate::event::{Content, Moment, Notify, Table, Teller, events};
+use crate::event::{Author, Content, Moment, Notify, Table, events};
 use crate::memory::{Memory, Touched};
 use crate::outbox::News;
 use crate::{inbox, to_json};
@@ -105,7 +105,7 @@ events! {
 }
 
 /// Told to those who may read the document.
-fn news_of_indexing(event: &DocumentIndexed, _: &Teller<'_>) -> Option<News> {
+fn news_of_indexing(event: &DocumentIndexed, _: &Author<'_>) -> Option<News> {
     let DocumentIndexed { id, proposer, team, person, origin, status, chunks, .. } = event;
     let thing = Thing::new("Knowledge", id.as_str()).actor("proposer", proposer);
     let thing = thing.maybe("person", person.as_ref()).maybe("team", team.as_ref());

@@ -14,7 +14,7 @@ use super::super::save::write;
 use super::super::{Context, show};
 use super::given::{Given, Origin};
 use super::lock::{PolicyLock, is_lost, lost, passed_over};
-use super::rollout::{EARLIER, Outcome, Rollout, in_force, tell_its_reason};
+use super::rollout::{EARLIER, Outcome, Rollout, in_force, remark};
 use super::{compared, git};
 use crate::nouns::change::ShownChange;
 use crate::nouns::policy::diff::{Candidate, Diff};
@@ -304,7 +304,7 @@ impl Run for Propose {
         session.close().await;
         let answer = proposed?;
         let change = answer.read()?;
-        tell_its_reason(&change, &self.how.reason);
+        remark(&change, &self.how.reason);
         let dir = wanted.as_ref().map_or(Some(&self.dir), |wanted| wanted.dir.as_ref());
         if let Some(dir) = dir {
             let path = dir.join(PROPOSALS).join(format!("{}.yaml", change.id));

@@ -49,8 +49,9 @@ pub enum Outcome {
     Waits { change: String, why: String, approval: Option<String> },
 }
 
-/// What is proposed already stays as it was proposed.
-pub fn tell_its_reason(change: &ShownChange, given: &str) {
+/// What was proposed already stays as it was proposed; what was rejected before, somebody looked at.
+pub fn remark(change: &ShownChange, given: &str) {
+    change.rejected_before.iter().for_each(|before| show::note(&before.to_string()));
     if !given.is_empty() && change.reason != given {
         show::note(&format!(
             "{} proposes the same already, with the reason «{}»: what is given now beside the policies is not kept",
@@ -76,7 +77,7 @@ impl Rollout {
         if change.state == ChangeState::Promoted {
             return arrived(session, context, change.id).await;
         }
-        tell_its_reason(&change, &self.proposal.reason);
+        remark(&change, &self.proposal.reason);
         show::note(&format!("proposed as {}", change.id));
         warn(session, context, &change.id).await?;
         let id = change.id.clone();

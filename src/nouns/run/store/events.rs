@@ -9,7 +9,7 @@ use super::fold::{Taken, ended, go_on_below, mark, stand, taken_anew, task_waits
 use super::notify::{self, Ended};
 use super::{get, step};
 use crate::done::DONE;
-use crate::event::{Content, Moment, Notify, Table, Teller, events};
+use crate::event::{Author, Content, Moment, Notify, Table, events};
 use crate::memory::{Memory, Touched};
 use crate::outbox::News;
 use crate::tasks::events::{TASK, became};
@@ -345,13 +345,13 @@ fn notify_of_failure(event: &RunFailed, moment: &Moment<'_>) -> rusqlite::Result
     inbox::add(moment, &event.asker, ItemKind::Failure, event.id.as_str(), &title)
 }
 
-fn news_of_completion(event: &RunCompleted, _: &Teller<'_>) -> Option<News> {
+fn news_of_completion(event: &RunCompleted, _: &Author<'_>) -> Option<News> {
     let RunCompleted { id, agent, asker, askers, tokens_in, tokens_out, duration_ms, .. } = event;
     let (tokens, duration_ms) = ((*tokens_in, *tokens_out), *duration_ms);
     Some(Ended { id, agent, asker, askers, failure: None, tokens, duration_ms }.news())
 }
 
-fn news_of_failure(event: &RunFailed, _: &Teller<'_>) -> Option<News> {
+fn news_of_failure(event: &RunFailed, _: &Author<'_>) -> Option<News> {
     let RunFailed { id, agent, asker, askers, tokens_in, tokens_out, duration_ms, reason, .. } = event;
     let (tokens, duration_ms) = ((*tokens_in, *tokens_out), *duration_ms);
     Some(Ended { id, agent, asker, askers, failure: Some(*reason), tokens, duration_ms }.news())

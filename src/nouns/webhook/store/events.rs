@@ -6,7 +6,7 @@ use rusqlite::params;
 use serde_json::json;
 
 use super::{Webhook, get};
-use crate::event::{Content, Moment, Notify, Table, Teller, events};
+use crate::event::{Author, Content, Moment, Notify, Table, events};
 use crate::memory::{Memory, Touched};
 use crate::outbox::News;
 use crate::outbox::table::{OUTBOX, cancel};
@@ -191,7 +191,7 @@ fn notify_of_end(event: &WebhookDisabled, moment: &Moment<'_>) -> rusqlite::Resu
 }
 
 /// To itself alone, whatever it is told of.
-fn test(event: &WebhookTested, _: &Teller<'_>) -> Option<News> {
+fn test(event: &WebhookTested, _: &Author<'_>) -> Option<News> {
     let data = json!({ "webhook_id": event.id });
     Some(News { topic: TEST, only: Some(event.id.to_string()), of: None, about: None, data })
 }

@@ -66,24 +66,24 @@ impl Snapshot {
     pub fn explain(&self, question: &Question<'_>, ruling: &Ruling, eyes: Eyes<'_>) -> Explanation {
         let Ok(entities) = question.entities.entities() else { return Explanation::default() };
         let evaluator = Evaluator::new(self.request(question), entities, Extensions::all_available());
-        let teller = Teller {
+        let explainer = Explainer {
             evaluator: &evaluator,
             entities,
             eyes,
             hides: !eyes.withheld.is_empty() || entities.iter().any(|entity| !eyes.sees(entity.uid())),
         };
         let because = ruling.because().iter().filter_map(|policy| self.policy_of(&policy.id));
-        let because = because.map(|compiled| teller.explain(&teller.look(compiled))).collect();
-        let near_misses = if ruling.is_allowed() { Vec::new() } else { self.near_misses(question, &teller) };
+        let because = because.map(|compiled| explainer.explain(&explainer.look(compiled))).collect();
+        let near_misses = if ruling.is_allowed() { Vec::new() } else { self.near_misses(question, &explainer) };
         Explanation { because, near_misses }
     }
 
     /// None where a permit holds: then forbids alone are in the way.
-    fn near_misses(&self, question: &Question<'_>, teller: &Teller<'_>) -> Vec<ExplainedPolicy> {
+    fn near_misses(&self, question: &Question<'_>, explainer: &Explainer<'_>) -> Vec<ExplainedPolicy> {
         let mut near: Vec<(usize, Look<'_>)> = Vec::new();
         let permits = self.policies_of(question).filter(|compiled| compiled.policy.effect() == Effect::Permit);
         for compiled in permits.filter(|compiled| self.is_for_such(compiled, question)) {
-            let look = teller.look(compiled);
+            let look = explainer.look(compiled);
             match look.stands {
                 Stands::Holds => return Vec::new(),
                 // What fails in hidden parts alone is not told: that would show what they hold.
@@ -92,7 +92,7 @@ impl Snapshot {
             }
         }
         near.sort_by_key(|(failing, _)| *failing);
-        near.iter().take(MOST).map(|(_, look)| teller.explain(look)).collect()
+        near.iter().take(MOST).map(|(_, look)| explainer.explain(look)).collect()
     }
 
     /// Whether a policy is for principals and resources of these types: nothing turns one into the other, nor puts it into
@@ -123,7 +123,7 @@ fn failing(look: &Look<'_>) -> usize {
     }
 }
 
-struct Teller<'a> {
+struct Explainer<'a> {
     evaluator: &'a Evaluator<'a>,
     entities: &'a Entities,
     eyes: Eyes<'a>,
@@ -131,7 +131,7 @@ struct Teller<'a> {
     hides: bool,
 }
 
-impl Teller<'_> {
+impl Explainer<'_> {
     fn look<'r>(&self, compiled: &'r CompiledPolicy) -> Look<'r> {
         let look = Look::new(compiled, self.evaluator);
         if self.hides { look.hide(self.evaluator, &self.eyes) } else { look }

@@ -4275,6 +4275,19 @@ export type Reference = {
 };
 
 /**
+ * An earlier change of the same content.
+ */
+export type RejectedBefore = {
+    id: string;
+    by: ActorId;
+    /**
+     * Why; empty if nothing was said.
+     */
+    reason: string;
+    at: string;
+};
+
+/**
  * Who rejected a change, or took their own back.
  */
 export type RejectedBy = {
@@ -5066,6 +5079,10 @@ export type ShownChange = {
      * Who rejected it or took it back, and why.
      */
     rejection?: RejectedBy | null;
+    /**
+     * Of an open change: the last one with the same content that somebody other than its author rejected.
+     */
+    rejected_before?: RejectedBefore | null;
     created_at: string;
     updated_at: string;
     /**

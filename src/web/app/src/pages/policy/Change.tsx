@@ -84,6 +84,12 @@ function Head({ change }: { change: ShownChange }) {
         <p>
           <State state={change.state} /> {ENDED.has(change.state) && <When at={change.updated_at} />} proposed by <Actor id={change.author} />, <When at={change.created_at} />
         </p>
+        {change.rejected_before && (
+          <p role="note">
+            <Actor id={change.rejected_before.by} /> rejected <Link to={`/policy/changes/${change.rejected_before.id}`}>the same content</Link> <When at={change.rejected_before.at} />
+            {change.rejected_before.reason && <>: <Said>{change.rejected_before.reason}</Said></>}
+          </p>
+        )}
         {change.token_revoked_at && (
           <p role="note">
             The token that it was proposed with was revoked <When at={change.token_revoked_at} />: if it was stolen, somebody else may have proposed it in the author’s name.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::acting::Acting;
-use super::repository::{Note, Repository};
+use super::repository::{Commit, Repository};
 use super::script::{Chapter, Expected, Scene, bundle, props};
 use super::time::StoryClock;
 use super::{CannotTell, in_words};
@@ -24,7 +24,7 @@ use crate::types::time::Clock as _;
 /// What passes between two scenes unless they say.
 const BEAT: &str = "+40s";
 
-pub struct Teller {
+pub struct Narrator {
     gate: Arc<Gate>,
     clock: Arc<StoryClock>,
     repository: Repository,
@@ -34,9 +34,9 @@ pub struct Teller {
     kept: BTreeMap<String, Value>,
 }
 
-impl Teller {
-    pub fn new(gate: Arc<Gate>, clock: Arc<StoryClock>, repository: Repository, models: Arc<dyn Chat>) -> Teller {
-        Teller { gate, clock, repository, models, kept: BTreeMap::new() }
+impl Narrator {
+    pub fn new(gate: Arc<Gate>, clock: Arc<StoryClock>, repository: Repository, models: Arc<dyn Chat>) -> Narrator {
+        Narrator { gate, clock, repository, models, kept: BTreeMap::new() }
     }
 
     /// What is left when all is told.
@@ -124,9 +124,9 @@ impl Teller {
         let exported = Acting { gate: &self.gate, who }.query::<Export>(&Nothing {}).await;
         let exported = exported.map_err(|stop| CannotTell::Story(format!("policy.export: {}", in_words(&stop))))?;
         bundle.files.extend(exported.files.into_iter().filter(|(path, _)| is_collection(path)));
-        let note = Note { by: &text("by"), says: &text("says"), at: self.clock.now() };
-        let commit = self.repository.commit(&bundle, what["branch"].as_str(), &note)?;
-        Ok(json!({ "files": bundle.files, "commit": commit }))
+        let commit = Commit { by: &text("by"), says: &text("says"), at: self.clock.now() };
+        let id = self.repository.commit(&bundle, what["branch"].as_str(), &commit)?;
+        Ok(json!({ "files": bundle.files, "commit": id }))
     }
 
     /// An input with what its references stand for; what stands for nothing is left out.
