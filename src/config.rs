@@ -109,7 +109,7 @@ pub const DEV_AUTH: Setting = Setting {
     variable: "OK_DEV_AUTH",
     flag: None,
     default: "off",
-    doc: "Allow webhooks and `web.read` to go to loopback addresses over plain http, for development; `GET /api/health` tells",
+    doc: "Allow webhooks and `web.read` to go to loopback addresses over plain http, for development; `GET /api/health` shows it",
 };
 pub const SECRETS_KEY: Setting = Setting {
     variable: "OK_SECRETS_KEY",

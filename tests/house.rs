@@ -259,6 +259,15 @@ fn a_query_declares_no_event_and_a_change_some() {
 }
 
 #[test]
+fn what_answers_in_pages_has_a_place_apart() {
+    for entry in ok::nouns::OPERATIONS.iter().filter(|entry| entry.effect == Does::Query) {
+        let fields = entry.input_schema().to_value()["properties"].clone();
+        let is_paged = !fields["limit"].is_null() && entry.spec.route.is_served();
+        assert!(!is_paged || entry.spec.route.slow.is_some(), "{} lacks `.listed()`", entry.spec.name);
+    }
+}
+
+#[test]
 fn what_changes_a_record_with_a_version_says_which_one_it_was_made_from() {
     for entry in ok::nouns::OPERATIONS.iter().filter(|entry| entry.effect == Does::Change) {
         let made_from = entry.spec.route.made_from;

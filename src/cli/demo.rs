@@ -82,7 +82,7 @@ impl Run for Demo {
         let Demo { dir, force, below } = self;
         match below {
             Some(Below::Serve(_)) if force => {
-                Err(Failure::Usage("--force makes a demo; `serve` does not take it".into()))
+                Err(Failure::Usage("--force makes a demo; `serve` does not accept it".into()))
             }
             Some(Below::Serve(serve)) => {
                 let dir = serve.dir.clone().or(dir).unwrap_or_else(|| FOLDER.into());

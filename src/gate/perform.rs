@@ -98,7 +98,7 @@ impl Gate {
     /// A place for one more stream of an actor, who has so many at the most.
     pub async fn stream(&self, caller: &Caller) -> Result<Place, Refusal> {
         let place = self.streams.take(caller.actor().as_str(), 1, Duration::ZERO).await;
-        let message = format!("{OWN_STREAMS} streams of one actor are open already, or {STREAMS} of all; close one");
+        let message = format!("this actor already has {OWN_STREAMS} open streams, or all actors {STREAMS}; close one");
         place.ok_or_else(|| Refusal { retry_after: Some(1), ..Refusal::new(Code::RateLimited, message) })
     }
 

@@ -115,7 +115,8 @@ pub(super) fn refusal(refusal: &Refusal) -> Response {
 
 /// A request whose end, or whose sender, can be read in two ways; or one that names no host.
 pub(super) fn crooked() -> Response {
-    let what = "one host (HTTP/1.1 requires it), at most one authorization, and one length: content-length or transfer-encoding";
+    let what =
+        "required: one host (HTTP/1.1), at most one authorization, and one length: content-length or transfer-encoding";
     refusal(&Refusal::bad_request(what))
 }
 

@@ -32,12 +32,12 @@ pub(super) fn wanted(face: &Face, parts: &Parts) -> Result<Option<i64>, Refusal>
     let header = parts.headers.get(IF_MATCH).filter(|header| face.entry.effect == Effect::Change && *header != "*");
     let Some(header) = header else { return Ok(None) };
     if face.entry.spec.route.made_from.is_none() {
-        let message = format!("If-Match: what {} changes has no version", face.entry.spec.name);
-        return Err(Refusal::conflict(message));
+        let message = format!("If-Match: {} takes no version; omit the header", face.entry.spec.name);
+        return Err(Refusal::bad_request(message));
     }
     let text = header.to_str().unwrap_or_default();
     let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
-    let bad = || Refusal::bad_request("If-Match: must be one version, as `ETag` has it: \"3\"");
+    let bad = || Refusal::bad_request("If-Match: must be one version in quotes, as in `ETag`");
     if text.len() > LONGEST { Err(bad()) } else { text.parse().map(Some).map_err(|_| bad()) }
 }
 

@@ -318,7 +318,7 @@ fn astray() -> Fault {
 }
 
 fn another_key() -> Fault {
-    let message = "the key beside the state file is not the one that this log is signed with: put its own back; if that is lost, \
+    let message = "the key beside the state file is not the one that this log is signed with: restore its own; if that is lost, \
                    move this one away and run `ok audit rekey`. Nothing was changed";
     Fault::Broken(message.into())
 }

@@ -65,7 +65,7 @@ pub const MUTATION: &str = "mutation_too_low";
 pub const NOT_COVERED: &str = "part_not_covered";
 pub const SURVIVED: &str = "mutant_survived";
 
-/// What a command ends with that tells a finding, unless another finding is worse.
+/// The exit status of a command that reports a finding, unless another finding is worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum End {
     Fine = 0,
@@ -107,7 +107,7 @@ impl Code {
         }
     }
 
-    /// Whether it is about what every policy is judged by, so that nothing else can be judged.
+    /// Whether it concerns what all policies are checked against, so that nothing else can be checked.
     pub fn is_root(&self) -> bool {
         matches!(self.code, SCHEMA | REDEFINED)
     }
@@ -130,7 +130,7 @@ pub const ALL: &[Code] = &[
     error(
         PARSE,
         "A file does not parse",
-        "The text is not Cedar. The other files are checked all the same.",
+        "The text is not Cedar. The other files are still checked.",
         "Fix the reported location.",
     ),
     error(
@@ -185,15 +185,15 @@ pub const ALL: &[Code] = &[
     error(
         TOO_LARGE,
         "A policy is too large",
-        "Its conditions have more than 1,000 parts, its text more than 4,000 words and signs, or its brackets nest deeper than 64.",
-        "Split it. Sets of names belong into groups.",
+        "Its conditions have more than 1,000 parts, its text more than 4,000 tokens, or its brackets nest deeper than 64.",
+        "Split it. Replace sets of names by groups.",
     ),
     error(
         APPROVALS,
         "Approvals are read in the wrong place",
-        "An approval may only release a forbid, as `context.approvals.contains(Ok::ApprovalKind::\"...\")` in its `unless`, and \
+        "An approval may only lift a forbid, as `context.approvals.contains(Ok::ApprovalKind::\"...\")` in its `unless`, and \
          two kinds are never alternatives.",
-        "Move it there. All the kinds that a forbid names are asked for.",
+        "Move it there. All kinds that a forbid names are required.",
     ),
     error(
         APPROVALS_FILE,
@@ -211,7 +211,7 @@ pub const ALL: &[Code] = &[
         VIEW,
         "A view cannot be read",
         "A file below `views/` is not YAML, has an unknown key or a value out of bounds, or asks for what its collection does not have.",
-        "Fix the reported line; where a collection is to change, change the views that look at the field first.",
+        "Fix the reported line; before you change a collection, change the views that use the field.",
     ),
     warning(
         APPROVALS_UNUSED,
@@ -240,8 +240,8 @@ pub const ALL: &[Code] = &[
     warning(
         ENTITIES_UNFIT,
         "Kept entities do not fit the schema",
-        "The schema that a change brings does not take entities that are kept: an attribute is gone, is required now, or has another type. Every question that rests on one is refused until it is kept anew.",
-        "Make the attribute optional, or keep the entities anew right after the change is in force.",
+        "Stored entities do not fit the schema of a change: an attribute is gone, is now required, or has another type. Every question that depends on one is refused until it is stored again.",
+        "Make the attribute optional, or store the entities again as soon as the change is in force.",
     ),
     warning(
         FORMAT,
@@ -252,7 +252,7 @@ pub const ALL: &[Code] = &[
     warning(
         IMPOSSIBLE,
         "A comparison with a value that never occurs",
-        "What is compared has a closed list of values, such as the kinds of actors, the states of tasks or the options of a choice, and this is none of them; or a number, such as a trust tier, is always on the same side of what it is compared with; or an entity has another type, an actor the id of a team, or an attribute is looked for that nothing has. A forbid with such a condition forbids nothing.",
+        "The compared attribute has a closed list of values, such as the kinds of actors, the states of tasks or the options of a choice, and this is none of them; or a number, such as a trust tier, is always on the same side of the bound; or an entity has the wrong type, an actor has the id of a team, or nothing has the attribute. A forbid with such a condition forbids nothing.",
         "Write what the finding suggests, or one of the values that it lists.",
     ),
     warning(
@@ -264,7 +264,7 @@ pub const ALL: &[Code] = &[
     warning(
         ALLOWS_ALL,
         "A policy permits everything to everybody",
-        "Its scope names nobody and nothing, and it has no conditions.",
+        "Its scope limits nothing, and it has no conditions.",
         "Name a group, an action or a resource.",
     ),
     error(
@@ -277,7 +277,7 @@ pub const ALL: &[Code] = &[
     error(
         TESTS_LEFT_OUT,
         "Tests were not run",
-        "A server runs so many cases for one request, and the tests of this file would go beyond that.",
+        "A server limits the cases that it runs for one request, and the tests of this file would exceed that.",
         "Run `ok policy test` on the command line, which runs them all.",
     ),
     error(
@@ -332,14 +332,14 @@ pub const ALL: &[Code] = &[
     note(
         STRANGER,
         "An actor or a team that does not exist",
-        "A policy or a budget names an actor or a team that the company does not have, or that the caller may not see: until one of that name joins, it matches nobody. Only checked against a company: with a server, or with a state file.",
-        "Correct the id, or keep it if they are yet to join.",
+        "A policy or a budget names an actor or a team that the company does not have, or that the caller may not see: it matches nobody until somebody with that id joins. Checked only against a company: with a server or a state file.",
+        "Correct the id, or keep it if they have yet to join.",
     ),
     note(
         NOT_COVERED,
         "A part of a policy is not covered",
         "No test has seen this part of a scope or of a condition true, or none has seen it false.",
-        "Write a case in which everything before the part holds, and the part does not; or the other way round.",
+        "Write a case in which everything before the part holds but the part does not, or one in which both hold.",
     ),
     note(
         SURVIVED,
@@ -359,8 +359,8 @@ pub fn reference() -> String {
     let mut text = String::from(
         "# Findings\n\nWhat `ok policy check` and `ok ci` find, by its code. Written from `src/policy/codes.rs`.\n\n\
          A bundle with an error does not load, or fails its tests. With a warning it loads, and the command fails all the same. \
-         A note changes nothing. Each says which exit code a command ends with that finds nothing worse: 1 is worse than 2, \
-         and 2 than 3.\n",
+         A note changes nothing. Each entry gives the exit code of a command that finds nothing worse: 1 is worse \
+         than 2, and 2 than 3.\n",
     );
     for entry in ALL {
         let Code { code, severity, title, meaning, mend } = entry;

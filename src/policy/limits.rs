@@ -80,7 +80,7 @@ impl Limits {
         let unknown = self.teams.keys().filter(|team| !known.contains(team.as_str()));
         let finding = |team: &ActorId| {
             let line = yaml::line_of(text, &["teams", team.as_str()]);
-            let message = format!("there is a budget of the team `{team}`, and there is no such team");
+            let message = format!("there is a budget for the team `{team}`, which does not exist");
             Finding::new(code::STRANGER, FILE, line, (0, 0), message)
         };
         unknown.map(finding).collect()

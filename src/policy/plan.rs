@@ -60,9 +60,9 @@ pub enum PlanError {
     TooMany,
     #[error("files: `{0}` is larger than {MAX_BYTES} bytes")]
     TooLarge(String),
-    #[error("files: `{0}` is not what was compared: its sha256 is another one")]
+    #[error("files: `{0}` is not what was compared: its sha256 differs")]
     Text(String),
-    #[error("hash: the files have another one; they are not what was compared")]
+    #[error("hash: does not match the files; they are not what was compared")]
     Hash,
 }
 

@@ -14,25 +14,25 @@ use super::field::{Field, Label};
 pub struct FieldChanges {
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub title: Option<Option<String>>,
-    /// Every record has it: those that are there must have it already.
+    /// Every record must have it; existing ones must have it already.
     #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub required: Option<bool>,
-    /// What it is where a new record does not say.
+    /// The default for new records.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub default: Option<Option<Value>>,
-    /// All that a choice can be. What a record has stays among them.
+    /// All options of a choice, including those in use.
     #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub options: Option<Vec<String>>,
-    /// The least that a number can be. Records that have less keep it from being applied.
+    /// The minimum. Cannot be applied while a record is below it.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub min: Option<Option<Value>>,
-    /// The most that a number can be. Records that have more keep it from being applied.
+    /// The maximum. Cannot be applied while a record is above it.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub max: Option<Option<Value>>,
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub unit: Option<Option<String>>,
-    /// Who reads it is asked of the policies by this word from then on, of what records were, too. It neither becomes
-    /// `personal` nor ceases to be: such values are kept apart.
+    /// The label by which policies decide who reads it from then on, earlier versions included. `personal` can be
+    /// neither set nor removed: such values are stored separately.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub label: Option<Option<Label>>,
 }

@@ -33,7 +33,7 @@ pub const MOST_INTEGER: i64 = (1 << 53) - 1; // what canonical JSON holds exactl
 pub struct Field {
     #[serde(rename = "type")]
     pub kind: FieldKind,
-    /// What it is called; its name unless given.
+    /// The display name; by default its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Every record has it.
@@ -45,7 +45,7 @@ pub struct Field {
     /// Records are found by it quickly.
     #[serde(default, skip_serializing_if = "is_false")]
     pub index: bool,
-    /// What it is where a new record does not say.
+    /// The default for new records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
     /// What a choice can be.
@@ -59,11 +59,11 @@ pub struct Field {
     pub min: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<Value>,
-    /// What amounts are in, such as `EUR`.
+    /// The unit of amounts, such as `EUR`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// Who reads it is asked of the policies by this word (`field.read`). What is `personal` can be erased, and policies about
-    /// records do not see it.
+    /// The label by which policies decide who reads it (`field.read`). `personal` values can be erased, and policies
+    /// about records do not see them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<Label>,
 }
@@ -159,7 +159,7 @@ impl Field {
         );
         problems.check(
             self.options.iter().all(option) && once.len() == self.options.len(),
-            format!("{at}.options: each once, of 1 to {LONGEST_CHOICE} characters"),
+            format!("{at}.options: must be distinct, of 1 to {LONGEST_CHOICE} characters"),
         );
         problems.check(
             (self.kind == FieldKind::Ref) == self.to.is_some(),
@@ -168,12 +168,11 @@ impl Field {
         let indexed = !(self.unique || self.index) || self.kind.is_comparable();
         problems.check(indexed, format!("{at}: long texts, lists and JSON have no index"));
         let apart = self.label == Some(Label::Personal) && self.index || self.label.is_some() && self.unique;
-        problems
-            .check(!apart, format!("{at}: records are neither found by personal fields nor keyed by labelled ones"));
+        problems.check(!apart, format!("{at}: personal fields cannot be indexed, nor labelled ones unique"));
         for (name, bound) in [("min", &self.min), ("max", &self.max)] {
             if let Some(bound) = bound {
                 let fits = self.kind.is_number() && Field { min: None, max: None, ..self.clone() }.value(bound).is_ok();
-                problems.check(fits, format!("{at}.{name}: only numbers have bounds, which are of the field's type"));
+                problems.check(fits, format!("{at}.{name}: only numbers have bounds, in the field's own type"));
             }
         }
         problems.check(self.unit.is_none() || self.kind.is_number(), format!("{at}.unit: only numbers have a unit"));

@@ -63,8 +63,8 @@ pub(super) fn grouped(of: &Collection, name: &str, grain: Option<Grain>) -> Resu
 pub fn by_group(name: &str, kind: FieldKind, grain: Option<Grain>) -> Result<(), String> {
     let is_time = matches!(kind, FieldKind::Date | FieldKind::Time);
     match grain {
-        Some(_) if !is_time => Err(format!("`{name}` is no time: it has neither day, month nor year")),
-        None if !kind.is_comparable() => Err(format!("records are not grouped by a {kind}")),
+        Some(_) if !is_time => Err(format!("`{name}` is not a time: it has no day, month or year")),
+        None if !kind.is_comparable() => Err(format!("records cannot be grouped by a {kind}")),
         _ => Ok(()),
     }
 }
@@ -73,8 +73,8 @@ pub fn by_group(name: &str, kind: FieldKind, grain: Option<Grain>) -> Result<(),
 pub(super) fn figured(of: &Collection, agg: Agg, field: Option<&str>) -> Result<(), String> {
     match field {
         None if agg == Agg::Count => Ok(()),
-        None => Err(format!("`{agg}` is of a field: name it")),
-        Some(_) if agg == Agg::Count => Err("`count` counts records, and is of no field".to_owned()),
+        None => Err(format!("`{agg}` needs a field: name one")),
+        Some(_) if agg == Agg::Count => Err("`count` counts records and takes no field".to_owned()),
         Some(name) => by_figure(name, of.findable(name)?.kind, agg),
     }
 }
@@ -83,10 +83,10 @@ pub(super) fn figured(of: &Collection, agg: Agg, field: Option<&str>) -> Result<
 pub fn by_figure(name: &str, kind: FieldKind, agg: Agg) -> Result<(), String> {
     match agg {
         Agg::Sum | Agg::Avg if !kind.is_number() => {
-            Err(format!("`{name}` is of the type `{kind}`, and only numbers are added up"))
+            Err(format!("`{name}` is of the type `{kind}`, and only numbers can be added up"))
         }
         Agg::Min | Agg::Max | Agg::Distinct if !kind.is_comparable() => {
-            Err(format!("`{name}` is of the type `{kind}`, whose values are not compared"))
+            Err(format!("`{name}` is of the type `{kind}`, whose values cannot be compared"))
         }
         _ => Ok(()),
     }

@@ -113,7 +113,7 @@ impl<'a> Reading<'a> {
             "eq" if value.is_null() => Ok(Condition::Has(column).negated()),
             "ne" if value.is_null() => Ok(Condition::Has(column)),
             "eq" | "ne" | "in" | "nin" if matches!(field.kind, FieldKind::Choices | FieldKind::Json) => {
-                wrong("a list is asked with `contains`, and JSON only with `has`")
+                wrong("use `contains` for a list, and only `has` for JSON")
             }
             "eq" => is(Order::Equal),
             "ne" => Ok(is(Order::Equal)?.negated()),
@@ -175,7 +175,7 @@ impl<'a> Reading<'a> {
         if self.any_choice || field.options.iter().any(|option| option == one) {
             return Ok(());
         }
-        Err(format!("must be one of {}, and is never `{}`", field.options.join(", "), short(one)))
+        Err(format!("must be one of {}; it is never `{}`", field.options.join(", "), short(one)))
     }
 }
 

@@ -21,7 +21,7 @@ pub struct PageQuery {
     #[schemars(range(min = 1, max = 1000))]
     #[arg(skip)]
     pub limit: Option<u32>,
-    /// The `x-next-cursor` of the page before.
+    /// The previous page's `x-next-cursor`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 65_536))]
     #[arg(skip)]
@@ -135,7 +135,7 @@ pub struct ListQuery {
     #[schemars(range(min = 1, max = 100))]
     #[arg(skip)]
     pub limit: Option<u32>,
-    /// The `next_cursor` of the page before.
+    /// The previous page's `next_cursor`.
     #[serde(default)]
     #[schemars(length(max = 65_536))]
     #[arg(skip)]

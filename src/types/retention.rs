@@ -12,12 +12,12 @@ const MOST_DAYS: u32 = 36_500;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Retention {
-    /// So many days after a version of a record was replaced, or its record was deleted, it is removed; 1 to 36500, and at most
-    /// `record_days`, which holds unless it is given.
+    /// Days after which an earlier version is removed, counted from its replacement or the deletion of its record; 1 to
+    /// 36500, at most `record_days`, which is the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 36_500))]
     pub history_days: Option<u32>,
-    /// So many days after its last change a record is removed, with all that it was; 1 to 36500.
+    /// Days after its last change at which a record is removed, with its history; 1 to 36500.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 36_500))]
     pub record_days: Option<u32>,

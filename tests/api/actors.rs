@@ -35,8 +35,8 @@ async fn what_is_wrong_with_a_new_actor_is_told_at_once() {
     assert_eq!(
         answer.json()["problems"],
         json!([
-            "id: a team's id begins with `team:`, and no other does",
-            "role: people have any role but those of agents, agents their own, teams none",
+            "id: team ids, and no others, begin with `team:`",
+            "role: people have any role but an agent's, agents only their own, teams none",
             "team: there is no such team",
             "lead: only a team has a lead",
         ])
@@ -45,7 +45,7 @@ async fn what_is_wrong_with_a_new_actor_is_told_at_once() {
     let server = test.post("/actors", &test.admin, json!({ "id": "ok", "kind": "person" })).await;
     assert_eq!(
         server.error(),
-        "422 invalid id: `ok`, `company`, `global`, `hidden`, `hire`, `server` and `visitor` mean something else"
+        "422 invalid id: `ok`, `company`, `global`, `hidden`, `hire`, `server` and `visitor` are reserved"
     );
 }
 
@@ -87,7 +87,7 @@ async fn trust_is_set_with_a_reason_and_only_lowered_by_the_owner() {
     let own = json!({ "id": "own", "kind": "agent", "owner": "ana", "trust": "assist" });
     assert_eq!(
         test.post("/actors", &test.admin, own).await.error(),
-        "422 invalid trust: you may not trust own so far: an agent's owner only lowers its trust"
+        "422 invalid trust: you may not give own this trust tier: an agent's owner only lowers its trust"
     );
     test.add("own", "agent", json!({ "owner": "ana" })).await;
     let admin = test.post("/actors/own/trust", &test.admin, tier("autonomous")).await;

@@ -145,7 +145,7 @@ async fn what_a_run_asked_for_is_asked_anew_when_its_thing_has_changed_and_says_
     let anew = explained(&second).await["anew"].clone();
     let told = |name: &str| anew[name].as_str().unwrap().to_owned();
     assert_eq!(told("approval"), first);
-    assert!(told("why").ends_with(" has changed since it was asked for"), "{anew}");
+    assert!(told("why").ends_with(" has changed since the request"), "{anew}");
     assert_eq!(anew["changed"], json!({ "owner": { "was": "bot", "is": "mia" } }), "{anew}");
     let about = explained(&second).await["about"].clone();
     assert!(about.as_array().unwrap().contains(&json!({ "what": "owner", "said": "mia" })), "{about}");

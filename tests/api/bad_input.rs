@@ -100,14 +100,14 @@ async fn a_role_is_for_people() {
         let refused = test.post("/actors", &test.admin, json!({ "id": id, "kind": kind, "role": role })).await;
         assert_eq!(
             refused.error(),
-            "422 invalid role: people have any role but those of agents, agents their own, teams none"
+            "422 invalid role: people have any role but an agent's, agents only their own, teams none"
         );
     }
     for reserved in ["ok", "company", "global", "hidden", "server", "visitor"] {
         let refused = test.post("/actors", &test.admin, json!({ "id": reserved, "kind": "person" })).await;
         assert_eq!(
             refused.error(),
-            "422 invalid id: `ok`, `company`, `global`, `hidden`, `hire`, `server` and `visitor` mean something else"
+            "422 invalid id: `ok`, `company`, `global`, `hidden`, `hire`, `server` and `visitor` are reserved"
         );
     }
 }

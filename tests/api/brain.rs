@@ -245,10 +245,7 @@ async fn policies_about_records_are_typed_and_say_which_rows_there_are() {
     let wrong = apply(&test, &ROWS.replace("resource.total", "resource.sum")).await;
     assert!(wrong.error().contains("attribute `sum`"), "{}", wrong.error());
     let gone = change(&test, "invoices", json!([{ "retire_field": { "name": "total" } }])).await;
-    assert_eq!(
-        gone.error(),
-        "422 invalid ops: `total` is looked at by the policies `rows` (rows.cedar:2); change them first"
-    );
+    assert_eq!(gone.error(), "422 invalid ops: policies use `total`: `rows` (rows.cedar:2); change them first");
     accounted_for(&test);
 }
 
@@ -352,7 +349,7 @@ async fn a_collection_changes_with_its_records_and_only_as_they_fit() {
     for (ops, why) in [
         (
             json!([{ "add_field": { "name": "x", "field": { "type": "flag", "required": true } } }]),
-            "there are records, which have no such field yet",
+            "existing records do not have this field",
         ),
         (
             json!([{ "retype_field": { "name": "owner", "type": "text" } }]),

@@ -347,10 +347,7 @@ async fn one_author_has_no_more_than_20_open_proposals() {
         assert_eq!(propose(&test.admin, number).await.status, 201);
     }
     let refused = propose(&test.admin, 20).await.error();
-    assert_eq!(
-        refused,
-        "409 conflict ana has 20 open proposals, the most there may be: take one back, or have it decided"
-    );
+    assert_eq!(refused, "409 conflict ana has 20 open proposals, which is the limit: withdraw one, or have it decided");
     let broken = json!({ "target": "policy", "content": { "files": { "a.cedar": "permit (" } }, "reason": "why" });
     let early = test.post("/changes", &test.admin, broken).await.error();
     assert!(early.starts_with("409 conflict ana has 20"), "it is not even compiled: {early}");

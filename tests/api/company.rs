@@ -113,7 +113,7 @@ async fn whatever_changes_a_record_with_a_version_conflicts_over_another_one() {
         assert!(refused.error().starts_with("409 conflict "), "{}: {}", entry.spec.name, refused.text());
     }
     let stop = matched(&test, ("POST", "/kill"), "\"1\"", json!({ "scope": "tool:mail.send" })).await;
-    assert_eq!(stop.error(), "409 conflict If-Match: what kill changes has no version");
+    assert_eq!(stop.error(), "400 bad_request If-Match: kill takes no version; omit the header");
     assert_eq!(test.get("/policy/applied", &test.admin).await.header("etag"), "\"2\"");
     assert_eq!(test.get("/actors", &test.admin).await.header("etag"), "");
 }

@@ -223,6 +223,13 @@ async fn who_issued_a_token_does_not_decide_what_was_asked_with_it() {
     let third = test.post("/tokens", &test.admin, json!({ "for": "cem" })).await.json()["token"].clone();
     let refused = test.post(&approval, third.as_str().unwrap(), json!({ "decision": "approve" })).await;
     assert_eq!(refused.error(), format!("403 not_approver {told}"));
+    // So it is not among what waits for them.
+    let waiting = async |token: &str| {
+        let listed = test.get("/approvals?mine=true&status=pending", token).await.json();
+        listed.as_array().unwrap().len()
+    };
+    assert_eq!(waiting(third.as_str().unwrap()).await, 0);
+    assert_eq!(waiting(&cem).await, 1);
     assert_eq!(test.post(&approval, &cem, json!({ "decision": "approve" })).await.status, 200);
 
     let mut files = Bundle::built_in().files;

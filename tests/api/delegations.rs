@@ -112,15 +112,15 @@ async fn what_cannot_be_given_is_refused_by_field() {
         // What the giver may not do at all would be a delegation of nothing.
         (
             json!({ "to": "bot", "authority": "act", "scope": ["company.update", "tick"] }),
-            "scope: you may do nothing of",
+            "scope: you may do nothing in",
         ),
         (
             json!({ "to": "bot", "authority": "inform", "scope": ["actor.read", "token.issue"] }),
-            "authority: `inform` lets nothing of `token.issue` through: it takes `act`",
+            "authority: `inform` allows nothing in `token.issue`: that needs `act`",
         ),
         (
             json!({ "to": "bot", "authority": "inform", "scope": ["change.propose"] }),
-            "authority: `inform` lets nothing of `change.propose` through: it takes `propose`",
+            "authority: `inform` allows nothing in `change.propose`: that needs `propose`",
         ),
     ] {
         let answer = test.post("/delegations", &given.cast.lea, new.clone()).await;

@@ -98,7 +98,7 @@ async fn policies_that_nobody_could_change_any_more_do_not_come_into_force() {
     let refused = step(&test, &test.admin, &change, "promote", json!({})).await;
     assert_eq!(
         refused.error(),
-        "409 conflict under these policies policy.propose takes the approval `admin`, which too few people can give, and \
+        "409 conflict under these policies policy.propose needs the approval `admin`, which too few people can give, and \
          nobody could add people, so they could never be changed again: first make sure that enough people can give `admin`"
     );
     let abe = test.add("abe", "person", json!({ "role": "admin" })).await;
@@ -299,12 +299,12 @@ async fn policies_whose_change_waits_for_nobody_do_not_come_into_force() {
             "",
             "nobody could perform change.promote",
         ),
-        (kinds(&["ghost"]) + &nobody_joins, ghost, "change.promote takes the approval `ghost`"),
+        (kinds(&["ghost"]) + &nobody_joins, ghost, "change.promote needs the approval `ghost`"),
         // One other admin is not two people.
-        (kinds(&["k1", "k2"]) + &nobody_joins, twice, "change.promote takes the approval `k2`"),
+        (kinds(&["k1", "k2"]) + &nobody_joins, twice, "change.promote needs the approval `k2`"),
         (kinds(&["ghost"]), ghost, ""),
         // No agent approves, however many join.
-        (kinds(&["robot"]), "  robot: {eligible: [{role: agent}]}\n", "change.promote takes the approval `robot`"),
+        (kinds(&["robot"]), "  robot: {eligible: [{role: agent}]}\n", "change.promote needs the approval `robot`"),
     ] {
         let mut files = defaults_and(&policies);
         files.get_mut("approvals.yaml").unwrap().push_str(approvals);

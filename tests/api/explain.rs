@@ -100,7 +100,7 @@ async fn nothing_is_told_about_what_the_asker_may_not_see() {
     let invisible = test.post("/policy/explain", &cast.mia, hidden.clone()).await;
     // Just as of a token that is not there.
     let told = format!(
-        "422 invalid target: token.revoke is about Token: there is no such `{}` that you may see",
+        "422 invalid target: token.revoke is about Token: there is none with the id `{}` that you may see",
         issued["id"].as_str().unwrap()
     );
     assert_eq!(invisible.error(), told);
@@ -112,11 +112,14 @@ async fn a_question_about_no_operation_or_no_target_is_refused() {
     let test = Test::new().await;
     let ask = |question: serde_json::Value| test.post("/policy/explain", &test.admin, question);
     let no_op = ask(json!({ "target": "max" })).await;
-    assert_eq!(no_op.error(), "422 invalid op: name an operation: `target`, `input` and `run` are about one");
+    assert_eq!(no_op.error(), "422 invalid op: name an operation: `target`, `input` and `run` belong to one");
     assert_eq!(ask(json!({ "op": "actor.trust", "target": "bto" })).await.error(), "404 not_found not found");
     assert_eq!(ask(json!({ "op": "fly" })).await.error(), "422 invalid op: there is no operation `fly`");
     let wrong = ask(json!({ "op": "tick", "target": "mars" })).await;
-    assert_eq!(wrong.error(), "422 invalid target: tick is about Company: there is no such `mars` that you may see");
+    assert_eq!(
+        wrong.error(),
+        "422 invalid target: tick is about Company: there is none with the id `mars` that you may see"
+    );
     for (input, error) in [
         (json!({ "rule": "x" }), "422 invalid input: rule: there is no such field"),
         (json!({ "role": 7 }), "422 invalid input: role: must be a string"),
@@ -168,7 +171,7 @@ async fn an_input_that_is_about_something_other_than_the_target_is_refused() {
     ] {
         let refused = ask(op, target, input).await;
         let told = format!(
-            "422 invalid input: with this input, {op} is not about `{target}`: leave out the target, or what names another one"
+            "422 invalid input: with this input, {op} is not about `{target}`: omit the target, or the input that names another"
         );
         assert_eq!(refused.error(), told);
     }

@@ -198,12 +198,13 @@ async fn anything_can_be_what_it_is_about() {
     for target in [(seq + 1).to_string(), "event:".into(), "-1".into(), format!("{}", u64::MAX)] {
         let none = test.post("/policy/explain", &test.admin, json!({ "op": "event.list", "target": target })).await;
         let message = format!(
-            "422 invalid target: event.list is about Company or Event: there is no such `{target}` that you may see"
+            "422 invalid target: event.list is about Company or Event: there is none with the id `{target}` that you may see"
         );
         assert_eq!(none.error(), message);
     }
     let unseen = json!({ "op": "event.list", "target": seq.to_string() });
-    let message =
-        format!("422 invalid target: event.list is about Company or Event: there is no such `{seq}` that you may see");
+    let message = format!(
+        "422 invalid target: event.list is about Company or Event: there is none with the id `{seq}` that you may see"
+    );
     assert_eq!(test.post("/policy/explain", &cast.max, unseen).await.error(), message);
 }

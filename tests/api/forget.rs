@@ -86,7 +86,7 @@ async fn what_the_company_rests_on_cannot_be_forgotten() {
     let answer = test.post("/context/forget", &test.admin, forget(json!([1, seq, 999]))).await;
     assert_eq!(
         answer.json()["problems"],
-        json!(["events: the state of the company rests on 1 (company_created)", "events: there is no event 999"])
+        json!(["events: the company's state depends on 1 (company_created)", "events: there is no event 999"])
     );
     assert!(content(&test, seq).is_some(), "all or nothing");
     test.post("/context/forget", &test.admin, forget(json!([seq]))).await;

@@ -106,7 +106,7 @@ async fn what_cannot_be_is_told_by_key_and_line_and_nobody_joins() {
         (CLERK.replace("name: clerk", "name: The Clerk"), "metadata.name: `The Clerk` is not an actor id"),
         (
             CLERK.replace("name: clerk", "name: hire"),
-            "metadata.name: `ok`, `company`, `global`, `hidden`, `hire`, `server` and `visitor` mean",
+            "metadata.name: `ok`, `company`, `global`, `hidden`, `hire`, `server` and `visitor` are",
         ),
         (CLERK.replace("owner: mia", "owner: bot"), "spec.owner: there is no such person"),
         (CLERK.replace("{team: ops}", "{team: none}"), "metadata.labels.team: there is no such team"),

@@ -82,7 +82,7 @@ async fn what_somebody_proposes_is_recalled_once_somebody_else_has_accepted_it()
     assert_eq!((&old["status"], &old["superseded_by"]), (&json!("superseded"), &new["id"]));
     // Two entries do not take the place of one.
     let refused = test.post(&format!("/knowledge/{}/accept", late["id"].as_str().unwrap()), &sam, json!({})).await;
-    let told = "which another entry has superseded by now: propose it anew";
+    let told = "which another entry has since superseded: propose it again";
     assert!(refused.status == 409 && refused.text().contains(told), "{}", refused.text());
     decide(&test, &sam, &new["id"], "retract", json!({ "note": "the contract ended" })).await;
     assert_eq!(recalled(&test, &cast.mia, "").await, Vec::<String>::new());

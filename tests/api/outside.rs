@@ -392,7 +392,7 @@ async fn an_approved_call_that_has_not_begun_is_decided_by_the_policies_in_force
         }
         test.go_on().await;
         let done = run(&test, &id).await;
-        let why = if made { Value::Null } else { json!("by now the policy says: a lead looks first") };
+        let why = if made { Value::Null } else { json!("the policy now says: a lead looks first") };
         assert_eq!((hands.called().len(), &done["trace"][0]["reason"]), (usize::from(made), &why), "{done}");
         accounted_for(&test);
     }

@@ -56,6 +56,29 @@ async fn what_its_requester_may_do_by_now_is_done_once() {
 }
 
 #[tokio::test]
+async fn a_call_that_names_a_version_is_approved_for_that_version() {
+    let test = Test::new().await;
+    let cast = test.cast().await;
+    trusted(&test, "observe").await;
+    let made = test.post("/tasks", &cast.mia, json!({ "title": "t", "owner": "bot" })).await.json();
+    let path = format!("/tasks/{}/assign", made["id"].as_str().unwrap());
+    let (named, unnamed) = (json!({ "to": "mia", "version": 1 }), json!({ "to": "mia" }));
+    let waits = approval(&test.post(&path, &cast.bot, named.clone()).await);
+    let any = approval(&test.post(&path, &cast.bot, unnamed).await);
+    // Another version, in which nothing that the call is about has changed.
+    assert_eq!(test.post(&path, &cast.mia, json!({ "to": "bot" })).await.status, 200);
+    let explained = test.get(&format!("{waits}/explain"), &cast.lea).await.json();
+    let happens = explained["what_happens"]["on_approve"].as_str().unwrap().to_owned();
+    assert!(happens.starts_with("nothing is done: its target has changed since the request"), "{explained}");
+    assert_eq!(explained["diff"], json!({ "version": { "was": 1, "is": 2 } }));
+    let again = test.post(&path, &cast.bot, named).await;
+    assert_eq!(again.error(), "409 conflict version: the current version is 2");
+    let approve = async |path: &str| test.post(path, &cast.lea, json!({ "decision": "approve" })).await.json();
+    assert_eq!(approve(&waits).await["status"], "stale");
+    assert_eq!(approve(&any).await["status"], "used", "who names none means any");
+}
+
+#[tokio::test]
 async fn no_digest_tells_what_was_erased() {
     let test = Test::new().await;
     let cast = test.cast().await;

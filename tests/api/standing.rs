@@ -80,10 +80,7 @@ async fn nobody_else_has_to_look_at_what_has_changed_since_it_was_asked_for() {
     let happens = test.get(&format!("{path}/explain"), &test.admin).await.json()["what_happens"]["on_approve"].clone();
     assert!(happens.as_str().unwrap().starts_with("nothing is done"), "{happens}");
     let decided = test.post(&path, &test.admin, json!({ "decision": "approve" })).await.json();
-    assert_eq!(
-        (&decided["status"], &decided["stale"]),
-        (&json!("stale"), &json!("mia has changed since it was asked for"))
-    );
+    assert_eq!((&decided["status"], &decided["stale"]), (&json!("stale"), &json!("mia has changed since the request")));
 }
 
 #[tokio::test]
@@ -132,7 +129,7 @@ async fn who_is_below_a_team_that_moves_is_below_its_new_one_at_once() {
     let low = test.add("low", "person", json!({ "team": "team:sub" })).await;
     assert_eq!(set(&test, &test.admin, "team:sub", json!({ "team": "team:dev" })).await.status, 200);
     let loop_ = set(&test, &test.admin, "team:dev", json!({ "team": "team:sub" })).await;
-    assert_eq!(loop_.error(), "422 invalid team: a team is not below itself");
+    assert_eq!(loop_.error(), "422 invalid team: a team cannot be below itself");
     let stop = |scope: &'static str, off: bool| test.post("/kill", &test.admin, json!({ "scope": scope, "off": off }));
     stop("team:ops", false).await;
     assert_eq!(test.get("/company", &low).await.status, 200, "it left that team");
@@ -166,7 +163,7 @@ async fn what_is_wrong_with_a_change_is_told_at_once() {
     assert_eq!(
         set(&test, &test.admin, "mia", wrong).await.json()["problems"],
         json!([
-            "role: people have any role but those of agents, agents their own, teams none",
+            "role: people have any role but an agent's, agents only their own, teams none",
             "team: there is no such team",
             "no_team: name a team or none, not both",
             "name: must have 1 to 100 characters, on one line, not all of them blank or invisible",
@@ -254,7 +251,7 @@ async fn an_admin_who_is_one_no_longer_has_no_power_left_in_what_they_issued_for
         let new = json!({ "kind": "person", "id": "x1", "role": "admin" });
         assert_eq!(test.post("/actors", &anas, new).await.status, if keep { 201 } else { 401 });
         let idle = set(&test, &test.admin, "eve", json!({ "name": "Eve", "keep_issued": true })).await;
-        let message = "422 invalid keep_issued: give it with another role for an admin, whose tokens would end";
+        let message = "422 invalid keep_issued: only for an admin's new role, which would revoke these tokens";
         assert_eq!(idle.error(), message);
         // Owners issue for their agents whatever their role is.
         assert_eq!(test.get("/me", &bots).await.status, 200);

@@ -243,7 +243,7 @@ async fn an_sla_says_something_or_is_left_out() {
     assert_eq!(test.call("PATCH", "/company", &test.admin, Some(hours)).await.status, 200);
     assert_eq!(
         asked(json!({ "respond_h": 1, "resolve_h": 1_000 })).await.error(),
-        "422 invalid sla.resolve_h: 1000 of the company's hours of work take more than 10 years"
+        "422 invalid sla.resolve_h: 1000 of the company's working hours take more than 10 years"
     );
     let none = asked(Value::Null).await;
     assert_eq!((none.status.as_u16(), &none.json()["sla"]), (201, &Value::Null), "{}", none.text());

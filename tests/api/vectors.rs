@@ -274,7 +274,7 @@ async fn where_nobody_makes_vectors_words_alone_are_looked_for_and_another_model
     test.embedded().await.unwrap();
     *words.more.lock().unwrap() = 1;
     let found = recalled(&test, &cast.max, "money").await;
-    assert!(found["words_alone"].as_str().unwrap().contains("vectors of with other than 5 dimensions"), "{found}");
+    assert!(found["words_alone"].as_str().unwrap().contains("embeddings do not have 5 dimensions"), "{found}");
     *words.more.lock().unwrap() = 0;
     let other = Words::new("other");
     let test = test.embedding_by(Some(other.clone())).await;
@@ -294,7 +294,7 @@ async fn where_nobody_makes_vectors_words_alone_are_looked_for_and_another_model
     let test = test.embedding_by(None).await;
     let found = recalled(&test, &cast.max, "money").await;
     assert_eq!(found["entries"], json!([]));
-    assert!(found["words_alone"].as_str().unwrap().starts_with("no model makes vectors on this server"), "{found}");
+    assert!(found["words_alone"].as_str().unwrap().starts_with("this server has no embedding model"), "{found}");
     assert_eq!(test.get("/company", &test.admin).await.json()["vector_model"], Value::Null);
     assert_folds(&test);
 }

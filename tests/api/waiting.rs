@@ -119,7 +119,7 @@ async fn one_requester_has_no_more_than_100_open_requests() {
         assert_eq!(asked.status, 202, "{}", asked.text());
         first = asked.json()["approval"].as_str().unwrap().to_owned();
     }
-    let told = "lea has 100 open requests, the most there may be: take one back, or have it decided";
+    let told = "lea has 100 open requests, which is the limit: withdraw one, or have it decided";
     assert_eq!(ask("more".into()).await.error(), format!("409 conflict {told}"));
     assert_eq!(ask("p0".into()).await.status, 202, "what waits already is no further one");
     assert_eq!(test.call("DELETE", &format!("/approvals/{first}"), &cast.lea, None).await.status, 200);
@@ -182,7 +182,7 @@ async fn a_run_may_ask_for_approval_of_a_change_of_its_own_task() {
     let late = test.post(&path, &test.admin, json!({ "decision": "approve" })).await.json();
     assert_eq!(
         (&late["status"], &late["stale"]),
-        (&json!("stale"), &json!(format!("{id} has changed since it was asked for")))
+        (&json!("stale"), &json!(format!("{id} has changed since the request")))
     );
     runs::accounted_for(&test);
 }

@@ -70,7 +70,10 @@ async fn a_question_that_makes_no_sense_is_refused() {
     for (query, said) in [
         ("op=fly", "422 invalid op: there is no operation `fly`"),
         ("op=actor.trust", "422 invalid target: actor.trust needs a target"),
-        ("op=tick&target=mars", "422 invalid target: tick is about Company: there is no such `mars` that you may see"),
+        (
+            "op=tick&target=mars",
+            "422 invalid target: tick is about Company: there is none with the id `mars` that you may see",
+        ),
         ("op=actor.trust&target=bto", "404 not_found not found"),
         ("op=tick&limit=0", "400 bad_request limit: must be 1 to 1000, not 0"),
     ] {
@@ -108,7 +111,7 @@ async fn what_only_agents_at_work_do_is_explained_of_the_agent_of_the_run() {
     assert_eq!(names(&over), Vec::<&str>::new());
     let step = json!({ "op": "me.read", "actor": "bot", "run": other });
     let refused = test.post("/policy/explain", &test.admin, step).await;
-    assert_eq!(refused.error(), format!("422 invalid run: {other} is over: no step of it is left to take"));
+    assert_eq!(refused.error(), format!("422 invalid run: {other} is over: it has no steps left"));
     let ana = json!({ "op": "run.ask", "target": run, "actor": "ana" });
     let reason = test.post("/policy/explain", &test.admin, ana).await.json()["reason"].clone();
     assert_eq!(reason, "only the agent of a run can do this, as a step of the run, until the run ends");
@@ -147,13 +150,10 @@ async fn a_call_is_explained_as_a_step_of_a_run() {
         json!({ "op": "run.ask", "target": late, "actor": "bot", "at": at }),
     ] {
         let refused = test.post("/policy/explain", &test.admin, past).await;
-        let why = "steps of a run are explained at the present only: omit `at`";
+        let why = "steps of a run can be explained only as of now: omit `at`";
         assert_eq!(refused.error(), format!("422 invalid at: {why}"));
     }
     let under = json!({ "op": "actor.read", "target": "mia", "actor": "bot", "run": late, "under": "dlg_1" });
     let refused = test.post("/policy/explain", &test.admin, under).await;
-    assert_eq!(
-        refused.error(),
-        "422 invalid under: a step of a run is done under no delegation: give it without `run`"
-    );
+    assert_eq!(refused.error(), "422 invalid under: a run's step uses no delegation: omit this or `run`");
 }

@@ -215,7 +215,7 @@ fn a_log_whose_key_is_lost_goes_on_with_another_and_says_so() {
         { "vkey": lost, "from": 1, "to": held }, { "vkey": key, "from": held + 1, "to": null }
     ]);
     assert_eq!((verified.code, &told["ok"], &told["log"]["keys"]), (0, &true.into(), &keys), "{told}");
-    assert!(place.ok("audit verify").stdout.contains("which the machine's owner put in its place"));
+    assert!(place.ok("audit verify").stdout.contains("with which the machine's owner replaced it"));
     let outdated = place.ok(&format!("audit verify --key {lost}"));
     assert!(outdated.code == 2 && outdated.stdout.contains(&format!("FAIL  {held} of ")), "{outdated}");
     // The checkpoint that hands the log over leads from one key to the other.

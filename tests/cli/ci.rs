@@ -98,7 +98,7 @@ fn a_difference_is_no_failure_but_a_budget_and_frozen_are() {
     let ran = place.ana("ci --format json --max newly_denied=1 --summary out/summary.md --junit out/ci.xml");
     let (status, told) = step(&ran, "impact");
     assert_eq!((ran.code, status.as_str()), (3, "failed"), "{ran}");
-    assert!(told.ends_with("over budget: newly_denied is 2, and may be 1"), "{told}");
+    assert!(told.ends_with("over budget: newly_denied is 2, at most 1 allowed"), "{told}");
     let summary = read(&place, "out/summary.md");
     for part in ["| added | forbid | no-adding | more.cedar:1 |", "-&gt; deny (no-adding) |", "| allow | 1 | 0 | 2 |"] {
         assert!(summary.contains(part), "{part} is missing:\n{summary}");

@@ -114,7 +114,7 @@ fn where_another_admin_comes_first_apply_ends_with_4() {
     let change = answer["change"].as_str().unwrap();
     // The same once more is the same proposal, which keeps what it was proposed for.
     let again = place.ana("policy apply --reason 'another one'");
-    assert!(again.stderr.contains(&format!("{change} proposes the same already, with the reason «")), "{again}");
+    assert!(again.stderr.contains(&format!("{change} already proposes the same, with the reason «")), "{again}");
     let review = place.ok(&format!("--as abe changes review {change} --approve --note 'fine'"));
     assert_eq!(review.code, 0, "{review}");
     let promoted = place.ana(&format!("changes promote {change}"));

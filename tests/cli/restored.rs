@@ -40,9 +40,9 @@ fn restored() -> Place {
 fn nothing_from_before_a_restored_backup_replaces_what_came_into_force_since_under_the_same_number() {
     let place = restored();
     for (from, way) in [
-        ("plan.json", "Compare anew: `ok policy diff --save`"),
-        ("exported.txt", "Export anew"),
-        ("exported.json", "Export anew"),
+        ("plan.json", "Compare again: `ok policy diff --save`"),
+        ("exported.txt", "Export again"),
+        ("exported.json", "Export again"),
         ("policies", "remove policies/policy.lock first"),
     ] {
         let applied = place.ana(&format!("policy apply {from} --reason late"));

@@ -109,9 +109,9 @@ async fn a_check_tells_whom_policies_name_and_nobody_knows() {
     assert_eq!(
         told,
         [
-            "the policy `a` names the team `team:op`, and there is none",
-            "the policy `a` names the actor `nyx`, and there is none",
-            "there is a budget of the team `team:opps`, and there is no such team",
+            "the policy `a` names the team `team:op`, which does not exist",
+            "the policy `a` names the actor `nyx`, which does not exist",
+            "there is a budget for the team `team:opps`, which does not exist",
         ]
     );
 }
@@ -131,7 +131,7 @@ async fn a_comparison_tells_whom_the_candidate_names_and_nobody_knows() {
     };
     assert_eq!(warnings("mia").await, Value::Null);
     let told = warnings("nyx").await;
-    assert_eq!(told[0]["message"], "the policy `late` names the actor `nyx`, and there is none");
+    assert_eq!(told[0]["message"], "the policy `late` names the actor `nyx`, which does not exist");
     assert_eq!(
         (&told[0]["file"], &told[0]["line"], told.as_array().unwrap().len()),
         (&json!("late.cedar"), &json!(1), 1)

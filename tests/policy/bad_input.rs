@@ -314,7 +314,7 @@ fn a_text_that_is_seen_by_its_length_is_told_as_such() {
         let text = forbid("long", "task.create", &format!("when {{ context.input has goal && {condition} }}"));
         let told = findings(&[("a.cedar", text.as_str())]);
         let help = told.first().and_then(|finding| finding.help.clone()).unwrap_or_default();
-        assert!(told.len() == 1 && help.contains("by its length alone"), "{told:?}");
+        assert!(told.len() == 1 && help.contains("only the length"), "{told:?}");
     }
     let text = forbid("long", "task.create", "when { context.input has goal && context.input.goal.length > 500 }");
     assert_eq!(findings(&[("a.cedar", text.as_str())]), []);

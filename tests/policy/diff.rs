@@ -62,7 +62,7 @@ async fn the_policies_in_force_are_the_same_as_themselves() {
     assert_eq!(compared["same"], true);
     assert_eq!(compared["hash"], compared["base"]["hash"]);
     assert_eq!(compared["text"], json!({ "policies": [], "files": [] }));
-    assert_eq!(compared["semantic"]["summary"], "the policies of every operation are the same");
+    assert_eq!(compared["semantic"]["summary"], "the policies for every operation are the same");
     assert_eq!((&compared["semantic"]["questions"], &compared["semantic"]["pairs"]), (&json!(0), &json!([])));
     let impact = &compared["impact"];
     let decisions = impact["denominator"]["decisions"].as_u64().unwrap();

@@ -80,15 +80,15 @@ fn the_exit_code_tells_same_different_and_over_budget() {
     let looser = "@id(\"more\") permit (principal in Ok::Role::\"member\", action == Ok::Action::\"actor.add\", resource);\n@id(\"never\") permit (principal in Ok::Role::\"lead\", action == Ok::Action::\"tick\", resource) when { context.hist[\"tick\"].day * context.hist[\"tick\"].month == 77 };\n";
     std::fs::write(place.path().join("policies/more.cedar"), looser).unwrap();
     for (ceilings, told) in [
-        ("looser=0", "over budget: looser is 1, and may be 0"),
-        ("looser=1,unobserved=0", "over budget: unobserved is 1, and may be 0"),
+        ("looser=0", "over budget: looser is 1, at most 0 allowed"),
+        ("looser=1,unobserved=0", "over budget: unobserved is 1, at most 0 allowed"),
     ] {
         let ran = place.ana(&format!("policy diff --no-impact --max {ceilings}"));
         assert!(ran.code == 3 && ran.stdout.contains(told), "{}", ran.shown);
     }
     assert_eq!(place.ana("policy diff --no-impact --max looser=1,unobserved=1").code, 2);
     let ci = place.ana("ci --max looser=0");
-    assert!(ci.code == 2 && ci.stdout.contains("over budget: looser is 1, and may be 0"), "{}", ci.shown);
+    assert!(ci.code == 2 && ci.stdout.contains("over budget: looser is 1, at most 0 allowed"), "{}", ci.shown);
     std::fs::write(place.path().join("policies/more.cedar"), "permit (").unwrap();
     let broken = place.ana("policy diff");
     assert_eq!((broken.code, broken.stderr.contains("more.cedar:1: ")), (1, true), "{}", broken.shown);

@@ -39,7 +39,7 @@ fn what_is_written_otherwise_and_says_the_same_is_not_asked_about() {
     ] {
         let found = asked_at_most(&with(RULES), &edited(from, to), 20_000);
         assert_eq!((found.questions, found.unmet), (0, vec![]), "{to}: {}", found.summary);
-        assert_eq!(found.summary, "the policies of every operation are the same", "{to}");
+        assert_eq!(found.summary, "the policies for every operation are the same", "{to}");
     }
 }
 

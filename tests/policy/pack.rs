@@ -75,7 +75,8 @@ fn every_mistake_in_them_is_noticed_but_one_that_makes_no_difference() {
         let named = format!("@id(\"{policy}\")");
         mutated.is_none_or(|files| files.iter().any(|file| pack().files[file].contains(&named)))
     });
-    let again: Vec<String> = again.map(|(policy, what)| format!("no test notices in `{policy}`: {what}")).collect();
+    let again: Vec<String> =
+        again.map(|(policy, what)| format!("no test detects this mutant of `{policy}`: {what}")).collect();
     assert_eq!(survived, again);
     assert!(mutation.mutants > if all { 1_000 } else { 20 }, "{}", mutation.mutants);
     let number = if all { mutation.mutants.to_string() } else { known.unwrap_or_default().to_owned() };

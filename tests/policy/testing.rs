@@ -65,8 +65,8 @@ fn what_is_not_there_is_told_with_its_line() {
             "matrix:\n  - {actors: [max], ops: [tick], expect: {allow: [lea], deny: rest}}\n",
             "`lea` is no actor, no operation and no `actor operation` of this matrix",
         ),
-        ("tokens:\n  - {id: tok_a, holder: nob}\n", "`tok_a` names `nob`, who is not there"),
-        ("views:\n  - {id: v, collection: c, team: 'team:nob'}\n", "`v` names `team:nob`, who is not there"),
+        ("tokens:\n  - {id: tok_a, holder: nob}\n", "`tok_a` names `nob`, who is unknown"),
+        ("views:\n  - {id: v, collection: c, team: 'team:nob'}\n", "`v` names `team:nob`, who is unknown"),
         ("tokens:\n  - {id: tok_a}\n", "lacks `holder`"),
         ("tokens:\n  - {id: tok_a, holdr: max}\n", "there is no field `holdr`; there are id, holder"),
         (
@@ -201,14 +201,14 @@ fn coverage_names_the_parts_that_were_not_seen() {
     let open: Vec<String> = report.open().iter().map(ToString::to_string).collect();
     let told = "a.cedar:3: no test of `ticks` has seen `principal in Ok::Role::\"admin\"` false [part_not_covered]";
     assert_eq!(open, [told]);
-    assert_eq!(report.tests().next().unwrap().message, "the coverage is 66 %, and 67 % are asked for");
+    assert_eq!(report.tests().next().unwrap().message, "the coverage is 66 %; 67 % is required");
     // What another file covers that cannot be read is not told as a gap.
     let bad = "cases:\n  - {actor: max, op: tick, expects: deny}\n";
     let bundle = Bundle::new([("a.cedar", policy.as_str()), ("tests/a.yaml", &cases), ("tests/b.yaml", bad)]);
     let report = fixture::check(&ok::nouns::OPERATIONS, &bundle, &options);
     assert_eq!(report.open(), []);
     let told = report.tests().last().unwrap().message.clone();
-    assert_eq!(told, "the coverage is 66 % by the tests that could be read, and 67 % are asked for");
+    assert_eq!(told, "the coverage is 66 % by the tests that could be read; 67 % is required");
 }
 
 /// A scope of which each clause holds somewhere, and all of them nowhere, is as good as untested; so is an arm of an `if`.

@@ -206,7 +206,10 @@ async fn one_actor_has_so_many_streams_and_others_have_theirs() {
     let (mia, max) = (wire.test.add("mia", "person", json!({})).await, wire.test.add("max", "person", json!({})).await);
     let mut open = together((0..50).map(|_| wire.follow("", &mia))).await;
     let refused = wire.test.get("/events/stream", &mia).await;
-    assert_eq!(refused.error(), "429 rate_limited 50 streams of one actor are open already, or 1000 of all; close one");
+    assert_eq!(
+        refused.error(),
+        "429 rate_limited this actor already has 50 open streams, or all actors 1000; close one"
+    );
     wire.follow("", &max).await;
     open.pop();
     while wire.test.get("/events/stream?type=denied", &mia).await.status == 429 {

@@ -216,7 +216,7 @@ fn impact(answer: &Value) -> Step {
     Step::new("impact", if over.is_empty() { Status::Passed } else { Status::Failed }, format!("{summary}{over}"))
 }
 
-/// `; over budget: looser is 2, and may be 0`; of the decisions of the log, or of the answers.
+/// `; over budget: looser is 2, at most 0 allowed`; of the decisions of the log, or of the answers.
 fn over(answer: &Value, of_decisions: bool) -> String {
     let is_asked = |over: &&Value| word(over, "/budget").starts_with("newly_") == of_decisions;
     rows(answer, "/over_budget").iter().filter(is_asked).map(|over| format!("; {}", excess(over))).collect()

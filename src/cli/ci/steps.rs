@@ -143,7 +143,7 @@ fn mutation(checked: &Checked<'_>, options: &Options<'_>) -> Option<Step> {
 
 fn measured(name: &'static str, summary: String, percent: u8, least: Option<u8>) -> Step {
     match least.filter(|least| percent < *least) {
-        Some(least) => Step::new(name, Status::Failed, format!("{summary}, {least} % are asked for")),
+        Some(least) => Step::new(name, Status::Failed, format!("{summary}, {least} % required")),
         None => Step::new(name, Status::Passed, summary),
     }
 }

@@ -85,7 +85,7 @@ pub(crate) fn count(world: &World, caller: &Caller, (spec, weight): (&Spec, Weig
 /// Whatever stops or revokes is held up by no limit; but also where the disk is nearly full it is recorded, so only admins
 /// may do it without an end.
 fn stops(world: &World, actor: &ActorId, now: Time) -> Result<(), Refusal> {
-    let message = |seconds| format!("{STOPS} calls in this minute that stop or revoke; try again in {seconds} s");
+    let message = |seconds| format!("over {STOPS} calls a minute that stop or revoke; try again in {seconds} s");
     unless_admin(world, actor, (Counted::Stops, STOPS, MINUTE), message, now)
 }
 
@@ -93,7 +93,7 @@ fn stops(world: &World, actor: &ActorId, now: Time) -> Result<(), Refusal> {
 pub(crate) fn keyed(world: &World, caller: &Caller, now: Time) -> Result<(), Refusal> {
     let (Who::Token { actor, .. } | Who::Holder(actor)) = &caller.who else { return Ok(()) };
     let message =
-        |seconds| format!("{ANSWERS} calls in a day with an Idempotency-Key; retry without one, or in {seconds} s");
+        |seconds| format!("over {ANSWERS} calls a day with an Idempotency-Key; retry without one, or in {seconds} s");
     unless_admin(world, actor, (Counted::Answers, ANSWERS, KEPT_MS), message, now)
 }
 
@@ -123,7 +123,7 @@ pub(crate) fn refused(world: &World, caller: &Caller, now: Time) -> Result<(), R
     }
     let key = within(caller.run.as_deref(), Counted::Refusals, &caller.actor());
     world.rates.count(key, REFUSALS, MINUTE, now).map_err(|seconds| {
-        let message = format!("refused, as {REFUSALS} others were in this minute; try again in {seconds} s");
+        let message = format!("refused, like {REFUSALS} others this minute; try again in {seconds} s");
         over(world, message, seconds)
     })
 }

@@ -59,7 +59,8 @@ impl<'a> ParkedCall<'a> {
     ) -> Result<ParkedCall<'a>, Fault> {
         let world = read.world();
         let (tenant, behalf) = (world.instance.ulid.clone(), chain::behalf_about(world, caller, target));
-        Ok(ParkedCall { tenant, caller, behalf, entry, input, target, resource: read.state_of(target)? })
+        let resource = read.state_for(&entry.spec.route, target, input)?;
+        Ok(ParkedCall { tenant, caller, behalf, entry, input, target, resource })
     }
 
     /// SHA-256 over the canonical JSON (RFC 8785) of everything that an approval is for, but for what can be erased: the log
@@ -105,7 +106,7 @@ const MOST_FOR_ASKER: usize = 25;
 /// Whether one more call of a caller may wait.
 pub(crate) fn has_room(conn: &Connection, caller: &Caller) -> Result<(), Stop> {
     let requester = caller.actor();
-    let advice = "the most there may be: take one back, or have it decided";
+    let advice = "which is the limit: withdraw one, or have it decided";
     if approvals::open_of(conn, &requester)?.len() >= MOST {
         return Err(Refusal::conflict(format!("{requester} has {MOST} open requests, {advice}")).into());
     }

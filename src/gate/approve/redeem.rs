@@ -75,7 +75,7 @@ impl Draft<'_> {
         let asked = question::Call { operation, target: &target, input: Some(input) };
         let ruling = read.ruling_with(&caller, asked, granted);
         let Ruling::Allow { because } = &ruling else {
-            return Ok(Redeemed::Stale(format!("by now the policy says: {}", ruling.reason())));
+            return Ok(Redeemed::Stale(format!("the policy now says: {}", ruling.reason())));
         };
         let Call::Change(act) = call.call else {
             return Ok(Redeemed::Stale(format!("{operation} changes nothing")));
@@ -89,7 +89,7 @@ impl Draft<'_> {
                 return match nested.stopped_by(&stop) {
                     Some(Part { ruling: ruling @ Ruling::NeedsApproval { .. }, .. }) => {
                         let more = ruling.kinds().join(" and ");
-                        Ok(Redeemed::Stale(format!("by now it takes the approval {more}, too: {}", ruling.reason())))
+                        Ok(Redeemed::Stale(format!("it now also needs the approval {more}: {}", ruling.reason())))
                     }
                     _ => Err(stop),
                 };
@@ -147,7 +147,7 @@ impl Draft<'_> {
         let input = approval.whole_input();
         let asked = ParkedCall::of(&read, &caller, entry, (&target, &input))?;
         if asked.digest()? != approval.digest {
-            return Ok(Err(format!("{} has changed since it was asked for", target.id())));
+            return Ok(Err(format!("{} has changed since the request", target.id())));
         }
         Ok(Ok(Same { entry, caller: caller.clone(), call, target }))
     }

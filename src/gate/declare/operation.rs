@@ -99,9 +99,7 @@ struct Acting<O: Change> {
 
 impl<O: Change> Acting<O> {
     fn parse(value: &Value) -> Result<Acting<O>, BadInput> {
-        let field = O::SPEC.route.made_from.filter(|_| O::SPEC.route.is_current);
-        let made_from = field.and_then(|field| value.get(field)?.as_i64());
-        Ok(Acting { input: parse(value)?, made_from })
+        Ok(Acting { input: parse(value)?, made_from: O::SPEC.route.current_version(value) })
     }
 
     /// Whether somebody else has changed it meanwhile.

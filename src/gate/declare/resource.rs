@@ -39,7 +39,7 @@ impl Deref for Resource {
 }
 
 /// The current version of a thing.
-pub type Version = fn(&Target, &Reader<'_>) -> Result<i64, Stop>;
+pub type Version = fn(&Target, &Reader<'_>) -> Result<i64, Fault>;
 
 /// What people call this thing, as far as the reader may know.
 pub type Title = fn(&Target, &Reader<'_>) -> Result<Option<String>, Fault>;
@@ -86,7 +86,7 @@ impl Things for Resources {
         self.0.get(noun.name).map_or(Ok(Value::Null), |one| (one.state)(target, read))
     }
 
-    fn version(&self, noun: &Noun, target: &Target, read: &Reader<'_>) -> Result<Option<i64>, Stop> {
+    fn version(&self, noun: &Noun, target: &Target, read: &Reader<'_>) -> Result<Option<i64>, Fault> {
         let version = self.0.get(noun.name).and_then(|one| one.version);
         version.map(|version| version(target, read)).transpose()
     }

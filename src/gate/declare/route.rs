@@ -1,6 +1,7 @@
 //! Where an operation is found, and what is special about the way there. A route is built by saying what differs from the
 //! usual: `post("/actors").created()`.
 
+use serde_json::Value;
 use types::knowledge::Origin;
 use types::refusal::Code;
 use types::run::{StepKind, ToolEffect};
@@ -284,6 +285,10 @@ impl Route {
     /// The field says the version of something else, about which the operation judges itself.
     pub const fn based_on(self, field: &'static str) -> Route {
         Route { made_from: Some(field), ..self }
+    }
+    /// The version of what a call with this input changes that must be the current one, if it says one.
+    pub fn current_version(&self, input: &Value) -> Option<i64> {
+        self.made_from.filter(|_| self.is_current).and_then(|field| input.get(field)?.as_i64())
     }
     pub const fn denied_as(self, denied: Code) -> Route {
         Route { denied, ..self }

@@ -110,7 +110,10 @@ impl<'s> Company<'s> {
             self.known.remember(Arc::make_mut(&mut world), (&caller.actor(), &around.hist), now)?;
         }
         if let Some(under) = caller.under.as_ref().filter(|_| chain::links(&world, &caller, now).is_none()) {
-            return Err(format!("under: `{}` does not act under `{under}`: it has ended, or is another's", case.actor));
+            return Err(format!(
+                "under: `{}` does not act under `{under}`: it has ended, or is not theirs",
+                case.actor
+            ));
         }
         let principal = Arc::new(Principal::new(&world, &caller, now));
         Ok(Somebody { world, caller, principal })

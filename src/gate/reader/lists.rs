@@ -12,7 +12,7 @@ use types::page::{Page, PageQuery, Sealer};
 use types::refusal::{Fault, Refusal, Stop};
 
 /// The most whose rows are looked for as the caller's own.
-const LOOKED_AFTER: usize = 32;
+const LOOKED_AFTER: usize = 128;
 
 impl Reader<'_> {
     /// One page of a list: rows are read in chunks until enough of them are visible.

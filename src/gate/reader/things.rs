@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::Reader;
 use crate::declare::noun::Noun;
+use crate::declare::route::Route;
 use types::refusal::{Fault, Stop};
 use types::target::Target;
 
@@ -15,7 +16,7 @@ pub trait Things: Send + Sync {
     /// The thing of this id, as of the reader's time, of whatever kind it is.
     fn find(&self, id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop>;
     /// The current version of a thing; `None` of what has no versions.
-    fn version(&self, noun: &Noun, target: &Target, read: &Reader<'_>) -> Result<Option<i64>, Stop>;
+    fn version(&self, noun: &Noun, target: &Target, read: &Reader<'_>) -> Result<Option<i64>, Fault>;
     /// How a thing stands that a call is about.
     fn state(&self, noun: &Noun, target: &Target, read: &Reader<'_>) -> Result<Value, Fault>;
     /// What people should read of a thing before they decide about a call on it.
@@ -24,13 +25,20 @@ pub trait Things: Send + Sync {
 
 impl Reader<'_> {
     /// The current version of a thing, of what has versions: 0 where it is not there yet.
-    pub(crate) fn version_of(&self, target: &Target) -> Result<Option<i64>, Stop> {
+    pub(crate) fn version_of(&self, target: &Target) -> Result<Option<i64>, Fault> {
         self.noun(target).map_or(Ok(None), |noun| self.things.version(noun, target, self))
     }
 
-    /// How the thing stands that a call is about: what an approval is bound to.
-    pub fn state_of(&self, target: &Target) -> Result<Value, Fault> {
-        self.noun(target).map_or(Ok(Value::Null), |noun| self.things.state(noun, target, self))
+    /// How the thing stands that a call is about: what an approval is bound to. Where the call says from which version it was
+    /// made, that is a part of it.
+    pub fn state_for(&self, route: &Route, target: &Target, input: &Value) -> Result<Value, Fault> {
+        let mut state = self.noun(target).map_or(Ok(Value::Null), |noun| self.things.state(noun, target, self))?;
+        if let Some(fields) = state.as_object_mut().filter(|_| route.current_version(input).is_some())
+            && let Some(version) = self.version_of(target)?
+        {
+            fields.insert("version".to_owned(), version.into());
+        }
+        Ok(state)
     }
 
     /// What people should read of the thing that a call is about.

@@ -64,7 +64,7 @@ pub enum CannotOpen {
     #[error("the audit key {0} {1}")]
     Key(PathBuf, String),
     #[error(
-        "the key that this log is signed with is not at {0}, so nothing can be written: put it there, from where the state file was or from a backup. What only reads works without it; where it is lost, `ok audit rekey` makes another, and the log says so"
+        "the key that this log is signed with is not at {0}, so nothing can be written: put it there, from where the state file was or from a backup. Read-only commands work without it; if it is lost, `ok audit rekey` creates another, and the log records it"
     )]
     NoKey(PathBuf),
     /// What a company has beside its state file is there, and the file is not.

@@ -31,7 +31,7 @@ pub enum CannotRekey {
     #[error("the key is at {0}; only a lost one is replaced")]
     KeyIsThere(PathBuf),
     #[error(
-        "{1} is another key than the log is signed with by now, which is in {0}; move {1} away and run `ok audit rekey` again"
+        "{1} is not the key that the log is now signed with, which is in {0}; move {1} away and run `ok audit rekey` again"
     )]
     OtherKey(PathBuf, PathBuf),
     #[error("{0}; `ok audit verify` reports all of it. Nothing was changed: a new key would vouch for it")]

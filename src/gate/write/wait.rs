@@ -104,7 +104,7 @@ impl Writer {
             approvers::of_kinds(&self.world, kinds, Requesting::by(caller, &caller.actor(), &asked.behalf), now);
         let mut events = hold::park(id.clone(), &asked, ruling, expires_at, approvers)?;
         events.extend(lapsed.iter().map(|open| {
-            let reason = "who approved it has left, is stopped or is another by now".to_owned();
+            let reason = "somebody who approved it has left, is stopped or may no longer approve it".to_owned();
             Event::from(ApprovalStale { id: Id::stored(&open.id), requester: caller.actor(), reason })
         }));
         events.extend(Step { caller, spec, target }.waits(&id));

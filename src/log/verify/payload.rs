@@ -26,13 +26,13 @@ impl Payloads {
     ) {
         self.checked += 1;
         match payload {
-            Ok(Some(payload)) if payload.salt.len() != 32 => findings.add(Some(seq), "its salt has not 32 bytes"),
+            Ok(Some(payload)) if payload.salt.len() != 32 => findings.add(Some(seq), "its salt does not have 32 bytes"),
             Ok(Some(payload)) if payload.commitment() != leaf.commitment => {
                 findings.add(Some(seq), "its payload is not the one that it commits to");
             }
             Ok(Some(payload)) => {
                 if let Some(why) = form::problem(&payload.body, leaf.kind) {
-                    findings.add(Some(seq), format!("its payload is none that a gate writes: {why}"));
+                    findings.add(Some(seq), format!("no gate writes such a payload: {why}"));
                 }
             }
             Ok(None) => {

@@ -94,7 +94,7 @@ fn judged(text: &str, key: VerifierKey, stored: Keys, findings: &mut Findings) -
         return Keys::only(text, key);
     };
     let message = format!(
-        "the key that you gave signed the {last} entries before it. From here on another one signs, for which yours does not vouch: the machine's owner put it there (`ok audit rekey`). Ask them for it, and give it, if it was right"
+        "the key that you gave signed the {last} entries before it. From here on, another key signs, for which yours does not vouch: the machine's owner replaced it (`ok audit rekey`). If that was legitimate, ask them for the new key and give that"
     );
     findings.add(Some(last + 1), message);
     stored

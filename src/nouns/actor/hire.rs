@@ -39,13 +39,13 @@ pub struct Hired {
     #[serde(flatten)]
     pub actor: Actor,
     pub definition: AgentDefinition,
-    /// How far the definition asks to be trusted, where that was not for whoever hires it to say.
+    /// The trust tier that the definition asks for, if the person hiring it may not set trust.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trust_asked: Option<Trust>,
-    /// Tools that the definition asks for and no run can call here: the server does not have them, or they are for people.
+    /// Requested tools that no run can call here: the server lacks them, or they are for people.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools_missing: Vec<String>,
-    /// Models and classes of models that the definition prefers and this server does not have: its runs ask others.
+    /// Preferred models and model classes that this server lacks: its runs use others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models_missing: Vec<String>,
 }

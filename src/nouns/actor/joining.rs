@@ -61,7 +61,7 @@ pub struct NewActor {
     /// Its skills, one word each.
     #[serde(default)]
     pub skills: Vec<String>,
-    /// Of an agent: how far it is trusted; `observe` unless given. More is for those who may set its trust.
+    /// For an agent: its trust tier, `observe` by default. A higher one requires permission to set trust.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
 }
@@ -76,15 +76,15 @@ impl NewActor {
         };
         let is = |id: &Option<ActorId>, kind: ActorKind| id.as_ref().is_none_or(|id| known.is(id, kind));
         let team = self.kind == ActorKind::Team;
-        check(self.id.is_team() == team, "id: a team's id begins with `team:`, and no other does");
+        check(self.id.is_team() == team, "id: team ids, and no others, begin with `team:`");
         check(
             !self.id.is_reserved(),
-            "id: `ok`, `company`, `global`, `hidden`, `hire`, `server` and `visitor` mean something else",
+            "id: `ok`, `company`, `global`, `hidden`, `hire`, `server` and `visitor` are reserved",
         );
         check(self.name.as_ref().is_none_or(|name| is_name(name)), NO_NAME);
         check(
             self.role.is_none_or(|role| role.is_for(self.kind)),
-            "role: people have any role but those of agents, agents their own, teams none",
+            "role: people have any role but an agent's, agents only their own, teams none",
         );
         let seen = |team: &ActorId| known.more.contains_key(team) || known.read.sees(&Target::Actor(team.clone()));
         let joins = is(&self.team, ActorKind::Team) && self.team.as_ref().is_none_or(seen);
@@ -93,7 +93,7 @@ impl NewActor {
         check(is(&self.owner, ActorKind::Person), "owner: there is no such person");
         check(self.lead.is_none() || team, "lead: only a team has a lead");
         check(self.owner.is_none() || self.kind.is_agent(), "owner: only an agent has an owner");
-        check(self.trust.is_none() || self.kind.is_agent(), "trust: only an agent is trusted so far and no further");
+        check(self.trust.is_none() || self.kind.is_agent(), "trust: only an agent has a trust tier");
         let skill = |skill: &String| (1..=64).contains(&skill.chars().count());
         check(
             self.skills.len() <= 50 && self.skills.iter().all(skill),

@@ -44,7 +44,7 @@ const ACTORS: &[&Resource] = &[&ACTOR, &TEAM];
 pub struct OwnEntry {
     #[serde(flatten)]
     pub actor: Actor,
-    /// The id of the token that the caller shows; none of whoever holds the state file, and of a run.
+    /// The id of the caller's token; none for the state file's holder and for a run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_id: Option<Id>,
 }
@@ -136,16 +136,16 @@ pub struct OneActor {
 pub struct ShownActor {
     #[serde(flatten)]
     pub actor: Actor,
-    /// Of a team: who is in it.
+    /// For a team: its members.
     pub members: Vec<ActorId>,
     /// Of a person: the teams that they lead.
     pub leads: Vec<ActorId>,
     /// Of a person: the agents that they answer for.
     pub agents: Vec<ActorId>,
-    /// The engaged kill switches that stop it, as far as the caller is told of them.
+    /// The engaged kill switches that stop it, as far as the caller may see them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stopped_by: Vec<KillScope>,
-    /// Of a hired agent: the definition that it was hired by.
+    /// For a hired agent: the definition it was hired with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub definition: Option<AgentDefinition>,
 }
@@ -220,7 +220,7 @@ impl Change for Add {
         if let Some(tier) = trust.filter(|tier| *tier > actor.trust) {
             let ruling = ruling_of_trust(&actor, tier, &Known::of(draft.read()));
             if !ruling.is_allowed() {
-                let why = format!("trust: you may not trust {} so far: {}", actor.id, ruling.reason());
+                let why = format!("trust: you may not give {} this trust tier: {}", actor.id, ruling.reason());
                 return Err(Refusal::invalid(vec![why]).into());
             }
             actor.trust = tier;

@@ -52,10 +52,10 @@ pub struct Leaving {
 #[derive(Serialize, JsonSchema)]
 pub struct Left {
     pub tokens_revoked: u64,
-    /// Whose tokens were revoked because the leaving actor had issued them: they need new ones.
+    /// Holders of revoked tokens that the leaving actor had issued: they need new ones.
     pub issued_revoked: Vec<ActorId>,
     pub approvals_cancelled: u64,
-    /// Delegations from and to them that ended, with what rested on those.
+    /// Delegations from and to them that ended, with those that depended on them.
     pub delegations_revoked: u64,
     /// Agents that have another owner now.
     pub agents_handed_on: Vec<ActorId>,
@@ -63,7 +63,7 @@ pub struct Left {
     pub agents_stopped: Vec<ActorId>,
     /// Webhooks that the successor answers for now.
     pub webhooks_handed_on: Vec<String>,
-    /// Webhooks that nothing is sent to any more.
+    /// Webhooks that were disabled.
     pub webhooks_disabled: Vec<String>,
     /// Teams that the successor leads now.
     pub teams_handed_on: Vec<ActorId>,
@@ -71,7 +71,7 @@ pub struct Left {
     pub teams_without_lead: Vec<ActorId>,
     /// Open tasks that the successor has now.
     pub tasks_reassigned: Vec<String>,
-    /// Open tasks that are nobody's to do any more, for whoever sees them to assign.
+    /// Open tasks that now have no owner, to be assigned again.
     pub tasks_left: Vec<String>,
     pub successor: Option<ActorId>,
 }

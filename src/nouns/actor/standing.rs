@@ -78,10 +78,10 @@ pub struct NewStanding {
 pub struct Updated {
     #[serde(flatten)]
     pub actor: Actor,
-    /// Whose tokens were revoked because who issued them is an admin no longer.
+    /// Holders of tokens that were revoked because their issuer is no longer an admin.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub issued_revoked: Vec<ActorId>,
-    /// The teams that a person still leads, and decides for, who is neither an admin nor a lead any longer.
+    /// Teams that the person still leads and decides for, though no longer an admin or a lead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub still_leads: Vec<ActorId>,
 }
@@ -156,10 +156,10 @@ impl NewStanding {
             (changes, "specify at least one change: role, team, name, lead or owner"),
             (
                 self.role.is_none_or(|role| role.is_for(before.kind)),
-                "role: people have any role but those of agents, agents their own, teams none",
+                "role: people have any role but an agent's, agents only their own, teams none",
             ),
             (is(&self.team, ActorKind::Team), "team: there is no such team"),
-            (!is_loop, "team: a team is not below itself"),
+            (!is_loop, "team: a team cannot be below itself"),
             (self.team.is_none() || !self.no_team, "no_team: name a team or none, not both"),
             (self.name.as_ref().is_none_or(|name| is_name(name)), NO_NAME),
             (is(&self.lead, ActorKind::Person), "lead: there is no such person"),
@@ -167,7 +167,7 @@ impl NewStanding {
             (self.lead.is_none() || !self.no_lead, "no_lead: name a lead or none, not both"),
             (is(&self.owner, ActorKind::Person), "owner: there is no such person"),
             (self.owner.is_none() || before.kind.is_agent(), "owner: only an agent has an owner"),
-            (!self.keep_issued || keeps, "keep_issued: give it with another role for an admin, whose tokens would end"),
+            (!self.keep_issued || keeps, "keep_issued: only for an admin's new role, which would revoke these tokens"),
         ];
         rules.into_iter().filter(|(fine, _)| !fine).map(|(_, problem)| problem.to_owned()).collect()
     }

@@ -124,7 +124,7 @@ impl Waiting<'_> {
     fn of(approval: &ShownApproval) -> Waiting<'_> {
         let mut open = approval.approvers.iter().filter_map(missing).collect::<Vec<_>>().join("; ");
         if open.is_empty() {
-            open = "one more agreement, of anybody who may decide it".into();
+            open = "one more approval, by anybody who may decide it".into();
         }
         let waits_for = (approval.status == ApprovalStatus::Pending).then_some(open);
         let is_open = approval.ended_at.is_none();
@@ -181,7 +181,7 @@ fn explained(approval: &ExplainedApproval) -> Result<(), Failure> {
     show::rows(columns!(Effect<'_>; field, now, then), &effect.collect::<Vec<_>>())?;
     differences(&approval.diff)?;
     if let Some(anew) = &approval.anew {
-        show::text(&format!("\nAsked anew: {} became stale ({})", anew.approval, show::said(&anew.why)))?;
+        show::text(&format!("\nRequested again: {} became stale ({})", anew.approval, show::said(&anew.why)))?;
         differences(&anew.changed)?;
     }
     show::rows(columns!(Needed; kind, threshold, held, token_revoked, any_of), &approval.who_may_decide)?;

@@ -2,12 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::APPROVAL;
 use super::find;
 use super::shown::{ShownApproval, entry, frozen, frozen_by, now_is, shown};
 use gate::{Change, Draft, Lane, Permit, Reader, Redeemed, Spec, Target, post};
+use policy::Ruling;
 use store::approvals::events::{ApprovalDecided, ApprovalStale, ApprovalUsed};
 use store::approvals::{Approval, Decided};
 use types::approval::{ApprovalStatus, Verdict};
@@ -28,6 +29,16 @@ pub struct Decision {
     pub note: String,
     /// Which kind it counts for; the first that is still open unless given.
     pub kind: Option<String>,
+}
+
+/// Whether the policies let the caller approve a request, or reject it, with the token that they use.
+pub fn may_decide(approval: &Approval, target: &Target, read: &Reader<'_>) -> bool {
+    let may = |decision| {
+        let input = Decision { id: approval.id.clone(), decision, note: String::new(), kind: None };
+        let ruling = read.ruling_on(read.caller(), Decide::SPEC.name, target, &json!(input));
+        !matches!(ruling, Ruling::Deny { .. })
+    };
+    may(Verdict::Approve) || may(Verdict::Reject)
 }
 
 /// Decide an approval.

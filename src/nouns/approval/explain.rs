@@ -39,7 +39,7 @@ pub struct ExplainedApproval {
     /// The delegation that it was asked under.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub under: Option<String>,
-    /// When the token that it was made with was revoked: if it was stolen, another than the requester may have asked.
+    /// When the token used for it was revoked: if it was stolen, somebody else may have made the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_revoked_at: Option<Time>,
     /// The input of the call, as the approval itself shows it.
@@ -47,7 +47,7 @@ pub struct ExplainedApproval {
     /// The arguments that are not shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<String>,
-    /// What it is about, as it is now, as far as the caller may see it.
+    /// The target as it is now, as far as the caller may see it.
     pub about: Vec<Detail>,
     /// What the gate would answer to the call now: `allow`, `needs_approval` or `deny`.
     pub decision: Decision,
@@ -60,15 +60,15 @@ pub struct ExplainedApproval {
     /// Requests for the same operation that people have decided, newest first; at most five.
     #[schemars(length(max = 5))]
     pub similar: Vec<Similar>,
-    /// What an update would change, by field: as it is, and as it would be. Empty where the caller may not read the target, and
-    /// once it has ended or become stale.
+    /// What an update would change, by field: current and new value. Empty if the caller may not read the target, or
+    /// once the request has ended or become stale.
     #[schemars(extend("x-names" = "json"))]
     pub effect: BTreeMap<String, Changed>,
-    /// What has changed since it was asked for, by field: as it was, and as it is. A change makes it stale. Empty once it has
-    /// ended.
+    /// What has changed since the request, by field: old and current value. Any change makes it stale. Empty once it
+    /// has ended.
     #[schemars(extend("x-names" = "json"))]
     pub diff: BTreeMap<String, Changed>,
-    /// Of a step of a run that was asked about before: that request, for which this one was made.
+    /// For a step of a run that was requested before: the stale request that this one replaces.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub anew: Option<Anew>,
 }
@@ -80,7 +80,7 @@ pub struct Anew {
     /// Why it became stale.
     #[schemars(extend("x-names" = "text"))]
     pub why: String,
-    /// What has changed between the two requests, by field: as it was, and as it is.
+    /// What changed between the two requests, by field: old and new value.
     #[schemars(extend("x-names" = "json"))]
     pub changed: BTreeMap<String, Changed>,
 }
@@ -101,7 +101,7 @@ pub struct InTheWay {
     pub file: String,
     pub line: usize,
     pub reason: Option<String>,
-    /// Its text: to those who decide, and to those who may read the policies.
+    /// Its text, for approvers and for those who may read the policies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
@@ -149,7 +149,8 @@ impl Query for Explain {
         let status = now_is(&approval, read.now());
         let ruling = call.ruling(&approval, status, read);
         let is_open = matches!(status, ApprovalStatus::Pending | ApprovalStatus::Approved);
-        let diff = if is_open { difference(&approval.resource, &call.state(read)?) } else { BTreeMap::new() };
+        let diff =
+            if is_open { difference(&approval.resource, &call.state(&approval, read)?) } else { BTreeMap::new() };
         let has_changed = !diff.is_empty();
         // How it was and is, is for whoever may read it.
         let is_seen = call.target.as_ref().is_some_and(|target| read.sees(target));
@@ -202,13 +203,13 @@ impl WhatHappens {
             let on_approve = match frozen_by(approval, read) {
                 None => format!("it is approved: the next identical call of {whose} carries it out"),
                 Some(by) => {
-                    format!("it is approved, and not carried out before the switch is released: {}", frozen(&by, read))
+                    format!("it is approved, but not carried out until the switch is released: {}", frozen(&by, read))
                 }
             };
             let on_expiry = format!("unused by {until}, it expires; nothing is done");
             let on_reject = match approval.run {
                 None => nobody.unwrap_or_else(|| "it is rejected after all; nothing is done".to_owned()),
-                Some(_) => "nothing: its run carries it out, until whoever may cancels the run".to_owned(),
+                Some(_) => "nothing: its run carries it out, unless somebody who may cancels the run".to_owned(),
             };
             return WhatHappens { on_approve, on_reject, on_expiry };
         }
@@ -229,7 +230,7 @@ impl WhatHappens {
                 "nothing is done: its target has changed since the request; its requester may request it again".into()
             }
             Some(Ruling::Allow { .. }) => {
-                format!("the call is carried out for {whose}, which the policies allow by now without approval: {call}")
+                format!("the call is carried out for {whose}: the policies now allow it without approval: {call}")
             }
             Some(_) => format!(
                 "once everybody needed has approved, the call is decided again and, if it is still the same, performed for {whose}: {call}"
@@ -307,8 +308,9 @@ impl Call {
     }
 
     /// How the thing stands that it is about.
-    fn state(&self, read: &Reader<'_>) -> Result<Value, Stop> {
-        Ok(self.target.as_ref().map_or(Ok(Value::Null), |target| read.state_of(target))?)
+    fn state(&self, approval: &Approval, read: &Reader<'_>) -> Result<Value, Stop> {
+        let (Some(entry), Some(target)) = (self.entry, &self.target) else { return Ok(Value::Null) };
+        Ok(read.state_for(&entry.spec.route, target, &approval.whole_input())?)
     }
 }
 

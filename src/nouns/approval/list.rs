@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::APPROVAL;
+use super::decide::may_decide;
 use super::shown::{ShownApproval, now_is, shown, shown_in};
 use super::{OneApproval, find};
 use crate::company::COMPANY;
@@ -89,6 +90,7 @@ impl Query for List {
                 && (!input.mine
                     || (mine && (approval.decisions.iter().all(decided_by_another) || waits_for_anybody(approval))))
                 && read.may("approval.read", &target)
+                && (!input.mine || may_decide(approval, &target, read))
         };
         let page = read.list(&approvals::LIST, &input.page, what, wanted)?;
         let mut tokens = SeenTokens::of(read);

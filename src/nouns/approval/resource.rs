@@ -18,8 +18,7 @@ pub static APPROVAL: Resource = Resource {
             FactSpec::text("operation", ""),
             FactSpec::actors("approvers", "who may decide it now, by approvals.yaml"),
             FactSpec::actors("behalf", "on whose behalf it was asked"),
-            FactSpec::actor("issuer", "who issued the token that it was asked with, where that is not the requester")
-                .optional(),
+            FactSpec::actor("issuer", "who issued the token used to request it, if not the requester").optional(),
         ],
         staged: Staged::Rows { list: "approvals", complete: |thing, _| thing, samples },
     },

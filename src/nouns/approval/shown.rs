@@ -26,8 +26,8 @@ pub struct ShownApproval {
     /// What it is about.
     #[schemars(extend("x-names" = "reference"))]
     pub resource: String,
-    /// What that is called, where its id does not say it and as far as the caller may see it: the reason of a change, the title
-    /// of a task or of a run's.
+    /// The target's title, if its id does not say it and the caller may see it: a change's reason, the title of a task
+    /// or of a run's task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Who asked.
@@ -41,31 +41,31 @@ pub struct ShownApproval {
     /// The run that it is a step of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
-    /// The token that it was made with, or the run that it is a step of was begun with, for whoever may see that; none of whoever
-    /// holds the state file.
+    /// The token that made the request, or that started its run, for those who may see it; none for the state file's
+    /// holder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_id: Option<String>,
-    /// When that token was revoked: if it was stolen, another than `actor` may have asked.
+    /// When that token was revoked: if it was stolen, somebody other than `actor` may have asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_revoked_at: Option<Time>,
     /// What would be done, as a sentence: `lea adds new2 as admin to team:ops`.
     pub summary: String,
-    /// The input of the call. What of it can be erased is shown to those who decide and to those who asked.
+    /// The call's input. Erasable values are shown only to approvers and requesters.
     pub args: Value,
-    /// The arguments that are not shown, or not all of them: to this caller, or to anybody since they were erased.
+    /// Arguments that are not shown, or not in full, because this caller may not see them or they were erased.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<String>,
-    /// SHA-256 of exactly what was asked, but for what can be erased; an approval is good for nothing else.
+    /// SHA-256 of the exact call, without erasable values; the approval covers nothing else.
     pub digest: String,
     /// Why approval is needed.
     pub reason: String,
-    /// What is needed, all of it.
+    /// The kinds of approval needed; all are required.
     pub approvers: Vec<Needed>,
     pub decisions: Vec<ShownDecision>,
     pub created_at: Time,
     pub expires_at: Time,
     pub ended_at: Option<Time>,
-    /// Of a decision that completed it: the answer of the operation.
+    /// After the decision that completed it: the operation's answer.
     #[schemars(extend("x-names" = "json"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
@@ -83,7 +83,7 @@ pub struct Needed {
     pub threshold: u32,
     /// Who has agreed and may still decide; once it has ended, who had agreed.
     pub held: Vec<ActorId>,
-    /// Of these, whose decision was made with a token that was revoked since: they may decide anew.
+    /// Those of them who decided with a token that has since been revoked: they may decide again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub token_revoked: Vec<ActorId>,
     /// Who may decide, and has not decided otherwise.
@@ -97,7 +97,7 @@ pub struct ShownDecision {
     pub decision: Verdict,
     pub note: String,
     pub at: Time,
-    /// When the token that it was given with was revoked: if it was stolen, another may have decided.
+    /// When the token used for it was revoked: if it was stolen, somebody else may have decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_revoked_at: Option<Time>,
 }

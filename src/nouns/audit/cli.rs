@@ -206,8 +206,8 @@ fn signed(report: &Report) -> Result<(), Failure> {
         let [before, after] = pair else { continue };
         let Some(last) = before.to else { continue };
         show::text(&show::visible(&format!(
-            "key   events up to {last} are signed with {}; from {} on with {}, which the machine's owner put in its place: \
-             the key before it vouches for nothing of that",
+            "key   events up to {last} are signed with {}; from {} on with {}, with which the machine's owner \
+             replaced it: the earlier key does not vouch for these",
             before.vkey, after.from, after.vkey
         )))?;
     }
@@ -281,7 +281,7 @@ fn continues(context: &Context, from: u64, to: Option<u64>) -> Result<Exit, Fail
     let head = file::head(&moment)?;
     let to = to.unwrap_or(head.size);
     if from > to || to > head.size {
-        return Err(Failure::new(format!("the sizes must ascend, to {} at the most", head.size)));
+        return Err(Failure::new(format!("the sizes must ascend, up to {}", head.size)));
     }
     let published = read::checkpoints(&moment, to.saturating_add(1), 1)?.pop().filter(|published| published.size == to);
     let note = if to == head.size { Some(head.note) } else { published.map(|published| published.note) };
@@ -337,7 +337,7 @@ impl From<CannotRekey> for Failure {
         match error {
             CannotRekey::NotWhole(_) => Failure::Exits(Exit::Findings, error.to_string()),
             CannotRekey::Open(CannotOpen::Held(_)) => Failure::busy(format!(
-                "{error}, and a key is made anew only while nothing else has it: stop that first"
+                "{error}, and a new key is created only while nothing else holds it: stop that first"
             )),
             CannotRekey::Open(_) | CannotRekey::KeyIsThere(_) | CannotRekey::OtherKey(..) => {
                 Failure::new(error.to_string())

@@ -137,7 +137,7 @@ impl Query for Checkpoints {
         name: "audit.checkpoints",
         doc: "List the published checkpoints, newest first.",
         scope: Reach::Full,
-        route: get("/audit/checkpoints"),
+        route: get("/audit/checkpoints").listed(),
         about: &[&COMPANY],
         events: &[],
     };

@@ -21,7 +21,7 @@ const MOST: usize = 1_000;
 /// Questions, and what those that leave it out have in common.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Batch {
-    /// Of every question that names none.
+    /// The subject of each question that names none.
     #[serde(default, deserialize_with = "maybe")]
     pub subject: Option<Entity>,
     #[serde(default, deserialize_with = "maybe")]
@@ -30,7 +30,7 @@ pub struct Batch {
     pub resource: Option<Entity>,
     #[serde(default, deserialize_with = "maybe")]
     pub context: Option<Properties>,
-    /// At most 1000. Without any, the fields above are the one question.
+    /// At most 1000. If there are none, the fields above are the only question.
     #[schemars(length(max = 1000))]
     #[serde(default, deserialize_with = "list")]
     pub evaluations: Option<Vec<Evaluation>>,
@@ -51,9 +51,9 @@ pub enum Semantic {
     /// Every question.
     #[default]
     ExecuteAll,
-    /// Until the first no, which is the last answer.
+    /// Stop at the first denial, which is the last answer.
     DenyOnFirstDeny,
-    /// Until the first yes, which is the last answer.
+    /// Stop at the first permit, which is the last answer.
     PermitOnFirstPermit,
 }
 

@@ -20,10 +20,10 @@ pub type Placed<C> = Result<Vec<(String, C)>, Stop>;
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub struct PageRequest {
-    /// The `next_token` of the page before. All else must be as it was asked then; `limit` may be left out.
+    /// The previous page's `next_token`. Everything else must be unchanged; `limit` may be omitted.
     #[schemars(length(max = 65_536))]
     pub token: Option<String>,
-    /// How many results at most; 1000 unless fewer are asked for.
+    /// The maximum number of results; 1000 by default and at most.
     #[schemars(range(min = 1))]
     pub limit: Option<u32>,
 }
@@ -37,10 +37,10 @@ pub struct Results<T> {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PageShown {
-    /// Empty: there is no further page.
+    /// Empty on the last page.
     pub next_token: String,
     pub count: usize,
-    /// Only where all results are on this page.
+    /// Present only if all results are on this page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<usize>,
 }
@@ -68,7 +68,7 @@ impl<'a> Pages<'a> {
         let (before, after) = opened.split_once(' ').ok_or_else(other)?;
         let before = before.parse::<u32>().ok();
         if limit.is_some() && limit != before {
-            return Err(Refusal::bad_request("page.limit: must be as on the page before").into());
+            return Err(Refusal::bad_request("page.limit: must be the same as on the previous page").into());
         }
         Ok(Pages { read, what, limit: before, after: Some(after.to_owned()) })
     }

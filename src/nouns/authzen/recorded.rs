@@ -19,7 +19,7 @@ use types::decision::Recording;
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Decision {
     pub decision: bool,
-    /// Only where it is no.
+    /// Only on a denial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Why>,
 }
@@ -29,7 +29,7 @@ pub struct Decision {
 pub struct Why {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The kinds of approval, all of them, that would make it a yes.
+    /// The kinds of approval that would allow it; all are required.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub needs_approval: Vec<String>,
     /// The ids of the policies that stand in the way.
@@ -37,7 +37,7 @@ pub struct Why {
     pub policies: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy_version: Option<i64>,
-    /// This question of a batch was not understood.
+    /// Why this question of the batch is invalid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<NotUnderstood>,
 }
@@ -45,7 +45,7 @@ pub struct Why {
 /// What is wrong with one question of a batch.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NotUnderstood {
-    /// What the answer would have been to this question alone.
+    /// The HTTP status that this question alone would have got.
     pub status: u16,
     pub message: String,
 }

@@ -30,13 +30,13 @@ const MOST: usize = 1_000;
 /// A question with one part open.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Search {
-    /// Required; where subjects are searched for, only its type counts.
+    /// Required; in a subject search, only its type counts.
     #[serde(default, deserialize_with = "maybe")]
     pub subject: Option<Entity>,
-    /// Required, but where actions are searched for.
+    /// Required, except in an action search.
     #[serde(default, deserialize_with = "maybe")]
     pub action: Option<Action>,
-    /// Required; where resources are searched for, only its type counts.
+    /// Required; in a resource search, only its type counts.
     #[serde(default, deserialize_with = "maybe")]
     pub resource: Option<Entity>,
     #[serde(default, deserialize_with = "maybe")]
@@ -49,8 +49,8 @@ pub struct Search {
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub struct SearchOptions {
-    /// The entities to search among, at most 1000; in an empty list nothing is found. A missing `type` is the one
-    /// searched for. Where this is left out, the search is among those that the company keeps.
+    /// The entities to search among, at most 1000; an empty list finds nothing. A missing `type` defaults to the one
+    /// searched for. If omitted, the company's stored entities are searched.
     #[schemars(length(max = 1000))]
     #[serde(default, deserialize_with = "list")]
     pub candidates: Option<Vec<Entity>>,

@@ -27,12 +27,12 @@ pub struct Entity {
     #[serde(rename = "type", default, deserialize_with = "short")]
     #[schemars(with = "Option<String>", length(max = 1024))]
     pub kind: Option<SmolStr>,
-    /// Required, but where it is searched for.
+    /// Required, unless it is what is searched for.
     #[serde(default, deserialize_with = "short")]
     #[schemars(with = "Option<String>", length(max = 1024))]
     pub id: Option<SmolStr>,
-    /// Its attributes as the schema has them. An entity in them is `{"type", "id", "properties"}`; `parents` are the groups
-    /// that it is in, near and far.
+    /// Its attributes, as in the schema. An entity in them is `{"type", "id", "properties"}`; `parents` are its groups,
+    /// direct and indirect.
     pub properties: Option<Properties>,
 }
 
@@ -44,7 +44,7 @@ pub struct Action {
     #[serde(default, deserialize_with = "short")]
     #[schemars(with = "Option<String>", length(max = 1024))]
     pub name: Option<SmolStr>,
-    /// They become a part of the context.
+    /// Added to the context.
     pub properties: Option<Properties>,
 }
 
@@ -61,7 +61,7 @@ pub struct Evaluation {
     /// Required.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub resource: Option<Entity>,
-    /// As the action's context in the schema.
+    /// The action's context, as in the schema.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub context: Option<Properties>,
 }

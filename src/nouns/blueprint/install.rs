@@ -25,11 +25,11 @@ pub struct Installed {
     pub blueprint: String,
     /// What was made: teams, agents, settings, policy files.
     pub created: Vec<String>,
-    /// What was there already, or is proposed already, and is as it was.
+    /// What already existed or was already proposed, left unchanged.
     pub skipped: Vec<String>,
-    /// What it still takes, above all people.
+    /// What is still missing, above all people.
     pub needs: Vec<String>,
-    /// The change that would bring its policies into force; they are not in force before.
+    /// The change that proposes its policies; they are not in force until it is promoted.
     pub change: Option<String>,
 }
 

@@ -19,11 +19,11 @@ pub struct Shown {
     pub title: String,
     /// What it is for.
     pub description: String,
-    /// What whoever installs it is asked.
+    /// The questions to answer when installing it.
     pub ask: Vec<Question>,
     pub teams: Vec<String>,
     pub agents: Vec<String>,
-    /// The people that it takes, and what for.
+    /// The people it needs, and what for.
     pub needs: Vec<String>,
     /// Its own policy files.
     pub policies: Vec<String>,

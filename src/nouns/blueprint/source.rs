@@ -28,14 +28,14 @@ const MAX_FILES: usize = 200;
 pub struct ChosenBlueprint {
     /// One that comes with the program.
     pub id: Option<String>,
-    /// One of one's own instead: the text of its `blueprint.yaml`, at most 64 KiB.
+    /// Your own blueprint instead: the text of its `blueprint.yaml`, at most 64 KiB.
     #[schemars(length(max = 65_536))]
     pub file: Option<String>,
     /// The files beside it, text by path: `policies/**/*.cedar`, `approvals.yaml`, `limits.yaml`, `views/*.yaml`, `tests/**/*.yaml`.
     #[serde(default)]
     #[schemars(extend("maxProperties" = 200, "additionalProperties" = {"type": "string", "maxLength": 1048576}))]
     pub files: BTreeMap<String, String>,
-    /// Answers to what it asks, by name.
+    /// Answers to its questions, by name.
     #[serde(default)]
     pub values: BTreeMap<String, String>,
 }
@@ -119,7 +119,7 @@ impl Source {
         for name in strange {
             let names: Vec<&str> = asks.iter().map(|ask| ask.name.as_str()).collect();
             let names = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
-            problems.check(false, format!("values.{name}: is not asked for; asked for is {names}"));
+            problems.check(false, format!("values.{name}: the blueprint does not ask for this; it asks for {names}"));
         }
         let mut values = BTreeMap::from([("admin".to_owned(), admin.to_string())]);
         for ask in asks {
@@ -131,7 +131,7 @@ impl Source {
                     answer(ask, &value, known, &mut problems);
                     values.insert(ask.name.clone(), value);
                 }
-                None => problems.check(false, format!("values.{}: is needed: {}", ask.name, ask.title)),
+                None => problems.check(false, format!("values.{}: is required: {}", ask.name, ask.title)),
             }
         }
         let mut unknown = BTreeSet::new();
@@ -143,7 +143,7 @@ impl Source {
             })
         });
         for name in unknown.iter().filter(|name| !asks.iter().any(|ask| ask.name == **name)) {
-            problems.check(false, format!("file: nothing called `{name}` is asked for"));
+            problems.check(false, format!("file: there is no question `{name}`"));
         }
         if !problems.0.is_empty() {
             return Err(problems.0);

@@ -31,7 +31,7 @@ pub struct Blueprint {
 pub struct BlueprintSpec {
     /// What it is for, in a sentence.
     pub description: String,
-    /// What whoever installs it is asked.
+    /// The questions to answer when installing it.
     #[serde(default)]
     pub ask: Vec<Question>,
     /// Settings of the company, by the names that `PUT /company` has; only those that still have their default are set.
@@ -55,7 +55,7 @@ pub struct Question {
     pub r#type: AnswerType,
     /// What is asked, in words.
     pub title: String,
-    /// The answer where none is given; without it there must be one.
+    /// The default answer; without a default, an answer is required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
 }

@@ -36,8 +36,8 @@ pub struct Wanted {
     /// The collection.
     #[arg(value_name = "COLLECTION")]
     pub collection: String,
-    /// The figures: `count`, or `sum:total`, `avg:total`, `min:total`, `max:total`, `distinct:vendor`; 1 to 20 of them and
-    /// metrics.
+    /// The figures: `count`, or `sum:total`, `avg:total`, `min:total`, `max:total`, `distinct:vendor`; 1 to 20, metrics
+    /// included.
     #[schemars(length(max = 20))]
     #[serde(default)]
     #[arg(long, value_name = "FIGURE", value_delimiter = ',', default_value = "count")]
@@ -62,14 +62,14 @@ pub struct Wanted {
 /// The figures of one group.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
-    /// The group, by what it is grouped by.
+    /// The group: its value for each entry of `group_by`.
     #[schemars(extend("x-names" = "json"))]
     pub group: Map<String, Value>,
-    /// The figures, by what was asked for. What is of no value at all, a metric of fewer records than the collection allows,
-    /// and what is too large are `null`.
+    /// The figures, by the name requested. `null` if there are no values, if a metric covers fewer records than the
+    /// collection allows, or if the figure is too large.
     #[schemars(extend("x-names" = "json"))]
     pub values: Map<String, Value>,
-    /// Which of them are `null` because no number holds them: whole ones beyond 2^53 - 1, decimal ones beyond 2^63 / 10^4.
+    /// Which of them are `null` because they are too large: whole numbers beyond 2^53 - 1, decimals beyond 2^63 / 10^4.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub too_large: Vec<String>,
 }
@@ -168,7 +168,7 @@ fn judged(
         let last = chunk.len() < CHUNK;
         for record in chunk {
             left = left.checked_sub(1).ok_or_else(|| {
-                let what = format!("the policies must be asked about more than {PATIENCE} records; narrow it down");
+                let what = format!("policies must decide more than {PATIENCE} records one by one; narrow it down");
                 Refusal::field("filter", what)
             })?;
             after = Some(store::brain::query::After { values: Vec::new(), id: record.id.clone() });

@@ -34,14 +34,14 @@ pub struct Phrase {
 pub struct Hit {
     pub kind: CatalogKind,
     pub collection: String,
-    /// What it is called in a question.
+    /// Its name in queries.
     pub name: String,
-    /// The field that it is, or looks at; none of a collection, and of a count.
+    /// The field that it is or reads; none for a collection or a count.
     pub field: Option<String>,
     pub title: Option<String>,
-    /// The other word that fits, where none of its names does as well.
+    /// The synonym that matches, if none of its names matches as well.
     pub synonym: Option<String>,
-    /// Compares hits with each other: how well the words of the phrase fit its names.
+    /// How well the phrase matches its names; comparable only between hits.
     pub score: u32,
 }
 
@@ -61,7 +61,7 @@ impl Query for Catalog {
         doc: "Find the collections, fields, dimensions and metrics that a phrase may mean, by their names and the other words for \
               them; the best first. What the caller may not read is left out.",
         scope: Reach::READ,
-        route: get("/brain/catalog"),
+        route: get("/brain/catalog").listed(),
         about: &[&COMPANY],
         events: &[],
     };

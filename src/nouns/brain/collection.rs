@@ -32,7 +32,7 @@ pub struct ShownCollection {
     pub withheld: Vec<String>,
     /// Aggregates leave out groups of fewer records.
     pub smallest_group: u32,
-    /// For how long records and what they were are kept; absent where they are kept for good.
+    /// How long records and their earlier versions are kept; absent if forever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention: Option<Retention>,
     /// What its records mean.
@@ -70,7 +70,7 @@ impl Query for List {
         name: "collection.list",
         doc: "List the collections that the caller may see, by name.",
         scope: Reach::READ,
-        route: get("/brain/collections"),
+        route: get("/brain/collections").listed(),
         about: &[&COMPANY],
         events: &[],
     };

@@ -37,7 +37,7 @@ enum Formula {
 impl Plan {
     pub fn of(measures: &[String], metrics: &[String], filters: &Filters<'_>) -> Result<Plan, Refusal> {
         if !(1..=MOST_MEASURES).contains(&(measures.len() + metrics.len())) {
-            let what = format!("must be 1 to {MOST_MEASURES} of them and metrics");
+            let what = format!("must be 1 to {MOST_MEASURES}, metrics included");
             return Err(Refusal::field("measures", what));
         }
         let (mut plan, mut known) = (Plan { measures: Vec::new(), answers: Vec::new() }, Vec::new());
@@ -66,7 +66,7 @@ impl Plan {
             plan.answers.push((name.clone(), formula));
         }
         if plan.measures.len() > MOST_MEASURES {
-            let what = format!("are made of more than {MOST_MEASURES} figures together: ask for fewer at once");
+            let what = format!("need more than {MOST_MEASURES} figures together: ask for fewer at once");
             return Err(Refusal::field("metrics", what));
         }
         Ok(plan)
@@ -83,7 +83,7 @@ impl Plan {
         if let Some((_, place)) = known.iter().find(|(other, _)| other == name) {
             return Ok(*place);
         }
-        let agg = metric.agg.ok_or("is made of others itself")?;
+        let agg = metric.agg.ok_or("is itself computed from other metrics")?;
         let figured = metric.field.as_ref().map(|field| figured(agg, field, filters)).transpose()?;
         let only = metric.filter.as_ref().map(|filter| filters.read_at(filter, "filter")).transpose();
         let only = only.map_err(|(at, what)| format!("{at}: {what}"))?.unwrap_or(Condition::Always);

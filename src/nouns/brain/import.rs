@@ -28,7 +28,8 @@ const MOST_REPORTED: usize = 20;
 pub struct NewRecords {
     /// The collection.
     pub collection: String,
-    /// The values of each, by field; 1 to 5000. Where a record has the same key, these of its fields are changed.
+    /// The values of each record, by field; 1 to 5000 records. If the key exists, only these fields of that record
+    /// change.
     #[schemars(length(max = 5_000), extend("x-erasable" = true))]
     pub records: Vec<Map<String, Value>>,
 }

@@ -64,7 +64,7 @@ impl Demand<'_> {
             }
             Demand::Options(name, options) => (
                 read.has_other_values(of, name, options)?,
-                format!("ops: records have values of `{name}` that are none of the options"),
+                format!("ops: records have values of `{name}` that are not among the options"),
             ),
             Demand::Bounds(name, kind, bounds) => (
                 read.any_beyond(of, (name, *kind), *bounds)?,

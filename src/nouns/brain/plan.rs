@@ -162,7 +162,7 @@ pub fn still_fit(plan: &Plan, is_foreseen: bool, read: &Reader<'_>) -> Result<()
     };
     let is_withheld = is_foreseen && !may_export(read);
     let is_of_policies = |problem: &String| !problem.starts_with(views::FOLDER) && !problem.starts_with(FOLDER);
-    let unseen = || "a view that you may not see asks for what would be gone".to_owned();
+    let unseen = || "a view that you may not see uses what would be removed".to_owned();
     match compiled(&plan.bundle, read) {
         Err(Stop::Refused(refusal)) if !refusal.problems.is_empty() => {
             let mut problems = refusal.problems;
@@ -180,7 +180,7 @@ fn looked_at(collection: &str, field: &str, read: &Reader<'_>) -> Option<String>
     let policies = read.serving().looking_at(collection, field);
     let named: Vec<String> =
         policies.iter().map(|policy| format!("`{}` ({}:{})", policy.id, policy.file, policy.line)).collect();
-    let what = format!("ops: `{field}` is looked at by the policies {}; change them first", named.join(", "));
+    let what = format!("ops: policies use `{field}`: {}; change them first", named.join(", "));
     (!named.is_empty()).then_some(what)
 }
 
@@ -221,14 +221,14 @@ impl Altered<'_> {
                 Ok(())
             }
             (Operation::MergeField { .. }, Some(of)) if of.spec.source.is_some() => {
-                Err("records that are kept elsewhere are changed there: retire the field that is not wanted".into())
+                Err("records kept in another system are changed there: retire the field that you do not want".into())
             }
             (Operation::MergeField { name, into }, Some(of)) => {
                 merge(of, name, into)?;
                 let is_second =
                     self.merged.contains_key(name) || self.merged.insert(into.clone(), name.clone()).is_some();
                 match is_second {
-                    true => Err("one field takes in one other at a time: propose the next after this one".into()),
+                    true => Err("a field takes in one other at a time: propose the next merge after this one".into()),
                     false => Ok(()),
                 }
             }
@@ -244,13 +244,13 @@ fn merge(of: &mut Collection, name: &str, into: &str) -> Result<(), String> {
     let (from, to) = (field(name)?, field(into)?);
     let fits = from.kind == to.kind && from.to == to.to && from.options.iter().all(|one| to.options.contains(one));
     match () {
-        () if name == into => return Err("a field is not merged into itself".into()),
+        () if name == into => return Err("a field cannot be merged into itself".into()),
         () if of.spec.key.iter().any(|key| key == name || key == into) => {
-            return Err("fields of the key are not merged".into());
+            return Err("fields of the key cannot be merged".into());
         }
-        () if !fits => return Err(format!("what `{name}` can be, `{into}` cannot: retype one of them first")),
-        () if !from.kind.is_comparable() => return Err(format!("fields of the type `{}` are not merged", from.kind)),
-        () if from.unit != to.unit => return Err(format!("`{name}` and `{into}` are not in the same unit")),
+        () if !fits => return Err(format!("`{into}` cannot hold every value of `{name}`: retype one of them first")),
+        () if !from.kind.is_comparable() => return Err(format!("fields of the type `{}` cannot be merged", from.kind)),
+        () if from.unit != to.unit => return Err(format!("`{name}` and `{into}` have different units")),
         () if (&from.min, &from.max) != (&to.min, &to.max) => {
             return Err(format!("`{name}` and `{into}` do not have the same bounds"));
         }
@@ -286,12 +286,10 @@ fn add(of: &mut Collection, (name, field): (&str, &Field), rows: i64) -> Result<
     match () {
         () if of.field(name).is_some() => return Err(format!("there is a field `{name}` already")),
         () if field.required && field.default.is_none() && rows > 0 => {
-            return Err(
-                "there are records, which have no such field yet: give it a default, or do not require it".into()
-            );
+            return Err("existing records do not have this field: give it a default, or do not require it".into());
         }
         () if field.unique && field.default.is_some() && rows > 1 => {
-            return Err("no two records may have the same value, so there is no default".into());
+            return Err("existing records would all get the same default, but the field is unique".into());
         }
         () => never_called(of, name)?,
     }
@@ -368,7 +366,7 @@ fn retype(field: &mut Field, name: &str, kind: FieldKind, options: &[String]) ->
     }
     let chooses = kind == FieldKind::Choice;
     if chooses && field.label.is_some() {
-        return Err(format!("`{name}` has a label, and everybody reads the options of a choice"));
+        return Err(format!("`{name}` has a label, but everybody can read a choice's options"));
     }
     if chooses == options.is_empty() {
         return Err("a `choice` has options, and no other type has".into());

@@ -178,14 +178,14 @@ fn sorted(input: &Ask, filters: &Filters<'_>) -> Result<Vec<Sorted>, Refusal> {
     if let (Some(_), Some(source)) = (input.as_of, &of.spec.source) {
         return Err(Refusal::field(
             "as_of",
-            format!("what records were is not known of those kept in {}", source.system),
+            format!("earlier versions of records kept in {} are not known", source.system),
         ));
     }
     if input.as_of.is_some_and(|at| at > filters.read.now()) {
         return Err(Refusal::field("as_of", "must not be in the future"));
     }
     if input.as_of.is_some() && !input.sort.is_empty() {
-        return Err(Refusal::field("sort", "records as they were come in the order of their ids"));
+        return Err(Refusal::field("sort", "not allowed with `as_of`: these records come in the order of their ids"));
     }
     if input.sort.len() > MOST_SORTED {
         return Err(Refusal::field("sort", format!("must be at most {MOST_SORTED} fields")));

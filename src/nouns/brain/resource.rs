@@ -30,7 +30,7 @@ pub static COLLECTION: Resource = Resource {
         },
     },
     title: None,
-    version: Some(|of, read| Ok(read.collection_version(&of.id())?)),
+    version: Some(|of, read| read.collection_version(&of.id())),
     brief: Resource::says_nothing,
     find: |id, read| Ok(read.collection(id).map(|of| read.collection_target(of.name()))),
     state: |target, read| Ok(serde_json::json!(read.collection_version(&target.id())?)),
@@ -173,12 +173,12 @@ fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
 }
 
 /// The one that is there now, or was last.
-fn version(target: &Target, read: &Reader<'_>) -> Result<i64, Stop> {
+fn version(target: &Target, read: &Reader<'_>) -> Result<i64, Fault> {
     let of = read.all_collections().find(|of| target.thing(&kind_of(of.name())).is_some());
     match of.map(|of| last(of, &target.id(), read)) {
         Some(Ok(record)) => Ok(record.version),
         None | Some(Err(Stop::Refused(_))) => Ok(0),
-        Some(Err(failed)) => Err(failed),
+        Some(Err(Stop::Failed(fault))) => Err(fault),
     }
 }
 

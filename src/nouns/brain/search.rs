@@ -34,7 +34,7 @@ const AROUND: usize = 60;
 /// What is looked for.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct SearchFor {
-    /// Words that must all be there, the last one at least as a beginning; 1 to 200 characters.
+    /// Words that must all match, the last one at least as a prefix; 1 to 200 characters.
     #[arg(value_name = "TEXT")]
     pub q: String,
     /// Only records of these collections, separated by commas.
@@ -59,9 +59,9 @@ pub struct SearchHit {
     pub collection: Option<String>,
     pub id: String,
     pub title: String,
-    /// Where the words stand.
+    /// Where the words occur.
     pub snippet: String,
-    /// How well it fits, beside the best hit: 1 to 100.
+    /// How well it matches, relative to the best hit: 1 to 100.
     pub score: u32,
 }
 

@@ -25,7 +25,7 @@ use types::semantics::{Agg, Dimension, Entity, Grain, Metric, Semantics};
 #[serde(deny_unknown_fields)]
 pub struct NamedEntity {
     pub name: String,
-    /// The field that tells one from another.
+    /// The field that identifies one.
     pub key: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -37,7 +37,7 @@ pub struct NamedEntity {
 pub struct NamedDimension {
     pub name: String,
     pub field: String,
-    /// Of a time or a day: the period that it falls into.
+    /// For a time or a day: the period to group by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grain: Option<Grain>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,21 +49,21 @@ pub struct NamedDimension {
 #[serde(deny_unknown_fields)]
 pub struct NamedMetric {
     pub name: String,
-    /// How it comes of the records; else it is made of other metrics, by `expr`.
+    /// How it is aggregated from records; otherwise `expr` computes it from other metrics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agg: Option<Agg>,
-    /// What it is made of: metrics with an `agg`, numbers, `+ - * /` and brackets.
+    /// Its formula: metrics with an `agg`, numbers, `+ - * /` and brackets.
     #[schemars(length(max = 200))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expr: Option<String>,
-    /// The field that it is about; none of `count`.
+    /// The field to aggregate; none for `count`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// What must hold of a record to be counted in, as in a query.
+    /// Which records to include: a filter, as in a query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-names" = "values"))]
     pub filter: Option<Value>,
-    /// What it is in, such as `EUR`; the field's unit unless given.
+    /// Its unit, such as `EUR`; by default the field's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

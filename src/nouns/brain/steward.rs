@@ -56,7 +56,7 @@ pub struct LookedOver {
 pub struct Stewarded {
     /// What is proposed now; what is proposed already, or was rejected, is not proposed again.
     pub proposals: Vec<ShownProposal>,
-    /// What was noticed and is no change of a collection, or not proposed.
+    /// Findings that no change of a collection fixes, or that are not proposed.
     pub noticed: Vec<Noticed>,
     /// What was looked at.
     pub seen: Vec<SeenCollection>,
@@ -76,7 +76,7 @@ pub struct SeenCollection {
     pub collection: String,
     /// How many records the caller may read, of those that were looked at.
     pub records: usize,
-    /// Whether these are all that there are. What would change for everybody is proposed only then.
+    /// Whether that is all of them. Only then are changes proposed that affect everybody.
     pub all: bool,
 }
 
@@ -262,8 +262,8 @@ impl Found {
         let (collection, field) = (of.name().to_owned(), fields.first().copied().unwrap_or_default().to_owned());
         let is_labelled = |name: &&str| of.field(name).is_some_and(|field| field.label.is_some());
         let left_out = match fields.iter().find(|name| is_labelled(name)) {
-            Some(name) => format!("`{name}` has a label, and a proposal is read by others"),
-            None if !all => "you do not read all records, or there are too many to look at".to_owned(),
+            Some(name) => format!("`{name}` has a label, but others read a proposal"),
+            None if !all => "you may not read all records, or there are too many to review".to_owned(),
             None => return self.ideas.push(Idea { collection, field, ops: vec![op], reason: what }),
         };
         self.noticed.push(Noticed { collection, field, what: format!("{what}; not proposed: {left_out}") });

@@ -64,7 +64,7 @@ pub struct NewRecord {
     pub collection: String,
     /// The record to change; by default the one with the same key, or a new one.
     pub id: Option<String>,
-    /// The values, by field. Of a record that is there, these are changed and the others stay.
+    /// The values, by field. In an existing record, only these fields change.
     #[schemars(extend("x-erasable" = true, "x-sets" = "fields"))]
     pub fields: Map<String, Value>,
     /// The version of the record that the change was made from; it must be the current one.

@@ -17,7 +17,7 @@ impl Query for List {
         name: "break_glass.list",
         doc: "List break-glass grants, newest first.",
         scope: Reach::READ,
-        route: get("/policy/break-glass"),
+        route: get("/policy/break-glass").listed(),
         about: &[&COMPANY, &BREAK_GLASS],
         events: &[],
     };

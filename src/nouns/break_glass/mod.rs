@@ -40,18 +40,18 @@ pub struct OneGrant {
 pub struct ShownGrant {
     pub id: Id,
     pub holder: ActorId,
-    /// Who issued the token that it was opened with, where that is not the holder.
+    /// Who issued the token that opened it, if not the holder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issuer: Option<ActorId>,
     pub scope: Operations,
     pub reason: String,
     pub created_at: Time,
     pub expires_at: Time,
-    /// Whether it still lets calls go on.
+    /// Whether calls can still use it.
     pub active: bool,
-    /// How many calls went on because of it.
+    /// How many calls used it.
     pub uses: u32,
-    /// What somebody else said of it; until then its holder gets no other.
+    /// Somebody else's review; until then its holder gets no other grant.
     pub review: Option<ShownReview>,
 }
 

@@ -27,7 +27,7 @@ pub struct NewGrant {
     #[schemars(length(max = 1000))]
     #[schemars(extend("x-erasable" = true))]
     pub reason: String,
-    /// How long, 1 to 240; 30 unless given.
+    /// How long: 1 to 240 minutes, 30 by default.
     #[schemars(range(min = 1, max = 240))]
     pub minutes: Option<u32>,
 }

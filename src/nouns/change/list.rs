@@ -27,7 +27,7 @@ pub struct Which {
     /// Only in this state.
     #[arg(long = "in", value_name = "STATE")]
     pub state: Option<ChangeState>,
-    /// Only changes to this.
+    /// Only changes to this target.
     #[arg(skip)]
     pub target: Option<ChangeTarget>,
     /// Only the caller's own.
@@ -83,19 +83,19 @@ impl Query for List {
 #[derive(Serialize, JsonSchema)]
 pub struct Compared {
     pub change: ShownChange,
-    /// What it was made from.
+    /// The version that it was made from.
     pub base: PolicyVersion,
     pub hash: String,
-    /// Actors and teams that a policy of it names and that do not exist, and kinds of approval that fewer people may give than
-    /// it takes; neither where it is so of those it was made from, too; at most 100. Types of which kept entities would not fit
-    /// its schema.
+    /// Actors and teams that its policies name but that do not exist, and kinds of approval with fewer eligible people
+    /// than required; at most 100, only those that its base does not have. Entity types whose stored entities would not
+    /// fit its schema.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Problem>,
     /// The policies and files that differ.
     pub text: TextDiff,
-    /// What differs in `approvals.yaml` and `limits.yaml`, by its meaning.
+    /// What differs in meaning in `approvals.yaml` and `limits.yaml`.
     pub terms: Vec<Term>,
-    /// What would be answered otherwise.
+    /// Which answers would differ.
     pub semantic: Semantic,
 }
 
@@ -103,7 +103,7 @@ pub struct Compared {
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Comparing {
     pub id: String,
-    /// Whether to compare the answers to generated questions, which takes longest; they are unless this is `false`.
+    /// Whether to compare the answers to generated questions, which takes longest; `true` by default.
     #[serde(default)]
     pub semantic: Option<bool>,
 }

@@ -34,7 +34,7 @@ const OPEN: usize = 20;
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct NewChange {
     pub target: ChangeTarget,
-    /// The name of the view, where that is the target.
+    /// The view's name, if the target is a view.
     pub target_id: Option<String>,
     pub content: Content,
     /// Why; 1 to 1000 characters.
@@ -55,7 +55,7 @@ pub struct Content {
     /// The view, as an object or as the text of a file (YAML); at most 64 KiB.
     #[schemars(extend("x-names" = "json"))]
     pub definition: Option<Value>,
-    /// The view goes.
+    /// Remove the view.
     #[serde(default)]
     pub remove: bool,
 }
@@ -113,15 +113,15 @@ fn wanted(input: &NewChange, read: &Reader<'_>) -> Result<Bundle, Stop> {
     match (input.target, files, definition, remove) {
         (ChangeTarget::Policy, Some(files), None, false) if input.target_id.is_none() => whole(files, &[], read),
         (ChangeTarget::Policy, Some(_), None, false) => {
-            Err(Refusal::field("target_id", "there is one company with its policies: leave it out").into())
+            Err(Refusal::field("target_id", "the company has only one set of policies: omit this").into())
         }
         (ChangeTarget::Policy, ..) => {
-            Err(Refusal::field("content", "of the policies it has `files`, and nothing else").into())
+            Err(Refusal::field("content", "a change to the policies has `files`, and nothing else").into())
         }
         (ChangeTarget::View, None, Some(definition), false) => with_view(input, Some(definition), read),
         (ChangeTarget::View, None, None, true) => with_view(input, None, read),
         (ChangeTarget::View, ..) => {
-            Err(Refusal::field("content", "of a view it has its `definition`, or `remove: true`").into())
+            Err(Refusal::field("content", "a change to a view has a `definition`, or `remove: true`").into())
         }
     }
 }
@@ -172,7 +172,7 @@ pub fn whole(files: &BTreeMap<String, String>, unedited: &[String], read: &Reade
     };
     if let Some((path, _)) = files.iter().find(differs) {
         let message = format!(
-            "`{path}` is not as in force: collections change by proposals (`ok schema propose`, POST /api/schema/proposals); \
+            "`{path}` differs from the one in force: collections change by proposals (`ok schema propose`, POST /api/schema/proposals); \
              leave the file out, or restore it (`ok policy export --dir` with `--force`)"
         );
         return Err(Refusal::field("files", message).into());
@@ -256,8 +256,7 @@ pub fn has_room(bundle: &Bundle, read: &Reader<'_>) -> Result<(), Stop> {
     if bundle.hash().as_str() == read.applied()?.hash || read.open_change(&author, bundle)?.is_some() {
         return Ok(());
     }
-    let message =
-        format!("{author} has {OPEN} open proposals, the most there may be: take one back, or have it decided");
+    let message = format!("{author} has {OPEN} open proposals, which is the limit: withdraw one, or have it decided");
     Err(Refusal::conflict(message).into())
 }
 

@@ -25,7 +25,7 @@ pub struct ShownChange {
     /// On whose behalf it was proposed, the nearest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on_behalf_of: Vec<ActorId>,
-    /// When the token that it was proposed with was revoked, if it was: somebody else may have proposed it in the author's name.
+    /// When the token used to propose it was revoked: somebody else may have proposed it in the author's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_revoked_at: Option<Time>,
     pub reason: String,
@@ -41,7 +41,7 @@ pub struct ShownChange {
     pub version: Option<i64>,
     pub reviews: Vec<ShownReview>,
     pub evals: ShownEvals,
-    /// How it is tried beside what is in force, or was.
+    /// Its canary, running or ended.
     pub canary: Option<ShownCanary>,
     /// Who rejected it or took it back, and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,7 +51,7 @@ pub struct ShownChange {
     pub rejected_before: Option<RejectedBefore>,
     pub created_at: Time,
     pub updated_at: Time,
-    /// Of a policy drafted from approvals, as it is proposed: calls like those that were approved which it lets through too.
+    /// For a policy drafted from approvals, when proposed: calls similar to the approved ones that it also allows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_allows: Vec<String>,
 }
@@ -61,13 +61,13 @@ pub struct ShownChange {
 pub struct ShownReview {
     pub by: ActorId,
     pub verdict: ReviewVerdict,
-    /// Whether it still counts: they have said nothing since, are there, no kill switch stops them, and they have the role that
-    /// they had then, or are an admin. Of a change that has ended, the last word of each counts.
+    /// Whether it still counts: it is the reviewer's latest, they have not left, no kill switch stops them, and they
+    /// still have the same role or are an admin. Once the change has ended, each reviewer's latest review counts.
     pub counts: bool,
     pub note: String,
     pub at: Time,
-    /// When the token that it was given with was revoked, if it was: somebody else may have given it. It counts until they review
-    /// the change anew.
+    /// When the token used for it was revoked: somebody else may have given it. It counts until they review the change
+    /// again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_revoked_at: Option<Time>,
 }
@@ -79,7 +79,7 @@ pub struct ShownCanary {
     pub terms: TrialTerms,
     /// Decisions before (the rows) and after, as recorded by the last tick; for whoever may read the audit.
     pub matrix: Option<Matrix>,
-    /// Some of the decisions that would have come out otherwise; for whoever may read the audit.
+    /// Some of the decisions that would have differed; for those who may read the audit.
     pub samples: Vec<Shifted>,
 }
 

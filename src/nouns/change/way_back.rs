@@ -104,7 +104,7 @@ fn open_to(operation: &str, could: Could) -> Result<(), String> {
             )
         }
         Could::TooFew(kind) => format!(
-            "{operation} takes the approval `{kind}`, which too few people can give, and nobody could add people, so they \
+            "{operation} needs the approval `{kind}`, which too few people can give, and nobody could add people, so they \
              could never be changed again: first make sure that enough people can give `{kind}`"
         ),
     };

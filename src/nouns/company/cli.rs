@@ -100,7 +100,7 @@ fn print(answer: &CompanyAnswer) -> Result<(), Failure> {
     show::one(fields, &ShownHours { hours: format!("{from}-{to}"), answer })?;
     if answer.settings.vector_search && answer.vector_model.is_none() {
         show::note(
-            "No model makes vectors on this server (`embeddings` in OK_LLM_CONFIG): knowledge is recalled by its words alone.",
+            "This server has no embedding model (`embeddings` in OK_LLM_CONFIG): knowledge is recalled by words only.",
         );
     }
     Ok(())

@@ -61,7 +61,8 @@ pub struct Settings {
     pub locale: String,
     /// Working hours, Monday to Friday, in the company's time zone: the `sla` of tasks counts them.
     pub hours: Hours,
-    /// After how many days tasks and runs that have ended are archived: out of the lists; 0 for never. Nothing is deleted by it.
+    /// After how many days ended tasks and runs are archived, that is, removed from the lists; 0 for never. Nothing is
+    /// deleted.
     pub retention_days: u32,
     pub approvals: ApprovalSettings,
     pub decisions: DecisionSettings,
@@ -168,9 +169,9 @@ impl Settings {
 pub struct CompanyAnswer {
     #[serde(flatten)]
     pub settings: Settings,
-    /// Grows with each change; send it back to be refused when somebody else changed the settings meanwhile.
+    /// Grows with each change; send it back to get a conflict if somebody else has changed the settings meanwhile.
     pub version: i64,
-    /// The model that makes vectors on this server, without which `vector_search` does nothing; none where none is set up.
+    /// The server's embedding model; without one, `vector_search` has no effect.
     #[serde(default)]
     pub vector_model: Option<String>,
 }
@@ -252,7 +253,8 @@ pub struct OtherSettings {
     pub locale: Option<String>,
     /// Working hours, Monday to Friday, in the company's time zone: the `sla` of tasks counts them.
     pub hours: Option<Hours>,
-    /// After how many days tasks and runs that have ended are archived: out of the lists; 0 for never. Nothing is deleted by it.
+    /// After how many days ended tasks and runs are archived, that is, removed from the lists; 0 for never. Nothing is
+    /// deleted.
     pub retention_days: Option<u32>,
     pub approvals: Option<ApprovalSettings>,
     pub decisions: Option<DecisionSettings>,

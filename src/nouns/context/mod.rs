@@ -22,8 +22,8 @@ const FORGETTABLE: &str = "The event numbers; only content that no state depends
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Forgotten {
-    /// The numbers of the events whose content is erased, at most 100. Only records of refusals, what is kept for other
-    /// programs, and what was written with tasks, runs and requests: what the state of the company rests on cannot be erased.
+    /// The event numbers, at most 100. Only refusals, data stored for other programs, and texts of tasks, runs and
+    /// requests can be erased, nothing that the company's state depends on.
     #[schemars(length(max = 100))]
     #[arg(required = true, value_name = "SEQ", help = FORGETTABLE)]
     pub events: Vec<i64>,
@@ -36,7 +36,7 @@ pub struct Forgotten {
 
 #[derive(Serialize, JsonSchema)]
 pub struct Count {
-    /// How many contents were erased: those that were named, and the vectors that were made of them.
+    /// How many contents were erased: those named, and the embeddings made from them.
     pub forgotten: u64,
 }
 
@@ -135,7 +135,7 @@ fn problem(seq: i64, read: &Reader<'_>) -> Result<Option<String>, Stop> {
     let forgettable = EventKind::named(&logged.kind).is_some_and(|kind| kind.content.erasable);
     Ok(match logged.event {
         None => Some(format!("events: the content of {seq} is erased already")),
-        Some(_) if !forgettable => Some(format!("events: the state of the company rests on {seq} ({})", logged.kind)),
+        Some(_) if !forgettable => Some(format!("events: the company's state depends on {seq} ({})", logged.kind)),
         Some(_) => None,
     })
 }

@@ -64,7 +64,7 @@ pub struct AgentSpec {
     pub owner: Option<ActorId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
-    /// What it is told before anything else: what it is for, and how it works; 1 to 32768 bytes.
+    /// Its system prompt: its purpose and how it works; 1 to 32768 bytes.
     #[schemars(length(min = 1, max = 32768))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
@@ -79,7 +79,7 @@ pub struct AgentSpec {
     pub tools: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knowledge: Option<Knowledge>,
-    /// How far it asks to be trusted; `observe` unless given.
+    /// The trust tier that it asks for; `observe` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,7 +90,7 @@ pub struct AgentSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
-    /// Models or classes of models, the dearest first.
+    /// Models or model classes, most preferred first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prefer: Vec<String>,
     /// 0 to 2.
@@ -119,11 +119,12 @@ pub struct RunLimits {
     /// Cents in one day, in UTC, for all its runs together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub day_cents: Option<u64>,
-    /// Steps in one run: 1 to 1,000, which is the most there are without it.
+    /// Steps in one run: 1 to 1,000, which is the default.
     #[schemars(range(min = 1, max = 1000))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<u32>,
-    /// The time that one run may take, the waiting not counted; 30m unless given. A number and `s`, `m` or `h`, such as `20m`; at most `24h`.
+    /// The time that one run may take, not counting waits; 30m by default. A number and `s`, `m` or `h`, such as `20m`;
+    /// at most `24h`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall: Option<String>,
 }

@@ -112,7 +112,7 @@ pub struct Settled {
     /// What was reserved for it.
     pub reserved_cents: i64,
     pub cents: i64,
-    /// What it came to beyond that.
+    /// What was spent beyond that.
     pub over_cents: i64,
     /// What is left of the budget; none where there is no budget.
     pub left_cents: Option<i64>,

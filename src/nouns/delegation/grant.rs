@@ -50,7 +50,7 @@ pub struct NewDelegation {
     /// The budget, in cents; no limit by default.
     #[arg(long, value_name = "CENTS")]
     pub budget_cents: Option<i64>,
-    /// When it ends: in a minute to 366 days; in 7 days unless given.
+    /// When it ends: a minute to 366 days ahead; 7 days by default.
     #[arg(skip)]
     pub expires_at: Option<Time>,
     /// How long it is valid, instead of `expires_at`: `12h`, `7d`.
@@ -153,7 +153,7 @@ fn terms(
         problems.extend(beyond_authority(&delegation.terms, read));
     }
     if problems.is_empty() && gives_nothing(&delegation.terms, read) {
-        problems.push(format!("scope: you may do nothing of `{}` yourself", cut(&delegation.terms.scope.to_string())));
+        problems.push(format!("scope: you may do nothing in `{}` yourself", cut(&delegation.terms.scope.to_string())));
     }
     if problems.is_empty() { Ok(delegation) } else { Err(Refusal::invalid(problems).into()) }
 }
@@ -201,7 +201,7 @@ fn beyond_authority(terms: &Terms, read: &Reader<'_>) -> Option<String> {
     };
     let name = terms.scope.0.iter().find(|name| !admits(terms.authority, name))?;
     let enough = Authority::ALL.iter().find(|authority| admits(**authority, name))?;
-    Some(format!("authority: `{}` lets nothing of `{}` through: it takes `{enough}`", terms.authority, cut(name)))
+    Some(format!("authority: `{}` allows nothing in `{}`: that needs `{enough}`", terms.authority, cut(name)))
 }
 
 /// Whether its giver certainly may do nothing of it. Only where that hangs on no target: elsewhere, what the giver may not do

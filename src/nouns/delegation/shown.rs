@@ -24,12 +24,12 @@ pub struct ShownDelegation {
     /// None where its giver set none.
     pub budget_cents: Option<i64>,
     pub spent_cents: i64,
-    /// Set aside: for what is under way, and for what was handed on.
+    /// Reserved for calls in progress and for delegations passed on.
     pub reserved_cents: i64,
     pub left_cents: Option<i64>,
     /// The delegation that its giver acted under.
     pub parent: Option<String>,
-    /// 1 for one that its giver gave in their own right; at most 3.
+    /// 1 if its giver granted it in their own right; at most 3.
     pub depth: u32,
     /// All on whose behalf its taker acts, the nearest first.
     pub on_behalf_of: Vec<ActorId>,

@@ -38,11 +38,11 @@ const MOST_REPORTED: usize = 20;
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToKeep {
-    /// Each is kept whole, in the place of what was kept of it before. With `removed` at most 1000.
+    /// The entities to store; each replaces its earlier version as a whole. With `removed` at most 1000.
     #[schemars(length(max = 1000), extend("x-erasable" = true))]
     #[serde(default, deserialize_with = "all")]
     pub entities: Vec<KeptEntity>,
-    /// These are kept no longer; one that is not kept is passed over.
+    /// The entities to remove; one that is not stored is ignored.
     #[schemars(length(max = 1000), extend("x-erasable" = true))]
     #[serde(default, deserialize_with = "all")]
     pub removed: Vec<EntityName>,
@@ -65,7 +65,7 @@ pub struct KeptEntity {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EntityName {
-    /// An entity type; one that the schema has no longer may be named too.
+    /// An entity type, even one that the schema no longer has.
     #[serde(rename = "type")]
     pub kind: String,
     pub id: String,
@@ -74,7 +74,7 @@ pub struct EntityName {
 /// What came of it.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct KeptCount {
-    /// New, or otherwise than before.
+    /// How many were new or changed.
     pub kept: u64,
     pub unchanged: u64,
     pub removed: u64,
@@ -201,9 +201,9 @@ pub struct ShownEntity {
     pub r#type: String,
     pub id: String,
     pub properties: Map<String, Value>,
-    /// What events name it by.
+    /// Its id in events.
     pub entity: String,
-    /// The event that told what it is now: what `ok context forget` takes.
+    /// The event that stored its current version: the number that `ok context forget` takes.
     pub event: i64,
     pub kept_at: Time,
 }

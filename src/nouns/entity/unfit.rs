@@ -30,7 +30,7 @@ pub(crate) fn unfit(before: &Arc<Snapshot>, after: &Arc<Snapshot>, read: &Reader
     }
     let finding = |(kind, (count, why)): (String, (usize, String))| {
         let message = format!(
-            "of the newest {MOST} kept entities, {count} of the type `{kind}` would not fit the schema ({why}): questions that rest on them are refused until they are kept anew"
+            "of the newest {MOST} kept entities, {count} of the type `{kind}` would not fit the schema ({why}): questions that depend on them are refused until they are stored again"
         );
         Finding::new(code::ENTITIES_UNFIT, SCHEMA_FILE, 1, (0, 0), message)
     };

@@ -51,7 +51,7 @@ pub struct Which {
 /// Which events a stream shows: all of them, however many.
 #[derive(Deserialize, JsonSchema)]
 pub struct Followed {
-    /// Only events after this number; those that come from now on, unless given.
+    /// Only events after this number; by default only new ones.
     #[schemars(range(min = 0))]
     pub since: Option<i64>,
     #[serde(flatten)]
@@ -87,8 +87,8 @@ pub struct EventRecord {
     /// Who did it; `ok` is the server itself.
     #[schemars(extend("x-names" = "reference"))]
     pub actor: String,
-    /// The token that the call was made with, or the run that it is a step of was begun with, for whoever may see that; none of whoever
-    /// holds the state file, of the server itself, of visitors, and once erased.
+    /// The token that made the call, or that started its run, for those who may see it; none for the state file's
+    /// holder, the server and visitors, and once erased.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_id: Option<String>,
     /// On whose behalf, the nearest first.
@@ -98,7 +98,7 @@ pub struct EventRecord {
     /// `allow`, `deny`, `needs_approval` or `system`.
     #[schemars(with = "String", extend("enum" = ["allow", "deny", "needs_approval", "system"]))]
     pub decision: Decision,
-    /// Under which version of the policies it was decided; none before the first.
+    /// The policy version that decided it; none before the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<PolicyVersion>,
     /// The ids of the policies that determined it, for whoever may export them; none once erased.
@@ -112,13 +112,13 @@ pub struct EventRecord {
 pub struct Events {
     /// Oldest first.
     pub events: Vec<EventRecord>,
-    /// The newest event number of the whole log; in a partial answer to `since`, the last that was looked at, after which to
-    /// go on.
+    /// The log's newest event number; in a partial answer to `since`, the last one examined: continue after it.
     pub last_seq: i64,
-    /// Not all of the log was looked at: there may be more.
+    /// Only part of the log was searched: there may be more.
     #[serde(rename = "partial", skip_serializing_if = "std::ops::Not::not")]
     pub is_partial: bool,
-    /// Where a token is asked for: what was done before then may not name it, and is not found; the file was an earlier version's.
+    /// When filtering by token: entries before this time may not name it and are not found, as an earlier version wrote
+    /// them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unnamed_before: Option<Time>,
 }

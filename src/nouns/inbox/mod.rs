@@ -36,7 +36,7 @@ impl Query for List {
         name: "inbox.list",
         doc: "List the caller's own inbox, newest first.",
         scope: Reach::READ,
-        route: get("/inbox"),
+        route: get("/inbox").listed(),
         about: &[&ACTOR],
         events: &[],
     };

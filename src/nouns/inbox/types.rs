@@ -15,8 +15,8 @@ named! {
         Approval = "approval",
         /// Something that the reader asked for was decided.
         Decision = "decision",
-        /// What the reader is from now on: who answers for an agent, who leads a team or does no longer, who may act on
-        /// somebody's behalf; another role or team of theirs or of an agent of theirs.
+        /// The reader's position changed: they now answer for an agent, lead a team or no longer do, or may act on
+        /// somebody's behalf; or they or an agent of theirs have a new role or team.
         Assignment = "assignment",
         /// A run waits for the reader's answer.
         Question = "question",
@@ -26,7 +26,8 @@ named! {
         Knowledge = "knowledge",
         /// Somebody wrote the reader's name: `@ana`.
         Mention = "mention",
-        /// A kill switch stops the reader or an agent of theirs, somebody goes on without approval, or a webhook was disabled.
+        /// A kill switch stops the reader or an agent of theirs, somebody proceeds without approval, or a webhook was
+        /// disabled.
         Alert = "alert",
     }
 }

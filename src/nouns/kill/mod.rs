@@ -47,17 +47,18 @@ pub struct Switched {
     pub engaged: bool,
     pub by: ActorId,
     pub at: Time,
-    /// How many runs it holds, or held: of those whom it stops, and those that they asked for, of agents that the caller may see.
+    /// How many runs it holds or held: those of the actors it stops and those they requested, of agents that the caller
+    /// may see.
     pub runs: u64,
-    /// Of the switch for an actor: how many live tokens it stops that they issued for others, of which they may have kept copies;
-    /// at most 1000 are counted.
+    /// For an actor's switch: how many live tokens that they issued for others, and may have copied, it also stops;
+    /// counted up to 1000.
     pub tokens: u64,
-    /// Who had engaged it before, since when and why, for whoever may list it; absent if nobody had. To engage it again replaces
-    /// these.
+    /// Who had already engaged it, since when and why, for those who may list it; absent if nobody had. Engaging it
+    /// again replaces these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Before>,
-    /// Whether the caller is among those whom it stops, so that another has to release it. `false` of the switch for everything,
-    /// which whoever may release it still can.
+    /// Whether it stops the caller, so that somebody else has to release it. `false` for `global`, which those who may
+    /// release it still can.
     pub stops_caller: bool,
 }
 
@@ -73,7 +74,7 @@ pub struct Before {
 pub static KILL_SWITCH: Resource = Resource {
     noun: Noun {
         name: "KillSwitch",
-        doc: "What stops everybody, an actor, a team or a tool at once.",
+        doc: "A switch that stops everybody, an actor, a team or a tool at once.",
         sight: None,
         own: None,
         facts: &[

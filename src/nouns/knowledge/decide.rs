@@ -77,7 +77,7 @@ impl Change for Accept {
     fn run(permit: Permit<Self>, input: Acceptance, draft: &mut Draft<'_>) -> Result<ShownKnowledge, Stop> {
         let entry = standing(&input.id, &input.note, KnowledgeStatus::is_open, draft.read())?;
         if entry.expires_at.is_some_and(|at| at <= permit.now()) {
-            return Err(Refusal::conflict(format!("the time of {} is over", entry.id)).into());
+            return Err(Refusal::conflict(format!("{} has expired", entry.id)).into());
         }
         may_replace(&entry, draft.read())?;
         let edit = input.edit;
@@ -108,7 +108,7 @@ fn may_replace(entry: &Knowledge, read: &Reader<'_>) -> Result<(), Stop> {
     let Some(old) = read.knowledge(old)? else { return Ok(()) };
     if old.status == KnowledgeStatus::Superseded {
         let message =
-            format!("{} supersedes {}, which another entry has superseded by now: propose it anew", entry.id, old.id);
+            format!("{} supersedes {}, which another entry has since superseded: propose it again", entry.id, old.id);
         return Err(Refusal::conflict(message).into());
     }
     if old.status != KnowledgeStatus::Accepted {

@@ -60,7 +60,7 @@ fn find(id: &str, read: &Reader<'_>) -> Result<Knowledge, Stop> {
     Ok(read.knowledge(id)?.ok_or_else(Refusal::not_found)?)
 }
 
-/// That the time of an entry is over.
+/// That an entry has expired.
 pub(super) fn expired(entry: &Knowledge) -> KnowledgeExpired {
     KnowledgeExpired { id: Id::stored(&entry.id), proposer: entry.proposer.clone() }
 }

@@ -37,7 +37,7 @@ const LONGEST: usize = 500;
 /// What is to be recalled: what has any of the topics, and best the words of the question.
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
 pub struct Sought {
-    /// What it is about: any of these.
+    /// Topics: entries about any of these.
     #[serde(default)]
     #[schemars(length(max = 10))]
     #[arg(value_name = "TOPIC")]
@@ -67,7 +67,7 @@ pub struct Recollection {
     pub source: SourceKind,
     pub reference: Option<String>,
     pub confidence: Option<u8>,
-    /// How near its meaning is to that of the question, in percent: 100 is the same. Only where questions are asked by meaning.
+    /// Semantic similarity to the question, in percent: 100 is identical. Only if questions are asked by meaning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub similarity: Option<u8>,
     pub proposed_by: ActorId,
@@ -80,12 +80,12 @@ pub struct Recollection {
 pub struct Recalled {
     /// The best first.
     pub entries: Vec<Recollection>,
-    /// Passages of documents that hold any of the words of the question: those with the most of them first, at most 10.
+    /// Passages of documents that contain any of the words of the question: those with most of them first, at most 10.
     #[serde(default)]
     pub passages: Vec<Passage>,
-    /// Whether all that is accepted was looked at; else only the newest of it.
+    /// Whether all accepted entries were considered; otherwise only the newest.
     pub is_all: bool,
-    /// Why the words alone were looked for, where the meaning of the question was to be, too.
+    /// Why only words were searched, although meaning should have been, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words_alone: Option<String>,
 }

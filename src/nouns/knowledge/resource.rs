@@ -11,13 +11,13 @@ use types::refusal::{Fault, Stop};
 pub static KNOWLEDGE: Resource = Resource {
     noun: Noun {
         name: "Knowledge",
-        doc: "What somebody has learnt and others may rest on.",
+        doc: "What somebody has learnt and others may rely on.",
         sight: Some("knowledge.read"),
         own: None,
         facts: &[
             FactSpec::actor("proposer", ""),
-            FactSpec::actor("person", "whom alone it concerns").optional(),
-            FactSpec::team("team", "which alone it concerns").optional(),
+            FactSpec::actor("person", "the only person it concerns").optional(),
+            FactSpec::team("team", "the only team it concerns").optional(),
             FactSpec::text("kind", "fact, preference, procedure, warning")
                 .one_of("fact", || KnowledgeKind::ALL.iter().map(|kind| kind.name()).collect()),
             FactSpec::text("origin", "trusted, or untrusted: anybody outside could have written it")

@@ -41,7 +41,7 @@ pub struct ShownKnowledge {
     pub document: Option<ShownDocument>,
     /// Why it was quarantined.
     pub reasons: Vec<String>,
-    /// Labels of what the run had read in which it was learnt: whoever reads the entry has read of that.
+    /// Labels of what its run had read; a run that reads this entry gets them, too.
     pub labels: Vec<Label>,
     pub origin: Origin,
     pub source: SourceKind,

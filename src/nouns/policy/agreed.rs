@@ -42,7 +42,7 @@ pub(super) fn agreed(
     }
     if plain.is_some() {
         let message = format!(
-            "with this input, {} is not about `{}`: leave out the target, or what names another one",
+            "with this input, {} is not about `{}`: omit the target, or the input that names another",
             entry.spec.name,
             target.id()
         );

@@ -42,15 +42,16 @@ pub struct Checked {
     pub ok: bool,
     /// How many policies would load.
     pub policies: usize,
-    /// At most 500, and as many of the tests.
+    /// At most 500, and another 500 from tests.
     pub problems: Vec<Problem>,
     /// How many more there are; left out where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub omitted: Option<usize>,
     pub tests: Tests,
-    /// Percent of the policies' parts that the tests have seen both true and false; none where the bundle does not load.
+    /// Percentage of the policies' parts that the tests have seen both true and false; none if the bundle does not
+    /// load.
     pub coverage: Option<u8>,
-    /// The parts that they have not, at most 500; left out where there are none.
+    /// The parts that they have not, at most 500; omitted if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uncovered: Vec<Problem>,
 }

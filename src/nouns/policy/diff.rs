@@ -28,8 +28,8 @@ pub struct Candidate {
     /// The policies in force unless given.
     #[schemars(extend("maxProperties" = 20_000, "additionalProperties" = {"type": "string", "maxLength": 1048576}))]
     pub files: Option<BTreeMap<String, String>>,
-    /// Collections among the files that were not edited there: each counts as it is in force, though it has changed since the
-    /// files were exported.
+    /// Collections among the files that were not edited: for each, the one in force is used, even if it has changed
+    /// since the export.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unedited: Vec<String>,
     /// The files of this change, instead of `files`.
@@ -37,15 +37,15 @@ pub struct Candidate {
     pub change: Option<String>,
     /// Compare with this earlier version instead of the one in force.
     pub from: Option<i64>,
-    /// The version that has to be in force.
+    /// The version that must be in force.
     pub base: Option<i64>,
     /// Replay the decisions from here on: a time, a date, or the number of an event; all of them unless given.
     pub since: Option<String>,
-    /// How much may be found.
+    /// The budgets: how many differences are allowed.
     pub max: Option<Ceilings>,
-    /// Whether to replay the decisions of the log; unless given, they are where the caller may read the audit.
+    /// Whether to replay the decisions of the log; by default, if the caller may read the audit.
     pub impact: Option<bool>,
-    /// Whether to compare the answers to generated questions, which takes longest; they are unless this is `false`.
+    /// Whether to compare the answers to generated questions, which takes longest; `true` by default.
     pub semantic: Option<bool>,
 }
 
@@ -60,25 +60,25 @@ pub struct Compared {
     pub base: PolicyVersion,
     /// The candidate's hash.
     pub hash: String,
-    /// Collections and views in force that are not among the files: they stay as they are. A collection is changed by a
-    /// schema proposal, a view removed by a change of its own.
+    /// Collections and views in force that are not among the files: they stay. To change a collection, propose a
+    /// schema; to remove a view, propose that change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<String>,
-    /// Actors and teams that a policy of the candidate names and that do not exist: differences found for them concern nobody
-    /// yet. Kinds of approval that fewer people may give than it takes. Neither where it is so of the other side, too; at
-    /// most 100. Types of which kept entities would not fit the schema.
+    /// Actors and teams that the candidate's policies name but that do not exist: differences for them concern nobody
+    /// yet. Kinds of approval with fewer eligible people than required. At most 100, only those that the other side
+    /// does not have. Entity types whose stored entities would not fit the schema.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Problem>,
     pub text: TextDiff,
-    /// What differs in `approvals.yaml` and `limits.yaml`, by its meaning.
+    /// What differs in meaning in `approvals.yaml` and `limits.yaml`.
     pub terms: Vec<Term>,
     pub semantic: Semantic,
     /// None if it was not asked for, or the caller may not read the audit.
     pub impact: Option<Impact>,
-    /// The operation that the caller may not do, so that the decisions were not replayed; absent otherwise.
+    /// The operation that the caller would need for the replay; absent if nothing is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub impact_needs: Option<&'static str>,
-    /// The budgets that are not kept.
+    /// The budgets that are exceeded.
     pub over_budget: Vec<Over>,
 }
 

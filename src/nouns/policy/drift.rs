@@ -40,9 +40,9 @@ pub struct Drift {
 pub enum Status {
     /// Every file is the same.
     InSync,
-    /// Files differ, and no question was found that is answered otherwise.
+    /// Files differ, but no question with a different answer was found.
     Equivalent,
-    /// Something is allowed, or needs less approval, that is not declared so.
+    /// Something is allowed, or needs less approval, contrary to what is declared.
     Weaker,
     /// Whatever differs is stricter than declared.
     Stronger,

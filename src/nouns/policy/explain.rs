@@ -40,19 +40,20 @@ pub struct Question {
     /// switch; the company unless given.
     #[schemars(extend("x-id" = true))]
     pub target: Option<String>,
-    /// The input that it would be given. Without a `target` it must be whole, and what it is about is found by it; with
-    /// one, what it leaves out is blank.
+    /// The operation's input. Without a `target` it must be complete, and determines the target; with one, omitted
+    /// fields are blank.
     pub input: Option<Value>,
     /// The delegation to act under; the one that the caller acts under, or none, unless given.
     #[schemars(extend("x-id" = true))]
     pub under: Option<String>,
-    /// The run in a step of which it would be done, as it stands now: one of the actor's. Where only agents at work can do it, the
-    /// run that it is about unless given.
+    /// The actor's run whose next step would perform it; for operations that only running agents can perform, by
+    /// default the target run.
     #[schemars(extend("x-id" = true))]
     pub run: Option<String>,
-    /// A question about the company's own types, as other programs ask it, instead of all of the above but `actor`.
+    /// A question about the company's own types, as other programs ask it; replaces all of the above except `actor`.
     pub evaluation: Option<Evaluation>,
-    /// The number of an event or a time: the answer of the policies, the directory and the kept entities as they were then; now unless given.
+    /// An event number or a time: answer with the policies, the directory and the stored entities of then; by default,
+    /// now.
     pub at: Option<Moment>,
 }
 
@@ -144,14 +145,12 @@ fn explain(
         (None, None) => About::Nothing,
     };
     if input.run.is_some() && input.under.is_some() {
-        return Err(
-            Refusal::field("under", "a step of a run is done under no delegation: give it without `run`").into()
-        );
+        return Err(Refusal::field("under", "a run's step uses no delegation: omit this or `run`").into());
     }
     let under = under(actor, input.under.as_deref(), read)?;
     let Some(op) = &input.op else {
         if !matches!(about, About::Nothing) || input.run.is_some() {
-            return Err(Refusal::field("op", "name an operation: `target`, `input` and `run` are about one").into());
+            return Err(Refusal::field("op", "name an operation: `target`, `input` and `run` belong to one").into());
         }
         return Ok(Explanation::All(every(actor, &under, read, then)?));
     };
@@ -161,7 +160,7 @@ fn explain(
     }
     let is_at_work = input.run.is_some() || entry.spec.route.is_in_run();
     if past.is_some() && is_at_work {
-        let why = "steps of a run are explained at the present only: omit `at`";
+        let why = "steps of a run can be explained only as of now: omit `at`";
         return Err(Refusal::field("at", why).into());
     }
     let about = match (about, &input.run) {
@@ -170,7 +169,7 @@ fn explain(
     };
     let run = input.run.as_deref().map(|id| own_run(actor, id, read)).transpose()?;
     if let Some(over) = run.as_ref().filter(|run| run.status.is_over()) {
-        return Err(Refusal::field("run", format!("{} is over: no step of it is left to take", over.id)).into());
+        return Err(Refusal::field("run", format!("{} is over: it has no steps left", over.id)).into());
     }
     let under = if run.is_some() { None } else { under };
     let caller = at_work(Caller { under, ..caller(actor, entry, read) }, run.as_ref());

@@ -26,26 +26,26 @@ pub struct Explained {
     pub actor: ActorId,
     #[schemars(extend("x-names" = "reference"))]
     pub target: String,
-    /// On whose behalf, the nearest first, with what is said of each of them.
+    /// On whose behalf, the nearest first, with the answer for each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub on_behalf_of: Vec<ExplainedLink>,
-    /// The sentence's reason: of the first policy in the way.
+    /// The reason: that of the first policy in the way.
     pub reason: String,
     /// The policies that determined the answer.
     pub because: Vec<ShownPolicy>,
     /// Where no policy permits it: the permits that came nearest, at most five.
     #[schemars(length(max = 5))]
     pub near_misses: Vec<ShownPolicy>,
-    /// Required fields of the input that policies look at and that the question does not give: this is the answer with each of
-    /// them empty, and a call may be answered otherwise.
+    /// Required input fields that policies read and that the question omits: this is the answer with each of them
+    /// empty; a real call may get another.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_given: Vec<String>,
-    /// Of what answers with records of a collection: which of them the policies leave.
+    /// If the operation returns a collection's records: which of them the policies allow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub narrowed: Option<Narrowed>,
-    /// The kinds of approval that would turn the answer, all of them.
+    /// The kinds of approval that would turn the answer to `allow`; all are required.
     pub approvals: Vec<NeededApproval>,
-    /// What a break-glass grant does to it; told to whoever may see the actor's grants.
+    /// The effect of a break-glass grant; shown to those who may see the actor's grants.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub break_glass: Option<ShownBreakGlass>,
     /// The engaged kill switches that touch the actor.
@@ -64,7 +64,7 @@ pub struct Explained {
 /// The answer to a question about the company's own types, and why.
 #[derive(Serialize, JsonSchema)]
 pub struct EvaluationExplained {
-    /// `allow`, `needs_approval` or `deny`; to another program all but `allow` is a no.
+    /// `allow`, `needs_approval` or `deny`; for another program, anything but `allow` is a denial.
     pub decision: Decision,
     /// The action.
     pub operation: String,
@@ -72,14 +72,14 @@ pub struct EvaluationExplained {
     pub actor: String,
     /// The resource: its type and id.
     pub target: String,
-    /// The sentence's reason: of the first policy in the way.
+    /// The reason: that of the first policy in the way.
     pub reason: String,
     /// The policies that determined the answer.
     pub because: Vec<ShownPolicy>,
     /// Where no policy permits it: the permits that came nearest, at most five.
     #[schemars(length(max = 5))]
     pub near_misses: Vec<ShownPolicy>,
-    /// The kinds of approval that would turn the answer, all of them.
+    /// The kinds of approval that would turn the answer to `allow`; all are required.
     pub approvals: Vec<NeededKind>,
     pub policy: PolicyVersion,
     /// The moment for which this is the answer.
@@ -145,7 +145,7 @@ pub struct RateLimit {
     pub most: u32,
     /// The window, in seconds.
     pub seconds: u32,
-    /// Calls that are left in the window that runs.
+    /// Calls left in the current window.
     pub left: u32,
 }
 
@@ -195,10 +195,10 @@ pub struct ShownChange {
     /// `approval`, `channel`, `kill`, `time`, `input`, `trust`, `owner`, `lead`, `team` or `role`.
     #[schemars(extend("enum" = ["approval", "channel", "kill", "time", "input", "trust", "owner", "lead", "team", "role"]))]
     pub change: &'static str,
-    /// Whose; none where it is the call that changes.
+    /// Of what; none if the call itself changes.
     #[schemars(extend("x-names" = "reference"))]
     pub of: Option<String>,
-    /// What it is, as far as the asker may see it.
+    /// The current value, as far as the asker may see it.
     pub from: Value,
     pub to: Value,
     /// The change as a sentence.

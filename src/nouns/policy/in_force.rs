@@ -116,7 +116,7 @@ impl Query for Export {
         name: "policy.export",
         doc: "Export the policy files in force, and the schema that they are checked against.",
         scope: Reach::READ,
-        route: get("/policy/export"),
+        route: get("/policy/export").listed(),
         about: &[&COMPANY],
         events: &[],
     };
@@ -140,7 +140,7 @@ const MOST: u32 = 200;
 /// How much is to be told.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 pub struct WhichApplied {
-    /// How many earlier versions are told too: 0 to 200, none unless given.
+    /// How many earlier versions to include: 0 to 200, 0 by default.
     #[serde(default)]
     #[schemars(range(max = 200))]
     pub limit: u32,
@@ -205,7 +205,7 @@ impl Query for Applied {
         doc: "Show the version of the policies that was applied last, by whom and with which change, and earlier \
               versions.",
         scope: Reach::Scopes(&[Scope::Read, Scope::Policy]),
-        route: get("/policy/applied"),
+        route: get("/policy/applied").listed(),
         about: &[&COMPANY],
         events: &[],
     };

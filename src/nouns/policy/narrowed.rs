@@ -18,14 +18,14 @@ const READ: &str = "record.read";
 /// What of a collection a query answers with.
 #[derive(Serialize, JsonSchema)]
 pub struct Narrowed {
-    /// `all` of the records, `some`, or `none`; `each` where each of them is asked about: a policy looks at what no column
+    /// `all` of the records, `some`, or `none`; `each` if they are decided one by one: a policy reads what no column
     /// holds, or the query is on somebody's behalf.
     #[schemars(extend("enum" = ["all", "some", "none", "each"]))]
     pub records: &'static str,
-    /// What holds of those records, for whoever may read policies.
+    /// The condition on those records, for those who may read policies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
-    /// The policies that say so; not those that are about none of the records.
+    /// The policies that decide this, except those that match no record.
     pub by: Vec<NarrowedBy>,
     /// The fields that are left out of every record.
     pub withheld: Vec<WithheldFields>,
@@ -39,7 +39,7 @@ pub struct NarrowedBy {
     /// `all` of the records, or `some`.
     #[schemars(extend("enum" = ["all", "some"]))]
     pub records: &'static str,
-    /// What holds of them, for whoever may read policies.
+    /// The condition on them, for those who may read policies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
 }

@@ -25,14 +25,14 @@ pub struct NewPolicies {
     /// All policy files, text by path.
     #[schemars(extend("maxProperties" = 20_000, "additionalProperties" = {"type": "string", "maxLength": 1048576}))]
     pub files: Option<BTreeMap<String, String>>,
-    /// Collections among the files that were not edited there: each counts as it is in force, though it has changed since the
-    /// files were exported.
+    /// Collections among the files that were not edited: for each, the one in force is used, even if it has changed
+    /// since the export.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unedited: Vec<String>,
     /// An earlier version to go back to, instead of files.
     pub version: Option<i64>,
-    /// Approvals, instead of files: the policies in force are drafted anew, with the narrowest exceptions that would have
-    /// let the approved calls go on. 1 to 20.
+    /// Approvals, instead of files: drafts the policies in force with the narrowest exceptions that would have allowed
+    /// the approved calls. 1 to 20.
     #[schemars(length(min = 1, max = 20), extend("x-id" = true))]
     pub from_approvals: Option<Vec<String>>,
     /// Why; 1 to 1000 characters.

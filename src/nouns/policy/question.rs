@@ -126,7 +126,7 @@ pub(super) fn target(
 fn none(id: &str, entry: &Entry) -> Refusal {
     Refusal::field(
         "target",
-        format!("{} is about {}: there is no such `{id}` that you may see", entry.spec.name, kinds(entry)),
+        format!("{} is about {}: there is none with the id `{id}` that you may see", entry.spec.name, kinds(entry)),
     )
 }
 

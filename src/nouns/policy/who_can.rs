@@ -40,7 +40,7 @@ pub struct Able {
     /// `allow` or `needs_approval`.
     #[schemars(extend("enum" = ["allow", "needs_approval"]))]
     pub decision: Cow<'static, str>,
-    /// The kinds of approval that they need, all of them.
+    /// The kinds of approval that they need; all are required.
     pub approvals: Vec<String>,
     pub because: Vec<ShownPolicy>,
 }

@@ -36,8 +36,8 @@ pub struct Wish {
     /// itself. `GET /schemas` has its schema.
     #[schemars(with = "Option<Value>", extend("x-erasable" = true, "x-presence" = true))]
     pub plan: Option<Written<Plan>>,
-    /// What it may spend, in cents. At most, and unless given, what the agent's definition says (`limits.run_cents`); no limit
-    /// if it says nothing.
+    /// The run's budget, in cents: by default and at most `limits.run_cents` of the agent's definition; unlimited if
+    /// that is not set.
     #[schemars(range(min = 0))]
     pub budget_cents: Option<i64>,
 }

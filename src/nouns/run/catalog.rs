@@ -16,7 +16,7 @@ pub struct ShownModel {
     pub id: String,
     /// Who provides it.
     pub provider: String,
-    /// The most tokens that it reads and writes together.
+    /// The context window: tokens read and written together.
     pub context: u32,
     pub capabilities: Vec<Capability>,
     /// Cents for a million tokens that it reads.
@@ -25,7 +25,7 @@ pub struct ShownModel {
     pub price_out: u32,
     /// Whether it can be asked: its provider's key is there, if it needs one.
     pub available: bool,
-    /// The classes of models, such as `large`, that it is the usual one for; `default` where none is asked for.
+    /// The model classes, such as `large`, that it is the default for; `default`: if no class is requested.
     pub default_for: Vec<String>,
 }
 

@@ -12,10 +12,10 @@ use types::run::ToolEffect;
 /// A message.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Message {
-    /// The one address that it goes to.
+    /// The recipient's address; exactly one.
     #[schemars(extend("x-erasable" = true))]
     pub to: Address,
-    /// What it is about, in one line: 1 to 200 characters.
+    /// The subject, in one line: 1 to 200 characters.
     #[schemars(extend("x-erasable" = true))]
     pub subject: Subject,
     /// The message, as plain text; at most 32 KiB.

@@ -23,7 +23,7 @@ use types::run::{Failure, StepKind};
 /// The most bytes of one answer of a tool that a model is told.
 const MOST_SHOWN: usize = 32 << 10;
 /// What is told in place of what does not fit any more.
-const LEFT_OUT: &str = "(left out: it was too long to be told again)";
+const LEFT_OUT: &str = "(omitted: it was too long to repeat)";
 /// An answer of fewer tokens is no use; a run that cannot pay for so many is held.
 const LEAST_OUTPUT: u32 = 256;
 

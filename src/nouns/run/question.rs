@@ -21,7 +21,7 @@ pub struct NewQuestion {
     /// The question or request: 1 byte to 64 KiB. It can be erased.
     #[schemars(length(max = 65_536), extend("x-erasable" = true))]
     pub text: String,
-    /// Who is asked: a person. The first person among those who asked for the run, unless given.
+    /// The person to ask; by default the first person among those who asked for the run.
     pub to: Option<ActorId>,
 }
 

@@ -26,7 +26,7 @@ pub struct ShownRun {
     /// The run that it is a part of.
     pub parent: Option<String>,
     pub status: RunStatus,
-    /// What it waits for; of several calls that are made together the first that waits for somebody.
+    /// What it waits for; of several parallel calls, the first that waits for somebody.
     pub waiting: Option<Wait>,
     /// All steps up to this one are over.
     pub steps: u32,
@@ -44,7 +44,7 @@ pub struct ShownRun {
     pub created_at: Time,
     pub started_at: Option<Time>,
     pub ended_at: Option<Time>,
-    /// When it left the lists.
+    /// When it was archived.
     pub archived_at: Option<Time>,
     /// How long it has taken, or took.
     pub duration_ms: i64,

@@ -229,5 +229,5 @@ pub(super) fn no_longer_allowed(run: &Run, step: &Step, read: &Reader<'_>) -> Re
         return Ok(None);
     }
     let ruling = read.ruling_of_approved(&approval, &read.run_target(run), step.cost_cents);
-    Ok((!ruling.is_allowed()).then(|| format!("by now the policy says: {}", ruling.reason())))
+    Ok((!ruling.is_allowed()).then(|| format!("the policy now says: {}", ruling.reason())))
 }

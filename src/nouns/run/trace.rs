@@ -24,12 +24,12 @@ const DAY: &str = "YYYY-MM-DD";
 /// Which traces.
 #[derive(Deserialize, JsonSchema)]
 pub struct Which {
-    /// Those of runs that were asked for since this time, RFC 3339, or this day in UTC, YYYY-MM-DD.
+    /// Only runs requested since this time (RFC 3339) or day (UTC, YYYY-MM-DD).
     pub since: Option<String>,
     /// The maximum number of results: 1 to 200, 50 unless given.
     #[schemars(range(min = 1, max = 200))]
     pub limit: Option<u32>,
-    /// The `x-next-cursor` of the page before.
+    /// The previous page's `x-next-cursor`.
     #[schemars(length(max = 65_536))]
     pub cursor: Option<String>,
 }

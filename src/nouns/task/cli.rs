@@ -113,7 +113,7 @@ struct Closing {
     /// It was given up
     #[arg(long)]
     cancelled: bool,
-    /// What came of it
+    /// The result
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     result: String,
 }

@@ -32,7 +32,7 @@ pub struct Completion {
     /// The task.
     pub id: String,
     pub outcome: Outcome,
-    /// What came of it; at most 64 KiB. It can be erased.
+    /// The result; at most 64 KiB. It can be erased.
     #[serde(default)]
     #[schemars(length(max = 65_536), extend("x-erasable" = true))]
     pub result: String,

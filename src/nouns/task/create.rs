@@ -44,11 +44,11 @@ pub struct NewTask {
     /// The assignee: a person or an agent; none by default.
     #[arg(long, value_name = "ID")]
     pub owner: Option<ActorId>,
-    /// How soon: `normal` unless given.
+    /// The priority; `normal` by default.
     #[serde(default = "normal")]
     #[arg(long, default_value = "normal")]
     pub priority: Priority,
-    /// By when.
+    /// The due date.
     #[arg(long = "due", value_name = "TIME")]
     pub due_at: Option<Time>,
     /// The parent task.
@@ -60,7 +60,7 @@ pub struct NewTask {
     #[schemars(length(max = 100))]
     #[arg(skip)]
     pub refs: Vec<Reference>,
-    /// Within how many of the company's hours of work it is to be seen to.
+    /// Deadlines, in the company's working hours.
     #[command(flatten)]
     pub sla: Option<Sla>,
 }
@@ -163,7 +163,7 @@ fn deadlines(sla: Sla, read: &Reader<'_>) -> Result<Deadlines, Stop> {
     let working = Settings::stored(&read.company()?)?.working();
     let by = |field: &str, hours: Option<u32>| {
         let Some((working, hours)) = working.as_ref().zip(hours) else { return Ok(None) };
-        let far = || format!("{hours} of the company's hours of work take more than {FURTHEST_YEARS} years");
+        let far = || format!("{hours} of the company's working hours take more than {FURTHEST_YEARS} years");
         working.after(read.now(), hours).map(Some).ok_or_else(|| Refusal::field(field, far()))
     };
     let (respond_by, resolve_by) = (by("sla.respond_h", sla.respond_h)?, by("sla.resolve_h", sla.resolve_h)?);

@@ -79,7 +79,7 @@ impl Change for Update {
         let refs = draft.read().task_refs(&task.id)?;
         let known = refs.iter().any(|one| one.place == to.collection && one.thing == to.thing);
         if !known && refs.len() >= MOST {
-            return Err(Refusal::conflict(format!("{} is about {MOST} things already", task.id)).into());
+            return Err(Refusal::conflict(format!("{} already has {MOST} links", task.id)).into());
         }
         refer(&task, to.clone(), draft)?;
         let at = permit.now();

@@ -23,8 +23,8 @@ pub struct Work {
     /// itself.
     #[schemars(with = "Option<serde_json::Value>", extend("x-erasable" = true, "x-presence" = true))]
     pub plan: Option<Written<Plan>>,
-    /// What it may spend, in cents. At most, and unless given, what the agent's definition says (`limits.run_cents`); no limit
-    /// if it says nothing.
+    /// The run's budget, in cents: by default and at most `limits.run_cents` of the agent's definition; unlimited if
+    /// that is not set.
     #[schemars(range(min = 0))]
     pub budget_cents: Option<i64>,
 }

@@ -23,9 +23,9 @@ pub struct ShownTask {
     pub created_by: ActorId,
     pub priority: Priority,
     pub due_at: Option<Time>,
-    /// Within how many hours of work it is to be seen to, and when these have gone by.
+    /// Deadlines in working hours, and the times at which they pass.
     pub sla: Option<Deadlines>,
-    /// It was not seen to in time, and nobody else has got it since.
+    /// It missed a deadline, and has not been reassigned since.
     pub stalled: bool,
     /// The parent task.
     pub parent: Option<String>,
@@ -33,7 +33,7 @@ pub struct ShownTask {
     pub created_at: Time,
     pub updated_at: Time,
     pub closed_at: Option<Time>,
-    /// When it left the lists.
+    /// When it was archived.
     pub archived_at: Option<Time>,
 }
 
@@ -44,7 +44,7 @@ pub struct WholeTask {
     pub task: ShownTask,
     /// The expected result; none where nothing was said, or where it is erased.
     pub goal: Option<String>,
-    /// What its owner was told with it.
+    /// The note to its owner.
     pub note: Option<String>,
     /// What came of it.
     pub result: Option<String>,

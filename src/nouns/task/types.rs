@@ -37,12 +37,12 @@ impl TaskStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::Args)]
 #[serde(deny_unknown_fields)]
 pub struct Sla {
-    /// Until it has an owner: 1 to 10000.
+    /// Working hours until it has an owner: 1 to 10000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10_000))]
     #[arg(long, value_name = "HOURS")]
     pub respond_h: Option<u32>,
-    /// Until it is closed: 1 to 10000.
+    /// Working hours until it is closed: 1 to 10000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10_000))]
     #[arg(long, value_name = "HOURS")]

@@ -51,13 +51,13 @@ pub struct Ticked {
     pub now: Time,
     /// Ids of the tokens, approvals, delegations and entries of knowledge that ended.
     pub expired: Vec<String>,
-    /// Ids of the approvals of which whoever may decide was reminded.
+    /// Ids of the approvals whose approvers were reminded.
     pub reminded: Vec<String>,
-    /// Ids of the approvals that more people may decide now.
+    /// Ids of the approvals that were escalated: more people may decide them now.
     pub escalated: Vec<String>,
-    /// Ids of the tasks that were not seen to in time.
+    /// Ids of the tasks that missed a deadline.
     pub stalled: Vec<String>,
-    /// Ids of the tasks and runs that left the lists: they ended longer ago than the company keeps them there.
+    /// Ids of the tasks and runs that were archived: they ended longer ago than the company's retention.
     pub archived: Vec<String>,
     /// How many records, and earlier versions of records, were removed, as the `retention` of their collections says.
     pub removed: u64,

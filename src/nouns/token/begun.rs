@@ -36,7 +36,7 @@ pub struct GoingOn {
     /// The runs that were begun with them, the first 1000 of each token.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<String>,
-    /// What was done before then may not name the token that it was done with, and is not listed: the file was an earlier version's.
+    /// Entries before this time may not name their token and are not listed, as an earlier version wrote them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unnamed_before: Option<Time>,
 }

@@ -33,7 +33,7 @@ pub struct NewToken {
     /// How long it is valid, instead of `days`: `12h`, `7d`; one minute to 366 days.
     #[arg(long, value_name = "SPAN", help = "How long it is valid, such as 12h or 7d [default: 30d]")]
     pub ttl: Option<String>,
-    /// What it is limited to, at least one; left out, it may do all that its holder may.
+    /// The scopes that limit it, at least one; if omitted, it may do whatever its holder may.
     #[schemars(length(min = 1))]
     #[arg(long = "scope", value_parser = scope::names(), help = "Limit it to a scope; may be repeated")]
     pub scopes: Option<Vec<String>>,
@@ -46,7 +46,7 @@ pub struct NewToken {
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct IssuedToken {
     pub id: Id,
-    /// The token itself. It is shown this once.
+    /// The token itself, shown only once.
     pub token: String,
     pub kind: Cow<'static, str>,
     pub actor: ActorId,

@@ -21,9 +21,10 @@ pub fn end_issued<C: Change>(
     draft: &mut Draft<'_>,
 ) -> Result<Vec<ActorId>, Stop> {
     if keep && permit.is_break_glass() {
-        return Err(
-            Refusal::conflict("keep_issued: break-glass keeps no tokens that somebody issued for others").into()
-        );
+        return Err(Refusal::conflict(
+            "keep_issued: not under break-glass: tokens issued for others are always revoked",
+        )
+        .into());
     }
     if keep {
         return Ok(Vec::new());

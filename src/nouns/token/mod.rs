@@ -79,7 +79,7 @@ pub enum TokenStatus {
 pub struct ListedToken {
     pub id: String,
     pub actor: ActorId,
-    /// Who issued it, where that was another than its holder.
+    /// Who issued it, if not its holder.
     pub issuer: Option<ActorId>,
     pub kind: ListedKind,
     pub label: String,
@@ -89,7 +89,7 @@ pub struct ListedToken {
     pub status: TokenStatus,
     pub created_at: Time,
     pub expires_at: Time,
-    /// When it was revoked, if it was: also of one that would have expired since.
+    /// When it was revoked, if it was, even if it would have expired since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Time>,
 }
@@ -178,10 +178,10 @@ impl Query for List {
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Revoked {
     pub revoked: u64,
-    /// How many open requests for approval were ended with them, also of those that the caller does not see.
+    /// How many open requests for approval were ended with them, including those that the caller cannot see.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub ended: u64,
-    /// How many live tokens the actor issued for others, of which they may have kept copies; at most 1000 are counted.
+    /// How many live tokens the actor issued for others and may have copied; counted up to 1000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issued: Option<u64>,
     #[serde(flatten)]

@@ -14,8 +14,8 @@ pub static VIEW: Resource = Resource {
         own: None,
         facts: &[
             FactSpec::text("collection", "that it asks"),
-            FactSpec::actor("person", "whom alone it is for").optional(),
-            FactSpec::team("team", "which alone it is for").optional(),
+            FactSpec::actor("person", "the only person it is for").optional(),
+            FactSpec::team("team", "the only team it is for").optional(),
         ],
         staged: Staged::Rows { list: "views", complete: |thing, _| thing, samples },
     },

@@ -22,7 +22,7 @@ pub struct Rows {
     pub records: Vec<ShownRecord>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<Figure>,
-    /// Why the caller could not ask so themselves; then nothing is shown.
+    /// Why the caller could not run this query themselves; then nothing is shown.
     #[schemars(extend("x-names" = "text"))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,

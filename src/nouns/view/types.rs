@@ -69,7 +69,7 @@ pub struct ViewQuery {
     #[schemars(length(max = 300))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<String>,
-    /// Figures: `count`, or `sum:total` and the like; at most 20 of them and metrics.
+    /// Figures: `count`, or `sum:total` and the like; at most 20, metrics included.
     #[schemars(length(max = 20))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measures: Vec<String>,
@@ -99,7 +99,7 @@ named! {
 pub struct Layout {
     #[serde(default = "Layout::usual")]
     pub kind: LayoutKind,
-    /// The columns from left to right: some of what is asked for; as it is asked for, unless given.
+    /// The columns from left to right: a selection of what the query asks for; by default all of it, in its order.
     #[schemars(length(max = 300))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<String>,
@@ -153,7 +153,7 @@ impl ViewSpec {
         most(problems, "group_by", group_by.len(), MOST_GROUPED);
         problems.check(
             figures > 0 || group_by.is_empty(),
-            "spec.query.group_by: figures are grouped: name measures or metrics",
+            "spec.query.group_by: only figures can be grouped: name measures or metrics",
         );
         problems.check(
             figures == 0 || (fields.is_empty() && sort.is_empty()),
@@ -162,11 +162,10 @@ impl ViewSpec {
         let is_one_group = figures > 0 && group_by.len() == 1;
         problems.check(
             self.layout.kind != LayoutKind::Bars || is_one_group,
-            "spec.layout.kind: bars are drawn of figures in one group_by",
+            "spec.layout.kind: bars need figures with exactly one group_by",
         );
         let team_or_person = self.visibility.as_ref().is_none_or(|id| !id.is_reserved());
-        problems
-            .check(team_or_person, "spec.visibility: must be a team or a person; everybody inside, if it is left out");
+        problems.check(team_or_person, "spec.visibility: must be a team or a person; omit it for everybody inside");
     }
 
     /// What does not fit the collection that it asks.

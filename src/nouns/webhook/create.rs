@@ -31,7 +31,7 @@ pub struct NewWebhook {
     #[schemars(extend("x-erasable" = true))]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub description: String,
-    /// Only of what these agents do; at most 100. Of everybody's unless given.
+    /// Only events caused by these agents, at most 100; by default, by anybody.
     #[schemars(length(max = 100))]
     #[serde(default)]
     #[arg(long = "agent", value_name = "ID", help = "Only events caused by this agent; may be repeated")]
@@ -40,8 +40,8 @@ pub struct NewWebhook {
     #[serde(default)]
     #[arg(long, help = "Messages about completed runs include their output")]
     pub include_output: bool,
-    /// How messages are signed: `v1`, with a shared secret, unless given; or `v1a`, with a key of which it gets the public
-    /// half.
+    /// How messages are signed: `v1`, with a shared secret (default), or `v1a`, with a key of which the receiver gets
+    /// the public half.
     #[serde(default = "v1")]
     #[arg(long = "signature", value_name = "SIGNATURE", default_value = SignatureFormat::V1.name(), help = SIGNATURE)]
     pub format: SignatureFormat,
@@ -56,7 +56,7 @@ const fn v1() -> SignatureFormat {
 /// A webhook with its secret, which is shown this once.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct CreatedWebhook {
-    /// What messages are verified with: `whsec_…`, or with `v1a` the public key, `whpk_…`. Shown this once.
+    /// The key to verify messages with: `whsec_…`, or with `v1a` the public key, `whpk_…`. Shown only once.
     pub secret: String,
     #[serde(flatten)]
     pub webhook: ShownWebhook,

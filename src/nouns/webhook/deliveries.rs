@@ -79,7 +79,7 @@ impl Query for Deliveries {
         doc: "List the deliveries of a webhook subscription, newest first: those that are pending, and the last 1000 \
               that ended.",
         scope: Reach::Full,
-        route: get("/v1/webhooks/{id}/deliveries").from_root(),
+        route: get("/v1/webhooks/{id}/deliveries").from_root().listed(),
         about: &[&WEBHOOK],
         events: &[],
     };

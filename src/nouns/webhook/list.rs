@@ -18,7 +18,7 @@ impl Query for List {
         name: "webhook.list",
         doc: "List the webhook subscriptions that the caller may see, newest first.",
         scope: Reach::Full,
-        route: get("/v1/webhooks").from_root(),
+        route: get("/v1/webhooks").from_root().listed(),
         about: &[&COMPANY],
         events: &[],
     };

@@ -19,15 +19,15 @@ pub struct ShownWebhook {
     pub id: String,
     pub url: String,
     pub events: BTreeSet<Topic>,
-    /// Only of what these agents do; of everybody's if empty.
+    /// Only events caused by these agents; by anybody if empty.
     pub agents: BTreeSet<ActorId>,
     pub description: String,
     pub include_output: bool,
     pub format: SignatureFormat,
     pub status: WebhookStatus,
-    /// It is told only what they may see.
+    /// It is sent only what they may see.
     pub owner: ActorId,
-    /// Until when the secret before the last signs too.
+    /// Until when the previous secret signs, too.
     pub both_until: Option<Time>,
     pub last_delivery: Option<LastDelivery>,
     pub created_at: Time,
@@ -49,12 +49,12 @@ pub struct LastDelivery {
 pub struct ShownDelivery {
     /// The `webhook-id` of the message; the same each time that it is sent.
     pub id: String,
-    /// What it tells of.
+    /// The event type.
     pub r#type: String,
     pub state: IntentState,
-    /// Attempts so far, since it was last wanted.
+    /// Attempts since it was queued or last redelivered.
     pub attempts: u32,
-    /// When it is tried next.
+    /// When the next attempt is due.
     pub next_at: Option<Time>,
     /// What the receiver answered last.
     pub http_status: Option<u16>,

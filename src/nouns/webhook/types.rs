@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::actor::named;
 
 named! {
-    /// What a subscription can be told of.
+    /// An event type that a subscription can receive.
     Topic, "kind of webhook event", {
         /// An agent's run finished.
         RunCompleted = "agent.run.completed",
@@ -36,7 +36,7 @@ named! {
     /// How a subscription stands.
     WebhookStatus, "status of a webhook", {
         Active = "active",
-        /// The last attempts failed; after five days of nothing else it is disabled.
+        /// The last attempts failed; after five days without a delivery it is disabled.
         Failing = "failing",
         /// Nothing is sent.
         Disabled = "disabled",

@@ -31,7 +31,7 @@ pub struct Changes {
     #[schemars(length(max = 256))]
     #[schemars(extend("x-erasable" = true))]
     pub description: Option<String>,
-    /// Only of what these agents do; an empty list for everybody's.
+    /// Only events caused by these agents; an empty list for anybody.
     pub agents: Option<Vec<ActorId>>,
     /// Whether messages about completed runs hold their output, the first 16 kB of it.
     pub include_output: Option<bool>,
@@ -135,9 +135,9 @@ impl Change for Delete {
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct RotatedWebhook {
     pub id: String,
-    /// What messages are verified with from now on. Shown this once.
+    /// The key to verify messages with from now on. Shown only once.
     pub secret: String,
-    /// Until then, the secret before it signs too.
+    /// Until then, the previous secret signs, too.
     pub both_until: Time,
 }
 

@@ -30,7 +30,7 @@ pub(super) fn findings(snapshot: &Arc<Snapshot>, stage: &dyn Stage, text: &str) 
                 if refuses(snapshot, stage, &fixture, read, target) {
                     let what = if *target == "chg_1" { "the change" } else { "the request" };
                     let message = format!(
-                        "who approves `{kind}` because of {} may not read {what}: `{read}` is refused to them",
+                        "those who approve `{kind}` because of {} may not read {what}: `{read}` is denied to them",
                         described(who)
                     );
                     let line = yaml::line_of(text, &["kinds", kind]);

@@ -201,12 +201,12 @@ fn tested(
     let percent = coverage.as_ref().map_or(100, Coverage::percent);
     if let Some(least) = options.min_coverage.filter(|least| percent < *least) {
         let but = if run.unread > 0 { " by the tests that could be read" } else { "" };
-        let message = format!("the coverage is {percent} %{but}, and {least} % are asked for");
+        let message = format!("the coverage is {percent} %{but}; {least} % is required");
         too_little.push(Finding::new(code::COVERAGE, file, 1, (0, 0), message));
     }
     let percent = mutation.as_ref().map_or(100, Mutation::percent);
     if let Some(least) = options.min_mutation.filter(|least| percent < *least) {
-        let message = format!("the tests notice {percent} % of the mutants, and {least} % are asked for");
+        let message = format!("the tests detect {percent} % of the mutants; {least} % are required");
         too_little.push(Finding::new(code::MUTATION, file, 1, (0, 0), message));
     }
     Report { findings, policies, run, too_little, coverage, mutation, cut_short: false }

@@ -112,7 +112,7 @@ pub fn search(sides: &Sides<'_>, stage: &(dyn Stage + Sync), most: usize) -> Sem
 impl Semantic {
     fn summarize(&self, differing: usize) -> String {
         if differing == 0 {
-            return "the policies of every operation are the same".to_owned();
+            return "the policies for every operation are the same".to_owned();
         }
         let found = if self.changed().next().is_some() { "differences" } else { "no difference" };
         let cut = match self.cut.len() {

@@ -123,7 +123,7 @@ impl Snapshot {
                     self.count_skipped();
                 }
                 if is_real && !self.quiet {
-                    tracing::warn!(policy = compiled.meta.id, %error, "a permit could not be evaluated and is passed over");
+                    tracing::warn!(policy = compiled.meta.id, %error, "a permit could not be evaluated and is skipped");
                 }
                 continue;
             }

@@ -193,7 +193,7 @@ impl Read<'_> {
         if types.is_empty() || types.iter().any(|ty| self.declared(ty, attr).is_some()) {
             return None;
         }
-        let message = format!("the policy `{}` looks for `{of}.{attr}`, which is never there", self.compiled.meta.id);
+        let message = format!("the policy `{}` reads `{of}.{attr}`, which never exists", self.compiled.meta.id);
         let attributes: BTreeSet<String> = types.iter().flat_map(|ty| self.attributes_of(ty)).collect();
         let near = nearest(attr, attributes.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?"));
         let finding = self.finding(at, message);

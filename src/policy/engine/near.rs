@@ -48,7 +48,7 @@ const KINDS: &str = "people and agents are `Ok::Actor`, and differ in `kind`: `p
 const LENGTH: &str = "{length: Long,}";
 
 fn by_length() -> String {
-    "a text that may be longer than 1,024 characters is seen by its length alone: compare `.length` of it, such as \
+    "policies see only the length of a text that may exceed 1,024 characters: compare its `.length`, such as \
      `context.input.goal.length <= 500`"
         .to_owned()
 }

@@ -27,7 +27,7 @@ impl Snapshot {
                     let span = stands(uid, compiled).unwrap_or_else(|| place(part, compiled));
                     let (meta, line) = (&compiled.meta, line(compiled, span));
                     let id = id.escape_debug();
-                    let message = format!("the policy `{}` names the {what} `{id}`, and there is none", meta.id);
+                    let message = format!("the policy `{}` names the {what} `{id}`, which does not exist", meta.id);
                     findings.push(Finding::new(code::STRANGER, meta.file.as_str(), line, span, message));
                 }
             }

@@ -186,7 +186,7 @@ impl Fixture {
                 ));
             }
             if let Some(missing) = missing {
-                return Some(("teams", team.id.as_str(), format!("`{}` names `{missing}`, who is not there", team.id)));
+                return Some(("teams", team.id.as_str(), format!("`{}` names `{missing}`, who is unknown", team.id)));
             }
         }
         for member in &self.actors {
@@ -205,7 +205,7 @@ impl Fixture {
                 return Some((
                     "actors",
                     member.id.as_str(),
-                    format!("`{}` names `{missing}`, who is not there", member.id),
+                    format!("`{}` names `{missing}`, who is unknown", member.id),
                 ));
             }
         }
@@ -228,7 +228,7 @@ impl Row {
         named.iter().find_map(|field| {
             let id: ActorId = self.fields.get(*field)?.as_str()?.parse().ok()?;
             let known = if id.is_team() { teams } else { members };
-            (!known.contains(&id)).then(|| format!("`{}` names `{id}`, who is not there", self.id))
+            (!known.contains(&id)).then(|| format!("`{}` names `{id}`, who is unknown", self.id))
         })
     }
 }
@@ -241,7 +241,7 @@ impl Delegation {
             let missing = [&row.from, &row.to].into_iter().find(|id| !members.contains(id)).map(ActorId::to_string);
             let missing = missing.or_else(|| row.parent.clone().filter(|parent| !before.contains(parent)));
             if let Some(missing) = missing {
-                return Some((&row.id, format!("`{}` names `{missing}`, which is not there before it", row.id)));
+                return Some((&row.id, format!("`{}` names `{missing}`, which is not listed before it", row.id)));
             }
             before.insert(row.id.clone());
         }

@@ -204,7 +204,7 @@ pub fn mutate(run: &Run, snapshot: &Snapshot, files: Option<&BTreeSet<String>>) 
     };
     let survivors = mutants.iter().filter(|mutant| survives(mutant));
     let survived = survivors.map(|mutant| {
-        let message = format!("no test notices in `{}`: {}", mutant.policy.id, mutant.what);
+        let message = format!("no test detects this mutant of `{}`: {}", mutant.policy.id, mutant.what);
         Finding::new(code::SURVIVED, mutant.policy.file.as_str(), mutant.line, mutant.span, message)
     });
     Mutation { survived: survived.collect(), mutants: mutants.len() }

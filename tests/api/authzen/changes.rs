@@ -42,7 +42,7 @@ fn changed(compared: &Value) -> Vec<String> {
 async fn what_a_change_does_to_the_companys_own_types_is_found_without_any_test() {
     let test = company().await;
     let same = diff(&test, &files(POLICIES), json!({ "impact": false })).await;
-    assert_eq!(same["semantic"]["summary"], "the policies of every operation are the same");
+    assert_eq!(same["semantic"]["summary"], "the policies for every operation are the same");
     let view = |way: &str| format!("Docs::Action::view Docs::User {way}");
     let edit = |way: &str| format!("Docs::Action::edit Docs::User {way}");
     let conditions = [

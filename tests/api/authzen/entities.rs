@@ -234,7 +234,7 @@ async fn a_search_goes_on_from_page_to_page() {
         (other("subject", json!({ "type": "user", "id": "bob" })), "page.token: does not belong to this search"),
         (other("action", json!({ "name": "edit" })), "page.token: does not belong to this search"),
         (other("page", json!({ "token": "x" })), "page.token: does not belong to this search"),
-        (other("page", json!({ "token": token, "limit": 2 })), "page.limit: must be as on the page before"),
+        (other("page", json!({ "token": token, "limit": 2 })), "page.limit: must be the same as on the previous page"),
     ] {
         assert_eq!(find(&test, "resource", wrong).await.error(), format!("400 bad_request {told}"));
     }
@@ -294,7 +294,7 @@ async fn a_comparison_tells_which_kept_entities_a_schema_would_not_take() {
         (&told["code"], told["message"].as_str().unwrap()),
         (
             &json!("entities_unfit"),
-            "of the newest 1000 kept entities, 2 of the type `Docs::Doc` would not fit the schema (properties.open: the schema has no such attribute of `Docs::Doc`): questions that rest on them are refused until they are kept anew"
+            "of the newest 1000 kept entities, 2 of the type `Docs::Doc` would not fit the schema (properties.open: the schema has no such attribute of `Docs::Doc`): questions that depend on them are refused until they are stored again"
         ),
         "{compared}"
     );

@@ -34,8 +34,8 @@ async fn what_is_said_of_a_field_changes_where_its_records_fit() {
     assert_eq!(alter(&test, "status", json!({ "options": ["new", "paid", "late"] })).await.status, 200);
     write(&test, &cast.mia, json!({ "number": "3", "total": "7", "due": "2026-04-01", "status": "late" })).await;
     for (name, changes, why) in [
-        ("status", json!({ "options": ["new", "paid"] }), "values of `status` that are none of the options"),
-        ("tags", json!({ "options": ["rush"] }), "values of `tags` that are none of the options"),
+        ("status", json!({ "options": ["new", "paid"] }), "values of `status` that are not among the options"),
+        ("tags", json!({ "options": ["rush"] }), "values of `tags` that are not among the options"),
         ("due", json!({ "required": true }), "records have no `due`: give them one first"),
         ("total", json!({ "max": "49.99" }), "records have a `total` beyond its bounds"),
         ("total", json!({ "min": "5.01" }), "records have a `total` beyond its bounds"),

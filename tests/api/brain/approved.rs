@@ -125,7 +125,7 @@ unless { context.approvals.contains(Ok::ApprovalKind::"finance") };
 "#;
     assert_eq!(apply(&test, &format!("{LARGE}{finance}{more}")).await.status, 200);
     let stale = decide(&waits).await;
-    let why = "by now it takes the approval finance, too: finance looks at large ones, too";
+    let why = "it now also needs the approval finance: finance looks at large ones, too";
     assert_eq!((&stale["status"], &stale["stale"]), (&json!("stale"), &json!(why)), "{stale}");
     // What only a part decided is not asked again of other policies, and they are told so.
     let files = test.get("/policy/export", &test.admin).await.json()["files"].clone();

@@ -40,7 +40,7 @@ async fn options_must_fit_every_record_however_the_field_becomes_a_choice() {
         { "retype_field": { "name": "status", "type": "choice", "options": ["new"] } },
     ]);
     let told = super::change(&test, "invoices", ops).await.error();
-    assert_eq!(told, "422 invalid ops: records have values of `status` that are none of the options");
+    assert_eq!(told, "422 invalid ops: records have values of `status` that are not among the options");
 }
 
 #[tokio::test]
@@ -130,18 +130,18 @@ async fn what_is_amiss_with_a_query_is_told_with_its_place() {
     let refused = test.post(&format!("{INVOICES}/query"), &cast.mia, json!({ "filter": deep })).await.error();
     assert!(refused.ends_with("nests deeper than 20"), "{refused}");
     for (ask, told) in [
-        (json!({ "measures": [] }), "422 invalid measures: must be 1 to 20 of them and metrics"),
+        (json!({ "measures": [] }), "422 invalid measures: must be 1 to 20, metrics included"),
         (
             json!({ "measures": ["sum"] }),
             "422 invalid measures: `sum`: must be count, or sum, avg, min, max, distinct and a field, such as sum:total",
         ),
         (
             json!({ "measures": ["sum:number"] }),
-            "422 invalid measures: `number` is of the type `text`, and only numbers are added up",
+            "422 invalid measures: `number` is of the type `text`, and only numbers can be added up",
         ),
         (
             json!({ "measures": ["count"], "group_by": ["status:month"] }),
-            "422 invalid group_by: `status` is no time: it has neither day, month nor year",
+            "422 invalid group_by: `status` is not a time: it has no day, month or year",
         ),
     ] {
         assert_eq!(test.post(&format!("{INVOICES}/aggregate"), &cast.mia, ask).await.error(), told);
@@ -183,10 +183,10 @@ async fn what_no_record_can_be_is_no_question() {
     let (test, cast) = company().await;
     let later = json!({ "as_of": "2999-01-01T00:00:00Z" });
     for (ask, told) in [
-        (json!({ "filter": { "status": "payed" } }), "filter.status: must be one of new, paid, and is never `payed`"),
+        (json!({ "filter": { "status": "payed" } }), "filter.status: must be one of new, paid; it is never `payed`"),
         (
             json!({ "filter": { "or": [{ "status": { "in": ["new", "old"] } }] } }),
-            "filter.or[0].status.in: must be one of new, paid, and is never `old`",
+            "filter.or[0].status.in: must be one of new, paid; it is never `old`",
         ),
         (later, "as_of: must not be in the future"),
     ] {
@@ -244,7 +244,7 @@ async fn a_collection_that_cannot_be_is_not_proposed() {
         ),
         (
             json!({ "fields": { "a": { "type": "text", "unique": true, "label": "personal" } } }),
-            "ops: spec.fields.a: records are neither found by personal fields",
+            "ops: spec.fields.a: personal fields cannot be indexed",
         ),
         (
             json!({ "fields": { "a": { "type": "integer", "default": "x" } } }),

@@ -149,7 +149,7 @@ async fn nothing_changes_them_here() {
         ),
         (
             json!({ "as_of": "2026-01-01T00:00:00Z" }),
-            "422 invalid as_of: what records were is not known of those kept in shop",
+            "422 invalid as_of: earlier versions of records kept in shop are not known",
         ),
     ] {
         assert_eq!(test.post(&format!("{STOCK}/query"), &cast.mia, query).await.error(), why);

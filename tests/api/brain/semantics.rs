@@ -75,7 +75,7 @@ async fn metrics_and_dimensions_are_asked_for_by_name() {
             json!({ "measures": ["count"], "group_by": ["due:week"] }),
             "group_by: `week` is not a grain: use day, month, year",
         ),
-        (json!({}), "measures: must be 1 to 20 of them and metrics"),
+        (json!({}), "measures: must be 1 to 20, metrics included"),
     ] {
         let refused = figures(&test, &test.admin, ask).await.error();
         assert!(refused.starts_with("422 invalid ") && refused.contains(why), "{refused}");
@@ -175,30 +175,33 @@ async fn what_records_mean_is_proposed_whole_and_goes_with_the_fields() {
         ),
         (
             json!({ "metrics": { "m": { "agg": "sum", "field": "due" } } }),
-            "`due` is of the type `date`, and only numbers are added up",
+            "`due` is of the type `date`, and only numbers can be added up",
         ),
         (json!({ "metrics": { "m": { "expr": "n / 2" } } }), "m.expr: there is no metric `n`"),
         (json!({ "metrics": { "m": { "expr": "2 +" } } }), "m.expr: ends too early"),
-        (json!({ "metrics": { "m": { "agg": "count", "expr": "2" } } }), "m: has either `agg` or `expr`"),
-        (json!({ "metrics": { "m": { "expr": "n" }, "n": { "expr": "2" } } }), "m.expr: `n` is made of others itself"),
-        (json!({ "metrics": { "m": { "agg": "sum" } } }), "m.field: `sum` is of a field"),
+        (json!({ "metrics": { "m": { "agg": "count", "expr": "2" } } }), "m: must have either `agg` or `expr`"),
+        (
+            json!({ "metrics": { "m": { "expr": "n" }, "n": { "expr": "2" } } }),
+            "m.expr: `n` is itself computed from other metrics",
+        ),
+        (json!({ "metrics": { "m": { "agg": "sum" } } }), "m.field: `sum` needs a field"),
         (
             json!({ "metrics": { "m": { "agg": "count", "filter": { "due": { "gt": 5 } } } } }),
             "m.filter.due.gt: must be a text",
         ),
         (
             json!({ "metrics": { "m": { "agg": "count", "filter": { "status": { "ne": "payed" } } } } }),
-            "m.filter.status.ne: must be one of new, paid, and is never `payed`",
+            "m.filter.status.ne: must be one of new, paid; it is never `payed`",
         ),
         (
             json!({ "metrics": { "m": { "agg": "count", "filter": { "iban": "x" } } } }),
             "m.filter.iban: `iban` is personal",
         ),
         (json!({ "metrics": { "due": { "agg": "count" } } }), "`due` is already used"),
-        (json!({ "metrics": { "count": { "agg": "count" } } }), "`count` counts records already"),
+        (json!({ "metrics": { "count": { "agg": "count" } } }), "`count` already counts records"),
         (json!({ "dimensions": { "d": { "field": "status", "grain": "day" } } }), "d.field: `status` is no time"),
-        (json!({ "entities": { "e": { "key": "tags" } } }), "e.key: records are not grouped by a choices"),
-        (json!({ "synonyms": { "nothing": ["x"] } }), "synonyms.nothing: nothing is called `nothing`"),
+        (json!({ "entities": { "e": { "key": "tags" } } }), "e.key: records cannot be grouped by a choices"),
+        (json!({ "synonyms": { "nothing": ["x"] } }), "synonyms.nothing: there is nothing named `nothing`"),
     ] {
         let refused = means(&test, wrong).await.error();
         assert!(refused.starts_with("422 invalid ops: spec.semantics.") && refused.contains(why), "{refused}");

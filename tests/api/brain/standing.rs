@@ -28,7 +28,11 @@ async fn policies_come_and_go_and_the_collections_stay() {
             .into(),
     );
     let refused = test.post("/policy/proposals", &test.admin, json!({ "files": wrong, "reason": "no" })).await;
-    assert!(refused.error().contains("`collections/vendors.yaml` is not as in force"), "{}", refused.error());
+    assert!(
+        refused.error().contains("`collections/vendors.yaml` differs from the one in force"),
+        "{}",
+        refused.error()
+    );
 }
 
 #[tokio::test]
@@ -269,11 +273,11 @@ async fn two_fields_that_say_the_same_become_one_with_their_history() {
     keep(json!({ "name": "new", "city": "Wien", "town": "Wien" })).await;
     let merge = |name: &str, into: &str| json!({ "merge_field": { "name": name, "into": into } });
     for (ops, why) in [
-        (json!([merge("town", "town")]), "ops[0]: a field is not merged into itself"),
-        (json!([merge("town", "name")]), "ops[0]: fields of the key are not merged"),
+        (json!([merge("town", "town")]), "ops[0]: a field cannot be merged into itself"),
+        (json!([merge("town", "name")]), "ops[0]: fields of the key cannot be merged"),
         (json!([merge("town", "code")]), "ops[0]: `code` is unique"),
         (json!([merge("code", "city")]), "ops[0]: `code` is unique, and `city` is not"),
-        (json!([merge("usd", "eur")]), "ops[0]: `usd` and `eur` are not in the same unit"),
+        (json!([merge("usd", "eur")]), "ops[0]: `usd` and `eur` have different units"),
         (json!([merge("none", "city")]), "ops[0]: there is no field `none`"),
         (json!([merge("town", "city"), merge("city", "code")]), "ops[1]: `code` is unique"),
         (json!([merge("town", "city"), text("x", json!({}))]), "ops: fields are merged in a proposal of their own"),

@@ -89,7 +89,7 @@ async fn nothing_is_told_by_what_the_steward_may_not_read() {
     assert_eq!(answer["seen"], json!([{ "collection": "parts", "records": 20, "all": false }]));
     assert!(!told.text().contains("south"), "{}", told.text());
     assert_eq!(reasons(&answer), Vec::<&str>::new(), "of some of the records nothing follows for all");
-    assert!(answer["noticed"][0]["what"].as_str().unwrap().contains("you do not read all records"), "{answer}");
+    assert!(answer["noticed"][0]["what"].as_str().unwrap().contains("you may not read all records"), "{answer}");
 }
 
 /// Neither how many records there are that somebody may not read, nor what is in them.
@@ -144,10 +144,10 @@ async fn a_proposal_does_not_tell_members_what_policies_look_at() {
     let proposed = test.post("/schema/proposals", &cast.mia, body.clone()).await;
     assert_eq!(proposed.status, 201, "{}", proposed.text());
     let told = test.post("/schema/proposals", &test.admin, body).await.error();
-    assert!(told.contains("`place` is looked at by the policies `looks`"), "{told}");
+    assert!(told.contains("policies use `place`: `looks`"), "{told}");
     let path = format!("/schema/proposals/{}/apply", proposed.json()["id"].as_str().unwrap());
     let refused = test.post(&path, &test.admin, json!({})).await.error();
-    assert!(refused.contains("`place` is looked at by the policies `looks`"), "{refused}");
+    assert!(refused.contains("policies use `place`: `looks`"), "{refused}");
     accounted_for(&test);
 }
 
@@ -163,7 +163,7 @@ async fn a_text_becomes_a_choice_where_every_record_has_one_of_its_options() {
     };
     let few = propose(&test.admin, retype(json!(["north"]))).await.json();
     let path = format!("/schema/proposals/{}", few["id"].as_str().unwrap());
-    let why = "ops: records have values of `place` that are none of the options";
+    let why = "ops: records have values of `place` that are not among the options";
     assert_eq!(test.get(&path, &test.admin).await.json()["impact"]["problems"], json!([why]));
     for body in [json!({}), json!({ "dry_run": true })] {
         assert_eq!(test.post(&format!("{path}/apply"), &test.admin, body).await.error(), format!("422 invalid {why}"));
@@ -176,7 +176,7 @@ async fn a_text_becomes_a_choice_where_every_record_has_one_of_its_options() {
         (retype(json!([])), "a `choice` has options, and no other type has"),
         (
             json!([{ "retype_field": { "name": "secret", "type": "choice", "options": ["x"] } }]),
-            "everybody reads the options of a choice",
+            "everybody can read a choice's options",
         ),
         (
             json!([{ "retype_field": { "name": "place", "type": "long_text", "options": ["x"] } }]),
@@ -206,7 +206,7 @@ async fn what_a_field_with_a_label_has_is_told_to_whoever_may_read_it_and_propos
     assert_eq!(written.status, 200, "{}", written.text());
     let told = steward(&test, &cast.sam).await.json();
     assert_eq!(reasons(&told), Vec::<&str>::new());
-    let what = "`grade` has the same value as `bonus` in all of 30 records; not proposed: `bonus` has a label, and a proposal is read by others";
+    let what = "`grade` has the same value as `bonus` in all of 30 records; not proposed: `bonus` has a label, but others read a proposal";
     assert_eq!(told["noticed"], json!([{ "collection": "parts", "field": "grade", "what": what }]));
     let listed = test.get("/schema/proposals", &cast.mia).await;
     assert!(!listed.text().contains("bonus"), "{}", listed.text());

@@ -231,7 +231,7 @@ async fn what_a_view_asks_for_must_be_there_and_stays() {
         ),
         (
             json!({ "query": { "collection": "invoices", "filter": { "status": "payed" } } }),
-            "spec.query.filter.status: must be one of new, paid, and is never `payed`",
+            "spec.query.filter.status: must be one of new, paid; it is never `payed`",
         ),
         (
             json!({ "query": { "collection": "invoices", "sort": ["tags"] } }),
@@ -244,13 +244,13 @@ async fn what_a_view_asks_for_must_be_there_and_stays() {
         ),
         (
             json!({ "query": { "collection": "invoices", "measures": ["sum:due"] } }),
-            "`due` is of the type `date`, and only numbers are added up",
+            "`due` is of the type `date`, and only numbers can be added up",
         ),
         (
             json!({ "query": { "collection": "invoices", "measures": ["count"], "fields": ["due"] } }),
             "asks for figures or for records",
         ),
-        (json!({ "query": { "collection": "invoices" }, "layout": { "kind": "bars" } }), "bars are drawn of figures"),
+        (json!({ "query": { "collection": "invoices" }, "layout": { "kind": "bars" } }), "bars need figures"),
         (
             json!({ "query": { "collection": "invoices", "fields": ["due"] }, "layout": { "columns": ["number"] } }),
             "`number` is not asked for",
@@ -272,10 +272,10 @@ async fn what_a_view_asks_for_must_be_there_and_stays() {
     .await;
     assert!(other.error().contains("metadata.name: the file of `v` is `views/v.yaml`"), "{}", other.error());
     for (content, why) in [
-        (json!({}), "content: of a view it has its `definition`"),
+        (json!({}), "content: a change to a view has a `definition`"),
         (json!({ "remove": true }), "target_id: there is no view `w`"),
         (json!({ "definition": "kind: Table" }), "content.definition: line 1: kind: unknown variant"),
-        (json!({ "files": {} }), "content: of a view it has its `definition`"),
+        (json!({ "files": {} }), "content: a change to a view has a `definition`"),
     ] {
         let refused = propose(&test, &cast.mia, "w", content).await.error();
         assert!(refused.starts_with("422 invalid ") && refused.contains(why), "{refused}");
@@ -302,7 +302,7 @@ async fn what_a_view_asks_for_must_be_there_and_stays() {
         );
         // Whoever may not see the view is not told its name.
         let unseen = test.get(&path, &cast.mia).await.json()["impact"].clone();
-        let told = json!(["a view that you may not see asks for what would be gone"]);
+        let told = json!(["a view that you may not see uses what would be removed"]);
         assert_eq!((&unseen["views"], &unseen["problems"]), (&json!([]), &told));
         let refused = test.post(&format!("{path}/apply"), &test.admin, json!({})).await.error();
         assert!(refused.starts_with("422 invalid views/dated.yaml:"), "{refused}");

@@ -26,9 +26,9 @@ fn a_plan_that_was_touched_is_no_plan() {
     let file = |text: &str| File { sha256: sha256(text), text: text.into() };
     assert_eq!(
         touched(&|plan| plan.files.get_mut("a.cedar").unwrap().text.push(' ')),
-        "files: `a.cedar` is not what was compared: its sha256 is another one"
+        "files: `a.cedar` is not what was compared: its sha256 differs"
     );
-    let hash = "hash: the files have another one; they are not what was compared";
+    let hash = "hash: does not match the files; they are not what was compared";
     assert_eq!(touched(&|plan| drop(plan.files.insert("b.cedar".into(), file("")))), hash);
     assert_eq!(touched(&|plan| drop(plan.files.remove("tests/a.yaml"))), hash);
     assert_eq!(

@@ -98,7 +98,7 @@ impl Reader<'_> {
             )
         };
         if !self.elsewhere.reaches {
-            return Err(unread(Unread("it is asked by queries alone".into())).into());
+            return Err(unread(Unread("only queries can read it".into())).into());
         }
         let adapter = self.world.outside.systems.adapter(source).map_err(unread)?;
         let later = Condition::all([condition.clone(), later(sorted, after)]);

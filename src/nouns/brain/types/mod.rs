@@ -86,21 +86,21 @@ pub enum Operation {
         name: String,
         to: String,
     },
-    /// Another type; values that do not fit it keep it from being applied.
+    /// A new type; cannot be applied while values do not fit it.
     RetypeField {
         name: String,
         r#type: FieldKind,
-        /// Of a text that becomes a choice: all that it can be.
+        /// For a text that becomes a choice: all its options.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         options: Vec<String>,
     },
-    /// What is said of a field otherwise; records that do not fit it keep it from being applied.
+    /// New properties of a field; cannot be applied while records do not fit them.
     AlterField {
         name: String,
         field: Box<FieldChanges>,
     },
-    /// Two fields that say the same become one: records that have no value of `into` take that of `name`, which goes. Records
-    /// with two different values keep it from being applied. History reads `name` as `into`.
+    /// Merge two fields with the same meaning: records without `into` take the value of `name`, which is removed.
+    /// Cannot be applied while a record has two different values. History shows `name` as `into`.
     MergeField {
         name: String,
         into: String,
@@ -109,16 +109,16 @@ pub enum Operation {
     RetireField {
         name: String,
     },
-    /// Records are found by it quickly, or no longer.
+    /// Add or remove the index of a field.
     Index {
         name: String,
         on: bool,
     },
-    /// What its records mean to people, whole: what is left out is there no more.
+    /// The complete semantics of its records: whatever is omitted is removed.
     Semantics(Box<Semantics>),
-    /// For how long records and what they were are kept, whole: what is left out is kept for good.
+    /// The complete retention of records and their earlier versions: whatever is omitted is kept forever.
     Retention(Retention),
-    /// What is said of the collection otherwise.
+    /// New properties of the collection.
     Alter(CollectionChanges),
     /// The collection goes, once it is empty.
     Retire {},

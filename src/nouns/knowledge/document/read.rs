@@ -30,7 +30,7 @@ impl Query for Read {
         name: "knowledge.text",
         doc: "Read the text of a document, as it was read from the file.",
         scope: Reach::READ,
-        route: get("/knowledge/{id}/text"),
+        route: get("/knowledge/{id}/text").listed(),
         about: &[&KNOWLEDGE],
         events: &[],
     };

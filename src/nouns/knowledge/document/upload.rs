@@ -34,9 +34,10 @@ pub struct NewDocument {
     /// Its name, by which people know it: 1 to 200 characters. It can be erased.
     #[schemars(length(min = 1, max = 200), extend("x-erasable" = true))]
     pub name: String,
-    /// What it is made of.
+    /// Its format.
     pub content_type: DocumentType,
-    /// Its text, where it is one; else `content_base64`. At most 10 MiB, and 1 MiB of text in it. It can be erased.
+    /// Its text, if it is a text; otherwise use `content_base64`. At most 10 MiB, with 1 MiB of text in it. It can be
+    /// erased.
     #[schemars(length(max = 10_485_760), extend("x-erasable" = true))]
     pub text: Option<String>,
     /// Its bytes in Base64 (RFC 4648 §4). They can be erased.
@@ -148,7 +149,7 @@ fn is_named(input: &NewDocument) -> Result<(), Stop> {
 /// What a file comes to: this takes a while.
 #[derive(Clone)]
 struct Unfolded {
-    /// What in it is suspicious.
+    /// What looks suspicious in it.
     found: Vec<String>,
     text: String,
     bounds: Vec<(u32, u32)>,

@@ -27,7 +27,7 @@ impl Reader<'_> {
     /// The vector of a question. Only where other systems may be asked.
     pub fn embed(&self, by: &dyn Embedder, question: &str) -> Result<Vector, Unread> {
         if !self.reaches() {
-            return Err(Unread("it is asked by queries alone".into()));
+            return Err(Unread("only queries can call it".into()));
         }
         let vectors = by.embed(&[question.to_owned()]).inspect_err(|Unread(why)| {
             tracing::warn!(%why, "a question is answered by its words alone");

@@ -45,7 +45,7 @@ pub fn asked(question: &str, read: &Reader<'_>) -> Result<EmbeddedQuestion, Stop
     let Some(embedder) = asks(question, read)? else {
         let is_missing = !question.trim().is_empty() && read.wants_vectors()? && read.any_embedder().is_none();
         let words_alone =
-            is_missing.then(|| "no model makes vectors on this server (`embeddings` in OK_LLM_CONFIG)".into());
+            is_missing.then(|| "this server has no embedding model (`embeddings` in OK_LLM_CONFIG)".into());
         return Ok(EmbeddedQuestion { meaning: None, words_alone });
     };
     let model = embedder.model().to_owned();
@@ -75,7 +75,7 @@ impl EmbeddedQuestion {
         if !others.is_empty() {
             let dimensions = vector.dimensions();
             self.words_alone = Some(format!(
-                "this goes for what {model} made vectors of with other than {dimensions} dimensions; with `dimensions` in OK_LLM_CONFIG it makes them anew"
+                "texts whose {model} embeddings do not have {dimensions} dimensions match by words only; set `dimensions` in OK_LLM_CONFIG to embed them again"
             ));
         }
         Ok(comparable.into_iter().map(|one| ((one.knowledge, one.chunk), one.vector.cosine(vector))).collect())

@@ -133,7 +133,7 @@ impl Given {
         if moved.from.is_some() {
             let between = Candidate { from: moved.from, impact: Some(false), ..Candidate::default() };
             if let (Some(from), Ok(between)) = (moved.from, query::<Diff>().within(session, context, &between).await?) {
-                show::note(&format!("what came between version {from} and {}:", applied.last.version));
+                show::note(&format!("what came into force between version {from} and {}:", applied.last.version));
                 show::note(&compared::text(&between.value));
             }
         }
@@ -165,7 +165,7 @@ impl Given {
         };
         match (&self.plan, &self.lock, &how.commit) {
             (Some(Plan { base, .. }), ..) => (!stands(base.version, Some(&base.hash))).then(|| {
-                let (version, way) = (base.version, "Compare anew: `ok policy diff --save`".to_owned());
+                let (version, way) = (base.version, "Compare again: `ok policy diff --save`".to_owned());
                 match is_lost((version, &base.hash), applied) {
                     true => Moved { from: None, why: format!("{}; {in_force}", lost("the plan", version)), way },
                     false => Moved { way, ..made_from("the plan", version) },
@@ -193,7 +193,7 @@ impl Given {
                 (!stands(*version, hash.as_deref())).then(|| match hash {
                     Some(hash) if is_lost((*version, hash), applied) => {
                         let why = format!("{}; {in_force}", lost("what was exported", *version));
-                        Moved { from: None, why, way: "Export anew, and make the change in that".to_owned() }
+                        Moved { from: None, why, way: "Export again, and make the change there".to_owned() }
                     }
                     _ => made_from("what was exported", *version),
                 })

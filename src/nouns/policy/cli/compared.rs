@@ -210,7 +210,7 @@ fn over_budget(answer: &Value, into: &mut String) {
 /// `over budget: looser is 2, and may be 0`
 pub fn excess(over: &Value) -> String {
     let (name, found, max) = (word(over, "/budget"), number(over, "/found"), number(over, "/max"));
-    format!("over budget: {name} is {found}, and may be {max}")
+    format!("over budget: {name} is {found}, at most {max} allowed")
 }
 
 /// A table after an empty line; nothing where it has no rows.

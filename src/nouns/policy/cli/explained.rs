@@ -30,7 +30,7 @@ pub(super) fn print(answer: &Value, is_past: bool) -> Result<(), Failure> {
         list(answer.get("not_given")).iter().filter_map(Value::as_str).map(|name| format!("`{name}`")).collect();
     if !not_given.is_empty() {
         let names = not_given.join(" and ");
-        show::text(&format!("\nPolicies look at {names} of the input: with `--input`, the answer may be another."))?;
+        show::text(&format!("\nPolicies read {names} from the input: with `--input`, the answer may differ."))?;
     }
     if let Some(rows) = answer.get("narrowed") {
         narrowed(rows)?;
@@ -68,7 +68,7 @@ pub(super) fn limits(answer: &Value) -> Vec<String> {
 /// Which records a query answers with, by which policies, and what of them is left out.
 fn narrowed(rows: &Value) -> Result<(), Failure> {
     let whole = match (said(rows, "records").as_str(), rows.get("condition")) {
-        ("each", _) => "those of which each is allowed by itself".to_owned(),
+        ("each", _) => "those that are each decided separately".to_owned(),
         ("some", Some(condition)) => format!("those with {}", show::cell(Some(condition))),
         (share, _) => share.to_owned(),
     };

@@ -87,9 +87,9 @@ impl PolicyLock {
         let wrong = |_| {
             let what = match text.contains("<<<<<<<") {
                 true => {
-                    "holds both sides of a merge: keep the side with the higher version, or remove the file: the next apply or export writes it anew"
+                    "holds both sides of a merge: keep the side with the higher version, or remove the file: the next apply or export recreates it"
                 }
-                false => "is damaged: remove it, the next apply or export writes it anew",
+                false => "is damaged: remove it: the next apply or export recreates it",
             };
             Failure::new(format!("{} {what}", path.display()))
         };

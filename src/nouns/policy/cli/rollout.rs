@@ -54,7 +54,7 @@ pub fn remark(change: &ShownChange, given: &str) {
     change.rejected_before.iter().for_each(|before| show::note(&before.to_string()));
     if !given.is_empty() && change.reason != given {
         show::note(&format!(
-            "{} proposes the same already, with the reason «{}»: what is given now beside the policies is not kept",
+            "{} already proposes the same, with the reason «{}»: anything else given now is ignored",
             change.id, change.reason
         ));
     }

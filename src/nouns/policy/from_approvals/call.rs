@@ -72,7 +72,7 @@ impl Call {
             Ruling::NeedsApproval { because, .. } => Ok(because),
             Ruling::Allow { .. } => Err(invalid(format!("{id}: such a call no longer needs approval"))),
             ruling @ Ruling::Deny { .. } => {
-                Err(invalid(format!("{id}: such a call is refused by now: {}", ruling.reason())))
+                Err(invalid(format!("{id}: such a call is now refused: {}", ruling.reason())))
             }
         }
     }

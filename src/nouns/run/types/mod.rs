@@ -59,15 +59,15 @@ named! {
 }
 
 named! {
-    /// What kind of effect a tool has: what may be done again where it is not known whether it was done.
+    /// The kind of effect a tool has: whether a call with an unknown outcome may be retried.
     ToolEffect, "kind of effect", {
         /// None.
         Read = "read",
-        /// Done again under the same key, it is done once. The company's own operations are.
+        /// A retry with the same key has no second effect. So it is with the company's own operations.
         Idempotent = "idempotent",
-        /// Whether it was done can be looked up.
+        /// The outcome of a call can be looked up.
         Reconcilable = "reconcilable",
-        /// Done again, it happens again, and nobody but people can tell whether it did.
+        /// A retry has a second effect, and only people can tell whether the first took place.
         Once = "once",
     }
 }
@@ -79,12 +79,12 @@ named! {
         Waiting = "waiting",
         /// It is taken anew: what it waited for has changed.
         Due = "due",
-        /// It may be taken, and what it may cost is set aside; it is not begun.
+        /// It is allowed and its cost is reserved, but it has not started.
         Decided = "decided",
-        /// It was begun outside; what comes of it is not recorded yet.
+        /// An external call has started; its outcome is not recorded yet.
         Dispatched = "dispatched",
         Completed = "completed",
-        /// It was begun, and nobody knows what came of it.
+        /// It started, and its outcome is unknown.
         Unknown = "unknown",
         /// The gate or whoever had to approve refused it.
         Denied = "denied",
@@ -94,7 +94,7 @@ named! {
 }
 
 named! {
-    /// How a run ended, if not well.
+    /// Why a run failed.
     Failure, "reason of a failure", {
         /// The agent gave up.
         Failed = "failed",
@@ -105,7 +105,7 @@ named! {
         Steps = "steps",
         /// Who works on it has left.
         Offboarded = "offboarded",
-        /// Nobody said whether something that happens once has happened.
+        /// Nobody said whether a call that must not be repeated took effect.
         UnknownEffect = "unknown_effect",
     }
 }
@@ -118,13 +118,13 @@ pub enum Wait {
     Approval { approval: Id },
     /// One of these is to answer.
     Question { to: Vec<ActorId> },
-    /// One of these is to say whether what a tool was to do has happened: nobody else can tell.
+    /// One of these must say whether a tool's call took effect: nobody else can tell.
     Outcome { to: Vec<ActorId>, until: Time },
     /// Another run of it is to end.
     Run { run: Id },
     /// A time is to come.
     Time { until: Time },
-    /// A model is to be there again: those who run the server see to that.
+    /// A model must become available again, which is up to those who run the server.
     Model {
         /// Why none can be asked.
         reason: String,
@@ -137,20 +137,20 @@ pub enum Wait {
     },
     /// It may not spend more.
     Budget {
-        /// Which budget does not allow it, how much of it is spent, and how much is set aside for calls under way.
+        /// Which budget does not allow it, how much of it is spent, and how much is reserved for calls in progress.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         #[schemars(extend("x-names" = "text"))]
         reason: String,
-        /// The run whose budget it is, where that is not the run's own: what it is a part of.
+        /// The run whose budget it is, if not its own: the run that it is a part of.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         payer: Option<Id>,
-        /// When there is a new budget, that of the next day or month; none where it is the run's own, which can be raised.
+        /// When the next day's or month's budget begins; none for the run's own budget, which can be raised.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Time>,
-        /// What the step costs, at most, that it does not allow.
+        /// The maximum cost of the step that the budget does not allow.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost_cents: Option<u32>,
-        /// Where there is enough once calls under way have ended for which more is set aside than they will cost: it goes on then.
+        /// Set if the budget suffices once calls in progress release what they do not need: the run continues then.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         beside: Option<Beside>,
     },

@@ -94,7 +94,7 @@ pub struct Call {
     /// Its input.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub with: Map<String, Value>,
-    /// What the gate should say. The run fails where it says something else.
+    /// The expected decision of the gate. With any other, the run fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<Expected>,
 }
@@ -113,7 +113,7 @@ pub enum Expected {
 pub struct Question {
     /// What is asked.
     pub text: String,
-    /// Who is asked: a person. Whoever asked for the run, unless given.
+    /// The person to ask; by default whoever asked for the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<ActorId>,
 }

@@ -44,16 +44,16 @@ pub struct Collection {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CollectionSpec {
-    /// The fields that tell one record from another: writing one whose key is there writes that one. At most 4.
+    /// The fields that identify a record, at most 4: writing a record with an existing key updates that record.
     #[schemars(length(max = 4))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub key: Vec<String>,
     /// The fields by name; 1 to 300.
     pub fields: BTreeMap<String, Field>,
-    /// What fields were called that are there no more. Records still have it in their history, so no other field is called so.
+    /// Names of retired fields. They are still in the history of records, so no other field can have them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub retired: Vec<String>,
-    /// What fields were called before, and are called now: history is shown under the names of today.
+    /// Former and current names of renamed fields: history is shown under the current ones.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub renamed: BTreeMap<String, String>,
     /// Aggregates leave out groups of fewer records than this.
@@ -62,7 +62,7 @@ pub struct CollectionSpec {
     /// Where its records are kept, if not here: they are read from there, and changed only there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
-    /// For how long records and what they were are kept; for good unless given.
+    /// How long records and their earlier versions are kept; forever by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention: Option<Retention>,
     /// What its records mean to people: entities, dimensions, metrics and other words for them.
@@ -74,7 +74,7 @@ pub struct CollectionSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
-    /// The system, by the name that whoever runs the server gave it.
+    /// The system, by its name in the server's configuration.
     pub system: String,
     /// The table or view, such as `public.orders`.
     pub table: String,

@@ -19,7 +19,7 @@ use super::actor::named;
 pub const MOST: usize = 100;
 
 named! {
-    /// How a figure comes of the records of a group.
+    /// How a figure is computed from the records of a group.
     Agg, "way to come to a figure", {
         /// How many records there are.
         Count = "count",
@@ -48,7 +48,7 @@ pub struct Semantics {
     /// What the records are of, by name; at most 100.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub entities: BTreeMap<String, Entity>,
-    /// By what figures are grouped, by name; at most 100.
+    /// What figures can be grouped by, by name; at most 100.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dimensions: BTreeMap<String, Dimension>,
     /// The figures that have a name; at most 100.
@@ -63,7 +63,7 @@ pub struct Semantics {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Entity {
-    /// The field that tells one from another.
+    /// The field that identifies one.
     pub key: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -74,7 +74,7 @@ pub struct Entity {
 #[serde(deny_unknown_fields)]
 pub struct Dimension {
     pub field: String,
-    /// Of a time or a day: the period that it falls into.
+    /// For a time or a day: the period to group by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grain: Option<Grain>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,21 +85,21 @@ pub struct Dimension {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
-    /// How it comes of the records; else it is made of other metrics, by `expr`.
+    /// How it is aggregated from records; otherwise `expr` computes it from other metrics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agg: Option<Agg>,
-    /// What it is made of: metrics with an `agg`, numbers, `+ - * /` and brackets. It has four decimal places.
+    /// Its formula: metrics with an `agg`, numbers, `+ - * /` and brackets. It has four decimal places.
     #[schemars(length(max = 200))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expr: Option<String>,
-    /// The field that it is about; none of `count`.
+    /// The field to aggregate; none for `count`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// What must hold of a record to be counted in, as in a query.
+    /// Which records to include: a filter, as in a query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-names" = "values"))]
     pub filter: Option<Value>,
-    /// What it is in, such as `EUR`; the field's unit unless given.
+    /// Its unit, such as `EUR`; by default the field's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -48,7 +48,7 @@ impl Semantics {
             let at = place("metrics", name);
             named(name, &at, &metric.title, problems);
             problems
-                .check(name != Agg::Count.name(), format!("{at}: `count` counts records already; take another name"));
+                .check(name != Agg::Count.name(), format!("{at}: `count` already counts records; choose another name"));
             metric.problems(of, &at, problems);
             if let Some(expr) = &metric.expr {
                 report(&at, "expr", self.made_of(of, expr), problems);
@@ -57,7 +57,7 @@ impl Semantics {
         for (name, words) in self.synonyms.iter().take(MOST_SYNONYMS) {
             let at = place("synonyms", name);
             let is_there = seen.contains(name.as_str()) || name == of.name();
-            problems.check(is_there, format!("{at}: nothing is called `{}`", short(name)));
+            problems.check(is_there, format!("{at}: there is nothing named `{}`", short(name)));
             let fit = (1..=MOST_WORDS).contains(&words.len()) && words.iter().all(|word| is_title(word));
             problems.check(fit, format!("{at}: must be 1 to {MOST_WORDS} words, of 1 to 100 characters each"));
         }
@@ -67,7 +67,7 @@ impl Semantics {
     fn made_of(&self, of: &Collection, expr: &str) -> Result<(), String> {
         for name in Expr::parse(expr)?.names() {
             let part = self.metrics.get(name).ok_or_else(|| no_metric(of, name))?;
-            let agg = part.agg.ok_or_else(|| format!("`{name}` is made of others itself"))?;
+            let agg = part.agg.ok_or_else(|| format!("`{name}` is itself computed from other metrics"))?;
             let kind = part.field.as_ref().and_then(|field| Some(of.findable(field).ok()?.kind));
             let counts = matches!(agg, Agg::Count | Agg::Distinct);
             if !counts && kind.is_some_and(|kind| !kind.is_number()) {
@@ -84,9 +84,9 @@ impl Metric {
             (Some(agg), None) => report(at, "field", figured(of, agg, self.field.as_deref()), problems),
             (None, Some(_)) => problems.check(
                 self.field.is_none() && self.filter.is_none(),
-                format!("{at}: `field` and `filter` are of the metrics that `expr` is made of"),
+                format!("{at}: `field` and `filter` belong to the metrics that `expr` uses"),
             ),
-            _ => problems.0.push(format!("{at}: has either `agg` or `expr`")),
+            _ => problems.0.push(format!("{at}: must have either `agg` or `expr`")),
         }
         let filter = self.filter.as_ref().map(|filter| filter::check(of, filter, &format!("{at}.filter")));
         if let Some(Err((at, what))) = filter {

@@ -14,7 +14,7 @@ export type Able = {
      */
     decision: 'allow' | 'needs_approval';
     /**
-     * The kinds of approval that they need, all of them.
+     * The kinds of approval that they need; all are required.
      */
     approvals: Array<string>;
     because: Array<ShownPolicy>;
@@ -48,7 +48,7 @@ export type Action = {
      */
     name?: string | null;
     /**
-     * They become a part of the context.
+     * Added to the context.
      */
     properties?: {
         [key: string]: unknown;
@@ -119,7 +119,7 @@ export type AgentSpec = {
     owner?: ActorId | null;
     model?: Model | null;
     /**
-     * What it is told before anything else: what it is for, and how it works; 1 to 32768 bytes.
+     * Its system prompt: its purpose and how it works; 1 to 32768 bytes.
      */
     instructions?: string | null;
     /**
@@ -136,14 +136,14 @@ export type AgentSpec = {
     tools?: Array<string>;
     knowledge?: Knowledge | null;
     /**
-     * How far it asks to be trusted; `observe` unless given.
+     * The trust tier that it asks for; `observe` by default.
      */
     trust?: Trust | null;
     limits?: RunLimits | null;
 };
 
 /**
- * How a figure comes of the records of a group.
+ * How a figure is computed from the records of a group.
  */
 export type Agg = 'count' | 'sum' | 'avg' | 'min' | 'max' | 'distinct';
 
@@ -167,7 +167,7 @@ export type Anew = {
      */
     why: string;
     /**
-     * What has changed between the two requests, by field: as it was, and as it is.
+     * What changed between the two requests, by field: old and new value.
      */
     changed: {
         [key: string]: Changed;
@@ -300,7 +300,7 @@ export type Ask = {
      */
     limit?: number | null;
     /**
-     * The `x-next-cursor` of the page before.
+     * The previous page's `x-next-cursor`.
      */
     cursor?: string | null;
 };
@@ -371,7 +371,7 @@ export type Backlink = {
  */
 export type Batch = {
     /**
-     * Of every question that names none.
+     * The subject of each question that names none.
      */
     subject?: EntityInput | null;
     action?: Action | null;
@@ -380,7 +380,7 @@ export type Batch = {
         [key: string]: unknown;
     } | null;
     /**
-     * At most 1000. Without any, the fields above are the one question.
+     * At most 1000. If there are none, the fields above are the only question.
      */
     evaluations?: Array<Evaluation> | null;
     options?: BatchOptions | null;
@@ -494,8 +494,8 @@ export type Candidate = {
         [key: string]: string;
     } | null;
     /**
-     * Collections among the files that were not edited there: each counts as it is in force, though it has changed since the
-     * files were exported.
+     * Collections among the files that were not edited: for each, the one in force is used, even if it has changed
+     * since the export.
      */
     unedited?: Array<string>;
     /**
@@ -507,7 +507,7 @@ export type Candidate = {
      */
     from?: number | null;
     /**
-     * The version that has to be in force.
+     * The version that must be in force.
      */
     base?: number | null;
     /**
@@ -515,15 +515,15 @@ export type Candidate = {
      */
     since?: string | null;
     /**
-     * How much may be found.
+     * The budgets: how many differences are allowed.
      */
     max?: Ceilings | null;
     /**
-     * Whether to replay the decisions of the log; unless given, they are where the caller may read the audit.
+     * Whether to replay the decisions of the log; by default, if the caller may read the audit.
      */
     impact?: boolean | null;
     /**
-     * Whether to compare the answers to generated questions, which takes longest; they are unless this is `false`.
+     * Whether to compare the answers to generated questions, which takes longest; `true` by default.
      */
     semantic?: boolean | null;
 };
@@ -613,7 +613,7 @@ export type Changes = {
      */
     description?: string | null;
     /**
-     * Only of what these agents do; an empty list for everybody's.
+     * Only events caused by these agents; an empty list for anybody.
      */
     agents?: Array<ActorId> | null;
     /**
@@ -639,7 +639,7 @@ export type Checked = {
      */
     policies: number;
     /**
-     * At most 500, and as many of the tests.
+     * At most 500, and another 500 from tests.
      */
     problems: Array<Problem2>;
     /**
@@ -648,11 +648,12 @@ export type Checked = {
     omitted?: number | null;
     tests: Tests;
     /**
-     * Percent of the policies' parts that the tests have seen both true and false; none where the bundle does not load.
+     * Percentage of the policies' parts that the tests have seen both true and false; none if the bundle does not
+     * load.
      */
     coverage: number | null;
     /**
-     * The parts that they have not, at most 500; left out where there are none.
+     * The parts that they have not, at most 500; omitted if there are none.
      */
     uncovered?: Array<Problem2>;
 };
@@ -700,7 +701,7 @@ export type ChosenBlueprint = {
      */
     id?: string | null;
     /**
-     * One of one's own instead: the text of its `blueprint.yaml`, at most 64 KiB.
+     * Your own blueprint instead: the text of its `blueprint.yaml`, at most 64 KiB.
      */
     file?: string | null;
     /**
@@ -710,7 +711,7 @@ export type ChosenBlueprint = {
         [key: string]: string;
     };
     /**
-     * Answers to what it asks, by name.
+     * Answers to its questions, by name.
      */
     values?: {
         [key: string]: string;
@@ -752,7 +753,7 @@ export type CollectionSemantics = {
  */
 export type CollectionSpec = {
     /**
-     * The fields that tell one record from another: writing one whose key is there writes that one. At most 4.
+     * The fields that identify a record, at most 4: writing a record with an existing key updates that record.
      */
     key?: Array<string>;
     /**
@@ -762,11 +763,11 @@ export type CollectionSpec = {
         [key: string]: Field;
     };
     /**
-     * What fields were called that are there no more. Records still have it in their history, so no other field is called so.
+     * Names of retired fields. They are still in the history of records, so no other field can have them.
      */
     retired?: Array<string>;
     /**
-     * What fields were called before, and are called now: history is shown under the names of today.
+     * Former and current names of renamed fields: history is shown under the current ones.
      */
     renamed?: {
         [key: string]: string;
@@ -780,7 +781,7 @@ export type CollectionSpec = {
      */
     source?: Source | null;
     /**
-     * For how long records and what they were are kept; for good unless given.
+     * How long records and their earlier versions are kept; forever by default.
      */
     retention?: Retention | null;
     /**
@@ -794,7 +795,7 @@ export type CollectionSpec = {
  */
 export type CollectionSpecInput = {
     /**
-     * The fields that tell one record from another: writing one whose key is there writes that one. At most 4.
+     * The fields that identify a record, at most 4: writing a record with an existing key updates that record.
      */
     key?: Array<string>;
     /**
@@ -804,11 +805,11 @@ export type CollectionSpecInput = {
         [key: string]: Field;
     };
     /**
-     * What fields were called that are there no more. Records still have it in their history, so no other field is called so.
+     * Names of retired fields. They are still in the history of records, so no other field can have them.
      */
     retired?: Array<string>;
     /**
-     * What fields were called before, and are called now: history is shown under the names of today.
+     * Former and current names of renamed fields: history is shown under the current ones.
      */
     renamed?: {
         [key: string]: string;
@@ -822,7 +823,7 @@ export type CollectionSpecInput = {
      */
     source?: Source | null;
     /**
-     * For how long records and what they were are kept; for good unless given.
+     * How long records and their earlier versions are kept; forever by default.
      */
     retention?: Retention | null;
     /**
@@ -852,7 +853,8 @@ export type CompanyAnswer = {
      */
     hours: Hours;
     /**
-     * After how many days tasks and runs that have ended are archived: out of the lists; 0 for never. Nothing is deleted by it.
+     * After how many days ended tasks and runs are archived, that is, removed from the lists; 0 for never. Nothing is
+     * deleted.
      */
     retention_days: number;
     approvals: ApprovalSettings;
@@ -867,11 +869,11 @@ export type CompanyAnswer = {
      */
     vector_search: boolean;
     /**
-     * Grows with each change; send it back to be refused when somebody else changed the settings meanwhile.
+     * Grows with each change; send it back to get a conflict if somebody else has changed the settings meanwhile.
      */
     version: number;
     /**
-     * The model that makes vectors on this server, without which `vector_search` does nothing; none where none is set up.
+     * The server's embedding model; without one, `vector_search` has no effect.
      */
     vector_model: string | null;
 };
@@ -882,14 +884,14 @@ export type CompanyAnswer = {
 export type Compared = {
     change: ShownChange;
     /**
-     * What it was made from.
+     * The version that it was made from.
      */
     base: PolicyVersion;
     hash: string;
     /**
-     * Actors and teams that a policy of it names and that do not exist, and kinds of approval that fewer people may give than
-     * it takes; neither where it is so of those it was made from, too; at most 100. Types of which kept entities would not fit
-     * its schema.
+     * Actors and teams that its policies name but that do not exist, and kinds of approval with fewer eligible people
+     * than required; at most 100, only those that its base does not have. Entity types whose stored entities would not
+     * fit its schema.
      */
     warnings?: Array<Problem2>;
     /**
@@ -897,11 +899,11 @@ export type Compared = {
      */
     text: TextDiff;
     /**
-     * What differs in `approvals.yaml` and `limits.yaml`, by its meaning.
+     * What differs in meaning in `approvals.yaml` and `limits.yaml`.
      */
     terms: Array<Term>;
     /**
-     * What would be answered otherwise.
+     * Which answers would differ.
      */
     semantic: Semantic;
 };
@@ -927,19 +929,19 @@ export type Compared2 = {
      */
     hash: string;
     /**
-     * Collections and views in force that are not among the files: they stay as they are. A collection is changed by a
-     * schema proposal, a view removed by a change of its own.
+     * Collections and views in force that are not among the files: they stay. To change a collection, propose a
+     * schema; to remove a view, propose that change.
      */
     kept?: Array<string>;
     /**
-     * Actors and teams that a policy of the candidate names and that do not exist: differences found for them concern nobody
-     * yet. Kinds of approval that fewer people may give than it takes. Neither where it is so of the other side, too; at
-     * most 100. Types of which kept entities would not fit the schema.
+     * Actors and teams that the candidate's policies name but that do not exist: differences for them concern nobody
+     * yet. Kinds of approval with fewer eligible people than required. At most 100, only those that the other side
+     * does not have. Entity types whose stored entities would not fit the schema.
      */
     warnings?: Array<Problem2>;
     text: TextDiff;
     /**
-     * What differs in `approvals.yaml` and `limits.yaml`, by its meaning.
+     * What differs in meaning in `approvals.yaml` and `limits.yaml`.
      */
     terms: Array<Term>;
     semantic: Semantic;
@@ -948,11 +950,11 @@ export type Compared2 = {
      */
     impact: Impact2 | null;
     /**
-     * The operation that the caller may not do, so that the decisions were not replayed; absent otherwise.
+     * The operation that the caller would need for the replay; absent if nothing is missing.
      */
     impact_needs?: string | null;
     /**
-     * The budgets that are not kept.
+     * The budgets that are exceeded.
      */
     over_budget: Array<Over>;
 };
@@ -963,7 +965,7 @@ export type Compared2 = {
 export type Comparing = {
     id: string;
     /**
-     * Whether to compare the answers to generated questions, which takes longest; they are unless this is `false`.
+     * Whether to compare the answers to generated questions, which takes longest; `true` by default.
      */
     semantic?: boolean | null;
 };
@@ -975,7 +977,7 @@ export type Completion = {
     id: string;
     outcome: OutcomeInput;
     /**
-     * What came of it; at most 64 KiB. It can be erased.
+     * The result; at most 64 KiB. It can be erased.
      */
     result?: string;
     /**
@@ -1011,7 +1013,7 @@ export type Content = {
      */
     definition?: unknown;
     /**
-     * The view goes.
+     * Remove the view.
      */
     remove?: boolean;
 };
@@ -1036,7 +1038,7 @@ export type Cost = {
 
 export type Count = {
     /**
-     * How many contents were erased: those that were named, and the vectors that were made of them.
+     * How many contents were erased: those named, and the embeddings made from them.
      */
     forgotten: number;
 };
@@ -1046,14 +1048,14 @@ export type Count = {
  */
 export type CreatedWebhook = {
     /**
-     * What messages are verified with: `whsec_…`, or with `v1a` the public key, `whpk_…`. Shown this once.
+     * The key to verify messages with: `whsec_…`, or with `v1a` the public key, `whpk_…`. Shown only once.
      */
     secret?: string;
     id: string;
     url: string;
     events: Array<Topic>;
     /**
-     * Only of what these agents do; of everybody's if empty.
+     * Only events caused by these agents; by anybody if empty.
      */
     agents: Array<ActorId>;
     description: string;
@@ -1061,11 +1063,11 @@ export type CreatedWebhook = {
     format: SignatureFormat;
     status: WebhookStatus;
     /**
-     * It is told only what they may see.
+     * It is sent only what they may see.
      */
     owner: ActorId;
     /**
-     * Until when the secret before the last signs too.
+     * Until when the previous secret signs, too.
      */
     both_until: string | null;
     last_delivery: LastDelivery | null;
@@ -1078,11 +1080,11 @@ export type CreatedWebhook = {
  */
 export type Deadlines = {
     /**
-     * Until it has an owner: 1 to 10000.
+     * Working hours until it has an owner: 1 to 10000.
      */
     respond_h?: number | null;
     /**
-     * Until it is closed: 1 to 10000.
+     * Working hours until it is closed: 1 to 10000.
      */
     resolve_h?: number | null;
     respond_by?: string | null;
@@ -1095,7 +1097,7 @@ export type Deadlines = {
 export type Decision = {
     decision: boolean;
     /**
-     * Only where it is no.
+     * Only on a denial.
      */
     context?: Why | null;
 };
@@ -1189,7 +1191,7 @@ export type Detail = {
 export type Dimension = {
     field: string;
     /**
-     * Of a time or a day: the period that it falls into.
+     * For a time or a day: the period to group by.
      */
     grain?: Grain | null;
     title?: string | null;
@@ -1278,7 +1280,7 @@ export type Engaged = {
  */
 export type Entity = {
     /**
-     * The field that tells one from another.
+     * The field that identifies one.
      */
     key: string;
     title?: string | null;
@@ -1289,7 +1291,7 @@ export type Entity = {
  */
 export type Entity2 = {
     /**
-     * The field that tells one from another.
+     * The field that identifies one.
      */
     key: string;
     title?: string | null;
@@ -1304,12 +1306,12 @@ export type EntityInput = {
      */
     type?: string | null;
     /**
-     * Required, but where it is searched for.
+     * Required, unless it is what is searched for.
      */
     id?: string | null;
     /**
-     * Its attributes as the schema has them. An entity in them is `{"type", "id", "properties"}`; `parents` are the groups
-     * that it is in, near and far.
+     * Its attributes, as in the schema. An entity in them is `{"type", "id", "properties"}`; `parents` are its groups,
+     * direct and indirect.
      */
     properties?: {
         [key: string]: unknown;
@@ -1322,7 +1324,7 @@ export type EntityInput = {
  */
 export type EntityName = {
     /**
-     * An entity type; one that the schema has no longer may be named too.
+     * An entity type, even one that the schema no longer has.
      */
     type: string;
     id: string;
@@ -1382,7 +1384,7 @@ export type Evaluation = {
      */
     resource?: EntityInput | null;
     /**
-     * As the action's context in the schema.
+     * The action's context, as in the schema.
      */
     context?: {
         [key: string]: unknown;
@@ -1395,7 +1397,7 @@ export type Evaluation = {
  */
 export type EvaluationExplained = {
     /**
-     * `allow`, `needs_approval` or `deny`; to another program all but `allow` is a no.
+     * `allow`, `needs_approval` or `deny`; for another program, anything but `allow` is a denial.
      */
     decision: Decision2;
     /**
@@ -1411,7 +1413,7 @@ export type EvaluationExplained = {
      */
     target: string;
     /**
-     * The sentence's reason: of the first policy in the way.
+     * The reason: that of the first policy in the way.
      */
     reason: string;
     /**
@@ -1423,7 +1425,7 @@ export type EvaluationExplained = {
      */
     near_misses: Array<ShownPolicy>;
     /**
-     * The kinds of approval that would turn the answer, all of them.
+     * The kinds of approval that would turn the answer to `allow`; all are required.
      */
     approvals: Array<NeededKind>;
     policy: PolicyVersion;
@@ -1447,8 +1449,8 @@ export type EventRecord = {
      */
     actor: string;
     /**
-     * The token that the call was made with, or the run that it is a step of was begun with, for whoever may see that; none of whoever
-     * holds the state file, of the server itself, of visitors, and once erased.
+     * The token that made the call, or that started its run, for those who may see it; none for the state file's
+     * holder, the server and visitors, and once erased.
      */
     token_id?: string | null;
     /**
@@ -1460,7 +1462,7 @@ export type EventRecord = {
      */
     decision: 'allow' | 'deny' | 'needs_approval' | 'system';
     /**
-     * Under which version of the policies it was decided; none before the first.
+     * The policy version that decided it; none before the first.
      */
     policy?: PolicyVersion | null;
     /**
@@ -1479,16 +1481,16 @@ export type Events = {
      */
     events: Array<EventRecord>;
     /**
-     * The newest event number of the whole log; in a partial answer to `since`, the last that was looked at, after which to
-     * go on.
+     * The log's newest event number; in a partial answer to `since`, the last one examined: continue after it.
      */
     last_seq: number;
     /**
-     * Not all of the log was looked at: there may be more.
+     * Only part of the log was searched: there may be more.
      */
     partial?: boolean;
     /**
-     * Where a token is asked for: what was done before then may not name it, and is not found; the file was an earlier version's.
+     * When filtering by token: entries before this time may not name it and are not found, as an earlier version wrote
+     * them.
      */
     unnamed_before?: string | null;
 };
@@ -1502,7 +1504,7 @@ export type Everything = {
      */
     limit?: number | null;
     /**
-     * The `x-next-cursor` of the page before.
+     * The previous page's `x-next-cursor`.
      */
     cursor?: string | null;
 };
@@ -1519,11 +1521,11 @@ export type Explained = {
     actor: ActorId;
     target: string;
     /**
-     * On whose behalf, the nearest first, with what is said of each of them.
+     * On whose behalf, the nearest first, with the answer for each.
      */
     on_behalf_of?: Array<ExplainedLink>;
     /**
-     * The sentence's reason: of the first policy in the way.
+     * The reason: that of the first policy in the way.
      */
     reason: string;
     /**
@@ -1535,20 +1537,20 @@ export type Explained = {
      */
     near_misses: Array<ShownPolicy>;
     /**
-     * Required fields of the input that policies look at and that the question does not give: this is the answer with each of
-     * them empty, and a call may be answered otherwise.
+     * Required input fields that policies read and that the question omits: this is the answer with each of them
+     * empty; a real call may get another.
      */
     not_given?: Array<string>;
     /**
-     * Of what answers with records of a collection: which of them the policies leave.
+     * If the operation returns a collection's records: which of them the policies allow.
      */
     narrowed?: Narrowed | null;
     /**
-     * The kinds of approval that would turn the answer, all of them.
+     * The kinds of approval that would turn the answer to `allow`; all are required.
      */
     approvals: Array<NeededApproval>;
     /**
-     * What a break-glass grant does to it; told to whoever may see the actor's grants.
+     * The effect of a break-glass grant; shown to those who may see the actor's grants.
      */
     break_glass?: ShownBreakGlass | null;
     /**
@@ -1590,7 +1592,7 @@ export type ExplainedApproval = {
      */
     under?: string | null;
     /**
-     * When the token that it was made with was revoked: if it was stolen, another than the requester may have asked.
+     * When the token used for it was revoked: if it was stolen, somebody else may have made the request.
      */
     token_revoked_at?: string | null;
     /**
@@ -1602,7 +1604,7 @@ export type ExplainedApproval = {
      */
     withheld?: Array<string>;
     /**
-     * What it is about, as it is now, as far as the caller may see it.
+     * The target as it is now, as far as the caller may see it.
      */
     about: Array<Detail>;
     /**
@@ -1624,21 +1626,21 @@ export type ExplainedApproval = {
      */
     similar: Array<Similar>;
     /**
-     * What an update would change, by field: as it is, and as it would be. Empty where the caller may not read the target, and
-     * once it has ended or become stale.
+     * What an update would change, by field: current and new value. Empty if the caller may not read the target, or
+     * once the request has ended or become stale.
      */
     effect: {
         [key: string]: Changed;
     };
     /**
-     * What has changed since it was asked for, by field: as it was, and as it is. A change makes it stale. Empty once it has
-     * ended.
+     * What has changed since the request, by field: old and current value. Any change makes it stale. Empty once it
+     * has ended.
      */
     diff: {
         [key: string]: Changed;
     };
     /**
-     * Of a step of a run that was asked about before: that request, for which this one was made.
+     * For a step of a run that was requested before: the stale request that this one replaces.
      */
     anew?: Anew | null;
 };
@@ -1686,7 +1688,7 @@ export type Exported = {
 };
 
 /**
- * How a run ended, if not well.
+ * Why a run failed.
  */
 export type Failure = 'failed' | 'timed_out' | 'denied' | 'steps' | 'offboarded' | 'unknown_effect';
 
@@ -1696,7 +1698,7 @@ export type Failure = 'failed' | 'timed_out' | 'denied' | 'steps' | 'offboarded'
 export type Field = {
     type: FieldKind;
     /**
-     * What it is called; its name unless given.
+     * The display name; by default its name.
      */
     title?: string | null;
     /**
@@ -1712,7 +1714,7 @@ export type Field = {
      */
     index?: boolean;
     /**
-     * What it is where a new record does not say.
+     * The default for new records.
      */
     default?: unknown;
     /**
@@ -1728,12 +1730,12 @@ export type Field = {
      */
     min?: unknown;
     /**
-     * What amounts are in, such as `EUR`.
+     * The unit of amounts, such as `EUR`.
      */
     unit?: string | null;
     /**
-     * Who reads it is asked of the policies by this word (`field.read`). What is `personal` can be erased, and policies about
-     * records do not see it.
+     * The label by which policies decide who reads it (`field.read`). `personal` values can be erased, and policies
+     * about records do not see them.
      */
     label?: Label | null;
 };
@@ -1744,29 +1746,29 @@ export type Field = {
 export type FieldChanges = {
     title?: string | null;
     /**
-     * Every record has it: those that are there must have it already.
+     * Every record must have it; existing ones must have it already.
      */
     required?: boolean | null;
     /**
-     * What it is where a new record does not say.
+     * The default for new records.
      */
     default?: unknown;
     /**
-     * All that a choice can be. What a record has stays among them.
+     * All options of a choice, including those in use.
      */
     options?: Array<string> | null;
     /**
-     * The least that a number can be. Records that have less keep it from being applied.
+     * The minimum. Cannot be applied while a record is below it.
      */
     min?: unknown;
     /**
-     * The most that a number can be. Records that have more keep it from being applied.
+     * The maximum. Cannot be applied while a record is above it.
      */
     max?: unknown;
     unit?: string | null;
     /**
-     * Who reads it is asked of the policies by this word from then on, of what records were, too. It neither becomes
-     * `personal` nor ceases to be: such values are kept apart.
+     * The label by which policies decide who reads it from then on, earlier versions included. `personal` can be
+     * neither set nor removed: such values are stored separately.
      */
     label?: Label | null;
 };
@@ -1805,20 +1807,20 @@ export type Fields = {
  */
 export type Figure = {
     /**
-     * The group, by what it is grouped by.
+     * The group: its value for each entry of `group_by`.
      */
     group: {
         [key: string]: unknown;
     };
     /**
-     * The figures, by what was asked for. What is of no value at all, a metric of fewer records than the collection allows,
-     * and what is too large are `null`.
+     * The figures, by the name requested. `null` if there are no values, if a metric covers fewer records than the
+     * collection allows, or if the figure is too large.
      */
     values: {
         [key: string]: unknown;
     };
     /**
-     * Which of them are `null` because no number holds them: whole ones beyond 2^53 - 1, decimal ones beyond 2^63 / 10^4.
+     * Which of them are `null` because they are too large: whole numbers beyond 2^53 - 1, decimals beyond 2^63 / 10^4.
      */
     too_large?: Array<string>;
 };
@@ -1857,7 +1859,7 @@ export type FlagKind = 'wrong' | 'stale' | 'duplicate' | 'sensitive' | 'question
  */
 export type Followed = {
     /**
-     * Only events after this number; those that come from now on, unless given.
+     * Only events after this number; by default only new ones.
      */
     since?: number | null;
     /**
@@ -1888,8 +1890,8 @@ export type Followed = {
 
 export type Forgotten = {
     /**
-     * The numbers of the events whose content is erased, at most 100. Only records of refusals, what is kept for other
-     * programs, and what was written with tasks, runs and requests: what the state of the company rests on cannot be erased.
+     * The event numbers, at most 100. Only refusals, data stored for other programs, and texts of tasks, runs and
+     * requests can be erased, nothing that the company's state depends on.
      */
     events: Array<number>;
     /**
@@ -2058,15 +2060,15 @@ export type Hired = {
     created_at: string;
     definition: AgentDefinition;
     /**
-     * How far the definition asks to be trusted, where that was not for whoever hires it to say.
+     * The trust tier that the definition asks for, if the person hiring it may not set trust.
      */
     trust_asked?: Trust | null;
     /**
-     * Tools that the definition asks for and no run can call here: the server does not have them, or they are for people.
+     * Requested tools that no run can call here: the server lacks them, or they are for people.
      */
     tools_missing?: Array<string>;
     /**
-     * Models and classes of models that the definition prefers and this server does not have: its runs ask others.
+     * Preferred models and model classes that this server lacks: its runs use others.
      */
     models_missing?: Array<string>;
 };
@@ -2088,20 +2090,20 @@ export type Hit = {
     kind: CatalogKind;
     collection: string;
     /**
-     * What it is called in a question.
+     * Its name in queries.
      */
     name: string;
     /**
-     * The field that it is, or looks at; none of a collection, and of a count.
+     * The field that it is or reads; none for a collection or a count.
      */
     field: string | null;
     title: string | null;
     /**
-     * The other word that fits, where none of its names does as well.
+     * The synonym that matches, if none of its names matches as well.
      */
     synonym: string | null;
     /**
-     * Compares hits with each other: how well the words of the phrase fit its names.
+     * How well the phrase matches its names; comparable only between hits.
      */
     score: number;
 };
@@ -2249,7 +2251,7 @@ export type InTheWay = {
     line: number;
     reason: string | null;
     /**
-     * Its text: to those who decide, and to those who may read the policies.
+     * Its text, for approvers and for those who may read the policies.
      */
     text?: string | null;
 };
@@ -2264,15 +2266,15 @@ export type Installed = {
      */
     created: Array<string>;
     /**
-     * What was there already, or is proposed already, and is as it was.
+     * What already existed or was already proposed, left unchanged.
      */
     skipped: Array<string>;
     /**
-     * What it still takes, above all people.
+     * What is still missing, above all people.
      */
     needs: Array<string>;
     /**
-     * The change that would bring its policies into force; they are not in force before.
+     * The change that proposes its policies; they are not in force until it is promoted.
      */
     change: string | null;
 };
@@ -2288,7 +2290,7 @@ export type IntentState = 'pending' | 'delivered' | 'given_up' | 'cancelled';
 export type IssuedToken = {
     id: Id;
     /**
-     * The token itself. It is shown this once.
+     * The token itself, shown only once.
      */
     token?: string;
     kind: string;
@@ -2331,7 +2333,7 @@ export type ItemKind = 'approval' | 'decision' | 'assignment' | 'question' | 'fa
  */
 export type KeptCount = {
     /**
-     * New, or otherwise than before.
+     * How many were new or changed.
      */
     kept: number;
     unchanged: number;
@@ -2453,7 +2455,7 @@ export type LastDelivery = {
 export type Layout = {
     kind: LayoutKind;
     /**
-     * The columns from left to right: some of what is asked for; as it is asked for, unless given.
+     * The columns from left to right: a selection of what the query asks for; by default all of it, in its order.
      */
     columns?: Array<string>;
 };
@@ -2464,7 +2466,7 @@ export type Layout = {
 export type LayoutInput = {
     kind?: LayoutKind;
     /**
-     * The columns from left to right: some of what is asked for; as it is asked for, unless given.
+     * The columns from left to right: a selection of what the query asks for; by default all of it, in its order.
      */
     columns?: Array<string>;
 };
@@ -2502,12 +2504,12 @@ export type Leaving = {
 export type Left = {
     tokens_revoked: number;
     /**
-     * Whose tokens were revoked because the leaving actor had issued them: they need new ones.
+     * Holders of revoked tokens that the leaving actor had issued: they need new ones.
      */
     issued_revoked: Array<ActorId>;
     approvals_cancelled: number;
     /**
-     * Delegations from and to them that ended, with what rested on those.
+     * Delegations from and to them that ended, with those that depended on them.
      */
     delegations_revoked: number;
     /**
@@ -2523,7 +2525,7 @@ export type Left = {
      */
     webhooks_handed_on: Array<string>;
     /**
-     * Webhooks that nothing is sent to any more.
+     * Webhooks that were disabled.
      */
     webhooks_disabled: Array<string>;
     /**
@@ -2539,7 +2541,7 @@ export type Left = {
      */
     tasks_reassigned: Array<string>;
     /**
-     * Open tasks that are nobody's to do any more, for whoever sees them to assign.
+     * Open tasks that now have no owner, to be assigned again.
      */
     tasks_left: Array<string>;
     successor: ActorId | null;
@@ -2554,7 +2556,7 @@ export type ListQuery = {
      */
     limit?: number | null;
     /**
-     * The `next_cursor` of the page before.
+     * The previous page's `next_cursor`.
      */
     cursor?: string | null;
 };
@@ -2597,7 +2599,7 @@ export type ListedToken = {
     id: string;
     actor: ActorId;
     /**
-     * Who issued it, where that was another than its holder.
+     * Who issued it, if not its holder.
      */
     issuer: ActorId | null;
     kind: ListedKind;
@@ -2611,7 +2613,7 @@ export type ListedToken = {
     created_at: string;
     expires_at: string;
     /**
-     * When it was revoked, if it was: also of one that would have expired since.
+     * When it was revoked, if it was, even if it would have expired since.
      */
     revoked_at?: string | null;
 };
@@ -2657,23 +2659,23 @@ export type Metadata = {
  */
 export type Metric = {
     /**
-     * How it comes of the records; else it is made of other metrics, by `expr`.
+     * How it is aggregated from records; otherwise `expr` computes it from other metrics.
      */
     agg?: Agg | null;
     /**
-     * What it is made of: metrics with an `agg`, numbers, `+ - * /` and brackets. It has four decimal places.
+     * Its formula: metrics with an `agg`, numbers, `+ - * /` and brackets. It has four decimal places.
      */
     expr?: string | null;
     /**
-     * The field that it is about; none of `count`.
+     * The field to aggregate; none for `count`.
      */
     field?: string | null;
     /**
-     * What must hold of a record to be counted in, as in a query.
+     * Which records to include: a filter, as in a query.
      */
     filter?: unknown;
     /**
-     * What it is in, such as `EUR`; the field's unit unless given.
+     * Its unit, such as `EUR`; by default the field's.
      */
     unit?: string | null;
     title?: string | null;
@@ -2684,7 +2686,7 @@ export type Metric = {
  */
 export type Model = {
     /**
-     * Models or classes of models, the dearest first.
+     * Models or model classes, most preferred first.
      */
     prefer?: Array<string>;
     /**
@@ -2700,7 +2702,7 @@ export type NamedDimension = {
     name: string;
     field: string;
     /**
-     * Of a time or a day: the period that it falls into.
+     * For a time or a day: the period to group by.
      */
     grain?: Grain | null;
     title?: string | null;
@@ -2712,7 +2714,7 @@ export type NamedDimension = {
 export type NamedEntity = {
     name: string;
     /**
-     * The field that tells one from another.
+     * The field that identifies one.
      */
     key: string;
     title?: string | null;
@@ -2724,23 +2726,23 @@ export type NamedEntity = {
 export type NamedMetric = {
     name: string;
     /**
-     * How it comes of the records; else it is made of other metrics, by `expr`.
+     * How it is aggregated from records; otherwise `expr` computes it from other metrics.
      */
     agg?: Agg | null;
     /**
-     * What it is made of: metrics with an `agg`, numbers, `+ - * /` and brackets.
+     * Its formula: metrics with an `agg`, numbers, `+ - * /` and brackets.
      */
     expr?: string | null;
     /**
-     * The field that it is about; none of `count`.
+     * The field to aggregate; none for `count`.
      */
     field?: string | null;
     /**
-     * What must hold of a record to be counted in, as in a query.
+     * Which records to include: a filter, as in a query.
      */
     filter?: unknown;
     /**
-     * What it is in, such as `EUR`; the field's unit unless given.
+     * Its unit, such as `EUR`; by default the field's.
      */
     unit?: string | null;
     title?: string | null;
@@ -2751,16 +2753,16 @@ export type NamedMetric = {
  */
 export type Narrowed = {
     /**
-     * `all` of the records, `some`, or `none`; `each` where each of them is asked about: a policy looks at what no column
+     * `all` of the records, `some`, or `none`; `each` if they are decided one by one: a policy reads what no column
      * holds, or the query is on somebody's behalf.
      */
     records: 'all' | 'some' | 'none' | 'each';
     /**
-     * What holds of those records, for whoever may read policies.
+     * The condition on those records, for those who may read policies.
      */
     condition?: string | null;
     /**
-     * The policies that say so; not those that are about none of the records.
+     * The policies that decide this, except those that match no record.
      */
     by: Array<NarrowedBy>;
     /**
@@ -2796,7 +2798,7 @@ export type NarrowedBy = {
      */
     records: 'all' | 'some';
     /**
-     * What holds of them, for whoever may read policies.
+     * The condition on them, for those who may read policies.
      */
     condition?: string | null;
 };
@@ -2826,7 +2828,7 @@ export type Needed = {
      */
     held: Array<ActorId>;
     /**
-     * Of these, whose decision was made with a token that was revoked since: they may decide anew.
+     * Those of them who decided with a token that has since been revoked: they may decide again.
      */
     token_revoked?: Array<ActorId>;
     /**
@@ -2903,7 +2905,7 @@ export type NewActor = {
      */
     skills?: Array<string>;
     /**
-     * Of an agent: how far it is trusted; `observe` unless given. More is for those who may set its trust.
+     * For an agent: its trust tier, `observe` by default. A higher one requires permission to set trust.
      */
     trust?: Trust | null;
 };
@@ -2914,7 +2916,7 @@ export type NewActor = {
 export type NewChange = {
     target: ChangeTarget;
     /**
-     * The name of the view, where that is the target.
+     * The view's name, if the target is a view.
      */
     target_id?: string | null;
     content: Content;
@@ -2953,7 +2955,7 @@ export type NewDelegation = {
      */
     budget_cents?: number | null;
     /**
-     * When it ends: in a minute to 366 days; in 7 days unless given.
+     * When it ends: a minute to 366 days ahead; 7 days by default.
      */
     expires_at?: string | null;
     /**
@@ -2971,11 +2973,12 @@ export type NewDocument = {
      */
     name: string;
     /**
-     * What it is made of.
+     * Its format.
      */
     content_type: DocumentType;
     /**
-     * Its text, where it is one; else `content_base64`. At most 10 MiB, and 1 MiB of text in it. It can be erased.
+     * Its text, if it is a text; otherwise use `content_base64`. At most 10 MiB, with 1 MiB of text in it. It can be
+     * erased.
      */
     text?: string | null;
     /**
@@ -3040,7 +3043,7 @@ export type NewGrant = {
      */
     reason: string;
     /**
-     * How long, 1 to 240; 30 unless given.
+     * How long: 1 to 240 minutes, 30 by default.
      */
     minutes?: number | null;
 };
@@ -3098,8 +3101,8 @@ export type NewPolicies = {
         [key: string]: string;
     } | null;
     /**
-     * Collections among the files that were not edited there: each counts as it is in force, though it has changed since the
-     * files were exported.
+     * Collections among the files that were not edited: for each, the one in force is used, even if it has changed
+     * since the export.
      */
     unedited?: Array<string>;
     /**
@@ -3107,8 +3110,8 @@ export type NewPolicies = {
      */
     version?: number | null;
     /**
-     * Approvals, instead of files: the policies in force are drafted anew, with the narrowest exceptions that would have
-     * let the approved calls go on. 1 to 20.
+     * Approvals, instead of files: drafts the policies in force with the narrowest exceptions that would have allowed
+     * the approved calls. 1 to 20.
      */
     from_approvals?: Array<string> | null;
     /**
@@ -3157,7 +3160,7 @@ export type NewRecord = {
      */
     id?: string | null;
     /**
-     * The values, by field. Of a record that is there, these are changed and the others stay.
+     * The values, by field. In an existing record, only these fields change.
      */
     fields: {
         [key: string]: unknown;
@@ -3174,7 +3177,8 @@ export type NewRecords = {
      */
     collection: string;
     /**
-     * The values of each, by field; 1 to 5000. Where a record has the same key, these of its fields are changed.
+     * The values of each record, by field; 1 to 5000 records. If the key exists, only these fields of that record
+     * change.
      */
     records: Array<{
         [key: string]: unknown;
@@ -3280,7 +3284,8 @@ export type NewSettings = {
      */
     hours?: Hours;
     /**
-     * After how many days tasks and runs that have ended are archived: out of the lists; 0 for never. Nothing is deleted by it.
+     * After how many days ended tasks and runs are archived, that is, removed from the lists; 0 for never. Nothing is
+     * deleted.
      */
     retention_days?: number;
     approvals?: ApprovalSettings;
@@ -3382,11 +3387,11 @@ export type NewTask = {
      */
     owner?: ActorId | null;
     /**
-     * How soon: `normal` unless given.
+     * The priority; `normal` by default.
      */
     priority?: Priority;
     /**
-     * By when.
+     * The due date.
      */
     due_at?: string | null;
     /**
@@ -3398,7 +3403,7 @@ export type NewTask = {
      */
     refs?: Array<Reference>;
     /**
-     * Within how many of the company's hours of work it is to be seen to.
+     * Deadlines, in the company's working hours.
      */
     sla?: Sla | null;
 };
@@ -3420,7 +3425,7 @@ export type NewToken = {
      */
     ttl?: string | null;
     /**
-     * What it is limited to, at least one; left out, it may do all that its holder may.
+     * The scopes that limit it, at least one; if omitted, it may do whatever its holder may.
      */
     scopes?: Array<string> | null;
     /**
@@ -3461,7 +3466,7 @@ export type NewWebhook = {
      */
     description?: string;
     /**
-     * Only of what these agents do; at most 100. Of everybody's unless given.
+     * Only events caused by these agents, at most 100; by default, by anybody.
      */
     agents?: Array<ActorId>;
     /**
@@ -3469,8 +3474,8 @@ export type NewWebhook = {
      */
     include_output?: boolean;
     /**
-     * How messages are signed: `v1`, with a shared secret, unless given; or `v1a`, with a key of which it gets the public
-     * half.
+     * How messages are signed: `v1`, with a shared secret (default), or `v1a`, with a key of which the receiver gets
+     * the public half.
      */
     format?: SignatureFormat;
 };
@@ -3480,7 +3485,7 @@ export type NewWebhook = {
  */
 export type NotUnderstood = {
     /**
-     * What the answer would have been to this question alone.
+     * The HTTP status that this question alone would have got.
      */
     status: number;
     message: string;
@@ -3646,7 +3651,7 @@ export type OneView = {
      */
     limit?: number | null;
     /**
-     * The `x-next-cursor` of the page before.
+     * The previous page's `x-next-cursor`.
      */
     cursor?: string | null;
 };
@@ -3680,7 +3685,7 @@ export type OpenedShownView = {
     records?: Array<ShownRecord>;
     figures?: Array<Figure>;
     /**
-     * Why the caller could not ask so themselves; then nothing is shown.
+     * Why the caller could not run this query themselves; then nothing is shown.
      */
     problems?: Array<string>;
 };
@@ -3696,7 +3701,7 @@ export type OpenedUnsaved = {
      */
     limit?: number | null;
     /**
-     * The `x-next-cursor` of the page before.
+     * The previous page's `x-next-cursor`.
      */
     cursor?: string | null;
     /**
@@ -3706,7 +3711,7 @@ export type OpenedUnsaved = {
     records?: Array<ShownRecord>;
     figures?: Array<Figure>;
     /**
-     * Why the caller could not ask so themselves; then nothing is shown.
+     * Why the caller could not run this query themselves; then nothing is shown.
      */
     problems?: Array<string>;
 };
@@ -3734,7 +3739,7 @@ export type Operation = {
         name: string;
         type: FieldKind;
         /**
-         * Of a text that becomes a choice: all that it can be.
+         * For a text that becomes a choice: all its options.
          */
         options?: Array<string>;
     };
@@ -3792,7 +3797,7 @@ export type OperationInput = {
         name: string;
         type: FieldKind;
         /**
-         * Of a text that becomes a choice: all that it can be.
+         * For a text that becomes a choice: all its options.
          */
         options?: Array<string>;
     };
@@ -3859,7 +3864,8 @@ export type OtherSettings = {
      */
     hours?: Hours | null;
     /**
-     * After how many days tasks and runs that have ended are archived: out of the lists; 0 for never. Nothing is deleted by it.
+     * After how many days ended tasks and runs are archived, that is, removed from the lists; 0 for never. Nothing is
+     * deleted.
      */
     retention_days?: number | null;
     approvals?: ApprovalSettings | null;
@@ -3931,7 +3937,7 @@ export type OwnEntry = {
     status: Status;
     created_at: string;
     /**
-     * The id of the token that the caller shows; none of whoever holds the state file, and of a run.
+     * The id of the caller's token; none for the state file's holder and for a run.
      */
     token_id?: Id | null;
 };
@@ -3945,30 +3951,30 @@ export type PageQuery = {
      */
     limit?: number | null;
     /**
-     * The `x-next-cursor` of the page before.
+     * The previous page's `x-next-cursor`.
      */
     cursor?: string | null;
 };
 
 export type PageRequest = {
     /**
-     * The `next_token` of the page before. All else must be as it was asked then; `limit` may be left out.
+     * The previous page's `next_token`. Everything else must be unchanged; `limit` may be omitted.
      */
     token?: string | null;
     /**
-     * How many results at most; 1000 unless fewer are asked for.
+     * The maximum number of results; 1000 by default and at most.
      */
     limit?: number | null;
 };
 
 export type PageShown = {
     /**
-     * Empty: there is no further page.
+     * Empty on the last page.
      */
     next_token: string;
     count: number;
     /**
-     * Only where all results are on this page.
+     * Present only if all results are on this page.
      */
     total?: number | null;
 };
@@ -4021,7 +4027,7 @@ export type Passage = {
      */
     text: string;
     /**
-     * How near its meaning is to that of the question, in percent: 100 is the same. Only where questions are asked by meaning.
+     * Semantic similarity to the question, in percent: 100 is identical. Only if questions are asked by meaning.
      */
     similarity?: number | null;
     origin: Origin;
@@ -4128,7 +4134,7 @@ export type Question = {
      */
     title: string;
     /**
-     * The answer where none is given; without it there must be one.
+     * The default answer; without a default, an answer is required.
      */
     default?: string | null;
 };
@@ -4151,8 +4157,8 @@ export type QuestionInput = {
      */
     target?: string | null;
     /**
-     * The input that it would be given. Without a `target` it must be whole, and what it is about is found by it; with
-     * one, what it leaves out is blank.
+     * The operation's input. Without a `target` it must be complete, and determines the target; with one, omitted
+     * fields are blank.
      */
     input?: unknown;
     /**
@@ -4160,16 +4166,17 @@ export type QuestionInput = {
      */
     under?: string | null;
     /**
-     * The run in a step of which it would be done, as it stands now: one of the actor's. Where only agents at work can do it, the
-     * run that it is about unless given.
+     * The actor's run whose next step would perform it; for operations that only running agents can perform, by
+     * default the target run.
      */
     run?: string | null;
     /**
-     * A question about the company's own types, as other programs ask it, instead of all of the above but `actor`.
+     * A question about the company's own types, as other programs ask it; replaces all of the above except `actor`.
      */
     evaluation?: Evaluation | null;
     /**
-     * The number of an event or a time: the answer of the policies, the directory and the kept entities as they were then; now unless given.
+     * An event number or a time: answer with the policies, the directory and the stored entities of then; by default,
+     * now.
      */
     at?: number | string | null;
 };
@@ -4199,7 +4206,7 @@ export type RateLimit = {
      */
     seconds: number;
     /**
-     * Calls that are left in the window that runs.
+     * Calls left in the current window.
      */
     left: number;
 };
@@ -4213,15 +4220,15 @@ export type Recalled = {
      */
     entries: Array<Recollection>;
     /**
-     * Passages of documents that hold any of the words of the question: those with the most of them first, at most 10.
+     * Passages of documents that contain any of the words of the question: those with most of them first, at most 10.
      */
     passages: Array<Passage>;
     /**
-     * Whether all that is accepted was looked at; else only the newest of it.
+     * Whether all accepted entries were considered; otherwise only the newest.
      */
     is_all: boolean;
     /**
-     * Why the words alone were looked for, where the meaning of the question was to be, too.
+     * Why only words were searched, although meaning should have been, too.
      */
     words_alone?: string | null;
 };
@@ -4243,7 +4250,7 @@ export type Recollection = {
     reference: string | null;
     confidence: number | null;
     /**
-     * How near its meaning is to that of the question, in percent: 100 is the same. Only where questions are asked by meaning.
+     * Semantic similarity to the question, in percent: 100 is identical. Only if questions are asked by meaning.
      */
     similarity?: number | null;
     proposed_by: ActorId;
@@ -4414,12 +4421,12 @@ export type Results2 = {
  */
 export type Retention = {
     /**
-     * So many days after a version of a record was replaced, or its record was deleted, it is removed; 1 to 36500, and at most
-     * `record_days`, which holds unless it is given.
+     * Days after which an earlier version is removed, counted from its replacement or the deletion of its record; 1 to
+     * 36500, at most `record_days`, which is the default.
      */
     history_days?: number | null;
     /**
-     * So many days after its last change a record is removed, with all that it was; 1 to 36500.
+     * Days after its last change at which a record is removed, with its history; 1 to 36500.
      */
     record_days?: number | null;
 };
@@ -4435,11 +4442,11 @@ export type ReviewVerdict = 'approve' | 'request_changes';
 export type Revoked = {
     revoked: number;
     /**
-     * How many open requests for approval were ended with them, also of those that the caller does not see.
+     * How many open requests for approval were ended with them, including those that the caller cannot see.
      */
     ended?: number;
     /**
-     * How many live tokens the actor issued for others, of which they may have kept copies; at most 1000 are counted.
+     * How many live tokens the actor issued for others and may have copied; counted up to 1000.
      */
     issued?: number | null;
     /**
@@ -4459,7 +4466,7 @@ export type Revoked = {
      */
     runs?: Array<string>;
     /**
-     * What was done before then may not name the token that it was done with, and is not listed: the file was an earlier version's.
+     * Entries before this time may not name their token and are not listed, as an earlier version wrote them.
      */
     unnamed_before?: string | null;
 };
@@ -4508,11 +4515,11 @@ export type RolledBack = {
 export type RotatedWebhook = {
     id: string;
     /**
-     * What messages are verified with from now on. Shown this once.
+     * The key to verify messages with from now on. Shown only once.
      */
     secret?: string;
     /**
-     * Until then, the secret before it signs too.
+     * Until then, the previous secret signs, too.
      */
     both_until: string;
 };
@@ -4544,11 +4551,12 @@ export type RunLimits = {
      */
     day_cents?: number | null;
     /**
-     * Steps in one run: 1 to 1,000, which is the most there are without it.
+     * Steps in one run: 1 to 1,000, which is the default.
      */
     steps?: number | null;
     /**
-     * The time that one run may take, the waiting not counted; 30m unless given. A number and `s`, `m` or `h`, such as `20m`; at most `24h`.
+     * The time that one run may take, not counting waits; 30m by default. A number and `s`, `m` or `h`, such as `20m`;
+     * at most `24h`.
      */
     wall?: string | null;
 };
@@ -4600,15 +4608,15 @@ export type Scope = 'read' | 'changes' | 'policy';
  */
 export type Search = {
     /**
-     * Required; where subjects are searched for, only its type counts.
+     * Required; in a subject search, only its type counts.
      */
     subject?: EntityInput | null;
     /**
-     * Required, but where actions are searched for.
+     * Required, except in an action search.
      */
     action?: Action | null;
     /**
-     * Required; where resources are searched for, only its type counts.
+     * Required; in a resource search, only its type counts.
      */
     resource?: EntityInput | null;
     context?: {
@@ -4623,7 +4631,7 @@ export type Search = {
  */
 export type SearchFor = {
     /**
-     * Words that must all be there, the last one at least as a beginning; 1 to 200 characters.
+     * Words that must all match, the last one at least as a prefix; 1 to 200 characters.
      */
     q: string;
     /**
@@ -4652,19 +4660,19 @@ export type SearchHit = {
     id: string;
     title: string;
     /**
-     * Where the words stand.
+     * Where the words occur.
      */
     snippet: string;
     /**
-     * How well it fits, beside the best hit: 1 to 100.
+     * How well it matches, relative to the best hit: 1 to 100.
      */
     score: number;
 };
 
 export type SearchOptions = {
     /**
-     * The entities to search among, at most 1000; in an empty list nothing is found. A missing `type` is the one
-     * searched for. Where this is left out, the search is among those that the company keeps.
+     * The entities to search among, at most 1000; an empty list finds nothing. A missing `type` defaults to the one
+     * searched for. If omitted, the company's stored entities are searched.
      */
     candidates?: Array<EntityInput> | null;
 };
@@ -4679,7 +4687,7 @@ export type SeenCollection = {
      */
     records: number;
     /**
-     * Whether these are all that there are. What would change for everybody is proposed only then.
+     * Whether that is all of them. Only then are changes proposed that affect everybody.
      */
     all: boolean;
 };
@@ -4731,7 +4739,7 @@ export type Semantics = {
         [key: string]: Entity;
     };
     /**
-     * By what figures are grouped, by name; at most 100.
+     * What figures can be grouped by, by name; at most 100.
      */
     dimensions?: {
         [key: string]: Dimension;
@@ -4761,7 +4769,7 @@ export type SemanticsInput = {
         [key: string]: Entity2;
     };
     /**
-     * By what figures are grouped, by name; at most 100.
+     * What figures can be grouped by, by name; at most 100.
      */
     dimensions?: {
         [key: string]: Dimension;
@@ -4791,7 +4799,7 @@ export type Settled = {
     reserved_cents: number;
     cents: number;
     /**
-     * What it came to beyond that.
+     * What was spent beyond that.
      */
     over_cents: number;
     /**
@@ -4835,13 +4843,13 @@ export type Shown = {
      */
     description: string;
     /**
-     * What whoever installs it is asked.
+     * The questions to answer when installing it.
      */
     ask: Array<Question>;
     teams: Array<string>;
     agents: Array<string>;
     /**
-     * The people that it takes, and what for.
+     * The people it needs, and what for.
      */
     needs: Array<string>;
     /**
@@ -4879,7 +4887,7 @@ export type ShownActor = {
     status: Status;
     created_at: string;
     /**
-     * Of a team: who is in it.
+     * For a team: its members.
      */
     members: Array<ActorId>;
     /**
@@ -4891,11 +4899,11 @@ export type ShownActor = {
      */
     agents: Array<ActorId>;
     /**
-     * The engaged kill switches that stop it, as far as the caller is told of them.
+     * The engaged kill switches that stop it, as far as the caller may see them.
      */
     stopped_by?: Array<KillScope>;
     /**
-     * Of a hired agent: the definition that it was hired by.
+     * For a hired agent: the definition it was hired with.
      */
     definition?: AgentDefinition | null;
 };
@@ -4915,8 +4923,8 @@ export type ShownApproval = {
      */
     resource: string;
     /**
-     * What that is called, where its id does not say it and as far as the caller may see it: the reason of a change, the title
-     * of a task or of a run's.
+     * The target's title, if its id does not say it and the caller may see it: a change's reason, the title of a task
+     * or of a run's task.
      */
     title?: string | null;
     /**
@@ -4936,12 +4944,12 @@ export type ShownApproval = {
      */
     run?: string | null;
     /**
-     * The token that it was made with, or the run that it is a step of was begun with, for whoever may see that; none of whoever
-     * holds the state file.
+     * The token that made the request, or that started its run, for those who may see it; none for the state file's
+     * holder.
      */
     token_id?: string | null;
     /**
-     * When that token was revoked: if it was stolen, another than `actor` may have asked.
+     * When that token was revoked: if it was stolen, somebody other than `actor` may have asked.
      */
     token_revoked_at?: string | null;
     /**
@@ -4949,15 +4957,15 @@ export type ShownApproval = {
      */
     summary: string;
     /**
-     * The input of the call. What of it can be erased is shown to those who decide and to those who asked.
+     * The call's input. Erasable values are shown only to approvers and requesters.
      */
     args: unknown;
     /**
-     * The arguments that are not shown, or not all of them: to this caller, or to anybody since they were erased.
+     * Arguments that are not shown, or not in full, because this caller may not see them or they were erased.
      */
     withheld?: Array<string>;
     /**
-     * SHA-256 of exactly what was asked, but for what can be erased; an approval is good for nothing else.
+     * SHA-256 of the exact call, without erasable values; the approval covers nothing else.
      */
     digest: string;
     /**
@@ -4965,7 +4973,7 @@ export type ShownApproval = {
      */
     reason: string;
     /**
-     * What is needed, all of it.
+     * The kinds of approval needed; all are required.
      */
     approvers: Array<Needed>;
     decisions: Array<ShownDecision>;
@@ -4973,7 +4981,7 @@ export type ShownApproval = {
     expires_at: string;
     ended_at: string | null;
     /**
-     * Of a decision that completed it: the answer of the operation.
+     * After the decision that completed it: the operation's answer.
      */
     result?: unknown;
     /**
@@ -5023,7 +5031,7 @@ export type ShownCanary = {
      */
     matrix: Matrix | null;
     /**
-     * Some of the decisions that would have come out otherwise; for whoever may read the audit.
+     * Some of the decisions that would have differed; for those who may read the audit.
      */
     samples: Array<Shifted>;
 };
@@ -5045,7 +5053,7 @@ export type ShownChange = {
      */
     on_behalf_of?: Array<ActorId>;
     /**
-     * When the token that it was proposed with was revoked, if it was: somebody else may have proposed it in the author's name.
+     * When the token used to propose it was revoked: somebody else may have proposed it in the author's name.
      */
     token_revoked_at?: string | null;
     reason: string;
@@ -5072,7 +5080,7 @@ export type ShownChange = {
     reviews: Array<ShownReview2>;
     evals: ShownEvals;
     /**
-     * How it is tried beside what is in force, or was.
+     * Its canary, running or ended.
      */
     canary: ShownCanary | null;
     /**
@@ -5086,7 +5094,7 @@ export type ShownChange = {
     created_at: string;
     updated_at: string;
     /**
-     * Of a policy drafted from approvals, as it is proposed: calls like those that were approved which it lets through too.
+     * For a policy drafted from approvals, when proposed: calls similar to the approved ones that it also allows.
      */
     also_allows?: Array<string>;
 };
@@ -5100,11 +5108,11 @@ export type ShownChange2 = {
      */
     change: 'approval' | 'channel' | 'kill' | 'time' | 'input' | 'trust' | 'owner' | 'lead' | 'team' | 'role';
     /**
-     * Whose; none where it is the call that changes.
+     * Of what; none if the call itself changes.
      */
     of: string | null;
     /**
-     * What it is, as far as the asker may see it.
+     * The current value, as far as the asker may see it.
      */
     from: unknown;
     /**
@@ -5139,7 +5147,7 @@ export type ShownCollection = {
      */
     smallest_group: number;
     /**
-     * For how long records and what they were are kept; absent where they are kept for good.
+     * How long records and their earlier versions are kept; absent if forever.
      */
     retention?: Retention | null;
     /**
@@ -5159,7 +5167,7 @@ export type ShownDecision = {
     note: string;
     at: string;
     /**
-     * When the token that it was given with was revoked: if it was stolen, another may have decided.
+     * When the token used for it was revoked: if it was stolen, somebody else may have decided.
      */
     token_revoked_at?: string | null;
 };
@@ -5181,7 +5189,7 @@ export type ShownDelegation = {
     budget_cents: number | null;
     spent_cents: number;
     /**
-     * Set aside: for what is under way, and for what was handed on.
+     * Reserved for calls in progress and for delegations passed on.
      */
     reserved_cents: number;
     left_cents: number | null;
@@ -5190,7 +5198,7 @@ export type ShownDelegation = {
      */
     parent: string | null;
     /**
-     * 1 for one that its giver gave in their own right; at most 3.
+     * 1 if its giver granted it in their own right; at most 3.
      */
     depth: number;
     /**
@@ -5211,16 +5219,16 @@ export type ShownDelivery = {
      */
     id: string;
     /**
-     * What it tells of.
+     * The event type.
      */
     type: string;
     state: IntentState;
     /**
-     * Attempts so far, since it was last wanted.
+     * Attempts since it was queued or last redelivered.
      */
     attempts: number;
     /**
-     * When it is tried next.
+     * When the next attempt is due.
      */
     next_at: string | null;
     /**
@@ -5261,11 +5269,11 @@ export type ShownEntity = {
         [key: string]: unknown;
     };
     /**
-     * What events name it by.
+     * Its id in events.
      */
     entity: string;
     /**
-     * The event that told what it is now: what `ok context forget` takes.
+     * The event that stored its current version: the number that `ok context forget` takes.
      */
     event: number;
     kept_at: string;
@@ -5303,7 +5311,7 @@ export type ShownGrant = {
     id: Id;
     holder: ActorId;
     /**
-     * Who issued the token that it was opened with, where that is not the holder.
+     * Who issued the token that opened it, if not the holder.
      */
     issuer?: ActorId | null;
     scope: Operations;
@@ -5311,15 +5319,15 @@ export type ShownGrant = {
     created_at: string;
     expires_at: string;
     /**
-     * Whether it still lets calls go on.
+     * Whether calls can still use it.
      */
     active: boolean;
     /**
-     * How many calls went on because of it.
+     * How many calls used it.
      */
     uses: number;
     /**
-     * What somebody else said of it; until then its holder gets no other.
+     * Somebody else's review; until then its holder gets no other grant.
      */
     review: ShownReview | null;
 };
@@ -5349,7 +5357,7 @@ export type ShownKnowledge = {
      */
     reasons: Array<string>;
     /**
-     * Labels of what the run had read in which it was learnt: whoever reads the entry has read of that.
+     * Labels of what its run had read; a run that reads this entry gets them, too.
      */
     labels: Array<Label>;
     origin: Origin;
@@ -5386,7 +5394,7 @@ export type ShownModel = {
      */
     provider: string;
     /**
-     * The most tokens that it reads and writes together.
+     * The context window: tokens read and written together.
      */
     context: number;
     capabilities: Array<Capability>;
@@ -5403,7 +5411,7 @@ export type ShownModel = {
      */
     available: boolean;
     /**
-     * The classes of models, such as `large`, that it is the usual one for; `default` where none is asked for.
+     * The model classes, such as `large`, that it is the default for; `default`: if no class is requested.
      */
     default_for: Array<string>;
 };
@@ -5518,15 +5526,15 @@ export type ShownReview2 = {
     by: ActorId;
     verdict: ReviewVerdict;
     /**
-     * Whether it still counts: they have said nothing since, are there, no kill switch stops them, and they have the role that
-     * they had then, or are an admin. Of a change that has ended, the last word of each counts.
+     * Whether it still counts: it is the reviewer's latest, they have not left, no kill switch stops them, and they
+     * still have the same role or are an admin. Once the change has ended, each reviewer's latest review counts.
      */
     counts: boolean;
     note: string;
     at: string;
     /**
-     * When the token that it was given with was revoked, if it was: somebody else may have given it. It counts until they review
-     * the change anew.
+     * When the token used for it was revoked: somebody else may have given it. It counts until they review the change
+     * again.
      */
     token_revoked_at?: string | null;
 };
@@ -5548,7 +5556,7 @@ export type ShownRun = {
     parent: string | null;
     status: RunStatus;
     /**
-     * What it waits for; of several calls that are made together the first that waits for somebody.
+     * What it waits for; of several parallel calls, the first that waits for somebody.
      */
     waiting: Wait | null;
     /**
@@ -5577,7 +5585,7 @@ export type ShownRun = {
     started_at: string | null;
     ended_at: string | null;
     /**
-     * When it left the lists.
+     * When it was archived.
      */
     archived_at: string | null;
     /**
@@ -5666,11 +5674,11 @@ export type ShownTask = {
     priority: Priority;
     due_at: string | null;
     /**
-     * Within how many hours of work it is to be seen to, and when these have gone by.
+     * Deadlines in working hours, and the times at which they pass.
      */
     sla: Deadlines | null;
     /**
-     * It was not seen to in time, and nobody else has got it since.
+     * It missed a deadline, and has not been reassigned since.
      */
     stalled: boolean;
     /**
@@ -5682,7 +5690,7 @@ export type ShownTask = {
     updated_at: string;
     closed_at: string | null;
     /**
-     * When it left the lists.
+     * When it was archived.
      */
     archived_at: string | null;
 };
@@ -5694,7 +5702,7 @@ export type ShownToken = {
     id: string;
     actor: ActorId;
     /**
-     * Who issued it, where that was another than its holder.
+     * Who issued it, if not its holder.
      */
     issuer: ActorId | null;
     kind: ListedKind;
@@ -5708,7 +5716,7 @@ export type ShownToken = {
     created_at: string;
     expires_at: string;
     /**
-     * When it was revoked, if it was: also of one that would have expired since.
+     * When it was revoked, if it was, even if it would have expired since.
      */
     revoked_at?: string | null;
     /**
@@ -5728,7 +5736,7 @@ export type ShownToken = {
      */
     runs?: Array<string>;
     /**
-     * What was done before then may not name the token that it was done with, and is not listed: the file was an earlier version's.
+     * Entries before this time may not name their token and are not listed, as an earlier version wrote them.
      */
     unnamed_before?: string | null;
     /**
@@ -5799,7 +5807,7 @@ export type ShownWebhook = {
     url: string;
     events: Array<Topic>;
     /**
-     * Only of what these agents do; of everybody's if empty.
+     * Only events caused by these agents; by anybody if empty.
      */
     agents: Array<ActorId>;
     description: string;
@@ -5807,11 +5815,11 @@ export type ShownWebhook = {
     format: SignatureFormat;
     status: WebhookStatus;
     /**
-     * It is told only what they may see.
+     * It is sent only what they may see.
      */
     owner: ActorId;
     /**
-     * Until when the secret before the last signs too.
+     * Until when the previous secret signs, too.
      */
     both_until: string | null;
     last_delivery: LastDelivery | null;
@@ -5840,11 +5848,11 @@ export type Similar = {
  */
 export type Sla = {
     /**
-     * Until it has an owner: 1 to 10000.
+     * Working hours until it has an owner: 1 to 10000.
      */
     respond_h?: number | null;
     /**
-     * Until it is closed: 1 to 10000.
+     * Working hours until it is closed: 1 to 10000.
      */
     resolve_h?: number | null;
 };
@@ -5870,7 +5878,7 @@ export type Sought = {
      */
     limit?: number | null;
     /**
-     * The `x-next-cursor` of the page before.
+     * The previous page's `x-next-cursor`.
      */
     cursor?: string | null;
 };
@@ -5880,7 +5888,7 @@ export type Sought = {
  */
 export type Sought2 = {
     /**
-     * What it is about: any of these.
+     * Topics: entries about any of these.
      */
     topics?: Array<string>;
     /**
@@ -5899,7 +5907,7 @@ export type Sought2 = {
  */
 export type Source = {
     /**
-     * The system, by the name that whoever runs the server gave it.
+     * The system, by its name in the server's configuration.
      */
     system: string;
     /**
@@ -5986,7 +5994,7 @@ export type Stewarded = {
      */
     proposals: Array<ShownProposal>;
     /**
-     * What was noticed and is no change of a collection, or not proposed.
+     * Findings that no change of a collection fixes, or that are not proposed.
      */
     noticed: Array<Noticed>;
     /**
@@ -6018,22 +6026,23 @@ export type Switched = {
     by: ActorId;
     at: string;
     /**
-     * How many runs it holds, or held: of those whom it stops, and those that they asked for, of agents that the caller may see.
+     * How many runs it holds or held: those of the actors it stops and those they requested, of agents that the caller
+     * may see.
      */
     runs: number;
     /**
-     * Of the switch for an actor: how many live tokens it stops that they issued for others, of which they may have kept copies;
-     * at most 1000 are counted.
+     * For an actor's switch: how many live tokens that they issued for others, and may have copied, it also stops;
+     * counted up to 1000.
      */
     tokens: number;
     /**
-     * Who had engaged it before, since when and why, for whoever may list it; absent if nobody had. To engage it again replaces
-     * these.
+     * Who had already engaged it, since when and why, for those who may list it; absent if nobody had. Engaging it
+     * again replaces these.
      */
     before?: Before | null;
     /**
-     * Whether the caller is among those whom it stops, so that another has to release it. `false` of the switch for everything,
-     * which whoever may release it still can.
+     * Whether it stops the caller, so that somebody else has to release it. `false` for `global`, which those who may
+     * release it still can.
      */
     stops_caller: boolean;
 };
@@ -6142,19 +6151,19 @@ export type Ticked = {
      */
     expired: Array<string>;
     /**
-     * Ids of the approvals of which whoever may decide was reminded.
+     * Ids of the approvals whose approvers were reminded.
      */
     reminded: Array<string>;
     /**
-     * Ids of the approvals that more people may decide now.
+     * Ids of the approvals that were escalated: more people may decide them now.
      */
     escalated: Array<string>;
     /**
-     * Ids of the tasks that were not seen to in time.
+     * Ids of the tasks that missed a deadline.
      */
     stalled: Array<string>;
     /**
-     * Ids of the tasks and runs that left the lists: they ended longer ago than the company keeps them there.
+     * Ids of the tasks and runs that were archived: they ended longer ago than the company's retention.
      */
     archived: Array<string>;
     /**
@@ -6172,11 +6181,11 @@ export type Ticked = {
  */
 export type ToKeep = {
     /**
-     * Each is kept whole, in the place of what was kept of it before. With `removed` at most 1000.
+     * The entities to store; each replaces its earlier version as a whole. With `removed` at most 1000.
      */
     entities?: Array<KeptEntity>;
     /**
-     * These are kept no longer; one that is not kept is passed over.
+     * The entities to remove; one that is not stored is ignored.
      */
     removed?: Array<EntityName>;
 };
@@ -6217,12 +6226,12 @@ export type Tool = {
 };
 
 /**
- * What kind of effect a tool has: what may be done again where it is not known whether it was done.
+ * The kind of effect a tool has: whether a call with an unknown outcome may be retried.
  */
 export type ToolEffect = 'read' | 'idempotent' | 'reconcilable' | 'once';
 
 /**
- * What a subscription can be told of.
+ * An event type that a subscription can receive.
  */
 export type Topic = 'agent.run.completed' | 'agent.run.failed' | 'agent.gate.pending' | 'knowledge.indexed';
 
@@ -6274,7 +6283,7 @@ export type Unsaved = {
      */
     limit?: number | null;
     /**
-     * The `x-next-cursor` of the page before.
+     * The previous page's `x-next-cursor`.
      */
     cursor?: string | null;
 };
@@ -6308,11 +6317,11 @@ export type Updated = {
     status: Status;
     created_at: string;
     /**
-     * Whose tokens were revoked because who issued them is an admin no longer.
+     * Holders of tokens that were revoked because their issuer is no longer an admin.
      */
     issued_revoked?: Array<ActorId>;
     /**
-     * The teams that a person still leads, and decides for, who is neither an admin nor a lead any longer.
+     * Teams that the person still leads and decides for, though no longer an admin or a lead.
      */
     still_leads?: Array<ActorId>;
 };
@@ -6355,7 +6364,7 @@ export type ViewQuery = {
      */
     fields?: Array<string>;
     /**
-     * Figures: `count`, or `sum:total` and the like; at most 20 of them and metrics.
+     * Figures: `count`, or `sum:total` and the like; at most 20, metrics included.
      */
     measures?: Array<string>;
     /**
@@ -6403,23 +6412,23 @@ export type Wait = {
 } | {
     kind: 'budget';
     /**
-     * Which budget does not allow it, how much of it is spent, and how much is set aside for calls under way.
+     * Which budget does not allow it, how much of it is spent, and how much is reserved for calls in progress.
      */
     reason?: string;
     /**
-     * The run whose budget it is, where that is not the run's own: what it is a part of.
+     * The run whose budget it is, if not its own: the run that it is a part of.
      */
     payer?: Id | null;
     /**
-     * When there is a new budget, that of the next day or month; none where it is the run's own, which can be raised.
+     * When the next day's or month's budget begins; none for the run's own budget, which can be raised.
      */
     until?: string | null;
     /**
-     * What the step costs, at most, that it does not allow.
+     * The maximum cost of the step that the budget does not allow.
      */
     cost_cents?: number | null;
     /**
-     * Where there is enough once calls under way have ended for which more is set aside than they will cost: it goes on then.
+     * Set if the budget suffices once calls in progress release what they do not need: the run continues then.
      */
     beside?: Beside | null;
 };
@@ -6433,8 +6442,8 @@ export type Wanted = {
      */
     collection: string;
     /**
-     * The figures: `count`, or `sum:total`, `avg:total`, `min:total`, `max:total`, `distinct:vendor`; 1 to 20 of them and
-     * metrics.
+     * The figures: `count`, or `sum:total`, `avg:total`, `min:total`, `max:total`, `distinct:vendor`; 1 to 20, metrics
+     * included.
      */
     measures?: Array<string>;
     /**
@@ -6469,7 +6478,7 @@ export type Wanted2 = {
      */
     limit?: number | null;
     /**
-     * The `x-next-cursor` of the page before.
+     * The previous page's `x-next-cursor`.
      */
     cursor?: string | null;
 };
@@ -6509,7 +6518,7 @@ export type Which = {
      */
     limit?: number | null;
     /**
-     * The `x-next-cursor` of the page before.
+     * The previous page's `x-next-cursor`.
      */
     cursor?: string | null;
 };
@@ -6535,7 +6544,7 @@ export type Which10 = {
      */
     limit?: number | null;
     /**
-     * The `x-next-cursor` of the page before.
+     * The previous page's `x-next-cursor`.
      */
     cursor?: string | null;
 };
@@ -6557,7 +6566,7 @@ export type Which11 = {
      */
     limit?: number | null;
     /**
-     * The `x-next-cursor` of the page before.
+     * The previous page's `x-next-cursor`.
      */
     cursor?: string | null;
 };
@@ -6575,7 +6584,7 @@ export type Which12 = {
      */
     limit?: number | null;
     /**
-     * The `x-next-cursor` of the page before.
+     * The previous page's `x-next-cursor`.
      */
     cursor?: string | null;
 };
@@ -6593,7 +6602,7 @@ export type Which13 = {
      */
     limit?: number | null;
     /**
-     * The `next_cursor` of the page before.
+     * The previous page's `next_cursor`.
      */
     cursor?: string | null;
 };
@@ -6627,7 +6636,7 @@ export type Which2 = {
      */
     limit?: number | null;
     /**
-     * The `x-next-cursor` of the page before.
+     * The previous page's `x-next-cursor`.
      */
     cursor?: string | null;
 };
@@ -6641,7 +6650,7 @@ export type Which3 = {
      */
     state?: ChangeState | null;
     /**
-     * Only changes to this.
+     * Only changes to this target.
      */
     target?: ChangeTarget | null;
     /**
@@ -6653,7 +6662,7 @@ export type Which3 = {
      */
     limit?: number | null;
     /**
-     * The `x-next-cursor` of the page before.
+     * The previous page's `x-next-cursor`.
      */
     cursor?: string | null;
 };
@@ -6671,7 +6680,7 @@ export type Which4 = {
      */
     limit?: number | null;
     /**
-     * The `x-next-cursor` of the page before.
+     * The previous page's `x-next-cursor`.
      */
     cursor?: string | null;
 };
@@ -6727,7 +6736,7 @@ export type Which6 = {
      */
     limit?: number | null;
     /**
-     * The `x-next-cursor` of the page before.
+     * The previous page's `x-next-cursor`.
      */
     cursor?: string | null;
 };
@@ -6753,7 +6762,7 @@ export type Which7 = {
      */
     limit?: number | null;
     /**
-     * The `x-next-cursor` of the page before.
+     * The previous page's `x-next-cursor`.
      */
     cursor?: string | null;
 };
@@ -6783,7 +6792,7 @@ export type Which8 = {
      */
     limit?: number | null;
     /**
-     * The `x-next-cursor` of the page before.
+     * The previous page's `x-next-cursor`.
      */
     cursor?: string | null;
 };
@@ -6793,7 +6802,7 @@ export type Which8 = {
  */
 export type Which9 = {
     /**
-     * Those of runs that were asked for since this time, RFC 3339, or this day in UTC, YYYY-MM-DD.
+     * Only runs requested since this time (RFC 3339) or day (UTC, YYYY-MM-DD).
      */
     since?: string | null;
     /**
@@ -6801,7 +6810,7 @@ export type Which9 = {
      */
     limit?: number | null;
     /**
-     * The `x-next-cursor` of the page before.
+     * The previous page's `x-next-cursor`.
      */
     cursor?: string | null;
 };
@@ -6811,7 +6820,7 @@ export type Which9 = {
  */
 export type WhichApplied = {
     /**
-     * How many earlier versions are told too: 0 to 200, none unless given.
+     * How many earlier versions to include: 0 to 200, 0 by default.
      */
     limit?: number;
     /**
@@ -6833,7 +6842,7 @@ export type WhichEntities = {
      */
     limit?: number | null;
     /**
-     * The `x-next-cursor` of the page before.
+     * The previous page's `x-next-cursor`.
      */
     cursor?: string | null;
 };
@@ -6847,7 +6856,7 @@ export type WhichFlags = {
      */
     limit?: number | null;
     /**
-     * The `x-next-cursor` of the page before.
+     * The previous page's `x-next-cursor`.
      */
     cursor?: string | null;
 };
@@ -6865,7 +6874,7 @@ export type WhichProposals = {
      */
     limit?: number | null;
     /**
-     * The `x-next-cursor` of the page before.
+     * The previous page's `x-next-cursor`.
      */
     cursor?: string | null;
 };
@@ -6883,7 +6892,7 @@ export type WhichRecords = {
      */
     limit?: number | null;
     /**
-     * The `x-next-cursor` of the page before.
+     * The previous page's `x-next-cursor`.
      */
     cursor?: string | null;
 };
@@ -6905,7 +6914,7 @@ export type WhichVersions = {
      */
     limit?: number | null;
     /**
-     * The `x-next-cursor` of the page before.
+     * The previous page's `x-next-cursor`.
      */
     cursor?: string | null;
 };
@@ -6927,7 +6936,7 @@ export type WholeRun = {
     parent: string | null;
     status: RunStatus;
     /**
-     * What it waits for; of several calls that are made together the first that waits for somebody.
+     * What it waits for; of several parallel calls, the first that waits for somebody.
      */
     waiting: Wait | null;
     /**
@@ -6956,7 +6965,7 @@ export type WholeRun = {
     started_at: string | null;
     ended_at: string | null;
     /**
-     * When it left the lists.
+     * When it was archived.
      */
     archived_at: string | null;
     /**
@@ -7000,11 +7009,11 @@ export type WholeTask = {
     priority: Priority;
     due_at: string | null;
     /**
-     * Within how many hours of work it is to be seen to, and when these have gone by.
+     * Deadlines in working hours, and the times at which they pass.
      */
     sla: Deadlines | null;
     /**
-     * It was not seen to in time, and nobody else has got it since.
+     * It missed a deadline, and has not been reassigned since.
      */
     stalled: boolean;
     /**
@@ -7016,7 +7025,7 @@ export type WholeTask = {
     updated_at: string;
     closed_at: string | null;
     /**
-     * When it left the lists.
+     * When it was archived.
      */
     archived_at: string | null;
     /**
@@ -7024,7 +7033,7 @@ export type WholeTask = {
      */
     goal: string | null;
     /**
-     * What its owner was told with it.
+     * The note to its owner.
      */
     note: string | null;
     /**
@@ -7047,7 +7056,7 @@ export type WholeTask = {
 export type Why = {
     reason?: string | null;
     /**
-     * The kinds of approval, all of them, that would make it a yes.
+     * The kinds of approval that would allow it; all are required.
      */
     needs_approval?: Array<string>;
     /**
@@ -7056,7 +7065,7 @@ export type Why = {
     policies?: Array<string>;
     policy_version?: number | null;
     /**
-     * This question of a batch was not understood.
+     * Why this question of the batch is invalid.
      */
     error?: NotUnderstood | null;
 };
@@ -7079,8 +7088,8 @@ export type Wish = {
      */
     plan?: unknown;
     /**
-     * What it may spend, in cents. At most, and unless given, what the agent's definition says (`limits.run_cents`); no limit
-     * if it says nothing.
+     * The run's budget, in cents: by default and at most `limits.run_cents` of the agent's definition; unlimited if
+     * that is not set.
      */
     budget_cents?: number | null;
 };
@@ -7131,8 +7140,8 @@ export type Work = {
      */
     plan?: unknown;
     /**
-     * What it may spend, in cents. At most, and unless given, what the agent's definition says (`limits.run_cents`); no limit
-     * if it says nothing.
+     * The run's budget, in cents: by default and at most `limits.run_cents` of the agent's definition; unlimited if
+     * that is not set.
      */
     budget_cents?: number | null;
 };
@@ -7202,7 +7211,7 @@ export type EntityListData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -7752,7 +7761,7 @@ export type ActorListData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -7844,7 +7853,7 @@ export type ActorAddData = {
          */
         skills?: Array<string>;
         /**
-         * Of an agent: how far it is trusted; `observe` unless given. More is for those who may set its trust.
+         * For an agent: its trust tier, `observe` by default. A higher one requires permission to set trust.
          */
         trust?: Trust | null;
     };
@@ -8476,7 +8485,7 @@ export type ApprovalListData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -8878,8 +8887,8 @@ export type AgentAskData = {
          */
         plan?: unknown;
         /**
-         * What it may spend, in cents. At most, and unless given, what the agent's definition says (`limits.run_cents`); no limit
-         * if it says nothing.
+         * The run's budget, in cents: by default and at most `limits.run_cents` of the agent's definition; unlimited if
+         * that is not set.
          */
         budget_cents?: number | null;
     };
@@ -8983,7 +8992,7 @@ export type AuditCheckpointsData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -9494,7 +9503,7 @@ export type BlueprintInstallData = {
          */
         id?: string | null;
         /**
-         * One of one's own instead: the text of its `blueprint.yaml`, at most 64 KiB.
+         * Your own blueprint instead: the text of its `blueprint.yaml`, at most 64 KiB.
          */
         file?: string | null;
         /**
@@ -9504,7 +9513,7 @@ export type BlueprintInstallData = {
             [key: string]: string;
         };
         /**
-         * Answers to what it asks, by name.
+         * Answers to its questions, by name.
          */
         values?: {
             [key: string]: string;
@@ -9812,8 +9821,8 @@ export type RecordAggregateData = {
      */
     body?: {
         /**
-         * The figures: `count`, or `sum:total`, `avg:total`, `min:total`, `max:total`, `distinct:vendor`; 1 to 20 of them and
-         * metrics.
+         * The figures: `count`, or `sum:total`, `avg:total`, `min:total`, `max:total`, `distinct:vendor`; 1 to 20, metrics
+         * included.
          */
         measures?: Array<string>;
         /**
@@ -9914,7 +9923,8 @@ export type RecordAggregateResponse = RecordAggregateResponses[keyof RecordAggre
 export type RecordImportData = {
     body: {
         /**
-         * The values of each, by field; 1 to 5000. Where a record has the same key, these of its fields are changed.
+         * The values of each record, by field; 1 to 5000 records. If the key exists, only these fields of that record
+         * change.
          */
         records: Array<{
             [key: string]: unknown;
@@ -10036,7 +10046,7 @@ export type CollectionQueryData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -10146,7 +10156,7 @@ export type RecordListData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -10213,7 +10223,7 @@ export type RecordWriteData = {
          */
         id?: string | null;
         /**
-         * The values, by field. Of a record that is there, these are changed and the others stay.
+         * The values, by field. In an existing record, only these fields change.
          */
         fields: {
             [key: string]: unknown;
@@ -10847,7 +10857,7 @@ export type RecordHistoryData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -11220,7 +11230,7 @@ export type FlagListData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -11296,7 +11306,7 @@ export type ChangeListData = {
          */
         state?: ChangeState | null;
         /**
-         * Only changes to this.
+         * Only changes to this target.
          */
         target?: ChangeTarget | null;
         /**
@@ -11308,7 +11318,7 @@ export type ChangeListData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -11372,7 +11382,7 @@ export type ChangeProposeData = {
     body: {
         target: ChangeTarget;
         /**
-         * The name of the view, where that is the target.
+         * The view's name, if the target is a view.
          */
         target_id?: string | null;
         content: Content;
@@ -11599,7 +11609,7 @@ export type ChangeReadData = {
     };
     query?: {
         /**
-         * Whether to compare the answers to generated questions, which takes longest; they are unless this is `false`.
+         * Whether to compare the answers to generated questions, which takes longest; `true` by default.
          */
         semantic?: boolean | null;
     };
@@ -12124,7 +12134,8 @@ export type CompanyUpdateData = {
          */
         hours?: Hours | null;
         /**
-         * After how many days tasks and runs that have ended are archived: out of the lists; 0 for never. Nothing is deleted by it.
+         * After how many days ended tasks and runs are archived, that is, removed from the lists; 0 for never. Nothing is
+         * deleted.
          */
         retention_days?: number | null;
         approvals?: ApprovalSettings | null;
@@ -12258,7 +12269,8 @@ export type CompanyReplaceData = {
          */
         hours?: Hours;
         /**
-         * After how many days tasks and runs that have ended are archived: out of the lists; 0 for never. Nothing is deleted by it.
+         * After how many days ended tasks and runs are archived, that is, removed from the lists; 0 for never. Nothing is
+         * deleted.
          */
         retention_days?: number;
         approvals?: ApprovalSettings;
@@ -12369,8 +12381,8 @@ export type CompanyReplaceResponse = CompanyReplaceResponses[keyof CompanyReplac
 export type ContextForgetData = {
     body: {
         /**
-         * The numbers of the events whose content is erased, at most 100. Only records of refusals, what is kept for other
-         * programs, and what was written with tasks, runs and requests: what the state of the company rests on cannot be erased.
+         * The event numbers, at most 100. Only refusals, data stored for other programs, and texts of tasks, runs and
+         * requests can be erased, nothing that the company's state depends on.
          */
         events: Array<number>;
         /**
@@ -12486,7 +12498,7 @@ export type DelegationListData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -12569,7 +12581,7 @@ export type DelegationGrantData = {
          */
         budget_cents?: number | null;
         /**
-         * When it ends: in a minute to 366 days; in 7 days unless given.
+         * When it ends: a minute to 366 days ahead; 7 days by default.
          */
         expires_at?: string | null;
         /**
@@ -13041,7 +13053,7 @@ export type DirectoryCardsData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -13129,7 +13141,7 @@ export type DirectoryFindData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -13301,7 +13313,7 @@ export type EventStreamData = {
     path?: never;
     query?: {
         /**
-         * Only events after this number; those that come from now on, unless given.
+         * Only events after this number; by default only new ones.
          */
         since?: number | null;
         /**
@@ -13442,7 +13454,7 @@ export type InboxListData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -13786,7 +13798,7 @@ export type KnowledgeListData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -13980,11 +13992,12 @@ export type KnowledgeUploadData = {
          */
         name: string;
         /**
-         * What it is made of.
+         * Its format.
          */
         content_type: DocumentType;
         /**
-         * Its text, where it is one; else `content_base64`. At most 10 MiB, and 1 MiB of text in it. It can be erased.
+         * Its text, if it is a text; otherwise use `content_base64`. At most 10 MiB, with 1 MiB of text in it. It can be
+         * erased.
          */
         text?: string | null;
         /**
@@ -14120,7 +14133,7 @@ export type KnowledgeQuarantineData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -14192,7 +14205,7 @@ export type KnowledgeRecallData = {
     path?: never;
     query?: {
         /**
-         * What it is about: any of these.
+         * Topics: entries about any of these.
          */
         topics?: Array<string>;
         /**
@@ -14874,7 +14887,7 @@ export type MeAgentsData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -15080,7 +15093,7 @@ export type PolicyAppliedData = {
     path?: never;
     query?: {
         /**
-         * How many earlier versions are told too: 0 to 200, none unless given.
+         * How many earlier versions to include: 0 to 200, 0 by default.
          */
         limit?: number;
         /**
@@ -15160,7 +15173,7 @@ export type BreakGlassListData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -15231,7 +15244,7 @@ export type BreakGlassOpenData = {
          */
         reason: string;
         /**
-         * How long, 1 to 240; 30 unless given.
+         * How long: 1 to 240 minutes, 30 by default.
          */
         minutes?: number | null;
     };
@@ -15742,8 +15755,8 @@ export type PolicyExplainData = {
          */
         target?: string | null;
         /**
-         * The input that it would be given. Without a `target` it must be whole, and what it is about is found by it; with
-         * one, what it leaves out is blank.
+         * The operation's input. Without a `target` it must be complete, and determines the target; with one, omitted
+         * fields are blank.
          */
         input?: unknown;
         /**
@@ -15751,16 +15764,17 @@ export type PolicyExplainData = {
          */
         under?: string | null;
         /**
-         * The run in a step of which it would be done, as it stands now: one of the actor's. Where only agents at work can do it, the
-         * run that it is about unless given.
+         * The actor's run whose next step would perform it; for operations that only running agents can perform, by
+         * default the target run.
          */
         run?: string | null;
         /**
-         * A question about the company's own types, as other programs ask it, instead of all of the above but `actor`.
+         * A question about the company's own types, as other programs ask it; replaces all of the above except `actor`.
          */
         evaluation?: Evaluation | null;
         /**
-         * The number of an event or a time: the answer of the policies, the directory and the kept entities as they were then; now unless given.
+         * An event number or a time: answer with the policies, the directory and the stored entities of then; by default,
+         * now.
          */
         at?: number | string | null;
     };
@@ -15920,8 +15934,8 @@ export type PolicyProposeData = {
             [key: string]: string;
         } | null;
         /**
-         * Collections among the files that were not edited there: each counts as it is in force, though it has changed since the
-         * files were exported.
+         * Collections among the files that were not edited: for each, the one in force is used, even if it has changed
+         * since the export.
          */
         unedited?: Array<string>;
         /**
@@ -15929,8 +15943,8 @@ export type PolicyProposeData = {
          */
         version?: number | null;
         /**
-         * Approvals, instead of files: the policies in force are drafted anew, with the narrowest exceptions that would have
-         * let the approved calls go on. 1 to 20.
+         * Approvals, instead of files: drafts the policies in force with the narrowest exceptions that would have allowed
+         * the approved calls. 1 to 20.
          */
         from_approvals?: Array<string> | null;
         /**
@@ -16175,7 +16189,7 @@ export type PolicyWhoCanData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -16343,7 +16357,7 @@ export type RunListData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -16872,7 +16886,7 @@ export type SchemaListData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -17467,7 +17481,7 @@ export type SearchData = {
     path?: never;
     query: {
         /**
-         * Words that must all be there, the last one at least as a beginning; 1 to 200 characters.
+         * Words that must all match, the last one at least as a prefix; 1 to 200 characters.
          */
         q: string;
         /**
@@ -17567,7 +17581,7 @@ export type TaskListData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -17642,11 +17656,11 @@ export type TaskCreateData = {
          */
         owner?: ActorId | null;
         /**
-         * How soon: `normal` unless given.
+         * The priority; `normal` by default.
          */
         priority?: Priority;
         /**
-         * By when.
+         * The due date.
          */
         due_at?: string | null;
         /**
@@ -17658,7 +17672,7 @@ export type TaskCreateData = {
          */
         refs?: Array<Reference>;
         /**
-         * Within how many of the company's hours of work it is to be seen to.
+         * Deadlines, in the company's working hours.
          */
         sla?: Sla | null;
     };
@@ -17932,7 +17946,7 @@ export type TaskCompleteData = {
     body: {
         outcome: OutcomeInput;
         /**
-         * What came of it; at most 64 KiB. It can be erased.
+         * The result; at most 64 KiB. It can be erased.
          */
         result?: string;
         /**
@@ -18158,8 +18172,8 @@ export type TaskRunData = {
          */
         plan?: unknown;
         /**
-         * What it may spend, in cents. At most, and unless given, what the agent's definition says (`limits.run_cents`); no limit
-         * if it says nothing.
+         * The run's budget, in cents: by default and at most `limits.run_cents` of the agent's definition; unlimited if
+         * that is not set.
          */
         budget_cents?: number | null;
     };
@@ -18368,7 +18382,7 @@ export type TokenListData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -18443,7 +18457,7 @@ export type TokenIssueData = {
          */
         ttl?: string | null;
         /**
-         * What it is limited to, at least one; left out, it may do all that its holder may.
+         * The scopes that limit it, at least one; if omitted, it may do whatever its holder may.
          */
         scopes?: Array<string> | null;
         /**
@@ -18958,7 +18972,7 @@ export type TraceReadData = {
     path?: never;
     query?: {
         /**
-         * Those of runs that were asked for since this time, RFC 3339, or this day in UTC, YYYY-MM-DD.
+         * Only runs requested since this time (RFC 3339) or day (UTC, YYYY-MM-DD).
          */
         since?: string | null;
         /**
@@ -18966,7 +18980,7 @@ export type TraceReadData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -19046,7 +19060,7 @@ export type ViewListData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -19115,7 +19129,7 @@ export type ViewPreviewData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -19220,7 +19234,7 @@ export type ViewReadData = {
          */
         limit?: number | null;
         /**
-         * The `x-next-cursor` of the page before.
+         * The previous page's `x-next-cursor`.
          */
         cursor?: string | null;
     };
@@ -19296,7 +19310,7 @@ export type WebhookListData = {
          */
         limit?: number | null;
         /**
-         * The `next_cursor` of the page before.
+         * The previous page's `next_cursor`.
          */
         cursor?: string | null;
     };
@@ -19371,7 +19385,7 @@ export type WebhookCreateData = {
          */
         description?: string;
         /**
-         * Only of what these agents do; at most 100. Of everybody's unless given.
+         * Only events caused by these agents, at most 100; by default, by anybody.
          */
         agents?: Array<ActorId>;
         /**
@@ -19379,8 +19393,8 @@ export type WebhookCreateData = {
          */
         include_output?: boolean;
         /**
-         * How messages are signed: `v1`, with a shared secret, unless given; or `v1a`, with a key of which it gets the public
-         * half.
+         * How messages are signed: `v1`, with a shared secret (default), or `v1a`, with a key of which the receiver gets
+         * the public half.
          */
         format?: SignatureFormat;
     };
@@ -19639,7 +19653,7 @@ export type WebhookUpdateData = {
          */
         description?: string | null;
         /**
-         * Only of what these agents do; an empty list for everybody's.
+         * Only events caused by these agents; an empty list for anybody.
          */
         agents?: Array<ActorId> | null;
         /**
@@ -19762,7 +19776,7 @@ export type WebhookDeliveriesData = {
          */
         limit?: number | null;
         /**
-         * The `next_cursor` of the page before.
+         * The previous page's `next_cursor`.
          */
         cursor?: string | null;
     };
