@@ -199,7 +199,7 @@ async fn what_records_mean_is_proposed_whole_and_goes_with_the_fields() {
         ),
         (json!({ "metrics": { "due": { "agg": "count" } } }), "`due` is already used"),
         (json!({ "metrics": { "count": { "agg": "count" } } }), "`count` already counts records"),
-        (json!({ "dimensions": { "d": { "field": "status", "grain": "day" } } }), "d.field: `status` is no time"),
+        (json!({ "dimensions": { "d": { "field": "status", "grain": "day" } } }), "d.field: `status` is not a time"),
         (json!({ "entities": { "e": { "key": "tags" } } }), "e.key: records cannot be grouped by a choices"),
         (json!({ "synonyms": { "nothing": ["x"] } }), "synonyms.nothing: there is nothing named `nothing`"),
     ] {

@@ -86,7 +86,7 @@ function Head({ change }: { change: ShownChange }) {
         </p>
         {change.rejected_before && (
           <p role="note">
-            <Actor id={change.rejected_before.by} /> rejected <Link to={`/policy/changes/${change.rejected_before.id}`}>the same content</Link> <When at={change.rejected_before.at} />
+            <Actor id={change.rejected_before.by} /> rejected <Link to="/policy/changes/$id" params={{ id: change.rejected_before.id }}>the same content</Link> <When at={change.rejected_before.at} />
             {change.rejected_before.reason && <>: <Said>{change.rejected_before.reason}</Said></>}
           </p>
         )}
