@@ -113,7 +113,7 @@ test('a policy is broken and mended as one types', async () => {
     await page.getByRole('button', { name: '1 part of this file is not' }).click();
     await page.getByRole('button', { name: /no test of `mole` has seen .* true/ }).waitFor();
     // So is whom nobody knows.
-    await page.getByRole('button', { name: /names the actor `mole`, and there is none/ }).waitFor();
+    await page.getByRole('button', { name: /names the actor `mole`, which does not exist/ }).waitFor();
     const marked = await page.locator('.cm-lintRange-hint, .cm-lintRange-info').allTextContents();
     assert.equal([...new Set(marked)].sort().join(' '), 'Ok::Actor::"mole" principal == ');
     await page.getByRole('searchbox', { name: 'filter files' }).fill('duction');
