@@ -1,5 +1,5 @@
-//! Carries out what the outbox holds: it asks the gate what is to be sent now, sends it, and tells the gate what came of it.
-//! It keeps nothing itself, so a server that dies in between sends again, under the same id: at least once.
+//! Delivers what the outbox holds: asks the gate what is due, sends it, and reports the outcome to the gate. It keeps
+//! no state, so after a crash a message is sent again under the same id: at least once.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -110,8 +110,8 @@ impl Courier {
     }
 }
 
-/// Nothing is asked where there is nowhere to send to: policies that do not know of webhooks would refuse, and refusals are
-/// recorded.
+/// Returns the messages that are due. Does not ask if there is nowhere to send to: policies that do not know webhooks
+/// would refuse, and refusals are recorded.
 pub async fn due(gate: &Arc<Gate>, busy: &BTreeSet<String>) -> Result<Due, Stop> {
     if !gate.sends() {
         return Ok(Due { messages: Vec::new(), wait_ms: None });

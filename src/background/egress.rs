@@ -1,6 +1,7 @@
-//! The one way out over the network. It goes to public addresses alone: an address that stands in a URL is judged before,
-//! and what a name leads to when it is looked up, with no second look-up in between. It follows no redirect, takes no proxy
-//! from the environment, and reads of an answer its head alone, or a megabyte where a page is asked for.
+//! The only way out to the network. It connects only to public addresses: an address in a URL is checked beforehand,
+//! and the addresses of a name are checked when the name is looked up, without a second look-up in between. It follows
+//! no redirects, uses no proxy from the environment, and reads only the head of an answer, or at most a megabyte if a
+//! page is requested.
 
 use std::error::Error;
 use std::io;
@@ -41,7 +42,7 @@ pub struct Answered {
 /// A page.
 pub struct Got {
     pub url: String,
-    /// What its media type is said to be.
+    /// The media type that the answer claims.
     pub kind: String,
     pub bytes: Vec<u8>,
 }
@@ -126,7 +127,7 @@ pub(super) enum Cut {
     Broken(reqwest::Error),
 }
 
-/// The body of an answer, if it has no more than so many bytes.
+/// Returns the body of an answer if it has at most `most` bytes.
 pub(super) async fn whole(mut answer: Response, most: usize) -> Result<Vec<u8>, Cut> {
     let mut bytes = Vec::new();
     while let Some(piece) = answer.chunk().await.map_err(Cut::Broken)? {
@@ -138,7 +139,8 @@ pub(super) async fn whole(mut answer: Response, most: usize) -> Result<Vec<u8>, 
     Ok(bytes)
 }
 
-/// For how many seconds from `now`, in Unix time, nothing more is wanted: it is said so, or as a date (RFC 9110, 10.2.3).
+/// Returns for how many seconds from `now` (Unix time) the server asks not to be called: `Retry-After`, given in
+/// seconds or as a date (RFC 9110, 10.2.3).
 pub fn retry_after(headers: &HeaderMap, now: i64) -> Option<u32> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     let until = || jiff::fmt::rfc2822::parse(text).ok()?.timestamp().as_second().checked_sub(now);

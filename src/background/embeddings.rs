@@ -1,5 +1,5 @@
-//! Has vectors made of what is known: it asks the gate which texts have none, sends them to the model that makes vectors, and
-//! tells the gate what came of it. It keeps nothing itself: what was sent by a server that died is sent again.
+//! Has vectors made of what is known: asks the gate which texts have none, sends them to the embedding model, and
+//! returns the vectors to the gate. It keeps no state: after a crash, texts are sent again.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

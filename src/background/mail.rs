@@ -1,6 +1,7 @@
-//! Mail that agents send: given to one mail server, by SMTP (RFC 5321), which brings it on its way.
+//! Mail that agents send: handed to one mail server by SMTP (RFC 5321), which delivers it.
 //!
-//! Always true: what the server has not taken over yet was not sent; from then until its answer nobody knows.
+//! Always true: until the server has the whole message, it counts as not sent; from then until the server's answer, the
+//! outcome is unknown.
 
 use std::fmt;
 use std::time::Duration;
@@ -64,7 +65,8 @@ enum Stopped {
 }
 
 impl Mail {
-    /// The server of an address such as `smtps://user:password@mail.example.com`. Nothing wrong is told with the password in it.
+    /// Parses the address of a server, such as `smtps://user:password@mail.example.com`. Errors never contain the
+    /// password.
     pub fn read(url: &str, from: Address) -> Result<Mail, String> {
         let form = "must be like smtps://user:password@mail.example.com or smtp://mail.example.com:587";
         let url = Url::parse(url).map_err(|error| format!("{form}: {error}"))?;
@@ -89,7 +91,7 @@ impl Mail {
         Ok(Mail { host, port, tls, login, from })
     }
 
-    /// Whether the server would take mail, and how it is reached.
+    /// Checks whether the server would take mail, and returns how it is reached.
     pub async fn check(&self) -> Result<String, String> {
         let mut connection = self.connect().await?;
         let _ = connection.quit().await;

@@ -1,6 +1,6 @@
-//! The one way to models. It asks them, and knows nothing of runs, policies and the log: what may be asked was decided
-//! before, and what came of it is recorded afterwards. It follows no redirect and takes no proxy from the environment; a key
-//! goes to its provider's own address and into no message.
+//! The only way to models. It asks them, and knows nothing about runs, policies and the log: whether to ask was decided
+//! before, and the outcome is recorded afterwards. It follows no redirect and uses no proxy from the environment; a key
+//! is sent only to its provider's own address and appears in no message.
 
 mod embedding;
 mod file;

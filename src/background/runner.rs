@@ -1,5 +1,6 @@
-//! Lets runs go on: it asks the gate which ones can, performs the next step of each as its agent, and asks again. It keeps
-//! nothing itself: what a run has done, and what it waits for, is in the log, so a server that dies goes on with the next.
+//! Continues runs: asks the gate which ones can proceed, performs the next step of each as its agent, and asks again.
+//! It keeps no state: what a run has done, and what it waits for, is in the log, so after a crash the next server
+//! continues.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

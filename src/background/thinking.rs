@@ -1,5 +1,5 @@
-//! Asking a model for a run: what was decided and dispatched is sent, and what came of it is recorded. It ends at once where
-//! the run is cancelled or held meanwhile; then nobody waits for the answer any more.
+//! Asks a model for a run: sends the request that was decided and dispatched, and records the outcome. It stops
+//! immediately if the run is cancelled or held in the meantime, because nobody waits for the answer any more.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(250);
 const AGAIN: Duration = Duration::from_millis(500);
 const TRIES: u32 = 20;
 
-/// Asks a model at a step of a run that is dispatched, and has what it answers recorded.
+/// Asks a model for a run's dispatched step, and has the answer recorded.
 pub(super) async fn think(
     gate: &Arc<Gate>,
     models: &Arc<dyn Chat>,

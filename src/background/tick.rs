@@ -1,5 +1,5 @@
-//! The server's clock: it performs `tick` every half minute, until it is told to stop. A failure is logged once, not
-//! each time, until the tick works again.
+//! The server's clock: performs `tick` every half minute until it is told to stop. A persistent failure is logged only
+//! once, until `tick` works again.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Whoever carries out calls of tools from elsewhere. A call is decided and recorded as begun before it comes here; what comes of it
-//! is recorded after. Where that breaks off, the kind of its effect says what is done next.
+//! Carries out calls of outside tools. A call is decided, and recorded as begun, before it arrives here; its outcome is
+//! recorded afterwards. If that breaks off, the kind of the tool's effect determines what happens next.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -36,7 +36,7 @@ const RECORDED: u32 = 20;
 pub struct ToolCall {
     pub tool: String,
     pub arguments: Value,
-    /// The same however often this very call is made, and no other call's.
+    /// A key that is the same each time this very call is repeated, and differs from that of any other call.
     pub key: String,
 }
 
@@ -81,8 +81,8 @@ impl From<Arc<dyn Chat>> for Means {
     }
 }
 
-/// The tools that this server has: those of `--dev-echo-tools`, which answer what they were asked and do nothing; mail, where
-/// there is a server for it; and pages of the web, where they may be read.
+/// The tools of this server: those of `--dev-echo-tools`, which return their input and do nothing; mail, if a mail
+/// server is configured; and web pages, if they may be read.
 #[derive(Default)]
 pub struct Elsewhere {
     pub mail: Option<Mail>,
@@ -136,7 +136,7 @@ pub(super) struct Begun<'a> {
     pub step: u32,
     pub asked: ToolCall,
     pub effect: ToolEffect,
-    /// Why it is not known whether it was made already; none where it was not.
+    /// Why it is unknown whether the call was already made. None if it was not.
     pub doubt: Option<String>,
 }
 
@@ -185,7 +185,7 @@ impl Begun<'_> {
     }
 }
 
-/// Has recorded what came of a call. A run that is elsewhere by now needs nothing more.
+/// Has the outcome of a call recorded. Nothing is needed for a run that has moved on meanwhile.
 pub(super) async fn settle(gate: &Arc<Gate>, run: &str, step: u32, came: Came) -> Result<(), Stop> {
     let outcome = ToolOutcome { id: run.to_owned(), step, came };
     let mut tries = 0;

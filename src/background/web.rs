@@ -1,4 +1,5 @@
-//! Pages that agents read: one request a call, to public addresses alone (`background::egress`), and what it answers as text.
+//! Pages that agents read: each call makes one request to a public address (`background::egress`) and returns the page
+//! as text.
 
 use serde_json::json;
 use tokio::task::spawn_blocking;

@@ -1,5 +1,5 @@
-//! One call of an operation, as the command line makes it: the same whether the command has the state file itself or
-//! asks the server that has it.
+//! One call of an operation from the command line: the same whether the command opens the state file itself or asks the
+//! server that holds it.
 
 use std::str::FromStr as _;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::types::refusal::{Code, Refusal, Stop};
 pub struct Ask {
     pub op: String,
     pub input: Value,
-    /// Who acts. Nobody in particular does where no actor exists yet: only operations that have no address then.
+    /// The acting actor. None if no actor exists yet: then only operations without an address are possible.
     #[serde(rename = "as")]
     pub actor: Option<String>,
     /// The delegation to act under.
@@ -55,7 +55,7 @@ pub struct Refused {
     /// What is wrong, a line each, or the evals that fail.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
-    /// Nothing was done, and after so many seconds it may be.
+    /// Nothing was done; the number of seconds after which it may succeed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<u64>,
 }
@@ -82,7 +82,7 @@ impl From<Refusal> for Answer {
     }
 }
 
-/// Performs a call. Whoever asks holds the state file, so a failure on our side is told in full.
+/// Performs a call. The caller holds the state file, so internal errors are shown in full.
 pub async fn perform(gate: &Arc<Gate>, ask: Ask) -> Answer {
     match attempt(gate, ask).await {
         Ok(answer) => answer,
@@ -120,8 +120,8 @@ pub fn unknown(name: &str) -> Refusal {
     Refusal::new(Code::Unauthorized, format!("unknown actor {name}"))
 }
 
-/// Calls `each` on every abbreviated id of a request: the delegation, and in the input what the path names and the fields, or the
-/// members of a list, that are declared to be ids (`#[schemars(extend("x-id" = true))]`).
+/// Calls `each` for every abbreviated id of a request: the delegation, and in the input the ids in the path, and the
+/// fields or list members that are declared to be ids (`#[schemars(extend("x-id" = true))]`).
 pub fn abbreviated(ask: &mut Ask, each: &mut impl FnMut(&mut String)) {
     ask.under.iter_mut().filter(|under| id::beginning(under).is_some()).for_each(&mut *each);
     abbreviated_in(&ask.op, &mut ask.input, each);

@@ -1,7 +1,7 @@
-//! `ok ci`: everything that is to be known about a folder of policies before it is merged, with one command. What needs
-//! no company is always checked; what a change does to a company is told where there is one.
+//! `ok ci`: checks a folder of policies completely before it is merged, with one command. Steps that need no company
+//! always run; the effect of a change on a company is reported if there is one.
 //!
-//! Always true: a step that was not done says so and why; reports are written whatever was found.
+//! Always true: a step that did not run says so and why; reports are written whatever the result.
 
 mod company;
 mod reports;

@@ -106,7 +106,7 @@ pub fn options(context: &Context) -> Result<Options, Failure> {
     })
 }
 
-/// A company as it begins, where there is none yet.
+/// Creates a new company if there is none yet.
 pub async fn begin(context: &Context) -> Result<(), Failure> {
     if context.server.is_none() && !context.state.exists() {
         Session::Here(open(context).await?).close().await;
@@ -301,7 +301,7 @@ pub async fn call(context: &Context, op: &str, input: Value) -> Result<Value, Fa
     Ok(attempt(context, op, input).await??)
 }
 
-/// The same; the caller sees why it was refused.
+/// Performs an operation in the same way, but returns a refusal as a value.
 pub async fn attempt(context: &Context, op: &str, input: Value) -> Result<Result<Value, Refused>, Failure> {
     let ask = Ask { op: op.to_owned(), input, actor: Some(context.actor.clone()), under: context.delegation.clone() };
     Ok(once(context, ask).await?.map(|answer| answer.body))

@@ -1,5 +1,5 @@
-//! What people read of an answer, named by the fields of its type: [`columns!`] does not compile once a field has another
-//! name. A test holds each column against the answer's schema too.
+//! The parts of an answer that people read, named by the fields of its type: [`columns!`] does not compile once a field
+//! has been renamed. A test also checks each column against the answer's schema.
 
 use std::marker::PhantomData;
 

@@ -1,5 +1,6 @@
-//! `ok doctor`: whether each model provider, each other system and the mail server can be asked. It asks providers for their
-//! models, which costs nothing, the one that makes vectors for that of a word, systems for their version, greets the mail server, and shows no key.
+//! `ok doctor`: checks whether each model provider, each other system and the mail server can be reached. It asks
+//! providers for their models, which costs nothing, the provider of vectors for the vector of one word, and systems for
+//! their version; it greets the mail server; and it shows no key.
 
 use serde_json::{Value, json};
 

@@ -94,7 +94,8 @@ impl Failure {
         self.with_message(&|message| format!("{done}; {message}"))
     }
 
-    /// What is wrong with `list[0]`, `list[1]` …, told as what is wrong with the lines of a file that they were read from.
+    /// Rewrites problems with `list[0]`, `list[1]` … as problems with the lines of the file that these items were read
+    /// from.
     pub fn at_lines(mut self, list: &str, lines: &[u64]) -> Failure {
         let placed = |text: &str| placed(text, &format!("{list}["), lines);
         if let Failure::Refused(refused) = &mut self {
@@ -141,7 +142,7 @@ impl Failure {
         }
     }
 
-    /// The same for programs: the refusal's code, or how the command ended.
+    /// Returns the failure for programs: the refusal's code, or how the command ended.
     pub fn json(&self) -> Value {
         let code = match self {
             Failure::Refused(refused) => return serde_json::to_value(refused).map(coded).unwrap_or_default(),

@@ -1,4 +1,5 @@
-//! The state file, for reading only: for commands that whoever holds the file may use, while a server runs or not.
+//! The state file, opened read-only: for commands that the holder of the file may use, whether a server is running or
+//! not.
 
 use rusqlite::{Connection, Transaction};
 

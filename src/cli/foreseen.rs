@@ -1,4 +1,5 @@
-//! What the gate would answer, asked before a command tries it of its own accord: an attempt would be a refusal in the log.
+//! Asks for the gate's answer before a command tries something of its own accord: a failed attempt would be recorded as
+//! a refusal.
 
 use super::Context;
 use super::client::Session;
@@ -7,7 +8,7 @@ use super::operation::query;
 use super::policy::compared::word;
 use crate::nouns::policy::explain::{Explain, Question};
 
-/// `allow`, `deny` or `needs_approval`; none where the caller may not ask.
+/// Returns `allow`, `deny` or `needs_approval`. None if the caller may not ask.
 pub async fn decision(
     session: &mut Session,
     context: &Context,

@@ -1,4 +1,4 @@
-//! What every command takes, and what it then works with.
+//! The options of every command, and the context that they give it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};

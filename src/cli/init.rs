@@ -1,4 +1,4 @@
-//! `ok init`: the first admin, and what an auditor will need.
+//! `ok init`: creates the first admin, and prints what an auditor will need.
 
 use serde::Serialize;
 

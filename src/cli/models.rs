@@ -9,7 +9,7 @@ use crate::config;
 use crate::types::entropy::SystemEntropy;
 use crate::types::models::ProviderKind;
 
-/// The models. Where the settings are wrong, there are none, and it is said why.
+/// Returns the models. If the settings are wrong, there are none, and the result says why.
 pub fn setup() -> Setup {
     read().unwrap_or_else(Setup::wrong)
 }
@@ -38,7 +38,7 @@ pub fn client(setup: &Setup) -> Result<Arc<Models>, Failure> {
     models.map(Arc::new).map_err(|error| Failure::new(format!("models cannot be asked: {error}")))
 }
 
-/// Whoever makes vectors of texts, where the settings name a model for it.
+/// Returns the embedder, which makes vectors of texts, if the settings name a model for it.
 pub fn embedder(setup: &Setup) -> Result<Option<Arc<dyn Embedder>>, Failure> {
     if setup.catalog.embeddings.is_none() {
         return Ok(None);

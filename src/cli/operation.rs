@@ -1,8 +1,10 @@
-//! A command that does one operation, declared from it: `query::<Show>().command("show").fields(columns!(…))`. Its input's
-//! type gives the arguments, with their documentation; where they are shaped otherwise, [`Operation::given`] names a type of
-//! arguments that becomes the input. Commands with logic of their own ask with [`Operation::ask`].
+//! A command that performs one operation, declared from that operation:
+//! `query::<Show>().command("show").fields(columns!(…))`. The arguments and their documentation come from the input's
+//! type; if they differ from the input, [`Operation::given`] names an argument type that converts into the input.
+//! Commands with logic of their own call [`Operation::ask`].
 //!
-//! Always true: what is generic here is thin, and all that takes part in a call is compiled once, whatever the operation.
+//! Always true: generic code here is thin, and everything that takes part in a call is compiled once, whatever the
+//! operation.
 
 use std::marker::PhantomData;
 
@@ -309,7 +311,7 @@ impl<O: DeserializeOwned> Answer<O> {
 }
 
 impl<O> Answer<O> {
-    /// The text in one of its fields; none where there is none.
+    /// Returns the text in one of the answer's fields, or none.
     pub fn said(&self, columns: Columns<O>) -> Option<String> {
         let found = columns.list.iter().find_map(|column| column.of(&self.value));
         found.and_then(Value::as_str).map(str::to_owned)
@@ -321,7 +323,7 @@ impl<O> Answer<O> {
         found.filter(|(_, value)| !value.is_null()).map(|(name, value)| (name, value.clone())).collect()
     }
 
-    /// What one of its fields holds.
+    /// Reads the value of one of the answer's fields.
     pub fn part<P: DeserializeOwned>(&self, columns: Columns<O>) -> Result<P, Failure> {
         let found = columns.list.iter().find_map(|column| column.of(&self.value));
         read(found.cloned().unwrap_or_default())
@@ -334,13 +336,13 @@ impl<I: Serialize, O> Operation<I, O> {
         Ok(self.attempt(context, input).await??)
     }
 
-    /// The same; the caller sees why it was refused.
+    /// Performs the operation in the same way, but returns a refusal as a value.
     pub async fn attempt(self, context: &Context, input: &I) -> Result<Result<Answer<O>, Refused>, Failure> {
         let answer = client::attempt(context, self.op, sent(input)?).await?;
         Ok(answer.map(|value| Answer { value, of: PhantomData }))
     }
 
-    /// The same as one of several calls in a row.
+    /// Calls the operation as one of several calls in a session.
     pub async fn within(
         self,
         session: &mut Session,

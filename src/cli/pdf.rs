@@ -10,7 +10,8 @@ pub fn is_asked() -> bool {
     std::env::args_os().nth(1).is_some_and(|first| first == ARGUMENT)
 }
 
-/// What the other one is told: the text and 0, or the reason and 1.
+/// Reads a PDF on stdin for the parent process: prints the text and exits with 0, or prints the reason and exits with
+/// 1.
 pub fn read() -> Exit {
     let (exit, said) = match text(std::io::stdin().lock()) {
         Ok(text) => (Exit::Done, text),

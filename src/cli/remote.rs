@@ -28,7 +28,7 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// Takes the token from the environment: an argument would stand in the list of processes.
+    /// Creates a client. The token comes from the environment, because arguments are visible in the process list.
     pub fn new(address: &str) -> Result<Remote, Failure> {
         let base = base(address)?;
         let token = config::TOKEN.value();

@@ -1,4 +1,5 @@
-//! `ok replay`: what the log holds about one thing, from the beginning. It reads and calls nothing.
+//! `ok replay`: shows everything in the log about one thing, from the beginning. It only reads, and performs no
+//! operation.
 
 use super::command::{Commands, Run, own};
 use super::exit::{Exit, Failure};

@@ -1,4 +1,4 @@
-//! Writing what a command leaves behind.
+//! Writing the files that commands create.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use super::exit::Failure;
 
-/// Writes a file, whole or not at all, in folders that are made for it. A new one is its owner's alone; one that is there keeps
-/// its rights.
+/// Writes a file atomically, and creates missing folders. Only the owner can read a new file; an existing one keeps its
+/// permissions.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     whole(path, text, OWNERS)
 }
@@ -37,8 +37,9 @@ fn cannot(path: &Path, error: &io::Error) -> Failure {
 /// What stands beside a state file: SQLite's files, keys, lock and reserve.
 const BESIDE: [&str; 8] = ["-wal", "-shm", "-journal", ".key", ".key.part", ".secrets", ".lock", ".reserve"];
 
-/// Writes what a path leads to that was named on the command line: the file behind a link, whole or not at all; a device or a pipe
-/// as it comes. A state file, and what stands beside one, is not written over. A new file is for others what the umask says.
+/// Writes to a path from the command line. If it is a link, writes the linked file, atomically; writes to a device or
+/// pipe directly. Refuses to overwrite a state file or a file that belongs to one. The permissions of a new file follow
+/// the umask.
 pub fn put(path: &Path, text: &str) -> Result<(), Failure> {
     let failed = |error: io::Error| cannot(path, &error);
     let refused = |why: &str| Err(Failure::new(format!("cannot write {}: {why}", path.display())));

@@ -1,4 +1,4 @@
-//! Settings that are read before a command runs; what is wrong with one is told by its name.
+//! Settings that are read before a command runs; errors name the setting.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::config;
 use crate::gate::state::keys;
 use crate::types::mail::Address;
 
-/// Whether something is switched on; as usual where it is not set.
+/// Returns whether a setting is switched on, or `usual` if it is not set.
 pub fn is_on(setting: &config::Setting, usual: bool) -> Result<bool, Failure> {
     Ok(setting.switch().map_err(Failure::Usage)?.unwrap_or(usual))
 }
@@ -27,7 +27,7 @@ pub fn ports() -> Result<Vec<u16>, Failure> {
     ports.map(Vec::from_iter).ok_or_else(wrong)
 }
 
-/// The server that agents' mail is given to, and whom it is from. What is wrong with it is told without its password.
+/// Returns the server that delivers agents' mail, and the sender's address. Errors never contain the server's password.
 pub fn mail() -> Result<Option<Mail>, Failure> {
     let (server, sender) = (config::SMTP_URL, config::MAIL_FROM);
     match (server.value().map(Zeroizing::new), sender.value()) {
@@ -57,7 +57,7 @@ pub fn low_water() -> Result<Option<u64>, Failure> {
     text.trim().parse().map(Some).map_err(wrong)
 }
 
-/// The key that secrets are made from. What is wrong with it is told without showing it.
+/// Returns the key that secrets are derived from. Errors never contain the key.
 pub fn secrets() -> Result<Option<Zeroizing<[u8; 32]>>, Failure> {
     let Some(text) = config::SECRETS_KEY.value().map(Zeroizing::new) else { return Ok(None) };
     let wrong = || {
@@ -69,7 +69,8 @@ pub fn secrets() -> Result<Option<Zeroizing<[u8; 32]>>, Failure> {
     keys::parse(&text).map(Some).ok_or_else(wrong)
 }
 
-/// The state file: named, a tenant's, or the default. What a flag says wins over the environment.
+/// Returns the path of the state file: the named one, a tenant's, or the default. Flags take precedence over the
+/// environment.
 pub fn state(named: Option<PathBuf>, tenant: Option<String>, folder: Option<PathBuf>) -> Result<PathBuf, Failure> {
     let (named, tenant, folder) = match (named, tenant, folder) {
         (Some(named), None, None) => return Ok(named),

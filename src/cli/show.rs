@@ -85,7 +85,8 @@ pub fn note(text: &str) {
     let _ = writeln!(anstream::stderr(), "{}", visible(text));
 }
 
-/// «Error: …». A token that somebody pasted where none belongs is not told on: what programs print is kept by others.
+/// Prints «Error: …». Tokens that somebody pasted in the wrong place are masked, because others may keep what programs
+/// print.
 pub fn error(message: &str) {
     let style = AnsiColor::Red.on_default().bold();
     let _ = writeln!(anstream::stderr(), "{style}Error:{style:#} {}", visible(&masked(message)));
@@ -145,7 +146,7 @@ pub fn table(columns: &[impl Field], rows: &[Value]) -> Result<(), Failure> {
     }
 }
 
-/// The same of what somebody asked to see; that there is nothing is said.
+/// Prints the list that somebody asked for, or the text `none` if it is empty.
 pub fn list(none: &str, columns: &[impl Field], rows: &[Value]) -> Result<(), Failure> {
     if rows.is_empty() { text(none) } else { table(columns, rows) }
 }
@@ -246,7 +247,7 @@ pub fn aligned(rows: impl Iterator<Item = Vec<String>>) -> String {
     table.trim_fmt()
 }
 
-/// What a field says, as in a table.
+/// Returns the text of a field, as a table shows it.
 pub fn said(field: &impl Serialize) -> String {
     cell(serde_json::to_value(field).ok().as_ref())
 }
@@ -297,7 +298,8 @@ pub fn remark(text: &str) {
     }
 }
 
-/// Lets the program tell about itself on stderr. Whoever holds what this returns waits at the end for what was said last.
+/// Starts the program's diagnostic output on stderr. Dropping the returned value waits until the last messages are
+/// written.
 pub fn trace() -> Result<Tracing, Failure> {
     let filter = config::LOG.value().unwrap_or_else(|| config::LOG.default.into());
     let filter = tracing_subscriber::EnvFilter::try_new(filter)

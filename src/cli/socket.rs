@@ -1,5 +1,6 @@
-//! The admin socket: how a command reaches the company while a server has the state file. One JSON object a line, each
-//! way. Only root and the user who runs the server are answered; whatever a line holds, the server goes on.
+//! The admin socket: how a command reaches the company while a server holds the state file. It carries one JSON object
+//! per line, in each direction. Only root and the user who runs the server get answers; no line, whatever it contains,
+//! stops the server.
 
 use std::fs::{DirBuilder, Permissions};
 use std::io;
@@ -58,7 +59,7 @@ impl Socket {
         &self.path
     }
 
-    /// Answers until `stop`; what it has begun then has some seconds to end.
+    /// Answers until `stop`; calls that have begun then get some seconds to finish.
     pub async fn serve(self, gate: Arc<Gate>, stop: CancellationToken) {
         let talks = TaskTracker::new();
         loop {

@@ -1,4 +1,5 @@
-//! Questions about answers: why, who could, what a change would do, and what a policy test asks.
+//! Questions about answers: why one is what it is, who could do something, what a change would do, and what a policy
+//! test asks.
 
 pub mod counterfactual;
 pub mod fixture;

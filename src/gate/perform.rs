@@ -102,7 +102,7 @@ impl Gate {
         place.ok_or_else(|| Refusal { retry_after: Some(1), ..Refusal::new(Code::RateLimited, message) })
     }
 
-    /// Ends comparisons and what else takes long, for a server that stops: whoever asked is told to try again.
+    /// Ends comparisons and other long work, because the server is stopping. Their callers are asked to try again.
     pub fn end_long_work(&self) {
         self.lanes.close_long();
     }
@@ -135,8 +135,8 @@ impl Gate {
         admission::admit(&self.world.load(), &self.limiter, presented, spec, self.clock.now())
     }
 
-    /// Whether the policies could let a caller do this at all, whatever it would be about: asked before somebody is listened
-    /// to at length. A refusal is recorded as any other.
+    /// Checks whether the policies could allow a caller this operation on any target, before a long request is read. A
+    /// refusal is recorded like any other.
     pub async fn consider(&self, caller: &Caller, entry: &'static Entry) -> Result<(), Stop> {
         let target = Target::Company;
         let ruling = {
@@ -158,7 +158,8 @@ impl Gate {
         self.go_on(request).await
     }
 
-    /// The same for what was counted when it began: a stream that asks again.
+    /// Decides a call and carries it out like `perform`, but does not count it: it was counted when it began, such as a
+    /// stream that asks again.
     pub async fn go_on(self: &Arc<Self>, request: Request) -> Result<Reply, Stop> {
         let Request { caller, call, idem } = request;
         let Prepared { entry, value, is_small, bytes, call } = call;
@@ -332,9 +333,9 @@ enum QueryOutcome {
     Refused(Refused),
 }
 
-/// What a call is about, as it was found. What was not found is asked about all the same, as somebody who may not see it is
-/// refused: neither the answer nor what it takes tells the two apart. Whom a kill switch stops sees nothing: they are told of
-/// the switch, whatever they ask about, and the attempt is recorded.
+/// Returns the target of a call. A target that was not found is decided like one that the caller may not see: neither
+/// the answer nor the time it takes tells the two apart. Callers whom a kill switch stops see nothing: whatever they
+/// ask about, they are told of the switch, and the attempt is recorded.
 pub(crate) fn found(
     target: Result<Target, Stop>,
     world: &World,
@@ -356,8 +357,8 @@ pub(crate) fn found(
     target
 }
 
-/// An answer that something is not there, or may not be seen: of several things that an input names, it says which they are.
-/// Whoever writes an address knows what that names.
+/// Completes the answer that something does not exist, or may not be seen: if an input names several things, the answer
+/// lists all of them. Addresses are left alone, because their authors know what they name.
 pub(crate) fn naming_absent(mut refusal: Refusal, entry: &Entry, input: &Value) -> Refusal {
     if refusal == Refusal::not_found() && !entry.spec.route.path.contains('{') && input.get("op").is_none() {
         refusal.message.push_str(&absent(&entry.names(input)));

@@ -185,7 +185,8 @@ impl<'a> Reader<'a> {
         Asker::about(self.world, (self.caller, self.principal.get_or_init(gathered)), target)
     }
 
-    /// Notes that the answer holds, or hangs on, what has this label: a run that is told so is marked.
+    /// Notes that the answer contains, or depends on, something with this label: a run that receives the answer is
+    /// marked with it.
     pub fn mark(&self, label: Label) {
         self.labels.borrow_mut().insert(label);
     }
@@ -218,7 +219,8 @@ impl<'a> Reader<'a> {
         &self.world.build_cache
     }
 
-    /// The company as it was after the event `seq`. Takes time for those who were in the directory then, and where policies look back, for the events of that time.
+    /// Returns the company as it was after the event `seq`. The time needed depends on the size of the directory then
+    /// and, if policies look at past calls, on the events of that period.
     pub fn as_of(&self, seq: i64) -> Result<AsOf, Stop> {
         let at = self.event(seq)?.map(|logged| logged.at);
         let at = at.ok_or_else(|| Refusal::field("at", format!("there is no event {seq}")))?;
@@ -230,7 +232,8 @@ impl<'a> Reader<'a> {
         recorded::newest_by(self.conn()?, time)
     }
 
-    /// The same caller, in the company as it was. Only the directory, the kill switches and the policies are of that time.
+    /// Returns a reader for the same caller in the company as it was. Only the directory, the kill switches and the
+    /// policies are from that time.
     pub fn in_past<'b>(&'b self, past: &'b AsOf) -> Reader<'b> {
         Reader { world: &past.world, now: past.at, ..self.acting_as(self.caller) }
     }

@@ -1,4 +1,5 @@
-//! The state file and those beside it: opening, the owner lock, keys, room on the disk, and whether the tables are what the log says.
+//! The state file and the files beside it: opening, the owner lock, keys, room on the disk, and whether the tables
+//! match the log.
 
 pub(super) mod begin;
 pub mod difference;

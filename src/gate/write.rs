@@ -1,4 +1,5 @@
-//! The one writer: a change from the queue to the commit, with what it records, refusals and waits as much as effects.
+//! The only writer: takes a change from the queue to the commit, together with what it records: effects, refusals and
+//! waits alike.
 
 pub mod build_cache;
 pub mod change;

@@ -1,9 +1,9 @@
-//! The open connections: so many in all, so many from one address. Where no place is left, a newcomer gets that of the
-//! connection that would be missed least, so that nobody keeps others out with connections that they only hold open: first
-//! one that no request is answered on, before those on which somebody has shown a token those on which nobody has, then one
-//! that is busy for a stranger, or for somebody whose request has not come whole; among equals the one that has been so for
-//! longest. One on which a whole request is answered that came with a good token is closed for another only where its holder
-//! has more of them than a fair part.
+//! The open connections, limited in total and for each address. If no place is left, a new connection takes the place
+//! of the one that would be missed least, so that nobody shuts others out by merely holding connections open. The order
+//! is: first a connection on which no request is being answered, those on which nobody has shown a token before those
+//! on which somebody has; then one that is busy for a caller without a token, or for one whose request has not arrived
+//! completely; among equals, the one that has been in that state longest. A connection on which a complete request with
+//! a valid token is being answered is closed for another only if its holder has more than a fair share of them.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

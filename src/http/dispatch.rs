@@ -1,4 +1,4 @@
-//! One function for every route: who calls, what is asked, what the gate says.
+//! One function for every route: it identifies the caller, reads the request, asks the gate and answers.
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
-//! Where each request of a connection ends, read from its bytes beside hyper. hyper settles a length that is given twice, or
-//! in two ways, without a word; a proxy in front of it may settle it otherwise, and the two then disagree about where the
-//! next request begins. So such a request is refused, and its connection closed. So is one that names no host, or two, or
-//! shows two credentials.
+//! Determines where each request of a connection ends, from its bytes, in parallel with hyper. If a length is given
+//! twice, or in two ways, hyper silently settles it; a proxy in front may settle it differently, and the two then
+//! disagree about where the next request begins. Such a request is refused, and its connection closed. The same goes
+//! for a request that names no host or two hosts, or shows two credentials.
 //!
-//! Always true: whatever this does not understand is refused too.
+//! Always true: anything that this does not understand is refused too.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

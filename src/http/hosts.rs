@@ -77,13 +77,13 @@ impl FromStr for Hosts {
 }
 
 impl Hosts {
-    /// What holds where nothing is set: what only this machine reaches is asked under a name of this machine alone.
+    /// Returns the default: a server that only this machine can reach answers only to names of this machine.
     pub fn usual(address: IpAddr) -> Hosts {
         if address.is_loopback() { Hosts::Named(Arc::default()) } else { Hosts::Any }
     }
 
-    /// Refuses a request under another name, or from a page of another place. A proxy that is trusted asks under a name of
-    /// its own, where none are set.
+    /// Refuses a request under a name that is not the server's, or from a page of another origin. If no names are set,
+    /// a trusted proxy may use a name of its own.
     pub fn admit(&self, uri: &Uri, headers: &HeaderMap, by_proxy: bool) -> Result<(), Refusal> {
         let host = asked(uri, headers)?;
         if let Some(host) = host.as_ref().filter(|host| !self.answers_to(host.host(), by_proxy)) {
@@ -122,7 +122,8 @@ impl Hosts {
     }
 }
 
-/// Under which name a request asks: that of its target, where it has one, whatever `Host` says (RFC 9112, 3.2.2).
+/// Returns the name under which a request was made: that of its target if it has one, whatever `Host` says (RFC 9112,
+/// 3.2.2).
 pub(super) fn asked(uri: &Uri, headers: &HeaderMap) -> Result<Option<Authority>, Refusal> {
     let named = match (uri.authority(), headers.get(HOST)) {
         (Some(target), _) => Some(target.clone()),

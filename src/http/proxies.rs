@@ -1,7 +1,7 @@
-//! From which address a request comes, where proxies that are trusted stand before the server.
+//! Determines from which address a request comes if trusted proxies stand in front of the server.
 //!
-//! Always true: what an address that is not trusted says of others is believed by nobody; where the two headers that tell of
-//! it disagree, neither is.
+//! Always true: what an untrusted address says about other addresses is ignored; if the two headers that give the
+//! address disagree, both are ignored.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
@@ -106,7 +106,7 @@ fn address(text: &str) -> Option<IpAddr> {
     alone.parse().or_else(|_| text.parse().map(|with: SocketAddr| with.ip())).ok()
 }
 
-/// What is counted of an address: of IPv6 the network, of which one client has all addresses.
+/// Returns the address that limits count. For IPv6 it is the network, because one client has all addresses of it.
 pub fn counted(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from(u128::from(address) >> 64 << 64).into(),

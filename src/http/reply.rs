@@ -113,14 +113,14 @@ pub(super) fn refusal(refusal: &Refusal) -> Response {
     response
 }
 
-/// A request whose end, or whose sender, can be read in two ways; or one that names no host.
+/// Refuses a request whose end or sender can be read in two ways, or that names no host.
 pub(super) fn crooked() -> Response {
     let what =
         "required: one host (HTTP/1.1), at most one authorization, and one length: content-length or transfer-encoding";
     refusal(&Refusal::bad_request(what))
 }
 
-/// Our fault: the answer says nothing of it but where to look it up.
+/// Answers an internal error: only with where to look it up.
 pub(super) fn internal(id: Option<&str>) -> Response {
     let message = match id {
         Some(id) => format!("something went wrong here; the server's log has it under request {id}"),

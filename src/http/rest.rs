@@ -1,5 +1,5 @@
-//! What is left of a request's body when its answer is ready. A connection is used again only behind the body's end; so what
-//! is left is read away, if it is little, and otherwise the answer says that the connection closes.
+//! What is left of a request's body when its answer is ready. A connection can be reused only after the end of the
+//! body, so a small rest is read and discarded; otherwise the answer says that the connection closes.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -38,7 +38,7 @@ use crate::gate::Gate;
 pub struct Front {
     pub proxies: Proxies,
     pub hosts: Hosts,
-    /// What the company is called by whoever chose it among several (`--tenant`).
+    /// The company's name, chosen with `--tenant` among several.
     pub tenant: Option<Arc<str>>,
 }
 

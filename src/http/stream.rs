@@ -1,5 +1,5 @@
-//! `GET /api/events/stream`: the event list, asked again as the same caller whenever the log has grown. So a stream shows
-//! what the list would show, and ends when its token does. A run's stream is `run`'s.
+//! `GET /api/events/stream`: repeats the event list for the same caller whenever the log has grown. So a stream shows
+//! what the list would show, and ends when its token does. `run` streams a run.
 
 mod run;
 
@@ -41,7 +41,7 @@ struct Follower {
     _place: Place,
 }
 
-/// Begins a stream where the gate said.
+/// Begins the stream at the position that the gate returned.
 pub(super) fn follow(face: &Face, presented: Presented, (filter, place): (Value, Place), begun: &Reply) -> Response {
     let since = serde_json::from_slice::<Value>(&begun.body).ok().and_then(|begun| begun.get("since")?.as_i64());
     let (to, from) = mpsc::channel(AHEAD);

@@ -1,5 +1,5 @@
-//! Versions of records, as HTTP has them: an answer with a version says it in `ETag`, and a change may say in `If-Match`
-//! which version it was made from, in place of the field for it.
+//! Versions of records in HTTP: an answer with a version carries it in `ETag`, and a change may state in `If-Match` on
+//! which version it is based, instead of in the field for it.
 
 use axum::http::header::{ETAG, IF_MATCH};
 use axum::http::request::Parts;
@@ -27,7 +27,7 @@ pub(super) fn tag(headers: &mut HeaderMap, body: &[u8]) {
 /// The most digits of a version.
 pub(super) const LONGEST: usize = 19;
 
-/// What a request says in `If-Match`; `*` holds for everything that there is.
+/// Returns the version that a request states in `If-Match`. None for `*`, which matches everything that exists.
 pub(super) fn wanted(face: &Face, parts: &Parts) -> Result<Option<i64>, Refusal> {
     let header = parts.headers.get(IF_MATCH).filter(|header| face.entry.effect == Effect::Change && *header != "*");
     let Some(header) = header else { return Ok(None) };
@@ -41,7 +41,7 @@ pub(super) fn wanted(face: &Face, parts: &Parts) -> Result<Option<i64>, Refusal>
     if text.len() > LONGEST { Err(bad()) } else { text.parse().map(Some).map_err(|_| bad()) }
 }
 
-/// Puts it where the operation looks for it.
+/// Puts the version into the field where the operation expects it.
 pub(super) fn fill(face: &Face, fields: &mut Map<String, Value>, wanted: Option<i64>) -> Result<(), Refusal> {
     let (Some(field), Some(version)) = (face.entry.spec.route.made_from, wanted) else { return Ok(()) };
     let before = fields.insert(field.to_owned(), version.into());

@@ -1,8 +1,9 @@
-//! The workspace: what is not the API. Its files are built from `src/web/app` into `src/web/dist`, and are in the
-//! binary; a debug build reads them from there, so that they are made anew without it.
+//! The workspace: everything that is not the API. Its files are built from `src/web/app` into `src/web/dist` and
+//! embedded in the binary; a debug build reads them from that folder, so that a new build of them takes effect without
+//! recompiling.
 //!
-//! A page has no secret in it and asks the API with the reader's own token. What it may load and run is what its
-//! policy names, and nothing is taken from elsewhere.
+//! A page contains no secret and calls the API with the reader's own token. Its content security policy lists what it
+//! may load and run, and nothing is loaded from elsewhere.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -58,8 +59,8 @@ fn file(name: &str) -> Option<Cow<'static, [u8]>> {
     std::fs::read(format!("{FOLDER}/{name}")).ok().map(Cow::Owned)
 }
 
-/// A file for the address of a file, the page for every other address that a browser asks for. A program that asks for what is
-/// not there has mistyped a route.
+/// Serves a file for an address of a file, and the page for every other address that a browser requests. A program that
+/// requests anything else has mistyped a route and gets an error.
 pub(super) fn serve(method: &Method, uri: &Uri, headers: &HeaderMap, entropy: &Arc<dyn Entropy>) -> Response {
     if method != Method::GET && method != Method::HEAD {
         return (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, "GET,HEAD")]).into_response();

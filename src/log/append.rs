@@ -112,7 +112,7 @@ impl Tail {
         Ok(Tail { signer, former, tree, unindexed, prev, ts: head.ts, epoch, owner, published, after, open })
     }
 
-    /// Goes back to what the state file holds, after the transaction of the open batch was rolled back.
+    /// Returns to the contents of the state file after the transaction of the open batch was rolled back.
     pub fn rolled_back(&mut self, conn: &Connection) -> Result<(), Fault> {
         *self = Tail::resume(conn, self.signer.clone())?;
         Ok(())
@@ -145,7 +145,8 @@ impl Tail {
         Mark { size: self.size(), epoch: self.epoch }
     }
 
-    /// The latest time that the log tells: of its newest entry or checkpoint. No entry is older, whatever the machine's clock says.
+    /// Returns the latest time in the log: that of its newest entry or checkpoint. No later entry gets an earlier time,
+    /// whatever the machine's clock says.
     pub fn latest(&self) -> Time {
         self.ts().max(self.published.1)
     }
@@ -159,8 +160,8 @@ impl Tail {
         self.epoch
     }
 
-    /// Makes this process the owner with the next batch: a writer with an older epoch is fenced off from then on. A number
-    /// that no owner can have had is a fault: the next owner could not be told from it.
+    /// Makes this process the owner with the next batch: from then on, writers with an older epoch are fenced off.
+    /// Fails if the epoch is one that no owner can have had, because the next owner could not be told from it.
     pub fn take_over(&mut self) -> Result<(), Fault> {
         let next = self.epoch.checked_add(1).filter(|next| (1..=MOST_OWNERS).contains(next));
         let broken = || Fault::Broken(format!("{} is no number of an owner of the state file", self.epoch));
@@ -216,7 +217,8 @@ impl Tail {
         Ok(())
     }
 
-    /// Erases what an entry holds and the answer that was kept with it. The caller has appended the entry that declares it.
+    /// Erases the content of an entry and the answer that was kept with it. The caller must have appended the entry
+    /// that declares the erasure.
     pub fn erase(&mut self, conn: &Connection, seq: i64) -> Result<(), Fault> {
         self.open.forgotten.extend(erase(conn, seq)?);
         self.open.erased.push(seq);

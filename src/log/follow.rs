@@ -64,7 +64,7 @@ impl Tail {
         Ok(self.size() < tip.head.size)
     }
 
-    /// Goes on as whoever owns the log by now: of one that is shared, nobody takes it over.
+    /// Continues under the log's current owner: a shared log is not taken over.
     pub fn join(&mut self, journal: &dyn Journal, file: &Connection) -> Result<(), Fault> {
         if let Some(tip) = journal.tip(file)? {
             self.be_owned(tip.epoch);

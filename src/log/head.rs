@@ -14,8 +14,8 @@ pub struct Head {
     pub root: Hash,
     pub ts: Time,
     pub note: String,
-    /// The verifier key and, where it stands in for a lost one, those before it: a line each, as
-    /// docs/concepts/log-format.md has them.
+    /// The verifier key and, if it replaces a lost one, the former keys: one per line, in the format of
+    /// docs/concepts/log-format.md.
     pub vkeys: String,
 }
 

@@ -60,7 +60,7 @@ where
 }
 
 impl NotCommitted {
-    /// What a journal compares: the head that a batch continues, and the one that it finds.
+    /// Compares the head that a batch continues with the head that the journal has.
     pub fn unless_at(after: Option<Mark>, found: Option<Mark>) -> Result<(), NotCommitted> {
         match (after, found) {
             (after, found) if after == found => Ok(()),

@@ -9,7 +9,8 @@ use serde::Deserialize;
 use super::append::{PUBLISH_EVENTS, PUBLISH_MS};
 use types::refusal::Fault;
 
-/// By how much the clocks of those who continue one log may differ: what is closer than this is not told apart.
+/// The most by which the clocks of servers that continue one log may differ, in milliseconds: times that are closer are
+/// not distinguished.
 pub const SLACK_MS: i64 = 10_000;
 
 /// A checkpoint that is not as a writer leaves it, or is missing.

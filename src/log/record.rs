@@ -30,7 +30,8 @@ pub struct PolicyStamp {
     pub seq: i64,
 }
 
-/// How deep the arrays and objects of a payload may nest, so that whoever reads it, and answers with it, can.
+/// The maximum nesting depth of arrays and objects in a payload, so that every reader can parse it and put it into an
+/// answer.
 pub const MAX_DEPTH: usize = 120;
 
 /// What is to be logged: whatever it is, the log takes its kind, the ids that it refers to and its bytes.

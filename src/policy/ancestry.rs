@@ -1,7 +1,8 @@
-//! What actions and entity types are members of, and what that comes to. Of each entity type Cedar keeps all ancestors, of
-//! each action also those of each ancestor: a chain of 400 actions takes gigabytes.
+//! Counts the memberships of actions and entity types, with everything that follows from them. Cedar keeps all
+//! ancestors of each entity type, and for each action also those of each ancestor: a chain of 400 actions takes
+//! gigabytes.
 //!
-//! Always true: what is counted is never less than what Cedar comes to. A bare name may be of its own namespace or of none.
+//! Always true: the count is never less than Cedar's. A bare name may belong to its own namespace or to none.
 
 use std::collections::BTreeMap;
 

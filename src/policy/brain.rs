@@ -1,9 +1,9 @@
-//! The company's own data as policies see it: each collection of a bundle is a type in the namespace `Brain`, with its fields
-//! as attributes.
+//! The company's own data as policies see it: each collection of a bundle is a type in the namespace `Brain`, with its
+//! fields as attributes.
 //!
-//! Always true: what policies may name of a collection follows from its file alone, so whoever checks a bundle without a
-//! server sees what the server sees. Fields that are personal, long or free JSON are no attributes: what policies look at
-//! stands in the log for good, or has no type in Cedar.
+//! Always true: what policies may name of a collection follows from its file alone, so checking a bundle without a
+//! server gives the same result as with one. Fields that are personal, long or free JSON are not attributes, because
+//! the log permanently keeps what policies look at, or because Cedar has no type for it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

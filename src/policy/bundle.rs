@@ -1,7 +1,7 @@
-//! A bundle: policy files that are loaded, hashed and versioned as one.
+//! A bundle: policy files that are loaded, hashed and versioned together.
 //!
-//! Always true: files are named by their path relative to the folder, with `/`, and stand in the order of that name;
-//! the hash depends on names and bytes alone, never on the machine.
+//! Always true: files are named by their path relative to the folder, with `/`, and sorted by that name; the hash
+//! depends on names and bytes alone, never on the machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,7 +54,7 @@ impl Bundle {
         self.files.get(path).map_or("", String::as_str)
     }
 
-    /// The same bundle about the collections of another: policies come and go, the company's own data stays.
+    /// Returns the same bundle with the collections of another: policies come and go, the company's own data stays.
     #[must_use]
     pub fn about_collections_of(mut self, other: &Bundle) -> Bundle {
         self.files.retain(|path, _| !is_collection(path));
@@ -63,7 +63,7 @@ impl Bundle {
         self
     }
 
-    /// The same bundle with those views of another that it does not bring itself.
+    /// Returns the same bundle, with those views of another that it does not have itself.
     #[must_use]
     pub fn with_views_of(mut self, other: &Bundle) -> Bundle {
         for (path, text) in other.files.iter().filter(|(path, _)| is_view(path)) {
@@ -72,7 +72,7 @@ impl Bundle {
         self
     }
 
-    /// The same policies about the data of another: its collections, and its views.
+    /// Returns the same policies with the data of another bundle: its collections and its views.
     #[must_use]
     pub fn about_data_of(mut self, other: &Bundle) -> Bundle {
         self.files.retain(|path, _| !is_view(path));
@@ -120,7 +120,7 @@ pub fn path_problem(path: &str) -> Option<&'static str> {
     }
 }
 
-/// Why files that somebody sends cannot be a bundle: they are held to what a folder is held to. No more than `most`.
+/// Returns why submitted files cannot be a bundle, at most `most` reasons. The limits are those of a folder.
 pub fn problems(files: &BTreeMap<String, String>, most: usize) -> Vec<String> {
     let many = (files.len() > MAX_FILES).then(|| format!("files: more than {MAX_FILES}"));
     let each = files.iter().filter_map(|(path, text)| {

@@ -30,7 +30,7 @@ impl Closed {
         Self(Arc::new(entity))
     }
 
-    /// The same of values that were made for it alone.
+    /// Creates the entity from values that were made for it alone.
     pub(super) fn holding(uid: EntityUID, ancestors: Vec<EntityUID>, attributes: Vec<(SmolStr, PartialValue)>) -> Self {
         let ancestors = ancestors.into_iter().collect();
         Self(Arc::new(Entity::new_with_attr_partial_value(uid, attributes, ancestors, Default::default(), [])))
@@ -104,9 +104,9 @@ fn added(entities: Entities, more: impl IntoIterator<Item = Closed>) -> Result<E
 
 /// Looks for references that a policy could follow within two hops and would not find.
 ///
-/// Policies are validated to level 2: they read the attributes of the roots and of what the roots refer to, and no
-/// further. So those must be there; what they in turn refer to is compared, never opened. `known` names the ids that need
-/// no entity (enumerated types: no attributes, no parents).
+/// Policies are validated to level 2: they read the attributes of the roots and of the entities that the roots refer
+/// to, and no further. So those must be present; what they refer to in turn is compared, never opened. `known` returns
+/// whether an id needs no entity (enumerated types: no attributes, no parents).
 pub(super) struct Within<'a, K> {
     entities: &'a Entities,
     known: K,
@@ -119,7 +119,7 @@ impl<'a, K: Fn(&EntityUID) -> bool> Within<'a, K> {
         Self { entities, known, missing: None }
     }
 
-    /// Looks at a root and at what it refers to. None where the root needs no entity, or is missing.
+    /// Checks a root and what it refers to. Returns none if the root needs no entity, or is missing.
     pub fn root(&mut self, uid: &'a EntityUID) -> Option<&'a Entity> {
         let root = self.find(uid)?;
         for (_, value) in root.attrs().chain(root.tags()) {

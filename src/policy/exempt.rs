@@ -4,8 +4,8 @@ use super::bundle::is_policy;
 use super::check::format;
 use super::{Bundle, PolicyMeta};
 
-/// The bundle in which a policy does not refuse where `clause` holds. None if the policy does not stand in it. Its text, with
-/// its id, is there once.
+/// Returns the bundle with an exception: the policy does not refuse if `clause` holds. None if the bundle does not
+/// contain the policy. Its text, including its id, must occur once.
 pub fn exempt(bundle: &Bundle, policy: &PolicyMeta, clause: &str) -> Option<Bundle> {
     let file = bundle.files.get(&policy.file)?;
     let words = policy.text.trim_end();

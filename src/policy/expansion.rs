@@ -1,8 +1,8 @@
-//! What a schema comes to once its types are written out: Cedar writes them out each time that they are named, follows what
-//! each type is a member of to its end, and judges each policy for every kind of question that an action can be asked with.
-//! So that is counted first, in one pass over the words.
+//! Counts the size of a schema once its types are written out. Cedar writes a type out each time it is named, follows
+//! all memberships of each type to the end, and validates each policy for every kind of question that an action allows.
+//! So that size is counted first, in one pass over the words.
 //!
-//! Always true: what is counted is never less than what Cedar comes to. Names of types are taken without their namespaces.
+//! Always true: the count is never less than Cedar's. Names of types are taken without their namespaces.
 
 use std::collections::BTreeMap;
 

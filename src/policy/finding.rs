@@ -1,6 +1,6 @@
-//! A finding: one thing that is wrong with a bundle, said so that its author can mend it.
+//! A finding: one defect of a bundle, worded so that its author can fix it.
 //!
-//! Always true: a finding names a stable code, a file of the bundle and a line; findings stand in the order of file and line.
+//! Always true: a finding names a stable code, a file of the bundle and a line; findings are sorted by file and line.
 
 use std::collections::BTreeMap;
 

@@ -42,8 +42,8 @@ pub fn unreadable(bundle: &Bundle) -> Option<Finding> {
     Some(Finding::new(code::APPROVALS_FILE, FILE, error.line, (0, 0), error.message))
 }
 
-/// The product's schema with the kinds and the collections of a bundle: on the same lines, so that every place in it stays
-/// where it is.
+/// Returns the product's schema with the approval kinds and collections of a bundle. The lines stay the same, so that
+/// every position in it remains valid.
 pub fn schema_for(product: &str, bundle: &Bundle) -> String {
     with_kinds(&brain::schema_for(product, bundle), bundle)
 }

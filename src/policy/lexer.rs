@@ -1,5 +1,5 @@
-//! Words and signs of a policy text, as far as is needed before Cedar parses it: its parser and everything after it go as
-//! deep as the text does, so what nests or runs on without end is refused here, where nothing recurses.
+//! Words and symbols of a policy text, as far as they are needed before Cedar parses it. Cedar's parser and everything
+//! after it recurse as deep as the text does, so whatever nests or runs on too far is refused here, without recursion.
 
 /// One word, number, string or sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

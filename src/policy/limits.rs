@@ -68,7 +68,8 @@ const fn minute() -> u32 {
 }
 
 impl Rate {
-    /// Whether it counts all changes, and so by their size; one that names operations counts calls.
+    /// Returns whether the limit counts changes by their size, because it covers all changes. A limit that names
+    /// operations counts calls.
     pub fn counts_size(&self) -> bool {
         self.operations.contains("change")
     }
@@ -86,7 +87,7 @@ impl Limits {
         unknown.map(finding).collect()
     }
 
-    /// Those of the default policies, which hold where a bundle has none of its own.
+    /// Returns the limits of the default policies, which apply if a bundle has none of its own.
     pub fn usual() -> Limits {
         Limits::parse(include_str!("../../policies/limits.yaml")).unwrap_or_default()
     }

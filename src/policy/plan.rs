@@ -1,7 +1,7 @@
-//! A saved comparison: exactly these files, made for exactly that version of that company. Who applies it later applies what
-//! was looked at, or is told that it no longer fits.
+//! A saved comparison: made from exactly these files for exactly that version of that company. Whoever applies it later
+//! applies what was reviewed, or is told that it no longer fits.
 //!
-//! Always true of a plan that was read: its texts have the hashes that it says, and so has the whole.
+//! Always true of a plan that was read: its texts match the hashes in it, and so does the whole.
 
 use std::collections::BTreeMap;
 

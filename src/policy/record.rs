@@ -1,7 +1,7 @@
-//! Records: named values that were built typed, so that no JSON stands between the server and a decision.
+//! Records: named values that are built as typed values, so that no JSON is parsed between the server and a decision.
 //!
 //! Always true: a record holds values, never expressions; a clone costs one pointer; a value that Cedar refuses is left
-//! out, and then the check against the schema refuses the whole question.
+//! out, and the check against the schema then refuses the whole question.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;

@@ -35,9 +35,9 @@ pub fn deep<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     }
 }
 
-/// Does the same with each of many things, on every core; the caller's own thread works too, so what goes deep is begun on
-/// a deep stack. Where others are at it already, it works alone: a server has other callers. The results stand in the order
-/// of the things.
+/// Does the same with each of many things, on every core. The caller's own thread works too, so deeply recursive work
+/// must begin on a deep stack. If another call is already parallel, this one works alone, because a server has other
+/// callers. Results are in the order of the things.
 pub fn each<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let (next, effort) = (AtomicUsize::new(0), effort::current());
     let worker = || {

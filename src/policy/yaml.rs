@@ -1,4 +1,4 @@
-//! YAML as a bundle holds it: bounded before it is read, and with the line of what is said about it.
+//! YAML in a bundle: bounded before it is parsed, and with the line of every error.
 
 use std::collections::BTreeSet;
 
@@ -87,9 +87,9 @@ fn measure(work: usize, text: &str) -> Result<(), YamlError> {
     }
 }
 
-/// How many brackets can be open at once, at the most. Which are open only the parser knows; but on a line without quotes,
-/// comments and tags, whatever follows a bracket that does open is closed by the brackets that seem to. Of all other lines,
-/// each bracket is taken for one that stays open.
+/// Returns an upper bound on the number of brackets that are open at once. Only the parser knows which brackets really
+/// open; but on a line without quotes, comments and tags, whatever follows a bracket that does open is closed by the
+/// brackets that seem to close it. On all other lines, every bracket counts as one that stays open.
 pub fn brackets(text: &str) -> usize {
     let (mut left_open, mut deepest) = (0, 0);
     for line in text.split('\n') {

@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 
 use super::json;
 
-/// What was written with a task, a run or a part of one; none where nothing was, or where it is erased.
+/// Returns the content that was written with a task, a run or a part of one. None if nothing was written, or if it is
+/// erased.
 pub fn get(conn: &Connection, id: &str, part: &str) -> rusqlite::Result<Option<Map<String, Value>>> {
     conn.prepare_cached("SELECT kept FROM content WHERE id = ? AND part = ?")?
         .query_row([id, part], |row| json(row, 0))

@@ -1,8 +1,9 @@
-//! What can happen. An event is declared once, in its noun's `events.rs`, with all that follows from it: what it is about,
-//! how it is shown, what it does to the tables, whom it is told. The list of nouns is all that gathers them.
+//! Everything that can happen. An event is declared once, in its noun's `events.rs`, with all its consequences: its
+//! subjects, how it is shown, what it does to the tables, and who is notified. Only the list of nouns gathers the
+//! declarations.
 //!
-//! Always true: a fold reads neither clock nor network; what the declaration says of tables and memory holds (in builds with
-//! debug assertions every fold is checked). No event holds a secret: of a token, only the hash.
+//! Always true: a fold reads neither clock nor network; its declaration of tables and memory is accurate (builds with
+//! debug assertions check every fold). No event contains a secret: only the hash of a token.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,12 +28,14 @@ use types::id::{ActorId, Id};
 pub struct Content {
     /// The fields that the log needs and readers do not, or may not see: left out where events are shown.
     pub hidden: &'static [&'static str],
-    /// A list of objects of which whoever may read the whole log is shown these fields alone, of the first [`MOST_SHOWN`], and how
-    /// many there are in `count`; others are shown neither, because they may not see each of what it names.
+    /// A list of objects that is shown in part, and only to readers of the whole log: these fields of its first
+    /// [`MOST_SHOWN`] objects, and the number of objects in `count`. Others see neither, because they may not see every
+    /// thing that the list names.
     pub partly: Option<(&'static str, &'static [&'static str])>,
     /// It can be erased without the tables losing anything.
     pub erasable: bool,
-    /// It says how many decisions of the log would come out otherwise: only whoever may read all of them is told.
+    /// Whether the event says how many recorded decisions would change. Only readers who may see all of those decisions
+    /// see it.
     pub counts: bool,
 }
 
@@ -85,7 +88,7 @@ pub struct Means<E: 'static> {
     pub fold: Option<fn(&E, &Moment<'_>) -> rusqlite::Result<Touched>>,
     /// What it puts into inboxes, or settles there; done before its fold.
     pub notify: Notify<E>,
-    /// What is told of it outside, if this one is told at all.
+    /// Returns what is sent outside about this event, if it is sent at all.
     pub news: Option<fn(&E, &Author<'_>) -> Option<News>>,
 }
 
@@ -98,7 +101,7 @@ pub enum Notify<E: 'static> {
     Only(fn(&E, &Moment<'_>) -> rusqlite::Result<()>),
 }
 
-/// Who brought something about that is told outside.
+/// The author of an event that is sent outside.
 pub struct Author<'a> {
     pub by: &'a ActorId,
     pub is_person: bool,
@@ -244,14 +247,15 @@ impl Event {
         self.0.as_any().downcast_ref()
     }
 
-    /// The ids of what it is about: what `GET /events` filters by, and what its visibility hangs on.
+    /// Returns the ids that the event is about. `GET /events` filters by them, and the event's visibility depends on
+    /// them.
     pub fn subjects(&self) -> Vec<String> {
         let mut ids = BTreeSet::new();
         self.0.about(&mut ids);
         ids.into_iter().filter(|id| !id.is_empty()).collect()
     }
 
-    /// What is told of it outside, if anything is.
+    /// Returns what is sent outside about the event, if anything.
     pub fn news(&self, author: &Author<'_>) -> Option<News> {
         self.0.news(author)
     }

@@ -1,7 +1,8 @@
-//! The directory as it was: each row that decisions read, from the entry that made it so to the entry that changed it.
+//! The directory's history: each row that decisions read, from the entry that created it in this form to the entry that
+//! changed it.
 //!
-//! Always true: what a fold touches of the directory is kept here in the same step, so the company at any point of the log is
-//! read, and nothing is folded again.
+//! Always true: what a fold changes in the directory is kept here in the same step, so the company at any point of the
+//! log can be read without folding again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -147,8 +148,8 @@ pub fn standing<E: Entry>(conn: &Connection, seq: i64) -> rusqlite::Result<Vec<E
     conn.prepare_cached(sql)?.query_map(params![E::PART.name(), seq], |row| json(row, 0))?.collect()
 }
 
-/// Who has been an active admin and ceased to be as they were after this time. By the clocks of all servers: one that is ahead
-/// leaves nobody out.
+/// Returns the actors whose rows as active admins ended after `since`. Times come from the clocks of all servers; a
+/// clock that runs ahead leaves nobody out.
 pub fn admins_since(conn: &Connection, since: Time) -> rusqlite::Result<BTreeSet<ActorId>> {
     let sql = "SELECT DISTINCT id FROM directory_row INDEXED BY directory_row_admin WHERE kind = 'actor' \
                AND row ->> 'role' = 'admin' AND ended IS NOT NULL AND ended > ? AND row ->> 'status' = 'active'";

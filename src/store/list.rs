@@ -1,7 +1,7 @@
-//! Tables that are listed newest first. Each declares once how it is read, and by which columns somebody's own rows are
-//! found, so that whoever sees few rows of many is not kept waiting for a look at all of them.
+//! Tables that are listed newest first. Each declares once how it is read, and which columns find the rows that belong
+//! to somebody, so that a caller who may see few of many rows need not wait for a scan of all of them.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use rusqlite::{Connection, Row, params};
 
@@ -16,6 +16,8 @@ pub struct List<T: 'static> {
     /// When a row is somebody's own: conditions on `?4`, their id or what else they are listed by. Each is answered by an index
     /// that goes on with age and id.
     pub own: &'static [&'static str],
+    /// Those of them by which a row is also shown to whoever owns that agent, or leads their team.
+    pub theirs: &'static [&'static str],
     pub read: fn(&Row<'_>) -> rusqlite::Result<T>,
     /// Adds what stands in other tables.
     pub complete: fn(&Connection, T) -> rusqlite::Result<T>,
@@ -28,20 +30,28 @@ impl<T> List<T> {
         self.rows(conn, "?4 IS NULL", None, from, limit)
     }
 
-    /// The rows after a position of any of these, or those that are listed by something else.
+    /// Somebody's own rows after a position, with those of `others` that they are shown; or those that are listed by something
+    /// else. Only what is returned is read whole.
     pub fn own_after(
         &self,
         conn: &Connection,
-        whose: &[&str],
+        (whose, others): (&str, &[&str]),
         from: &Position,
         limit: usize,
     ) -> rusqlite::Result<Vec<T>> {
-        let mut found = BTreeMap::new();
-        for (own, whose) in self.own.iter().flat_map(|own| whose.iter().map(move |whose| (own, whose))) {
-            let rows = self.rows(conn, own, Some(whose), from, limit)?;
-            found.extend(rows.into_iter().map(|row| ((self.position)(&row), row)));
+        let theirs = self.theirs.iter().flat_map(|own| others.iter().map(move |whose| (own, whose)));
+        let mut found = BTreeSet::new();
+        for (own, whose) in self.own.iter().map(|own| (own, &whose)).chain(theirs) {
+            let mut query = conn.prepare_cached(&self.select("created_at, id", own))?;
+            let places = query.query_map(params![from.at, from.id, limit as i64, whose], |row| {
+                Ok(Position { at: row.get(0)?, id: row.get(1)? })
+            })?;
+            found.extend(places.collect::<rusqlite::Result<Vec<Position>>>()?);
         }
-        Ok(found.into_values().take(limit).collect())
+        let sql = format!("SELECT {} FROM {} WHERE id = ?", self.columns, self.table);
+        let mut query = conn.prepare_cached(&sql)?;
+        let row = |place: Position| (self.complete)(conn, query.query_row([place.id], self.read)?);
+        found.into_iter().take(limit).map(row).collect()
     }
 
     fn rows(
@@ -60,7 +70,11 @@ impl<T> List<T> {
 
     /// The first condition on the age is the one that an index seeks.
     pub fn sql(&self, which: &str) -> String {
-        let List { table, columns, there, .. } = self;
+        self.select(self.columns, which)
+    }
+
+    fn select(&self, columns: &str, which: &str) -> String {
+        let List { table, there, .. } = self;
         format!(
             "SELECT {columns} FROM {table} WHERE {there} AND {which} AND created_at <= ?1 AND (created_at < ?1 OR id > ?2) \
              ORDER BY created_at DESC, id LIMIT ?3"

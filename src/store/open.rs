@@ -107,9 +107,9 @@ pub fn scratch() -> rusqlite::Result<Connection> {
     Ok(conn)
 }
 
-/// Statements are kept, and planned once: SQLite would plan some anew for each value that is bound, because a partial index could
-/// serve just that one. (No statement here is served by an index that its text alone does not name; see
-/// <https://sqlite.org/c3ref/c_dbconfig_defensive.html#sqlitedbconfigenableqpsg>.)
+/// Keeps prepared statements and plans each only once. Otherwise SQLite would plan some again for each bound value,
+/// because a partial index might serve just that value. (No statement here relies on an index that its text alone does
+/// not select; see <https://sqlite.org/c3ref/c_dbconfig_defensive.html#sqlitedbconfigenableqpsg>.)
 pub fn plan_once(conn: &Connection) -> rusqlite::Result<()> {
     conn.set_prepared_statement_cache_capacity(128);
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)

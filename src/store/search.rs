@@ -1,8 +1,8 @@
-//! The words of what there is, for the search: which rows hold them (SQLite's FTS5). How well a row fits is worked out from
-//! what its reader may read, not here: a rank tells of all the texts that it is made from.
+//! The search index: which rows contain which words (SQLite's FTS5). How well a row matches is computed from what the
+//! reader may read, not here, because a rank reveals something about all texts that it is computed from.
 //!
-//! Always true: the index is a fold like any table. What is personal, and what can be erased, is not in it. Texts with a label
-//! stand in columns of their own, so whoever may not read them finds nothing by them.
+//! Always true: the index is a fold like any table. It contains nothing personal and nothing that can be erased. Texts
+//! with a label are in columns of their own, so nobody can find anything by texts that they may not read.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 use unicode_normalization::char::decompose_canonical;
@@ -110,8 +110,9 @@ impl Words {
         (counts, length)
     }
 
-    /// How well a text fits, by how often each word stands in it and how many words it has, beside texts of a usual length:
-    /// BM25 (Robertson and Zaragoza, 2009) without the weight of rare words, which would tell of all the texts that there are.
+    /// Returns how well a text matches, from how often each word occurs in it and how many words it has, compared with
+    /// texts of a usual length: BM25 (Robertson and Zaragoza, 2009) without the weight of rare words, which would
+    /// reveal something about all existing texts.
     pub fn rank(&self, counts: &[u32], length: u32, usual: f64) -> f64 {
         const SATURATION: f64 = 1.2;
         const BY_LENGTH: f64 = 0.75;

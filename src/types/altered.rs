@@ -1,5 +1,5 @@
-//! What is said of a field, or of a whole collection, otherwise than before: what is left out stays, and `null` takes it away, as
-//! in a merge patch (RFC 7396).
+//! Changes to a field, or to a whole collection: what is omitted stays, and `null` removes a setting, as in a merge
+//! patch (RFC 7396).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -67,7 +67,7 @@ fn put<T: Clone>(to: &mut T, change: &Option<T>) {
 const NOTHING: &str = "it changes nothing: specify at least one change";
 
 impl FieldChanges {
-    /// Makes of a field of this name what it would be, or says why it cannot.
+    /// Applies the change to the field of this name, or returns why it cannot be applied.
     pub fn apply(&self, name: &str, field: &mut Field) -> Result<(), String> {
         let before = field.clone();
         put(&mut field.title, &self.title);
@@ -100,7 +100,7 @@ impl FieldChanges {
 }
 
 impl CollectionChanges {
-    /// Makes of a collection what it would be, or says why it cannot.
+    /// Applies the change to a collection, or returns why it cannot be applied.
     pub fn apply(&self, of: &mut Collection) -> Result<(), String> {
         let before = of.clone();
         put(&mut of.metadata.title, &self.title);

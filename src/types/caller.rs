@@ -58,8 +58,8 @@ pub struct Presented {
 pub struct Caller {
     pub who: Who,
     pub channel: Channel,
-    /// The token that the call was made with; of an approved call, its request; of a step, its run. None of whoever holds the state
-    /// file, of visitors and of the server itself.
+    /// The token that the call was made with; for an approved call, the token of its request; for a step, the token of
+    /// its run. None for the holder of the state file, visitors and the server itself.
     pub token: Option<Id>,
     /// Who issued the caller's token, where that is not its holder: they could be calling.
     pub issuer: Option<ActorId>,

@@ -1,4 +1,4 @@
-//! A conversation with a model, whoever provides it: what it is told, what it answers, what that took.
+//! A conversation with a model of any provider: what the model is sent, what it answers, and what that cost.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
-//! Conditions on the records of a collection: what somebody looks for, and what policies let them see, in one language that is
-//! asked of a database and of a single record alike.
+//! Conditions on the records of a collection: what somebody searches for, and what policies let them see, in one
+//! language that can be evaluated by a database and on a single record alike.
 //!
-//! Always true: a condition holds or does not; of a value that is not there, only that it is not there.
+//! Always true: a condition either holds or does not; a missing value only satisfies the condition that it is missing.
 
 use std::collections::BTreeMap;
 

@@ -14,8 +14,9 @@ pub fn in_form_of(kind: FieldKind, value: &Value) -> Value {
     number.map_or_else(|| value.clone(), |number| kind.of_number(number))
 }
 
-/// Whether every value of one type is one of another, in the same form or in one that follows from it; of a text that becomes
-/// a choice, whether it can be one. People and teams become no texts, which would name them to those who may not see them.
+/// Returns whether every value of one type is also a value of another, unchanged or in a form that follows from it. For
+/// a text that becomes a choice, returns whether it can be one. People and teams never become texts, because a text
+/// would name them to readers who may not see them.
 pub const fn converts(from: FieldKind, to: FieldKind) -> bool {
     use FieldKind as Kind;
     matches!(

@@ -1,9 +1,10 @@
-//! What one piece of long work may still use up, and whether anybody still wants it. Loops that can be made long from
-//! outside spend of it as they go; where nothing is left, or nobody waits any more, the work ends where it stands.
+//! How much work one long-running task may still do, and whether anybody still wants the result. Loops that outside
+//! input can make long spend from it as they run; once nothing is left, or nobody waits any more, the work ends at that
+//! point.
 //!
-//! It ends by unwinding, as rust-analyzer ends work that has become pointless: what the work holds is given back, no result
-//! has to be threaded through everything in between, and whoever began it catches the end. Work without an effort (the
-//! command line, the writer) is never ended.
+//! It ends by unwinding, as rust-analyzer ends work that has become pointless: resources are released, no result has to
+//! be threaded through everything in between, and the code that began the work catches the unwinding. Work without an
+//! effort (the command line, the writer) never ends this way.
 
 use std::cell::RefCell;
 use std::panic::resume_unwind;
@@ -80,7 +81,7 @@ pub fn spend(steps: usize) {
     }
 }
 
-/// The same, for where nothing may unwind: true if the work is to end.
+/// Spends like `spend`, for code that must not unwind: returns true if the work is to end.
 pub fn is_spent(steps: usize) -> bool {
     OF_THIS_THREAD.with_borrow(|effort| {
         let Some(Effort(left)) = effort else { return false };

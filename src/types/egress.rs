@@ -1,5 +1,5 @@
-//! Where the product may reach out to: public addresses over https. Judged here, from a text or an address alone; names
-//! are looked up where the connection is made, and what they lead to is judged there, each time.
+//! Where the product may connect to: public addresses over https. This checks a text or an address alone; names are
+//! looked up when the connection is made, and the addresses that they resolve to are checked there, each time.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,4 +1,4 @@
-//! What a reader says of a value that does not fit, in the words of the format that it stands in, not in Rust's: whoever writes
+//! What a reader reports about a value that does not fit, in terms of the value's format and not of Rust: the author of
 //! an input need not know what a `u32` is.
 
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// A message of serde's in plain words. What says where it is stands behind it as it was.
+    /// Rewrites an error message of serde in plain words. The part that gives the position follows unchanged.
     pub fn plain(self, message: &str) -> String {
         let Some((found, wanted)) = message.rsplit_once(EXPECTED) else { return message.to_owned() };
         let found = match found.strip_prefix("invalid type: ") {

@@ -36,7 +36,7 @@ pub struct Reading<'a> {
     any_choice: bool,
 }
 
-/// Whether a filter that is kept fits a collection, whoever asks.
+/// Checks whether a stored filter fits a collection, whoever uses it.
 pub fn check(of: &Collection, filter: &Value, at: &str) -> Result<Condition, Wrong> {
     let (field, kept) = (|name: &str| of.findable(name), |_, value| value);
     let reading = Reading { field: &field, kept: &kept, values: KEPT_VALUES, any_choice: false };

@@ -1,8 +1,8 @@
-//! JSON from outside. Every text that somebody else wrote is read here.
+//! JSON from outside. Every text that somebody else wrote is parsed here.
 //!
-//! Always true of what was read: no member stands twice in one object (readers disagree about which of the two counts, and
-//! that disagreement is a way past whoever looked at the other one), and it holds no more values than `MAX_VALUES`. Both are
-//! looked at in one pass that keeps nothing but names.
+//! Always true of parsed JSON: no member occurs twice in one object (readers disagree about which of the two counts,
+//! and an attacker could use that to get past a check that looked at the other one), and it has at most `MAX_VALUES`
+//! values. Both are checked in one pass that keeps nothing but names.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -157,13 +157,13 @@ pub struct Catalog {
     /// Models by what they are the usual choice for: `default`, or a class such as `large`.
     pub defaults: BTreeMap<String, String>,
     pub limits: Limits,
-    /// The one that makes vectors of texts, if any.
+    /// The model that makes vectors of texts, if any.
     pub embeddings: Option<Embeddings>,
     /// Why there are none, if something is wrong with the settings.
     pub problem: Option<String>,
 }
 
-/// Who answers where the answer of a model stands in a run's plan.
+/// The provider id of an answer that comes from a run's plan instead of a model.
 pub const OF_PLANS: &str = "plan";
 
 /// What a model is the usual choice for where nothing is asked for.
@@ -175,8 +175,8 @@ impl Catalog {
         self.providers.get(&model.provider).is_some_and(|provider| provider.available)
     }
 
-    /// The models for somebody who prefers these models or classes, in the order in which they are asked: the preferred ones,
-    /// then what stands in for them. Only those that can be asked.
+    /// Returns the models for a list of preferred models or classes, in the order in which they are asked: first the
+    /// preferred ones, then their substitutes. Contains only models that can be asked.
     pub fn chosen(&self, prefer: &[String]) -> Vec<(&str, &Model)> {
         self.wanted(prefer).into_iter().filter(|(_, model)| self.is_available(model)).collect()
     }
@@ -208,7 +208,7 @@ impl Catalog {
         chosen
     }
 
-    /// Those of these models and classes that there are not; none where no model is configured at all.
+    /// Returns those of these models and classes that do not exist. Empty if no model is configured at all.
     pub fn missing(&self, prefer: &[String]) -> Vec<String> {
         let missing = prefer.iter().filter(|name| !self.models.is_empty() && self.named(name).is_none());
         missing.cloned().collect()

@@ -1,7 +1,7 @@
-//! Which name was meant by one that does not exist.
+//! Finds the name that was meant by one that does not exist.
 //!
-//! Always true: a name is proposed only where a slip of the finger or a forgotten namespace explains the other, and the same
-//! one each time.
+//! Always true: a name is suggested only if a typing error or a forgotten namespace explains the difference, and the
+//! same input always gets the same suggestion.
 
 /// What has more bytes than this is compared with no name: how long that takes grows with both.
 const LONGEST: usize = 128;

@@ -58,8 +58,9 @@ impl Sealer<'_> {
         Some(mac)
     }
 
-    /// A position may be that of a row which its reader may not see, so it is not to be read: it is masked by what follows from
-    /// key and tag, and the tag from the position (a synthetic IV, as in RFC 5297, of HMAC-SHA-256 alone).
+    /// Seals a position. It may be that of a row which its reader may not see, so it must not be readable: it is masked
+    /// with a stream derived from key and tag, and the tag is derived from the position (a synthetic IV, as in RFC
+    /// 5297, made of HMAC-SHA-256 alone).
     pub fn seal(&self, position: &str) -> Option<String> {
         let tag = self.mac(position.as_bytes())?.finalize().into_bytes();
         let tag = tag.get(..MAC)?;

@@ -1,6 +1,7 @@
-//! What people wrote, within a sentence of ours that is kept: between isolates, so that ours can be told from theirs. Whom our
-//! words name is veiled from whoever may not see them; theirs are shown as they were written, so that nobody finds out by their
-//! own words who there is. The marks are taken out before anybody reads the sentence.
+//! What people wrote, inside a sentence of ours that is stored: it stands between isolates, so that our words can be
+//! told from theirs. Names in our words are veiled from readers who may not see them; people's own words are shown as
+//! written, so that nobody can use their own text to find out who exists. The marks are removed before anybody reads
+//! the sentence.
 //!
 //! The marks are FIRST STRONG ISOLATE and POP DIRECTIONAL ISOLATE: Unicode Standard Annex #9, 2.4.
 

@@ -20,7 +20,7 @@ pub struct Refusal {
     pub retry_after: Option<u64>,
     /// The number of the event that records it, where there is one.
     pub decision: Option<i64>,
-    /// Where it stands, if it came so far that it was decided.
+    /// The policies and the log at the time of the refusal, if it got as far as a decision.
     pub stands: Option<Box<Stands>>,
 }
 
@@ -136,7 +136,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Whether a value is stored that is none of its type: not the disk's fault, but of whoever wrote it there.
+    /// Returns whether the error is a stored value of the wrong type: a fault of whoever wrote it, not of the disk.
     pub fn is_of_a_value(&self) -> bool {
         use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
         let of_sqlite = |error: &rusqlite::Error| {
@@ -167,7 +167,7 @@ impl From<Refusal> for Stop {
 }
 
 impl Stop {
-    /// The same refusal in the log as it is by now, if it was decided.
+    /// Returns the same refusal with the current state of the log, if it was decided.
     #[must_use]
     pub fn standing_in(self, audit: &Arc<str>) -> Stop {
         match self {

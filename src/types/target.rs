@@ -1,5 +1,5 @@
-//! What an operation can be about. A target names the thing and what of it a policy may look at, so that a decision can be
-//! asked again from the log alone.
+//! What an operation can be about. A target names the thing and the facts of it that a policy may look at, so that a
+//! decision can be asked again from the log alone.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

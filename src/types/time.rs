@@ -96,8 +96,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that never goes back behind what it, or the log, has already said, and goes on from there as time passes: while the
-/// machine's clock is behind, lengths of time are still what they are.
+/// A clock that never runs back behind what it, or the log, has already said, and continues from there: while the
+/// machine's clock is behind, durations remain correct.
 pub struct Monotone {
     inner: Arc<dyn Clock>,
     /// How far it is ahead of the time that has passed.

@@ -11,7 +11,8 @@ pub const MOST_DIMENSIONS: usize = 4_096;
 pub struct Vector(Vec<i8>);
 
 impl Vector {
-    /// None where the values give no direction: none, too many, all of them 0, or one that is no number.
+    /// Creates a vector from values. None if they give no direction: if there are no values or too many, if all are 0,
+    /// or if one is not finite.
     pub fn of(values: &[f32]) -> Option<Vector> {
         let largest = values.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
         let is_one = !values.is_empty() && values.len() <= MOST_DIMENSIONS;

@@ -1,5 +1,5 @@
-//! Characters that steer what reads them: a terminal, an editor, the order of the letters on a line. Whoever writes a
-//! text must not be able to hide a part of it from whoever reviews it.
+//! Characters that control how a text is displayed: by a terminal, an editor, or the order of the letters on a line.
+//! The author of a text must not be able to hide a part of it from its reviewer.
 
 /// Whether a character steers. Line feeds and tabs lay a text out and hide nothing.
 pub fn steers(c: char) -> bool {
@@ -18,7 +18,7 @@ pub fn is_name(text: &str) -> bool {
     (1..=100).contains(&text.chars().count()) && !is_blank(text) && !text.chars().any(char::is_control)
 }
 
-/// What is said of one that cannot.
+/// The error message for an invalid name.
 pub const NO_NAME: &str = "name: must have 1 to 100 characters, on one line, not all of them blank or invisible";
 
 /// Whether a text has control characters beside those that lay it out: line feeds, carriage returns and tabs.

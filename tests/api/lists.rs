@@ -8,7 +8,7 @@ use crate::harness::{Test, together};
 async fn who_sees_few_rows_of_many_gets_them_on_the_first_page() {
     let test = Test::new().await;
     let mia = test.add("mia", "person", json!({})).await;
-    test.add("bot", "agent", json!({ "owner": "ana" })).await;
+    test.add("bot", "agent", json!({ "owner": "mia" })).await;
     for _ in 0..7 {
         let issued = together((0..100).map(|_| test.post("/tokens", &test.admin, json!({ "for": "bot" })))).await;
         assert!(issued.iter().all(|answer| answer.status == 201), "{}", issued[0].text());

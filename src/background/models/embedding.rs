@@ -30,7 +30,7 @@ pub struct Embedding {
 }
 
 impl Embedding {
-    /// None where the settings name no such model.
+    /// Creates the embedder. None if the settings name no model for it.
     pub fn of(models: Models) -> Option<Embedding> {
         let catalog = models.catalog();
         let of = catalog.embeddings.clone()?;

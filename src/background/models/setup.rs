@@ -1,4 +1,4 @@
-//! Which models there are, as variables or `OK_LLM_CONFIG` say. Keys come in here, once, and are told to nobody.
+//! The configured models, from variables or `OK_LLM_CONFIG`. Keys are read here, once, and disclosed to nobody.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use crate::types::models::{Catalog, ProviderKind};
 
-/// A key of a provider. It has no `Debug`, so that it gets into no message by accident.
+/// A provider's key. It has no `Debug`, so that it cannot end up in a message by accident.
 #[derive(Clone)]
 pub struct Key(pub(super) Zeroizing<String>);
 
@@ -33,7 +33,7 @@ pub struct Usual {
     pub ollama: Option<String>,
 }
 
-/// What another variable holds.
+/// Looks up another variable.
 pub type Variable<'a> = &'a dyn Fn(&str) -> Option<Zeroizing<String>>;
 
 impl Setup {

@@ -1,5 +1,5 @@
-//! One request to a provider, in its own form. The forms are `genai`'s; what an answer must have to count is ours: an end
-//! that the provider itself has set, and no more bytes than allowed.
+//! One request to a provider, in the provider's own format. `genai` handles the formats; the conditions for accepting
+//! an answer are ours: it ends where the provider itself ended it, and has no more bytes than allowed.
 
 use std::error::Error as _;
 use std::future::poll_fn;

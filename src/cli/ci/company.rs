@@ -1,4 +1,5 @@
-//! The steps that are about a company: what the folder would change there, and whether it is as its repository declares.
+//! The steps that need a company: what the folder would change there, and whether the company matches the declarations
+//! of its repository.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +37,7 @@ pub struct OfCompany {
     frozen: bool,
 }
 
-/// What the company answered. A part that was not answered says why.
+/// The company's answers. A part without an answer says why.
 pub struct Company {
     pub diff: Option<Value>,
     pub drift: Option<Value>,

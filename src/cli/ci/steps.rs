@@ -1,4 +1,4 @@
-//! The steps that need no company, told from the report of a check.
+//! The steps that need no company, derived from the report of a check.
 
 use super::super::policy::checked::Checked;
 use super::super::policy::human::count;

@@ -1,5 +1,5 @@
-//! The folder that a demo is made in. It is built aside, inside the folder, and takes its place when it is whole: whatever
-//! goes wrong before leaves the folder as it was.
+//! The folder that a demo is created in. The demo is built separately, inside the folder, and moved into place when it
+//! is complete: if anything goes wrong before that, the folder stays as it was.
 
 use std::ffi::OsStr;
 use std::fs;

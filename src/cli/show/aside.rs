@@ -1,6 +1,6 @@
-//! What a program says about itself, written by a thread of its own: whether anybody hears it must not matter. A pipe that
-//! nobody empties, a full disk or a closed terminal holds up that thread alone; what it cannot take meanwhile is dropped,
-//! and how much that was is said as soon as somebody listens again.
+//! The program's diagnostic messages, written by a thread of their own, so that a missing reader cannot block the
+//! program. A pipe that nobody empties, a full disk or a closed terminal delays only that thread; messages that it
+//! cannot take are dropped, and their number is reported as soon as somebody reads again.
 
 use std::io::{self, Write};
 use std::sync::Arc;

@@ -50,8 +50,8 @@ pub(crate) fn admit(
     Ok(caller)
 }
 
-/// Makes sure of a caller again: between admission and the writer's turn, its token or the delegation that it acts under may
-/// have ended or been narrowed.
+/// Checks a caller again: between admission and the writer's turn, its token or its delegation may have ended or been
+/// narrowed.
 pub(crate) fn still(world: &World, caller: Caller, spec: &Spec, now: Time) -> Result<Caller, Refusal> {
     let who = match caller.who {
         Who::Token { hash, .. } => live(world, &hash, now).ok_or_else(|| unauthorized("invalid token"))?,

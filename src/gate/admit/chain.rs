@@ -1,7 +1,8 @@
-//! Acting under a delegation: the chain from what the caller was given up to who gave it in their own right.
+//! Acting under a delegation: the chain from the delegation that the caller was given up to whoever gave it in their
+//! own right.
 //!
-//! Always true: a chain counts whole or not at all. One link that has ended or run out, one giver who may not act any more,
-//! and nothing is allowed under it.
+//! Always true: a chain counts whole or not at all. If one link has ended or run out, or one giver may no longer act,
+//! nothing is allowed under it.
 
 use std::sync::Arc;
 
@@ -18,7 +19,8 @@ use types::refusal::{Code, Refusal};
 use types::target::{Fact, Target};
 use types::time::Time;
 
-/// The links of a chain, what the caller was given first. Empty for whoever acts in their own right.
+/// The links of a chain, starting with the delegation that the caller was given. Empty for callers who act in their own
+/// right.
 pub(crate) type Links = Vec<Arc<Terms>>;
 
 /// The chain that a caller acts under; `None` where it does not hold.
@@ -65,8 +67,8 @@ pub(crate) fn behalf(world: &World, caller: &Caller) -> Vec<ActorId> {
     behalf
 }
 
-/// All on whose behalf a caller asks for something about a target: also whoever a run is done for, where its agent asks for
-/// something about the run itself. They do not approve it.
+/// Returns everyone on whose behalf a caller makes a request about a target. If an agent makes a request about its own
+/// run, that includes those for whom the run is done. They do not approve it.
 pub(crate) fn behalf_about(world: &World, caller: &Caller, target: &Target) -> Vec<ActorId> {
     let mut behalf = behalf(world, caller);
     let agent = Fact::Actor(caller.actor());

@@ -1,6 +1,6 @@
-//! Where long work is done: apart from what is answered at once, a few pieces at a time, each under a deadline and with fuel,
-//! and for no longer than somebody waits for it. Each lane has places of its own, so lists never wait for comparisons; each
-//! caller has a part of them.
+//! Where long work is done: apart from calls that are answered at once, a few pieces at a time, each with a deadline
+//! and a limited effort, and only as long as somebody waits for it. Each lane has places of its own, so lists never
+//! wait for comparisons; each caller has a share of the places.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -94,7 +94,7 @@ impl Lanes {
         place.map(Some).ok_or_else(|| busy("too many long changes at once; try again"))
     }
 
-    /// Ends what is under way in the long lanes, and takes no more: the server stops, and whoever asked can ask again.
+    /// Ends the work in the long lanes and accepts no more, because the server is stopping. Callers can try again.
     pub(crate) fn close_long(&self) {
         self.closed.send_replace(true);
     }

@@ -1,5 +1,5 @@
-//! Counting in fixed windows: failed credentials by address, and calls by actor and limit. Around the end of a window twice
-//! its number can pass in a short time; over hours it holds exactly.
+//! Counts in fixed windows: failed credentials by address, and calls by actor and limit. Around the end of a window,
+//! twice the limit can pass in a short time; over hours the limit is exact.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -38,7 +38,7 @@ impl<K> Default for Windows<K> {
     }
 }
 
-/// What of an actor's doing is counted.
+/// What is counted of an actor's calls.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Counted {
     /// Calls that fall under a limit of this name.
@@ -53,7 +53,8 @@ pub enum Counted {
     Answers,
 }
 
-/// Whose doing is counted: within runs also for whom, so that nobody uses up what an agent may do for others.
+/// Whose calls are counted. Within runs, the asker is part of the key, so that nobody uses up what an agent may do for
+/// others.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     pub what: Counted,
@@ -67,19 +68,20 @@ pub type Rates = Windows<Key>;
 pub type Limiter = Windows<IpAddr>;
 
 impl Limiter {
-    /// Counts a failed credential. `Err` holds the seconds for which further ones are refused.
+    /// Counts a failed credential. `Err` holds the number of seconds for which further ones are refused.
     pub fn failed(&self, from: IpAddr, now: Time) -> Result<(), u64> {
         self.count(from, FAILURES, MINUTE, now)
     }
 }
 
 impl<K: Ord + Clone> Windows<K> {
-    /// Counts one more. `Err` holds the seconds until there is room again.
+    /// Counts one more. `Err` holds the number of seconds until there is room again.
     pub fn count(&self, key: K, most: u32, length: i64, now: Time) -> Result<(), u64> {
         self.add((key, 1), most, length, now)
     }
 
-    /// Counts so many more, as long as there was room for one.
+    /// Counts `amount` more, and succeeds if there was room for at least one. `Err` holds the number of seconds until
+    /// there is room again.
     pub fn add(&self, (key, amount): (K, u32), most: u32, length: i64, now: Time) -> Result<(), u64> {
         let mut windows = self.windows();
         if windows.len() >= MOST && !windows.contains_key(&key) {
@@ -99,12 +101,12 @@ impl<K: Ord + Clone> Windows<K> {
         Err(u64::try_from((left + SECOND - 1) / SECOND).unwrap_or(1).max(1))
     }
 
-    /// How many were counted in the window that runs.
+    /// Returns the count of the current window.
     pub fn counted(&self, key: &K, now: Time) -> u32 {
         self.windows().get(key).filter(|window| !window.is_over(now)).map_or(0, |window| window.count)
     }
 
-    /// For how many milliseconds there is no room; none where there is.
+    /// Returns for how many milliseconds there is no room. None if there is room.
     pub fn rests(&self, key: &K, most: u32, now: Time) -> Option<i64> {
         let windows = self.windows();
         let full = windows.get(key).filter(|window| !window.is_over(now) && window.count >= most)?;

@@ -1,7 +1,9 @@
-//! Rate limits: each actor's calls, counted by the limits that the policies set, before anything else is asked; and what
-//! could fill the disk whatever the policies say: recorded refusals, calls that stop or revoke, and answers that are kept.
+//! Rate limits. Each actor's calls are counted against the limits of the policies before any other check. Fixed limits,
+//! which policies cannot change, apply to what could fill the disk: recorded refusals, calls that stop or revoke, and
+//! kept answers.
 //!
-//! Always true: what an agent does in runs for one asker uses up nothing of what it may do for another, or by itself.
+//! Always true: what an agent does in runs for one asker uses up nothing of what it may do for another asker, or for
+//! itself.
 
 use crate::admit::limiter::{Counted, Key};
 use crate::decide::world::World;
@@ -140,14 +142,14 @@ pub(crate) fn rests(world: &World, (agent, asker): (&ActorId, &ActorId), now: Ti
     askers.chain(agents).max_by_key(|rest| rest.ms)
 }
 
-/// Whether any limit holds what an agent does in runs that somebody asked for.
+/// Returns whether any limit stops what an agent does in the runs of this asker.
 pub(crate) fn any_holds(world: &World, (agent, asker): (&ActorId, &ActorId), now: Time) -> bool {
     let concerns = concerns(world, agent);
     let mut all = world.policy.limits().rates.iter().filter(|(_, rate)| concerns(rate));
     all.any(|(id, rate)| held(world, (agent, asker), (id, rate), now).is_some())
 }
 
-/// Whether a limit of this operation holds an agent in runs that somebody asked for.
+/// Returns whether a limit of this operation stops an agent in the runs of this asker, and for how long.
 pub(crate) fn rests_before(world: &World, run: (&ActorId, &ActorId), operation: &str, now: Time) -> Option<Rest> {
     world.policy.rates_of(operation).filter_map(|limit| held(world, run, limit, now)).max_by_key(|rest| rest.ms)
 }
@@ -179,7 +181,7 @@ pub(crate) fn took(world: &World, asker: &ActorId, steps: u32, now: Time) {
     }
 }
 
-/// Counts what a run keeps of an answer, like the bytes of a change.
+/// Counts what a run keeps of an answer in the same way as the bytes of a change.
 pub(crate) fn kept(world: &World, asker: &ActorId, bytes: usize, now: Time) {
     let more = u32::try_from(bytes / BYTES).unwrap_or(u32::MAX);
     if more > 0 {

@@ -1,4 +1,4 @@
-//! What a token that is limited to some scopes does not reach, by the gate's own rule: no policy can give it back.
+//! What a token with limited scopes cannot reach, by the gate's own rule: no policy can lift it.
 
 use crate::decide::world::World;
 use crate::declare::target::Target;
@@ -6,7 +6,8 @@ use policy::Ruling;
 use types::caller::{Caller, Who};
 use types::scope::Scope;
 
-/// A token that is limited to proposals reaches its holder's own; one that reads reaches the others by reading.
+/// What is out of a token's reach. A token that is limited to proposals reaches only what belongs to its holder; with
+/// the scope for reading, it can also read the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Beyond {
     Nothing,

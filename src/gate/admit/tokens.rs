@@ -1,5 +1,5 @@
-//! The tokens that can be shown, with what admission needs of them, in memory: what a company holds for each token that is
-//! live, and so there is a most of them. Everything else about a token is in its table.
+//! The live tokens, in memory, with what admission needs of each. Because a company keeps something in memory for each
+//! live token, their number is limited. Everything else about a token is in its table.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Who may give an approval: the people whom its rule names, now. Machines never approve, nor does anybody whom a kill switch
-//! stops; and nobody approves their own request unless the rule says so.
+//! Who may give an approval: the people whom its rule names at present. Machines never approve, nor does anybody whom a
+//! kill switch stops, and nobody approves their own request unless the rule allows it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use types::effort;
 use types::id::ActorId;
 use types::time::{HOUR, Time};
 
-/// Whose request it is.
+/// The requester of an approval.
 #[derive(Clone, Copy)]
 pub struct Requesting<'a> {
     pub requester: &'a ActorId,

@@ -1,7 +1,8 @@
-//! Requests end with what they are about: nobody is asked about what cannot happen any more, or has happened otherwise.
+//! Ends requests together with the thing that they are about: nobody is asked about what can no longer happen, or has
+//! happened in another way.
 //!
-//! Always true: it is recorded in the transaction that ended the thing, whatever operation did; a request that this very
-//! transaction decides or uses is not touched.
+//! Always true: the end is recorded in the transaction that ended the thing, whatever the operation; a request that
+//! this same transaction decides or uses is not touched.
 
 use std::collections::{BTreeMap, BTreeSet};
 

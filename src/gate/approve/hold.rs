@@ -1,5 +1,5 @@
-//! Parking a call that people must approve. What exactly was asked, and how the thing stood, is fixed by a digest, so
-//! that nothing else can be done in its name.
+//! Parks a call that people must approve. A digest fixes exactly what was asked and the state of the thing, so that the
+//! approval cannot be used for anything else.
 
 use rusqlite::Connection;
 use serde::Serialize;
@@ -119,13 +119,13 @@ pub(crate) fn has_room(conn: &Connection, caller: &Caller) -> Result<(), Stop> {
     Ok(())
 }
 
-/// What a caller is told whose call waits.
+/// Returns the refusal for a caller whose call waits for approval.
 pub(crate) fn waits(id: &str, operation: &str, kinds: &[String], reason: &str) -> Refusal {
     let message = format!("{operation} needs approval ({}): {reason}", kinds.join(" and "));
     Refusal { approval: Some(id.into()), ..Refusal::new(Code::NeedsApproval, message) }
 }
 
-/// The events that park a call: what can be erased of its input is in one of its own.
+/// Returns the events that park a call. The erasable part of its input is in an event of its own.
 pub(crate) fn park(
     id: Id,
     asked: &ParkedCall<'_>,

@@ -35,8 +35,8 @@ pub enum Redeemed {
 }
 
 impl Draft<'_> {
-    /// Performs a parked call, of one of these operations, with these kinds of approval. Its events become part of this draft.
-    /// Refused where the call only comes too early: then nobody has decided yet.
+    /// Performs a parked call of one of these operations with these kinds of approval. Its events become part of this
+    /// draft. Returns a refusal only if the call comes too early; it then counts as not yet decided.
     pub fn redeem(
         &mut self,
         entries: &'static [Entry],
@@ -49,7 +49,8 @@ impl Draft<'_> {
         }
     }
 
-    /// Why an approval would come to nothing, because what was asked for is not the same any more, whoever agrees.
+    /// Returns why an approval would be pointless, whoever agrees: what was asked for has changed since. None if it has
+    /// not.
     pub fn stale(&self, entries: &'static [Entry], approval: &Approval) -> Result<Option<String>, Stop> {
         match self.same(entries, approval) {
             Err(Stop::Refused(refusal)) => Ok(Some(refusal.message)),

@@ -78,8 +78,8 @@ impl Cache {
         Ok(ruling)
     }
 
-    /// Whether a caller sees somebody who is there: as it was found before, or as `look` finds it now by asking for `sight`. In
-    /// a published world alone: the writer's changes under its hands.
+    /// Returns whether a caller sees an existing actor: from the cache, or by calling `look`, which asks for `sight`.
+    /// Use it in a published world only: the writer's world changes while it works.
     pub fn sees(
         &self,
         policy: &Snapshot,

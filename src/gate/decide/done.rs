@@ -18,7 +18,7 @@ pub(crate) fn facts(world: &World, caller: &Caller, now: Time) -> Option<Record>
     Some(done.fold(Record::new(), |record, (operation, done)| record.record(&operation, done)))
 }
 
-/// The same, as the case of a policy test says it.
+/// Returns the same history in the form in which the case of a policy test states it.
 pub(crate) fn said(world: &World, caller: &Caller, now: Time) -> History {
     seen(world, caller, now).into_iter().filter(|(_, done)| *done != Done::default()).collect()
 }

@@ -1,7 +1,9 @@
-//! Cedar entities of the actors that were asked about of late. An entity takes several times the room of the card that it is
-//! made from, and few of a large directory act at a time: so the directory keeps cards, and this as many entities as fit.
+//! Cedar entities of recently used actors. An entity takes several times the memory of the card that it is made from,
+//! and few actors of a large directory are active at a time, so the directory keeps cards, and this cache keeps as many
+//! entities as fit.
 //!
-//! Always true: an entity is of the very card that it is found by; another card, though of the same actor, has another.
+//! Always true: an entity belongs to exactly the card that it is found by; another card, even of the same actor, has
+//! another entity.
 
 use std::sync::{Arc, OnceLock};
 

@@ -1,9 +1,10 @@
-//! When two questions are alike: everything that a policy could look at is the same, but for names that no policy names.
-//! What was answered to one is the answer to the other, because Cedar tells entities apart only by what they are, by whether
-//! they are the same one, and by the names that stand in policies.
+//! When two questions are alike: everything that a policy could look at is the same, except for names that no policy
+//! mentions. The answer to one is then the answer to the other, because Cedar distinguishes entities only by their
+//! attributes, by identity, and by the names that policies mention.
 //!
-//! Always true of a key: it holds all that [`Asker`](crate::decide::question::Asker) gathers, except the time and what was done before; whoever adds to that adds
-//! here. Whoever acts under a delegation is asked anew each time. Names are replaced by the order in which they turn up, types and all other values stay.
+//! Always true: a key holds everything that [`Asker`](crate::decide::question::Asker) gathers, except the time and what
+//! was done before; anything added there must be added here. Callers under a delegation are asked about each time.
+//! Names are replaced by the order in which they turn up; types and all other values stay.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What a world stands on: all that does not follow from the log, and so outlives a world that is read again.
+//! What a world is built on: everything that does not follow from the log, and so survives when a world is read again.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,8 +1,9 @@
-//! The directory's index: who may act, by role and by team, and what hangs on whom. Nobody is found by a look at everybody.
+//! The directory's index: who may act, by role and by team, and which actors depend on whom. No query scans the whole
+//! directory.
 //!
-//! Always true: it holds the active people of the directory beside it, each under their role and under every team that they
-//! are in; these and the active agents, under each of their skills; and every actor, active or not, under its team, its lead
-//! and its owner.
+//! Always true: it holds the active people of its directory, each under their role and under every team that they are
+//! in; these and the active agents, under each of their skills; and every actor, active or not, under its team, its
+//! lead and its owner.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -105,7 +106,8 @@ impl Ids {
 pub(crate) struct People(RedBlackTreeMapSync<Group, Ids>);
 
 impl People {
-    /// Of all cards, by id: each group is made once, and not anew with each of its members.
+    /// Builds the index from all cards, which must be sorted by id. Each group is built once, not again for each of its
+    /// members.
     pub fn of_all<'a>(cards: impl Iterator<Item = &'a Card>) -> People {
         let mut all: BTreeMap<Group, Vec<ActorId>> = BTreeMap::new();
         for card in cards {

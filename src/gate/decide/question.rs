@@ -50,7 +50,7 @@ impl<'a> Asker<'a> {
         Asker::between(world, caller, (target, &Arc::new(About::new(world, target))))
     }
 
-    /// The same, where the target was gathered before, too.
+    /// Creates the same asker from a target that was gathered before, too.
     pub(crate) fn between(
         world: &'a World,
         (caller, principal): (&Caller, &Arc<Principal>),
@@ -81,8 +81,8 @@ impl<'a> Asker<'a> {
         self.question(operation, &[], |question| self.world.policy.could(question)).map_err(deny)
     }
 
-    /// The records of a collection that this may be done to, whichever of them is the target, as a condition on their columns;
-    /// none where each has to be asked about.
+    /// Returns the records of a collection on which the operation is allowed, as a condition on their columns. None if
+    /// each record has to be asked about.
     pub fn rows(&self, operation: &str, of: &Collection) -> Option<Condition> {
         if self.beyond.refuses(operation).is_some() {
             return Some(Condition::Never);
@@ -93,7 +93,8 @@ impl<'a> Asker<'a> {
         self.question(operation, &[], |question| self.world.policy.rows(question, of))
     }
 
-    /// The same, policy by policy; nobody's where it is out of reach.
+    /// Returns the same conditions, policy by policy. Empty, so that no record matches, if the operation is out of
+    /// reach.
     pub fn rows_by_policy(&self, operation: &str, of: &Collection) -> Option<Vec<(Because, Condition)>> {
         if self.beyond.refuses(operation).is_some() {
             return Some(Vec::new());
@@ -109,7 +110,7 @@ impl<'a> Asker<'a> {
         self.seeing(sight).is_allowed()
     }
 
-    /// The answer to a read that goes with whatever was handed on.
+    /// Returns the answer to a read that accompanies any delegated operation.
     pub fn seeing(&self, operation: &str) -> Ruling {
         self.ask_for(operation, &[], For::Seeing)
     }
@@ -123,13 +124,14 @@ impl<'a> Asker<'a> {
         self.beyond.refuses(operation).unwrap_or_else(asked)
     }
 
-    /// The answer to the caller alone.
+    /// Returns the answer for the caller alone, without those on whose behalf it asks.
     pub fn own(&self, operation: &str) -> Ruling {
         let asked = || self.question(operation, &[], |question| self.world.policy.decide(question));
         self.beyond.refuses(operation).unwrap_or_else(asked)
     }
 
-    /// What each of those answers on whose behalf it is asked, and why something is withheld from the caller.
+    /// Returns the answer for each of those on whose behalf the question is asked, and why something is withheld from
+    /// the caller.
     pub fn links(&self, operation: &str) -> Vec<(Giver, Option<String>, Ruling)> {
         let link = |giver: &Giver| {
             self.question(operation, &[], |question| {
@@ -141,7 +143,7 @@ impl<'a> Asker<'a> {
         self.principal.givers.iter().filter(|giver| !giver.ended).map(link).collect()
     }
 
-    /// The same question, put by one of those on whose behalf it is asked.
+    /// Returns the same question, asked by one of those on whose behalf it is asked.
     pub fn put_by(self, giver: Giver) -> Asker<'a> {
         let Principal { entities, reached, .. } = &*self.principal;
         let (entities, reached) = (entities.clone(), reached.clone());
@@ -232,8 +234,8 @@ pub(crate) fn decide(world: &World, caller: &Caller, call: Call<'_>, now: Time) 
     Asker::of(world, caller, call, now).ask(call.operation, &[])
 }
 
-/// The gate's answer to one call; `Err` where the caller may not know that the target exists. Absent and invisible read
-/// the same.
+/// Returns the gate's answer to one call. `Err` if the caller may not know that the target exists: absent and invisible
+/// targets give the same error.
 pub(crate) fn decide_seen(world: &World, caller: &Caller, call: Call<'_>, now: Time) -> Result<Ruling, Refusal> {
     let asker = Asker::of(world, caller, call, now);
     let sight = sight_for(world, call.target, caller);
@@ -256,7 +258,7 @@ pub(crate) fn sight_for(world: &World, target: &Target, caller: &Caller) -> Opti
     world.nouns.sight(target).filter(|_| !matches!(target, Target::Actor(id) if *id == caller.actor()))
 }
 
-/// The same, for a call that was really made: a candidate under trial is asked too.
+/// Decides a call that was really made in the same way, and also asks a candidate that is under trial.
 pub(crate) fn decide_watched(world: &World, caller: &Caller, call: Call<'_>, now: Time) -> Result<Ruling, Refusal> {
     let ruling = decide_seen(world, caller, call, now)?;
     if let Some(trial) = &world.trial {

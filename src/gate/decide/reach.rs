@@ -1,4 +1,4 @@
-//! The few entities that a decision reaches: of whoever asks, and of what it asks about. Everything comes from memory.
+//! The few entities that a decision reaches, starting from the asker and from the target. Everything comes from memory.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use types::caller::{Caller, Who};
 use types::id::ActorId;
 use types::time::Time;
 
-/// Who asks: what is the same whatever it asks about, gathered once for all of that.
+/// The asker's part of a question: the same for every target, and gathered once for all of them.
 pub(crate) struct Principal {
     pub(super) uid: EntityUid,
     /// Of the caller, of those on whose behalf it asks, and of what each of them refers to.
@@ -46,7 +46,7 @@ impl Principal {
     }
 }
 
-/// What is asked about: what is the same whoever asks, but for whom they reach anyway.
+/// The target's part of a question: the same for every asker, apart from the entities that an asker reaches anyway.
 pub(crate) struct About {
     pub(super) uid: EntityUid,
     /// The target, and whom it refers to by their ids.

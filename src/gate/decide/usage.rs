@@ -1,7 +1,7 @@
-//! What actors have done, as policies see it: `context.hist`. Each call that was allowed and left an entry counts once, with
-//! the first of its entries; what it costs is counted by the folds of its steps.
+//! What actors have done, as policies see it: `context.hist`. Each allowed call that left an entry counts once, with
+//! its first entry; its cost is counted by the folds of its steps.
 //!
-//! Always true: in memory it is kept only while policies look at it; the table is kept always.
+//! Always true: it is kept in memory only while policies look at it; the table is always kept.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Slot;
@@ -43,8 +43,8 @@ pub(crate) fn count_entry(conn: &Connection, entry: &record::Entry, at: Time) ->
     }
 }
 
-/// Counts what was done with one entry of the log after another. What it counts it keeps in memory, as many rows as there are
-/// actors that do something, and writes before anybody looks.
+/// Counts what was done, one log entry after another. It collects counts in memory, one row for each active actor, and
+/// writes them before anybody reads them.
 pub(crate) struct Tally<'a> {
     tables: &'a Connection,
     counted: BTreeMap<(ActorId, String), Counts>,
@@ -132,14 +132,15 @@ pub(crate) fn uncount(histories: &mut Histories, (actor, operation): (&ActorId, 
     histories.insert_mut(actor.clone(), Arc::new(done));
 }
 
-/// What everybody had done by a moment that has gone by: the log counted again, in tables of its own.
+/// What everybody had done by an earlier moment: the log counted again, in separate tables.
 pub(crate) struct Recount {
     tables: Connection,
     histories: Histories,
 }
 
 impl Recount {
-    /// After the entry `seq`. Of months that were over by then nothing counts any more; only which run is whose does.
+    /// Recounts up to the entry `seq`. From months that were over by then, nothing is counted; only the owners of runs
+    /// are read.
     pub fn after(log: &Connection, seq: i64) -> Result<Recount, Fault> {
         let tables = Connection::open_in_memory()?;
         tables.execute_batch(&store::schema())?;

@@ -295,8 +295,8 @@ impl World {
         actor.map(|card| card.teams()).unwrap_or_default()
     }
 
-    /// Whether a kill switch stops a run: one of its agent, of somebody for whom it is done, of their teams, or the one for
-    /// everything.
+    /// Returns whether a kill switch stops a run: one for its agent, for somebody on whose behalf the run is done, for
+    /// any of their teams, or the global one.
     pub(crate) fn is_held(&self, agent: &ActorId, askers: &[ActorId]) -> bool {
         let mut all = askers.iter().chain([agent]);
         !self.kills.is_empty() && (self.kills.contains_key(&KillScope::Global) || all.any(|one| self.is_stopped(one)))
@@ -307,7 +307,7 @@ impl World {
         self.policy.looks_back() || self.trial.as_ref().is_some_and(|trial| trial.looks_back())
     }
 
-    /// Takes what actors have done into memory, where policies look at it; forgets it where none does.
+    /// Loads what actors have done into memory if the policies look at it, and drops it if none does.
     pub(crate) fn look_back(&mut self, conn: &Connection) -> Result<(), Fault> {
         self.histories = match (self.looks_back(), self.histories.take()) {
             (true, None) => Some(usage::load(conn, self.head.ts)?),

@@ -1,8 +1,8 @@
-//! An operation's input as policies, the log and approvers see it, typed from its declaration: the type of `context.input`,
-//! what of it the log keeps, and what of it can be erased.
+//! An operation's input as policies, the log and approvers see it, typed from its declaration: the type of
+//! `context.input`, which parts the log keeps, and which parts can be erased.
 //!
-//! Always true: what has no Cedar type (free JSON, maps, unions, decimals) is left out and told with its reason, or only its
-//! presence is seen; what a field holds that is declared erasable never reaches a permanent record.
+//! Always true: what has no Cedar type (free JSON, maps, unions, decimals) is left out and reported with the reason, or
+//! only its presence is visible; the contents of a field that is declared erasable never reach a permanent record.
 
 use serde_json::{Map, Value};
 
@@ -54,7 +54,7 @@ pub struct Sets {
 }
 
 impl Sets {
-    /// The value that it gets by these arguments; none where it stays as it is.
+    /// Returns the value that the field gets from these arguments. None if it stays as it is.
     pub fn value(&self, args: &Value, replaces: bool) -> Option<Value> {
         match args.get(&self.name) {
             Some(given) if self.empties => (given == true).then_some(Value::Null),
@@ -132,8 +132,9 @@ impl Arguments {
         (!self.fields.is_empty()).then(|| record(&self.fields))
     }
 
-    /// What the log keeps of an input, to ask the same question again: all that policies see and that can be kept. None where
-    /// there is nothing to keep, or too much. Of presence, absence is kept, too: a record that lacks it is older.
+    /// Returns the part of an input that the log keeps in order to ask the same question again: all that policies see
+    /// and that can be kept. None if there is nothing to keep, or too much. For a presence field, absence is kept too;
+    /// a record without it is older.
     pub fn kept(&self, input: &Value) -> Option<Value> {
         let given = |field: &Field| input.get(&field.name).or(field.is_presence().then_some(&Value::Null));
         let fields = self.fields.iter().filter(|field| field.is_kept());
@@ -157,8 +158,8 @@ impl Arguments {
         input
     }
 
-    /// What is wrong with an input that may leave fields out: names its first field that policies do not see, or whose value
-    /// is of another type.
+    /// Checks an input that may omit fields. The error names the first field that policies do not see, or whose value
+    /// has another type.
     pub fn check(&self, input: &Value) -> Result<(), String> {
         let given = input.as_object().ok_or("must be an object")?;
         for (name, value) in given.iter().filter(|(_, value)| !value.is_null()) {
@@ -174,7 +175,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// What the operation cannot do without and an input lacks: each field with what it takes.
+    /// Returns the required fields that an input lacks, each with the type that it takes.
     pub fn missing(&self, input: &Value) -> Vec<String> {
         let given = |field: &Field| input.get(&field.name).is_some_and(|value| !value.is_null());
         let missing = self.fields.iter().filter(|field| field.is_required && !given(field));
@@ -187,7 +188,7 @@ impl Arguments {
         seen.chain(self.apart.iter().map(String::as_str))
     }
 
-    /// An input in two parts: what a permanent record holds, and what can be erased.
+    /// Splits an input into what a permanent record holds and what can be erased.
     pub fn parted(&self, input: &Value) -> (Value, Map<String, Value>) {
         let (mut open, mut erasable) = (input.clone(), Map::new());
         if let Some(fields) = open.as_object_mut() {
@@ -227,7 +228,8 @@ fn record(fields: &[Field]) -> String {
 }
 
 impl Field {
-    /// Whether the log keeps what policies see of it. That something was given says nothing of what it was.
+    /// Returns whether the log keeps what policies see of the field. The mere presence of a value reveals nothing of
+    /// its contents.
     pub fn is_kept(&self) -> bool {
         !self.is_erasable || self.is_presence()
     }

@@ -1,5 +1,5 @@
-//! Bounds of what an operation is given. A text, list or map whose declaration names none has the usual one: it is checked
-//! here, before the input is read, and stands in the API's document like those that are declared.
+//! Bounds on an operation's input. A text, list or map whose declaration sets no bound has the usual one: it is checked
+//! here, before the input is read, and appears in the API document like declared bounds.
 
 use std::collections::BTreeSet;
 
@@ -24,8 +24,9 @@ impl Entry {
         KNOWN.get(self.spec.name, || fields().into_iter().map(|(name, _)| name).collect())
     }
 
-    /// Looks for a field that the operation does not have. Passed over, it would leave a default in force that was not meant, and
-    /// approvers would read what is never done. What a standard may add some day is passed over.
+    /// Checks for fields that the operation does not have. Ignoring one would leave an unintended default in force, and
+    /// approvers would read something that is never done. Operations of a standard ignore unknown fields, because the
+    /// standard may add some.
     pub(crate) fn check_fields(&self, input: &Value) -> Result<(), BadInput> {
         let known = self.fields();
         let given = input.as_object().filter(|_| !self.spec.route.is_standard());
@@ -54,7 +55,8 @@ impl Entry {
         Err(BadInput { field, what: format!("nests more than {} deep", json::MAX_DEPTH) })
     }
 
-    /// Looks for what is beyond a usual bound. What stands in a path names nothing where it is too long.
+    /// Checks an input against the usual bounds. Fields in the path are exempt: an id that is too long simply names
+    /// nothing.
     pub(crate) fn check_bounds(&self, input: &Value) -> Result<(), BadInput> {
         static KNOWN: Known<&str, Value> = Known::new();
         let schema = KNOWN.get(self.spec.name, || self.input_schema().to_value());

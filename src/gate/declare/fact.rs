@@ -1,4 +1,5 @@
-//! What of a thing policies may look at: each fact's name, its Cedar type, and how the row of a policy test says it.
+//! The facts of a thing that policies may look at: each fact's name, its Cedar type, and how a row of a policy test
+//! states it.
 
 use serde_json::{Value, json};
 
@@ -86,7 +87,7 @@ impl FactSpec {
         FactSpec { optional: true, ..self }
     }
 
-    /// A policy can look at those whom it names, not at whom they hang on.
+    /// Lets policies look at the actors that the fact names, but not at what those refer to.
     pub const fn linked(self) -> FactSpec {
         FactSpec { far: Far::Link, ..self }
     }
@@ -96,7 +97,7 @@ impl FactSpec {
         FactSpec { derived: true, ..self }
     }
 
-    /// A text that is one of some: the first of these unless a row says another.
+    /// Makes the fact one of a fixed set of texts. `usual` applies unless a row states another.
     pub const fn one_of(self, usual: &'static str, all: fn() -> Vec<&'static str>) -> FactSpec {
         FactSpec { words: Some(Words { usual, all }), ..self }
     }
@@ -106,7 +107,8 @@ impl FactSpec {
         self.words.map(|words| (words.all)()).unwrap_or_default()
     }
 
-    /// How a row of a test file says it: what it holds, and what is so where the row says nothing. None where no row can.
+    /// Describes how a row of a test file states the fact: which values it takes, and the default. None if no row can
+    /// state it.
     pub fn in_rows(&self) -> Option<String> {
         let holds = match (self.form, self.words) {
             (Form::Text, Some(words)) => {
@@ -150,7 +152,7 @@ impl FactSpec {
         }
     }
 
-    /// What a row says of it, or what is so unless it does.
+    /// Returns the fact from a row's value, or the default if the row states none.
     pub(crate) fn of_row(&self, value: Option<&Value>) -> Result<Option<Fact>, String> {
         let Some(value) = value.filter(|value| !value.is_null()) else {
             return match (self.form, self.words) {
@@ -180,7 +182,7 @@ impl FactSpec {
         }))
     }
 
-    /// The fact as a row says it; nothing where it says what is so anyway.
+    /// Returns the fact as a row states it. None if it is derived or equals the default.
     pub(crate) fn said(&self, fact: &Fact) -> Option<Value> {
         let usual = self.words.is_some_and(|words| *fact == Fact::Text(words.usual.to_owned()));
         let blank = !matches!(self.form, Form::Actor | Form::Team | Form::Text) && self.blank().as_ref() == Some(fact);

@@ -21,7 +21,7 @@ pub struct BadInput {
 }
 
 impl BadInput {
-    /// The same of what stands at a place: a field's name, or `[2]`.
+    /// Returns the same error, located inside `place`: a field's name, or an index such as `[2]`.
     #[must_use]
     pub fn within(self, place: &str) -> BadInput {
         let field = match self.field {

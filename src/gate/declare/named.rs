@@ -1,4 +1,5 @@
-//! What an input names: told with an answer that something is not there, which is the same whatever that is.
+//! The things that an input names. An answer that something does not exist lists all of them, so it is the same
+//! whichever is missing.
 
 use serde_json::Value;
 
@@ -28,7 +29,7 @@ impl Entry {
         fields.filter(|(field, value)| names(field, value)).collect()
     }
 
-    /// The same, as they are told.
+    /// Returns the fields that name something, each with its value, as the caller is told. A token is shown as `ok_…`.
     pub fn names(&self, input: &Value) -> Vec<String> {
         // A token that was pasted here is not told on.
         let shown = |value: &str| if is_value(value) { "ok_…".into() } else { visible(value) };

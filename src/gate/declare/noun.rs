@@ -31,7 +31,8 @@ pub struct Noun {
     pub doc: &'static str,
     /// The operation that must be allowed for a thing to exist as far as the caller can tell; none where that is no secret.
     pub sight: Option<&'static str>,
-    /// The fact that says whose a thing is, where a token that is limited to some scopes reaches its holder's own alone.
+    /// The fact that holds a thing's owner, for nouns where a token with limited scopes reaches only what belongs to
+    /// its holder.
     pub own: Option<&'static str>,
     pub facts: &'static [FactSpec],
     pub staged: Staged,
@@ -78,8 +79,8 @@ impl Noun {
         matches!(self.staged, Staged::Directory)
     }
 
-    /// A thing of this kind where there is none: what is absent is asked about as what is hidden, so that an answer takes as
-    /// much to either. `id`: what it was called.
+    /// Returns a target of this kind for a thing that does not exist. What is absent is decided like what is hidden, so
+    /// that both answers take the same time. `id`: the id that the call gave.
     pub(crate) fn absent(&self, id: Option<&str>) -> Target {
         match self.name {
             COMPANY => Target::Company,
@@ -126,7 +127,7 @@ impl Noun {
         }
     }
 
-    /// What a row of a test file is, as far as it says it and no company is needed to read it.
+    /// Reads a thing from a row of a test file, as far as the row states it and no company is needed.
     pub(crate) fn read(&self, row: &Row) -> Result<Thing, String> {
         let stated = || self.facts.iter().filter(|spec| !spec.derived);
         let is_open = matches!(self.staged, Staged::Open { .. });
@@ -154,7 +155,7 @@ impl Noun {
         }))
     }
 
-    /// The row of a test file that says of a thing what no directory does.
+    /// Returns the row of a test file for a thing, with everything about it that no directory states.
     pub fn row(&self, thing: &Thing) -> Option<Row> {
         let own = |name: &str| self.facts.iter().find(|spec| spec.name == name);
         let field = |(name, fact): (&str, &Fact)| {

@@ -56,7 +56,7 @@ pub struct Done {
     pub next: Option<String>,
     /// It was cut short.
     pub is_partial: bool,
-    /// What has to be recorded before it is told.
+    /// Events that must be recorded before the answer is given.
     pub(crate) events: Vec<Event>,
 }
 

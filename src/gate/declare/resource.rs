@@ -20,13 +20,13 @@ pub struct Resource {
     pub noun: Noun,
     /// What people call a thing of this kind, where its id says nothing.
     pub title: Option<Title>,
-    /// What people should read of a thing before they decide about a call on it: what it is called, and what is so.
+    /// Returns what people should read about a thing before they decide on a call about it: its name and its state.
     pub brief: fn(&Target, &Reader<'_>) -> Result<Brief, Fault>,
     /// The thing of this id, as of the reader's time.
     pub find: fn(&str, &Reader<'_>) -> Result<Option<Target>, Stop>,
     /// The current version of a thing; 0 where it is not there yet. `None` of what has no versions.
     pub version: Option<Version>,
-    /// How a thing stands that a call is about: what an approval is bound to.
+    /// Returns the state of the thing that a call is about; an approval is bound to that state.
     pub state: fn(&Target, &Reader<'_>) -> Result<Value, Fault>,
 }
 

@@ -1,5 +1,5 @@
-//! Where an operation is found, and what is special about the way there. A route is built by saying what differs from the
-//! usual: `post("/actors").created()`.
+//! Where an operation is reached, and what is special about its route. A route declares only what differs from the
+//! default: `post("/actors").created()`.
 
 use serde_json::Value;
 use types::knowledge::Origin;
@@ -101,7 +101,8 @@ pub enum Lane {
 }
 
 impl Lane {
-    /// Whether its work can take so long that whoever asks waits for those before them, and that others pass it in the writer.
+    /// Returns whether work in this lane can take so long that askers queue for it and other calls pass it in the
+    /// writer.
     pub const fn is_long(self) -> bool {
         matches!(self, Lane::Policies | Lane::Long)
     }
@@ -118,7 +119,8 @@ pub struct Route {
     pub body: Body,
     pub answer: Answer,
     pub status: u16,
-    /// May take long: a query runs, and a change is prepared, where it delays nobody. Which queries do, `is_long` may tell.
+    /// Set if the operation may take long: a query then runs, and a change is prepared, where it delays nobody.
+    /// `is_long` may tell which queries do.
     pub slow: Option<Lane>,
     pub impact: Impact,
     /// The input's field for the version that the change was made from; `If-Match` fills it.
@@ -278,15 +280,15 @@ impl Route {
     pub const fn secret(self, field: &'static str) -> Route {
         Route { answer: Answer::Secret(field), ..self }
     }
-    /// The field says the version of what the change is about, and another current one is a conflict.
+    /// Declares the field that holds the version on which the change is based; any other current version is a conflict.
     pub const fn made_from(self, field: &'static str) -> Route {
         Route { made_from: Some(field), is_current: true, ..self }
     }
-    /// The field says the version of something else, about which the operation judges itself.
+    /// Declares the field that holds the version of another thing; the operation itself checks that version.
     pub const fn based_on(self, field: &'static str) -> Route {
         Route { made_from: Some(field), ..self }
     }
-    /// The version of what a call with this input changes that must be the current one, if it says one.
+    /// Returns the version that a call with this input requires to be current, if it states one.
     pub fn current_version(&self, input: &Value) -> Option<i64> {
         self.made_from.filter(|_| self.is_current).and_then(|field| input.get(field)?.as_i64())
     }

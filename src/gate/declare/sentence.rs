@@ -1,11 +1,11 @@
-//! What a call would do, as a sentence that people read: from the words of the operation's declaration and its input.
+//! What a call would do, as a sentence for people, made from the words of the operation's declaration and from its
+//! input.
 //!
-//! A declaration says `adds {id} as {role|kind}[ to {team}]`. `{name}` is a field of the input, or the first of several that is
-//! given; `{definition.metadata.name}` looks into it, also where it is the text of a file; `{off?releases|engages}` chooses
-//! by a flag; what stands in brackets is left out where a field in it is not given.
-//! What people write stands between `«` and `»`; quotation marks in it become single ones.
-//! Fields that can be erased stand in brackets: the sentence is kept for good without them, and told with them to whoever reads
-//! the arguments.
+//! A declaration reads `adds {id} as {role|kind}[ to {team}]`. `{name}` is a field of the input, or the first given one
+//! of several; `{definition.metadata.name}` looks into a field, even if the field holds the text of a file;
+//! `{off?releases|engages}` chooses by a flag; a part in brackets is omitted if a field in it is not given. What people
+//! wrote is put between `«` and `»`; quotation marks inside it become single ones. Fields that can be erased stand in
+//! brackets: the sentence is kept permanently without them, and shown with them to readers of the arguments.
 
 use std::borrow::Cow;
 

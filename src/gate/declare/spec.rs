@@ -1,4 +1,5 @@
-//! The declaration of one operation: its route, its Cedar action, which tokens reach it, what it is about and what it records.
+//! The declaration of one operation: its route, its Cedar action, the tokens that reach it, its target, and the events
+//! that it records.
 
 use crate::declare::resource::Resource;
 use crate::declare::route::{Answer, Auth, Body, Route, Surface};
@@ -32,7 +33,7 @@ impl Spec {
         auth == Auth::Run || (is_usual && auth != Auth::Visitor)
     }
 
-    /// What it is about, where there is none; `id` is what that was called, if it is known.
+    /// Returns the operation's target for a thing that does not exist. `id` is the id that the call gave, if known.
     pub fn absent(&self, id: Option<&str>) -> Target {
         self.about.iter().find(|noun| !noun.is_company()).map_or(Target::Company, |noun| noun.absent(id))
     }

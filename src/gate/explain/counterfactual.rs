@@ -1,5 +1,5 @@
-//! Changes that a company could make, and the same question after them: the changed company is built by the code that
-//! serves, so an answer that is tried here is the answer that would be given.
+//! Changes that a company could make, and the same question after each of them. The serving code builds the changed
+//! company, so an answer that is tried here is the answer that would be given.
 
 mod ways;
 

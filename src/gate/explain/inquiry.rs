@@ -1,5 +1,6 @@
-//! A question about the gate's answer to somebody's call, put by somebody who may or may not see what the answer rests on.
-//! The company that answers can be that of an earlier moment; what the asker may see is decided now.
+//! A question about the gate's answer to somebody's call. The asker may or may not be allowed to see what that answer
+//! rests on. The answer can come from the company as it was at an earlier moment; what the asker may see is decided as
+//! of now.
 
 mod break_glass;
 
@@ -40,7 +41,7 @@ pub struct Inquiry<'a> {
     pub(crate) caller: Caller,
     pub(crate) operation: &'a str,
     pub(crate) target: &'a Target,
-    /// What the operation would be given, as far as the asker said.
+    /// The operation's hypothetical input, as far as the asker gave it.
     pub(crate) input: Option<Value>,
     /// Whom the asker may see, as far as it was asked.
     seen: RefCell<BTreeMap<ActorId, bool>>,
@@ -110,7 +111,8 @@ impl<'a> Inquiry<'a> {
         }
     }
 
-    /// Everybody on whose behalf it would be, the nearest first, with what is said of each of them.
+    /// Returns everybody on whose behalf the call would be made, the nearest first, each with the ruling on their own
+    /// part.
     pub fn links(&self) -> Vec<(Link, Ruling)> {
         let link = |(giver, withheld, theirs): (Giver, Option<String>, Ruling)| {
             let withheld = withheld.map(|why| Ruling::Deny { because: Vec::new(), fault: None, why: Some(why) });

@@ -10,8 +10,8 @@ use policy::Ruling;
 use types::refusal::{Refusal, Stop};
 
 impl Entry {
-    /// What this query answers the reader, in JSON. None where policies do not allow it, where there is nothing to answer, and
-    /// where it would take long or ask another system.
+    /// Returns the query's answer to the reader, in JSON. None if policies deny it, if there is nothing to answer, or
+    /// if it would take long or ask another system.
     pub fn answer(&'static self, input: Value, read: &Reader<'_>) -> Result<Option<Value>, Stop> {
         match self.whole_answer(input, read) {
             Err(Stop::Refused(_)) => Ok(None),

@@ -1,4 +1,4 @@
-//! The questions of a policy test about its company. What they share is gathered once: who asks, and what is asked about.
+//! The questions of a policy test about its company. Askers and targets, which many questions share, are gathered once.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! What is known of the texts and numbers that policies look at: for findings about comparisons that tell nothing, and for
+//! The known values of texts and numbers that policies look at: for findings about meaningless comparisons, and for
 //! made-up questions.
 
 use std::ops::RangeInclusive;

@@ -1,7 +1,7 @@
-//! A candidate beside the policies in force: it is asked the same questions as they are, on a share of the traffic, and
-//! counted. Its answers go nowhere else, so no answer is ever changed by it.
+//! A candidate next to the policies in force: it is asked the same questions on a share of the traffic, and its answers
+//! are counted. They are used for nothing else, so it never changes an answer.
 //!
-//! What it has seen stands in memory until the tick records it; a server that dies loses the last of it.
+//! Its counts stay in memory until the tick records them; a server that dies loses the latest.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

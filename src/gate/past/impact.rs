@@ -1,7 +1,7 @@
-//! The decisions of the log, replayed: what they would have been under other policies, each in the directory as it was.
+//! Replays the decisions of the log: what each would have been under other policies, in the directory as it was then.
 //!
-//! Always true: the log is walked once, in order, and never held in memory; a decision is asked again in the directory just
-//! before its own events.
+//! Always true: the log is read once, in order, and never held in memory; a decision is asked again in the directory
+//! just before its own events.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, Scope, scope};

@@ -59,7 +59,7 @@ impl<'a> Past<'a> {
         Ok(past)
     }
 
-    /// The directory where it stands. A clone costs a few pointers.
+    /// Returns the directory at this moment. A clone costs a few pointers.
     pub fn world(&self) -> &World {
         &self.world
     }
@@ -97,8 +97,9 @@ impl<'a> Past<'a> {
     }
 }
 
-/// The company after the event `seq`, with the policies that were in force. Takes time for the directory as it was then, not
-/// for the log before it; for that too where the policies look at what actors have done.
+/// Returns the company after the event `seq`, with the policies in force then. The time needed depends on the size of
+/// the directory at that point, not on the length of the log before it, unless the policies look at what actors have
+/// done.
 pub(crate) fn at(conn: &Connection, now: &World, seq: i64) -> Result<World, Stop> {
     let mut world = Past::after(seq, conn, now)?.world;
     let mut applied = None;

@@ -1,4 +1,4 @@
-//! What an entry of the log records, and which was the last by a time.
+//! What an entry of the log records, and which entry was the last before a time.
 
 use rusqlite::Connection;
 

@@ -1,7 +1,8 @@
-//! Who could do something under policies that are not in force: for policies that nobody could change again are refused.
+//! Who could do something under policies that are not in force. It serves to refuse policies that nobody could change
+//! again.
 //!
-//! Always true: what cannot be told before a call is made, because it depends on its input or on many things that were done
-//! before, counts as what somebody could.
+//! Always true: what cannot be known before a call is made, because it depends on the call's input or on many earlier
+//! calls, counts as something that the actor could do.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -66,8 +67,8 @@ impl<'a> HypotheticalCall<'a> {
 }
 
 impl Reader<'_> {
-    /// Who could do something at one of these times, by any channel, at once or with approvals, if these policies were in force
-    /// and no kill switch engaged.
+    /// Returns who could do something at one of these times, through any channel, at once or with approvals, if these
+    /// policies were in force and no kill switch were engaged.
     pub fn who_could(&self, policies: &Arc<Snapshot>, call: HypotheticalCall<'_>, at: &[Time]) -> Could {
         let world = self.under(policies);
         let mut first = None;
@@ -98,7 +99,8 @@ impl Reader<'_> {
         self.could_release(&self.world.policy, release, &[self.now])
     }
 
-    /// Those whom these policies would not deny an operation at one of these times, admins first, and no more than are looked at.
+    /// Returns the actors whom these policies would not deny an operation at one of these times: admins first, and no
+    /// more than are looked at.
     pub fn not_denied(&self, policies: &Arc<Snapshot>, call: HypotheticalCall<'_>, at: &[Time]) -> Vec<ActorId> {
         let world = self.under(policies);
         let mut found = Vec::new();

@@ -11,8 +11,8 @@ use types::id::ActorId;
 use types::page::{Page, PageQuery, Sealer};
 use types::refusal::{Fault, Refusal, Stop};
 
-/// The most whose rows are looked for as the caller's own.
-const LOOKED_AFTER: usize = 128;
+/// The most others whose rows are looked for beside the caller's own.
+const LOOKED_AFTER: usize = 64;
 
 impl Reader<'_> {
     /// One page of a list: rows are read in chunks until enough of them are visible.
@@ -27,8 +27,8 @@ impl Reader<'_> {
         self.walk(query, what, &Rows { after: &fetch, own: None, visible: &visible, position: &position })
     }
 
-    /// The same of a table that knows whose its rows are: the caller's own, and those of whom they look after, are found however
-    /// long the list is.
+    /// Lists a table that knows the owner of each row. The rows of the caller, and of those whom the caller looks
+    /// after, are found however long the list is.
     pub fn list<T>(
         &self,
         list: &List<T>,
@@ -37,15 +37,15 @@ impl Reader<'_> {
         visible: impl Fn(&T) -> bool,
     ) -> Result<Page<T>, Stop> {
         let me = self.caller.actor();
-        let theirs = self.looked_after(&me);
+        let others = self.looked_after(&me);
         let after = |from: &Position, limit| Ok(list.after(self.conn()?, from, limit)?);
-        let own = |from: &Position, limit| Ok(list.own_after(self.conn()?, &theirs, from, limit)?);
+        let own = |from: &Position, limit| Ok(list.own_after(self.conn()?, (me.as_str(), &others), from, limit)?);
         // Two callers of one list have different rows of their own.
         let what = format!("{what} for {me}");
         self.walk(query, what, &Rows { after: &after, own: Some(&own), visible: &visible, position: &list.position })
     }
 
-    /// The same of those rows alone that are somebody's own.
+    /// Lists only the rows that belong to one actor.
     pub fn list_of<T>(
         &self,
         list: &List<T>,
@@ -54,7 +54,7 @@ impl Reader<'_> {
         what: String,
         visible: impl Fn(&T) -> bool,
     ) -> Result<Page<T>, Stop> {
-        let fetch = |from: &Position, limit| Ok(list.own_after(self.conn()?, &[whose], from, limit)?);
+        let fetch = |from: &Position, limit| Ok(list.own_after(self.conn()?, (whose, &[]), from, limit)?);
         self.page(query, format!("{what} of {whose}"), fetch, visible, list.position)
     }
 
@@ -74,12 +74,12 @@ impl Reader<'_> {
         Sealer { key: &self.world.instance.sealing, what }
     }
 
-    /// Somebody, the agents that they own, and whoever is in the teams that they lead, as far as these are few.
+    /// The agents that somebody owns, and whoever is in the teams that they lead, as far as these are few.
     fn looked_after<'a>(&'a self, me: &'a ActorId) -> Vec<&'a str> {
         let people = &self.world.people;
         let owned = people.of(&Group::Owned(me.clone()));
         let led = people.of(&Group::Led(me.clone())).flat_map(|team| people.below(team));
-        let theirs = std::iter::once(me).chain(owned).chain(led).take(LOOKED_AFTER);
-        theirs.map(ActorId::as_str).collect::<BTreeSet<&str>>().into_iter().collect()
+        let others = owned.chain(led).take(LOOKED_AFTER).filter(|other| *other != me);
+        others.map(ActorId::as_str).collect::<BTreeSet<&str>>().into_iter().collect()
     }
 }

@@ -1,8 +1,9 @@
-//! Walking a list row by row, and asking of each whether the caller may see it.
+//! Walks a list row by row and asks for each row whether the caller may see it.
 //!
-//! Always true: a page costs a bounded number of looks in vain. Where that is not enough to fill it, it is filled from the
-//! caller's own rows, which an index finds, and the next page goes on where the walk was; the cursor says up to where the
-//! caller's own rows were shown ahead of it. So a row that stays the caller's own, or stays another's, is shown once.
+//! Always true: a page costs a bounded number of looks at rows that the caller may not see. If that is not enough to
+//! fill the page, it is filled from the caller's own rows, which an index finds, and the next page continues where the
+//! walk stopped; the cursor records up to where the caller's own rows were already shown. So a row that remains the
+//! caller's own, or remains another's, is shown once.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,6 +13,9 @@ use types::refusal::Fault;
 
 /// How many rows that the caller may not see are looked at for one page.
 pub(super) const PATIENCE: usize = 500;
+
+/// The fewest rows that are read at once.
+const CHUNK: usize = 64;
 
 /// Rows after a position.
 pub(super) type Fetch<'a, T> = &'a dyn Fn(&Position, usize) -> Result<Vec<T>, Fault>;
@@ -55,10 +59,10 @@ impl fmt::Display for Place {
 impl<T> Rows<'_, T> {
     /// One page, and where the next one begins.
     pub fn page(&self, mut place: Place, limit: usize, patience: usize) -> Result<(Vec<T>, Option<Place>), Fault> {
-        let (mut rows, mut left) = (Vec::new(), patience);
+        let (mut rows, mut left, size) = (Vec::new(), patience, CHUNK.max(limit + 1));
         loop {
-            let chunk = (self.after)(&place.walked, limit + 1)?;
-            let last = chunk.len() <= limit;
+            let chunk = (self.after)(&place.walked, size)?;
+            let last = chunk.len() < size;
             let shown = self.shown_ahead(&place, chunk.len())?;
             for row in chunk {
                 let at = (self.position)(&row);
@@ -96,10 +100,10 @@ impl<T> Rows<'_, T> {
     ) -> Result<(Vec<T>, Option<Place>), Fault> {
         let Some(own) = self.own else { return Ok((rows, Some(place))) };
         let mut ahead = place.ahead.take().into_iter().fold(place.walked.clone(), Position::max);
-        let mut left = patience;
+        let (mut left, size) = (patience, CHUNK.max(limit + 1));
         'page: while rows.len() < limit {
-            let chunk = own(&ahead, limit + 1)?;
-            let last = chunk.len() <= limit;
+            let chunk = own(&ahead, size)?;
+            let last = chunk.len() < size;
             for row in chunk {
                 if rows.len() == limit || left == 0 {
                     break 'page;

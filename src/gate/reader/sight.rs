@@ -1,5 +1,5 @@
-//! What the caller may see. Whom it may not see is not there for it: neither an answer nor what that takes tells the two
-//! apart.
+//! What the caller may see. Actors that it may not see do not exist for it: neither the content nor the timing of an
+//! answer tells the two apart.
 
 use std::sync::Arc;
 
@@ -53,7 +53,8 @@ impl<'a> Reader<'a> {
         if is_of_ask(&title) { self.veiled(&title) } else { title }
     }
 
-    /// Oneself is no secret. The server names whom it has to, and somebody without a token knows nobody.
+    /// Returns whether the caller may see an actor. Everyone may see themselves; the server may name anybody; a caller
+    /// without a token sees nobody.
     pub(super) fn may_see(&self, id: &ActorId) -> bool {
         match &self.caller.who {
             Who::Server => return true,

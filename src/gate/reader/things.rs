@@ -1,4 +1,4 @@
-//! How things are found and described, kind by kind: what the nouns declare, as a reader asks for it.
+//! How things are found and described, kind by kind, by the declarations of their nouns.
 
 use serde_json::Value;
 
@@ -24,13 +24,13 @@ pub trait Things: Send + Sync {
 }
 
 impl Reader<'_> {
-    /// The current version of a thing, of what has versions: 0 where it is not there yet.
+    /// Returns the current version of a thing, if its kind has versions: 0 if the thing does not exist yet.
     pub(crate) fn version_of(&self, target: &Target) -> Result<Option<i64>, Fault> {
         self.noun(target).map_or(Ok(None), |noun| self.things.version(noun, target, self))
     }
 
-    /// How the thing stands that a call is about: what an approval is bound to. Where the call says from which version it was
-    /// made, that is a part of it.
+    /// Returns the state of the thing that a call is about; an approval is bound to it. It includes the current version
+    /// if the call says on which version it is based.
     pub fn state_for(&self, route: &Route, target: &Target, input: &Value) -> Result<Value, Fault> {
         let mut state = self.noun(target).map_or(Ok(Value::Null), |noun| self.things.state(noun, target, self))?;
         if let Some(fields) = state.as_object_mut().filter(|_| route.current_version(input).is_some())

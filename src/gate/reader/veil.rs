@@ -1,12 +1,13 @@
-//! What an answer may name. Every answer of an operation goes through here before it leaves the gate: an actor or a team
-//! that its reader may not see is left out of lists, is `null` where a field may be empty, and `hidden` elsewhere.
+//! What an answer may name. Every answer of an operation passes through here before it leaves the gate: an actor or a
+//! team that the reader may not see is left out of lists, becomes `null` in a field that may be empty, and `hidden`
+//! elsewhere.
 //!
-//! Always true: where actors stand in an answer is worked out from its declared type, so a new field of the type [`ActorId`]
-//! is veiled without anybody thinking of it. A field of another type that may name one is declared so:
-//! `#[schemars(extend("x-names" = "reference"))]` for an id, `"text"` for a sentence of ours, `"json"` for whatever it is,
-//! `"values"` where each text in it may be an id, and
-//! `"record"` for a record of the collection that the field `collection` names: one that the reader may not see is hidden, too.
-//! What people wrote themselves is shown as they wrote it; in a sentence of ours it stands between marks ([`quoted`]).
+//! Always true: where an answer contains actors is derived from its declared type, so a new field of the type
+//! [`ActorId`] is veiled automatically. A field of another type that may name an actor must be declared:
+//! `#[schemars(extend("x-names" = "reference"))]` for an id, `"text"` for a sentence of ours, `"json"` for any JSON,
+//! `"values"` if each text in it may be an id, and `"record"` for a record of the collection that the field
+//! `collection` names; a record that the reader may not see is hidden, too. What people wrote themselves is shown as
+//! they wrote it; within a sentence of ours it stands between marks ([`quoted`]).
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ use types::id::ActorId;
 use types::known::Known;
 use types::quoted;
 
-/// What stands for somebody whom the reader may not see.
+/// Replaces an actor or a team that the reader may not see.
 pub const HIDDEN: &str = "hidden";
 /// The declaration of a field that may name somebody.
 const NAMES: &str = "x-names";
@@ -192,8 +193,8 @@ impl Veil {
         }
     }
 
-    /// Takes out of what somebody wrote whom the reader does not see, whether they are there or not: it would tell one from the
-    /// other.
+    /// Removes from a text that somebody wrote every actor that the reader does not see, whether or not the actor
+    /// exists: a difference would reveal which do.
     pub fn apply_to_written(&self, value: &mut Value, read: &Reader<'_>) {
         let scope = |text: &str| text.parse::<KillScope>().is_ok_and(|scope| scope == KillScope::Global);
         let is_unseen =
@@ -307,7 +308,7 @@ fn json(value: &mut Value, is_named: bool, read: &Reader<'_>) {
     }
 }
 
-/// A sentence with other words for whom the reader may not see; what people wrote in it is as they wrote it.
+/// Returns a sentence in which actors that the reader may not see are replaced; what people wrote stays as it is.
 pub(crate) fn text(sentence: &str, read: &Reader<'_>) -> String {
     quoted::with_ours(sentence, |ours| words(ours, read))
 }

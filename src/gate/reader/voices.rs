@@ -1,4 +1,4 @@
-//! Whose word still counts: a review or an approval that somebody gave, once they are stopped, have left, or are another.
+//! Whose reviews and approvals still count after their author was stopped, has left, or has another role.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +19,9 @@ impl Reader<'_> {
         change.is_reviewed(|review| self.review_counts(review))
     }
 
-    /// Whether a review still counts: who gave it is there, no kill switch stops them, they have the role that they had then or
-    /// are an admin, and so is who issued the token that it was given with. Where that cannot be read it does not.
+    /// Returns whether a review still counts: its author is active, is not stopped by a kill switch, and has the same
+    /// role as then or is an admin. The same must hold for the issuer of the token that it was given with. If that
+    /// cannot be determined, the review does not count.
     pub fn review_counts(&self, review: &Review) -> bool {
         self.card(&review.by).is_some_and(|card| card.actor.status == Status::Active)
             && !self.world().is_stopped(&review.by)
@@ -28,7 +29,8 @@ impl Reader<'_> {
             && self.is_vouched(review.issuer.as_ref(), review.at)
     }
 
-    /// Whether a decision stands: whoever gave it with a token that somebody issued gives it again where they do not vouch for it.
+    /// Returns whether a decision still counts. One that was made with an issued token has to be made again if the
+    /// token's issuer does not vouch for it.
     pub fn decision_stands(&self, decided: &Decided) -> bool {
         self.is_vouched(decided.issuer.as_ref(), decided.at)
     }
@@ -53,8 +55,8 @@ impl Reader<'_> {
         then.is_ok_and(|then| then == Some((*role, *status == Status::Active)))
     }
 
-    /// Whose voice counts for a kind: of those who have agreed, whoever may still decide. Where people need not be distinct, a
-    /// voice for another kind counts too.
+    /// Returns whose agreement counts for a kind of approval: those who have agreed and may still decide. If the rule
+    /// does not require distinct people, agreement to another kind counts too.
     pub fn voices(&self, approval: &Approval, kind: &str, may: &BTreeSet<ActorId>) -> Vec<ActorId> {
         let distinct = self.approval_rule(kind).distinct;
         let has_ended = approval.ended_at.is_some();

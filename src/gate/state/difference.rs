@@ -1,4 +1,4 @@
-//! What the file holds and the log does not say.
+//! Differences between the file and what the log says.
 
 use std::borrow::Cow;
 

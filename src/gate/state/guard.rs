@@ -45,7 +45,7 @@ impl Guard {
         self.verdict()
     }
 
-    /// A new connection counts anew.
+    /// Starts over with a new connection, whose version counter is its own.
     pub fn reopened(&mut self, conn: &Connection) -> Result<(), Fault> {
         self.version = version(conn)?;
         self.verdict()

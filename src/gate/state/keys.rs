@@ -72,15 +72,16 @@ fn settled(path: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Where the key of a company's file should be, if it was moved without: whoever holds the file reads it, and nobody writes.
+/// Returns where the key of a company's file should be, if the file was moved without it. Such a company can be read,
+/// but not written.
 pub fn missing(state: &Path) -> Option<PathBuf> {
     let state = resolved(state);
     let key = lock::beside(&state, "key");
     (state.exists() && !key.exists()).then_some(key)
 }
 
-/// Which of a company's files others than their owner may read or write: its log, and the keys that it is signed and told
-/// with.
+/// Returns the files of a company that others than their owner may read or write: its log, and the keys for signing and
+/// for secrets. Each comes with its permission bits.
 pub fn open_to_others(state: &Path) -> Vec<(PathBuf, u32)> {
     let state = resolved(state);
     let beside = |suffix| lock::beside(&state, suffix);

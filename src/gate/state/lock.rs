@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use nix::fcntl::OFlag;
 use serde::{Deserialize, Serialize};
 
-/// Who holds the lock, as it says itself.
+/// The holder of the lock, as the holder describes itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     pub pid: u32,
@@ -54,7 +54,7 @@ pub(super) fn hint(error: &std::io::Error) -> &'static str {
     }
 }
 
-/// Takes the lock of a state file, or tells who has it. Whoever has it now says so at once ([`Lock::tell`]).
+/// Takes the lock of a state file, or returns its holder. A new holder must identify itself at once ([`Lock::tell`]).
 pub fn take(state: &Path) -> std::io::Result<Tried> {
     let path = beside(state, "lock");
     let mut options = OpenOptions::new();

@@ -163,8 +163,8 @@ fn ground(
     }
 }
 
-/// Opens a company whose key is elsewhere, to be read: nothing is written to its log, and whatever would be, the record of a
-/// refusal too, is answered with what is missing.
+/// Opens a company for reading, because its key is elsewhere. Nothing is written to its log; every call that would
+/// write, even to record a refusal, is answered with the missing key.
 pub fn open_to_read(options: &Options, missing: &CannotOpen) -> Result<Company, CannotOpen> {
     let options = &Options { path: resolved(&options.path), ..options.clone() };
     let (lock, _) = own(options)?;
@@ -280,8 +280,8 @@ fn gate(
     })
 }
 
-/// Makes room on a full disk for whoever only reads: SQLite needs a little beside the file. False if there is nothing to give,
-/// or another process owns the file.
+/// Frees room on a full disk for a process that only reads, because SQLite needs a little beside the file. False if
+/// there is nothing to free, or if another process owns the file.
 pub fn make_way(state: &Path) -> bool {
     let state = resolved(state);
     match lock::take(&state) {

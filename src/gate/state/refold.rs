@@ -1,5 +1,5 @@
-//! Whether the tables are what the log says. The log is tamper-evident, the tables are not: whoever edits them by hand
-//! changes what is allowed without leaving an entry. Folding the log again, apart, shows it.
+//! Whether the tables match the log. The log is tamper-evident, the tables are not: editing them by hand changes what
+//! is allowed without leaving an entry. Folding the log again, separately, reveals that.
 
 use std::collections::BTreeSet;
 
@@ -65,7 +65,7 @@ pub fn tables(conn: &Connection) -> Result<Vec<Difference>, Fault> {
     Ok(differences)
 }
 
-/// What no look at the file says anything about, a line each.
+/// Returns what the comparison cannot check, one line each.
 pub fn not_checked(conn: &Connection) -> Result<Vec<String>, Fault> {
     let seconds = published::SLACK_MS / SECOND;
     Ok(vec![

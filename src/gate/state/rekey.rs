@@ -1,7 +1,7 @@
-//! Another signing key for a log whose own is lost. Whoever owns the machine may do this, and nobody else can: it needs no
-//! permission of the company, and no signature of the key that is gone, which is what the log and its verifier say of it.
+//! A new signing key for a log whose key is lost. The owner of the machine may do this, and nobody else can: it needs
+//! neither a permission of the company nor a signature of the lost key, and both the log and its verifier say so.
 //!
-//! Only a company that is whole is signed over, or the new key would vouch for what somebody changed meanwhile.
+//! Only an intact company gets a new key; otherwise the key would vouch for what somebody changed in the meantime.
 
 use std::path::PathBuf;
 

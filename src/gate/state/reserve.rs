@@ -1,5 +1,6 @@
-//! A file beside the state that holds nothing but room. When the disk is full, whoever filled it, parts of it are given back,
-//! one by one, so that what stops or revokes can still be recorded; when there is room again it is filled up.
+//! A file beside the state that only reserves room. When the disk is full, whatever filled it, parts of the file are
+//! released one by one, so that calls that stop or revoke can still be recorded. When there is room again, the file is
+//! refilled.
 
 use std::fs::{File, OpenOptions};
 use std::io;

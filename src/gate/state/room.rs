@@ -1,6 +1,6 @@
-//! How much room there is for the log. A full disk stops the gate altogether, also for whoever wants to stop somebody; so
-//! below the low-water mark only what stops or revokes is accepted ([`Route::stops`](crate::Route)), and what is refused
-//! is not recorded either. Against others who fill the disk there is a reserve ([`Reserve`]).
+//! Watches the disk space for the log. A full disk would stop the gate completely, even for a caller who wants to stop
+//! somebody. So below the low-water mark only calls that stop or revoke are accepted ([`Route::stops`](crate::Route)),
+//! and refusals are not recorded either. A reserve ([`Reserve`]) helps if other programs fill the disk.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -48,8 +48,8 @@ impl Room {
         Room { folder, mark, low: false, reserve: Reserve::beside(state, size), full: false, tried: None }
     }
 
-    /// Gives of the reserve what the next transaction may take. A disk that does not tell counts as roomy: what does not fit
-    /// will fail by itself.
+    /// Releases enough of the reserve for the next transaction. If the free space cannot be determined, the disk counts
+    /// as roomy: what does not fit will fail on its own.
     pub fn make_way(&mut self) -> Option<Disk> {
         let mut disk = disk(&self.folder)?;
         while disk.free < self.reserve.part() / 2 && self.reserve.holds() > 0 && self.give() {
@@ -84,7 +84,8 @@ impl Room {
         self.low = low;
     }
 
-    /// The disk would not take what was written, whatever it tells: a quota, or somebody who was quicker.
+    /// Releases a part of the reserve, because the disk refused a write although it reports free space: because of a
+    /// quota, or because another program was faster.
     pub fn is_full(&mut self) {
         self.full = self.reserve.holds() > 0 && self.give();
     }

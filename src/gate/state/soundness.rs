@@ -1,5 +1,5 @@
-//! What of a state file the log does not account for, beside the tables that are a fold of it: its schema, its indexes, the key
-//! that was made with it, and the answers that are kept to be given again.
+//! The parts of a state file, besides the tables that are folded from its log, that the log does not account for: its
+//! schema, its indexes, the key that was made with it, and the answers that are kept for retries.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! Secrets that others share with the company. None is stored: each is made anew from one key whenever it is needed, so no
-//! table, no event and no backup of the state holds one (`docs/decisions/0009`).
+//! Secrets that others share with the company. None is stored: each is derived from one key whenever it is needed, so
+//! no table, event or backup of the state contains one (`docs/decisions/0009`).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;

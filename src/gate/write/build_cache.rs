@@ -1,5 +1,5 @@
-//! What takes long to make is made before a change's turn, where it delays nobody, and kept here for the writer: compiled
-//! policies above all. Everything in it can be made again; nothing is true because it stands here.
+//! A cache of what takes long to build, above all compiled policies. It is built before a change's turn, when it delays
+//! nobody, and kept here for the writer. Everything in it can be rebuilt; nothing is true merely because it is here.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ const ALWAYS: usize = 2;
 
 type Made = Arc<dyn Any + Send + Sync>;
 
-/// Things by a key that says everything that they were made of.
+/// Built things, each under a key that states everything it was built from.
 pub struct BuildCache {
     /// The product's Cedar schema.
     schema: String,
@@ -64,7 +64,7 @@ impl BuildCache {
         self.get(&key_of(hash))
     }
 
-    /// What stands under the key, or is made now.
+    /// Returns what is stored under the key, or builds and stores it.
     pub fn make<T: Any + Send + Sync, E>(&self, key: &str, make: impl FnOnce() -> Result<T, E>) -> Result<Arc<T>, E> {
         if let Some(found) = self.get(key) {
             return Ok(found);
@@ -72,7 +72,7 @@ impl BuildCache {
         Ok(self.put(key, make()?))
     }
 
-    /// Puts a thing under the key, in place of what stands there.
+    /// Stores a thing under the key, and replaces what was there.
     pub fn put<T: Any + Send + Sync>(&self, key: &str, thing: T) -> Arc<T> {
         let fresh = Arc::new(thing);
         self.keep(key.to_owned(), 0, fresh.clone());

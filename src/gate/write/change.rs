@@ -179,7 +179,7 @@ impl Writer {
         }
     }
 
-    /// Runs an allowed operation and records what it drafted, and what it uses up.
+    /// Runs an allowed operation, and records its draft and what it uses up.
     pub(crate) fn effect(
         &mut self,
         record: &Record<'_>,
@@ -209,10 +209,10 @@ impl Writer {
         Ok(Reply { decision, ..reply(&self.world, spec, done) })
     }
 
-    /// Folds all events, then logs them. An event that does not fold ends the job and leaves nothing; a log that cannot
-    /// be appended ends the transaction. An answer is kept with the first of its entries, which says what it is; one without
-    /// an entry, such as that a call waits already, is given anew.
-    /// Gives the number of that entry.
+    /// Folds all events, then logs them, and returns the number of the first entry, if any. An event that does not fold
+    /// ends the job and leaves nothing; a log that cannot be appended to ends the transaction. An answer is kept with
+    /// its first entry, which records the answer's digest; one without an entry, such as that a call already waits, is
+    /// computed again each time.
     pub(crate) fn record(
         &mut self,
         events: Vec<Drafted>,

@@ -1,4 +1,4 @@
-//! What a refusal leaves in the log, and what its caller is told.
+//! What a refusal leaves in the log, and what the refused caller is told.
 
 use serde_json::Value;
 
@@ -32,7 +32,7 @@ impl Writer {
         Err(self.deny(caller, entry, (target, input.as_ref()), ruling, None, now)?)
     }
 
-    /// Records a refusal, or counts it with an equal one, and returns what its caller is told.
+    /// Records a refusal, or counts it with an equal one, and returns the answer to the caller.
     pub(crate) fn deny(
         &mut self,
         caller: &Caller,
@@ -89,7 +89,8 @@ impl Writer {
         }
     }
 
-    /// What the policies refused an allowed call while it ran, about what it would have made: that is recorded, too.
+    /// Records that the policies refused a part of an allowed call while it ran, because of something that the call
+    /// would have created.
     pub(crate) fn denied_within(
         &mut self,
         (caller, entry, target): (&Caller, &Entry, &Target),

@@ -34,7 +34,7 @@ pub struct Draft<'a> {
     part: Option<Part>,
 }
 
-/// A part of a call that the gate does not allow as it stands: what it is about, and the answer.
+/// A part of a call that the gate does not allow as it is: its target and the ruling.
 pub(crate) struct Part {
     pub target: Target,
     pub ruling: Ruling,
@@ -73,19 +73,19 @@ impl<'a> Draft<'a> {
         Draft { rehearsed: true, ..self }
     }
 
-    /// Whether it is dropped in any case: nothing is told by it that the caller may not read.
+    /// Returns whether the draft is dropped in any case. A rehearsal reveals nothing that the caller may not read.
     pub fn is_rehearsal(&self) -> bool {
         self.rehearsed
     }
 
-    /// Whether nobody can join under an id. As long as the call only waits, whoever its caller may not see is not there.
+    /// Returns whether an id is taken. While the call only waits, actors that its caller may not see count as absent.
     pub fn is_taken(&self, id: &ActorId) -> bool {
         let seen = self.read.knows(id);
         self.read.card(id).is_some() && (seen || !self.rehearsed)
     }
 
-    /// Asks besides whether another operation is allowed as a part of this call, which is approved as a whole or not at all:
-    /// what it was approved for counts, and where more is needed, the call waits for that.
+    /// Checks whether another operation is allowed as a part of this call. The whole is approved at once or not at all:
+    /// approvals of the call count for the part, and if the part needs more, the call waits for those too.
     pub fn asks(&mut self, operation: &str, target: &Target, input: &Value) -> Result<(), Refusal> {
         let (read, call) = (self.read, question::Call { operation, target, input: Some(input) });
         let ruling = read.ruling_with(read.caller(), call, self.granted);

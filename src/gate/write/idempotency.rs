@@ -37,8 +37,8 @@ pub(crate) fn key(secret: &[u8; 32], caller: &Caller, spec: &Spec, idem: &Idem) 
     Some(mac.finalize().into_bytes().into())
 }
 
-/// What a request asks, whatever the order of its fields. The log keeps a digest of it and of the answer for good: so it is an
-/// HMAC, from which nobody can guess what was erased.
+/// Returns the fingerprint of a request, independent of the order of its fields. The log keeps a digest of it and of
+/// the answer permanently, so it is an HMAC, from which nobody can guess erased content.
 pub(crate) fn fingerprint(secret: &[u8; 32], value: &Value) -> Result<[u8; 32], Fault> {
     let wrong = |_| Fault::Broken("the sealing key has another length".into());
     let mut mac = Hmac::<Sha256>::new_from_slice(secret).map_err(wrong)?;
@@ -47,7 +47,8 @@ pub(crate) fn fingerprint(secret: &[u8; 32], value: &Value) -> Result<[u8; 32], 
     Ok(mac.finalize().into_bytes().into())
 }
 
-/// The stored answer; for a caller who may still read at all and what it says, and only to the same question.
+/// Returns the stored answer to the same request. The caller must still be allowed to read at all, and to read what the
+/// answer says.
 pub(crate) fn answer(read: &Reader<'_>, act: &dyn Act, kept: Kept, asked: &[u8; 32]) -> Result<Reply, Stop> {
     if kept.request != *asked {
         let message = "this Idempotency-Key was used for another request";

@@ -1,8 +1,9 @@
-//! Effects outside the company: what is to be told is recorded in the transaction of what it tells of, in this one place,
-//! whatever operation led to it. It is carried out later, from the record, and the outcome is recorded.
+//! Effects outside the company. What will be sent is recorded in the same transaction as the event that causes it, here
+//! and nowhere else, whatever the operation. It is carried out later, from that record, and the outcome is recorded
+//! too.
 //!
-//! Always true: where nobody wants to be told, this costs a look at an empty list; what a transaction takes back was never
-//! intended; a subscription is told only what its owner may see.
+//! Always true: without subscribers this costs one look at an empty list; what a transaction rolls back was never
+//! intended; a subscription receives only what its owner may see.
 
 use std::sync::Arc;
 

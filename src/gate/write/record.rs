@@ -34,8 +34,8 @@ pub struct GateRecord {
     pub operation: String,
     pub channel: String,
     pub policies: Vec<String>,
-    /// The token that the call was made with, or the run that it is a step of was begun with; none of whoever holds the state file, of
-    /// visitors and of the server itself.
+    /// The token that the call was made with, or with which the call's run was begun. None for the holder of the state
+    /// file, visitors and the server itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_id: Option<Id>,
     /// All on whose behalf it was done, the nearest first.

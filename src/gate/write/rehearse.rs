@@ -1,4 +1,4 @@
-//! What a call would come to: tried before anybody is asked to approve it, and where somebody asks what it takes.
+//! What a call would come to: tried before anybody is asked to approve it, and when somebody asks what the call needs.
 
 use serde_json::Value;
 
@@ -12,8 +12,9 @@ use crate::write::work::act;
 use policy::Ruling;
 use types::entropy::{Entropy, SystemEntropy};
 
-/// Runs an operation as the reader's caller, with the approvals that a ruling asks for, and drops its draft: what could never be
-/// carried out is refused now, and not parked. Where a part of it takes more of them: the ruling with all that it takes.
+/// Runs an operation as the reader's caller, with the approvals that a ruling asks for, and drops its draft: what could
+/// never be carried out is refused now instead of being parked. If a part of it needs more approvals, the returned
+/// ruling asks for all of them.
 pub(crate) fn rehearse(
     read: &Reader<'_>,
     entry: &'static Entry,
@@ -38,8 +39,9 @@ fn grant(read: &Reader<'_>, ruling: &Ruling) -> Grant {
 }
 
 impl Reader<'_> {
-    /// The gate's answer to a call of this reader's caller together with what is said of its parts, as far as running it shows
-    /// that and `tells` lets the part's target be told of. What takes long is not run.
+    /// Returns the gate's answer to a call of this reader's caller, combined with the answers to its parts. Parts are
+    /// included as far as running the call reveals them and `tells` allows their targets to be mentioned. A slow call
+    /// is not run.
     pub fn with_parts(
         &self,
         entry: &'static Entry,

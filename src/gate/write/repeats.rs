@@ -1,9 +1,9 @@
-//! Equal refusals share entries. The first is recorded before it is answered, like everything; equal ones within a second
-//! of it are answered alike and counted, and one more entry says how many they were.
+//! Equal refusals share entries. The first is recorded before it is answered, as always. Equal ones within a second of
+//! it get the same answer and are counted, and one more entry records how many they were.
 //!
-//! Always true: what is counted has an entry of its own before it in the log; an entry with a count stands before any
-//! entry that changes what decisions read, so its question can be asked again as it was asked. Only the count of one
-//! second is ever in memory alone: a server that dies loses that.
+//! Always true: what is counted has its own entry earlier in the log; an entry with a count precedes any entry that
+//! changes what decisions read, so its question can be asked again unchanged. Only the count of one second exists in
+//! memory alone: a server that dies loses that.
 
 use std::collections::BTreeMap;
 
@@ -68,8 +68,9 @@ impl Repeats {
         }
     }
 
-    /// Counts one more, where an equal one was recorded within the second: the number of its entry. What leads to an entry
-    /// more counts among those of its actor: `count` says whether there is one left.
+    /// Counts another refusal if an equal one was recorded within the second, and returns the number of that one's
+    /// entry; none if there is none. The first repetition will cause one more entry, which counts towards the actor's
+    /// limit: `count` checks whether the limit allows it.
     pub fn again(
         &mut self,
         key: &Key,

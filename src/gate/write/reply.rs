@@ -29,7 +29,8 @@ pub(crate) fn denial(spec: &Spec, ruling: &Ruling) -> Refusal {
     Refusal::new(spec.route.denied, format!("policy denied {}: {}", spec.name, ruling.reason()))
 }
 
-/// What comes of a second question about one call: besides what the gate has asked, the operation asks another.
+/// Returns a refusal unless `ruling` allows another operation, about which an operation asks as a second question on
+/// the same call, besides the gate's own.
 pub fn also(operation: &str, ruling: &Ruling) -> Result<(), Refusal> {
     let reason = match ruling {
         Ruling::Allow { .. } => return Ok(()),

@@ -1,5 +1,5 @@
-//! What a run set aside from the budget of the delegation that it was asked for under is settled when it ends, in that very
-//! transaction, whatever ends it: what it spent is spent, and the rest is free again.
+//! A run sets aside part of the budget of the delegation that it was requested under. When the run ends, that part is
+//! settled in the same transaction, whatever ends the run: what was spent is spent, and the rest is free again.
 
 use rusqlite::Connection;
 

@@ -1,8 +1,8 @@
-//! A call that is a step of a run. What comes of it is recorded with the call itself, in one transaction: so a step is taken
-//! once, whatever breaks off in between, and a run knows what was refused.
+//! A call that is a step of a run. Its outcome is recorded in the same transaction as the call itself, so a step is
+//! taken exactly once, whatever breaks off in between, and a run knows what was refused.
 //!
-//! Always true: a call counts only at the step where its run is; a run whose request is decided, stale or over goes on in the
-//! transaction that says so.
+//! Always true: a call counts only if it is the run's current step; a run whose request is decided, stale or over
+//! continues in the transaction that says so.
 
 use std::collections::BTreeSet;
 
@@ -54,7 +54,7 @@ pub(crate) fn is_at(conn: &Connection, world: &World, caller: &Caller) -> Result
     Ok(())
 }
 
-/// Whether a call was not carried out, because a budget holds its run: what it was approved by is not used up.
+/// Returns whether a call was not carried out because a budget holds its run. Its approval is then not used up.
 pub(crate) fn is_held<'e>(caller: &Caller, mut events: impl Iterator<Item = &'e Event>) -> bool {
     let Some(run) = &caller.run else { return false };
     events.any(|event| event.get::<RunHeld>().is_some_and(|held| held.id == run.run))
@@ -68,8 +68,9 @@ pub(crate) struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// It was done, with this answer, which holds what has these labels, unless it has made the run wait or gone on by itself.
-    /// What is kept of the answer counts for whoever asked for the whole.
+    /// Returns the events that record the step as done, with its answer and the answer's labels, unless the call has
+    /// made the run wait or has moved it on by itself. What is kept of the answer counts towards the limits of whoever
+    /// requested the run as a whole.
     pub fn completed<'e>(
         &self,
         mut events: impl Iterator<Item = &'e Event>,

@@ -85,7 +85,7 @@ pub(crate) struct AnsweredQuery {
     pub input: Value,
     pub ruling: Ruling,
     pub events: Vec<Event>,
-    /// The labels of what the answer holds.
+    /// The labels of the data in the answer.
     pub labels: BTreeSet<Label>,
     pub reply: Reply,
 }

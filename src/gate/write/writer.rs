@@ -39,8 +39,8 @@ const SWEEP_MS: i64 = 10 * SECOND;
 /// How long the writer waits for those whom it has just answered to come back.
 const LINGER: Duration = Duration::from_micros(500);
 
-/// Jobs for one transaction: what is queued, and for a moment as many as came last time. One client alone never waits; many
-/// share one fsync instead of each paying for a few.
+/// Gathers the jobs for one transaction: those in the queue and, waiting briefly, as many as came last time. A single
+/// client never waits; many share one fsync instead of each paying for a few.
 pub fn gather<T>(jobs: &Receiver<T>, first: T, expected: &mut usize) -> Vec<T> {
     let mut batch = vec![first];
     batch.extend(jobs.try_iter().take(BATCH - 1));
@@ -172,8 +172,9 @@ impl Writer {
         }
     }
 
-    /// Runs `work` in one transaction that ends with a sealed head, and publishes the result; again, if the log's head had
-    /// moved. A panic ends the transaction and not the writer, which begins anew with what stands in the file.
+    /// Runs `work` in one transaction that ends with a sealed head, and publishes the result. Runs it again if the
+    /// log's head had moved. A panic ends the transaction but not the writer, which starts over from the contents of
+    /// the file.
     pub(crate) fn transaction(
         &mut self,
         mut work: impl FnMut(&mut Writer, Time) -> Result<(), Fault>,

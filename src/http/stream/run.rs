@@ -1,6 +1,6 @@
-//! `GET /api/runs/{id}/stream`: the run as its reader would be shown it, asked again whenever the log has grown; and what a
-//! model says meanwhile, as far as it has come. Each message's id is the step up to which all are over and told: whoever comes
-//! back says it as `since` and misses nothing.
+//! `GET /api/runs/{id}/stream`: the run as its reader may see it, read again whenever the log has grown, and in between
+//! the partial output of models. The id of each message is the last step up to which all steps are over and were sent:
+//! a client that reconnects passes it as `since` and misses nothing.
 
 use std::collections::BTreeMap;
 use std::pin::pin;

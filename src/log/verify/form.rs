@@ -1,8 +1,8 @@
-//! The form of a payload: one JSON object in canonical form (RFC 8785) with `event` and `gate`, and in `event` the `type`
-//! that its leaf has.
+//! The form of a payload: one JSON object in canonical form (RFC 8785) with `event` and `gate`, where the `type` in
+//! `event` equals that of the leaf.
 //!
-//! What always holds: it is read once, forward, and nothing is kept but where it stands; brackets nest no deeper than a
-//! bound. Of a number only the grammar is looked at: its bytes are vouched for by the commitment.
+//! Always true: the payload is read once, forward, and only positions are kept; brackets nest no deeper than a bound.
+//! Numbers are checked for their grammar only: the commitment vouches for their bytes.
 
 /// Deeper than any payload that a gate writes.
 const MAX_DEPTH: usize = 128;

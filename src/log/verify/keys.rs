@@ -1,8 +1,8 @@
-//! The keys of a log: the one that signs it now and, where that stands in for a lost one, those before it.
+//! The keys of a log: the one that signs it now and, if that one replaces a lost key, the former ones.
 //!
-//! That a key was replaced is claimed beside the log and must be borne out by it: the last checkpoint of the former key
-//! bears the signature of the next one too, and the entry behind it says `log_rekeyed` and names both. Nothing shows that
-//! the former key agreed, so whoever holds that one is told where its word ends.
+//! The claim that a key was replaced stands beside the log, and the log must support it: the last checkpoint of the
+//! former key is signed by the next key too, and the entry after it is a `log_rekeyed` that names both. Nothing shows
+//! that the former key agreed, so a verifier who holds the former key is told up to where that key vouches for the log.
 
 use super::finding::Findings;
 use super::note::{self, Note, VerifierKey};
@@ -96,7 +96,7 @@ impl Keys {
         note.verify(&known.key).map_err(|error| error.to_string())
     }
 
-    /// A checkpoint that is kept: one that hands the log over is signed by both keys.
+    /// Checks a published checkpoint: one that hands the log over to the next key must be signed by both keys.
     pub fn verify_published(&self, note: &Note) -> Result<(), String> {
         self.verify(note)?;
         let Some(at) = self.former.iter().position(|former| former.last == note.size) else { return Ok(()) };

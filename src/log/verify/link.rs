@@ -1,6 +1,6 @@
-//! The chain of `prev` links, and who is to blame where it breaks.
+//! The chain of `prev` links, and which entry is at fault if it breaks.
 //!
-//! Entry m says what the hash of entry m-1 is. If that is not so, one of the two was changed. Entry m+1 decides: if it
+//! Entry m states the hash of entry m-1. If the hash differs, one of the two was changed. Entry m+1 decides: if it
 //! confirms m, then m is untouched and m-1 was changed; otherwise m was. For the last entry the signed root decides.
 
 use super::finding::Findings;

@@ -1,8 +1,8 @@
-//! The offline verifier: whether a log is what its key holder signed, found out from the stored bytes alone.
+//! The offline verifier: checks from the stored bytes alone whether a log is what its key holder signed.
 //!
-//! It shares no code with the writer: an error there cannot hide itself here. `docs/concepts/log-format.md` is all that
-//! both know. What always holds: it reads forward once, in flat memory; nothing that it reads makes it panic; every
-//! departure from the format is a [`Problem`], never a silent pass.
+//! It shares no code with the writer, so an error there cannot hide here. Both have only `docs/concepts/log-format.md`
+//! in common. Always true: it reads forward once, in constant memory; no input makes it panic; every departure from the
+//! format is a [`Problem`], never a silent pass.
 
 mod export;
 mod finding;

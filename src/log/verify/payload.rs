@@ -42,7 +42,7 @@ impl Payloads {
         }
     }
 
-    /// Takes note of what an entry declares forgotten. Only what came before it counts.
+    /// Notes which earlier entries this leaf declares forgotten. A declaration covers only entries before it.
     pub fn declare(&mut self, leaf: &Leaf<'_>) {
         for forgotten in leaf.forgets() {
             self.redacted += u64::from(self.undeclared.remove(&forgotten));

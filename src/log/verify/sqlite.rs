@@ -1,7 +1,7 @@
 //! A log in a state file.
 //!
-//! The caller opens the file, read-only; everything is read in one transaction, so a server may go on appending.
-//! Every value is taken for what it is, whatever the table says that it should be.
+//! The caller opens the file, read-only. Everything is read in one transaction, so a server may continue to append.
+//! Each value is checked for its actual type, whatever type the table declares.
 
 use super::finding::Findings;
 use super::note::Note;

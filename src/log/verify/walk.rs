@@ -1,7 +1,7 @@
-//! The one walk from the first entry to the last.
+//! The single walk from the first entry to the last.
 //!
-//! What always holds: entries are looked at in order, each once; the tree holds every leaf hash up to the first entry
-//! that is absent or unreadable, and from there on no root is claimed to be anything.
+//! Always true: entries are visited in order, each once; the tree contains every leaf hash up to the first entry that
+//! is absent or unreadable, and from there on no root is claimed.
 
 use super::finding::Findings;
 use super::keys::REKEYED;

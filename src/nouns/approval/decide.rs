@@ -12,7 +12,7 @@ use policy::Ruling;
 use store::approvals::events::{ApprovalDecided, ApprovalStale, ApprovalUsed};
 use store::approvals::{Approval, Decided};
 use types::approval::{ApprovalStatus, Verdict};
-use types::caller::Caller;
+use types::caller::{Caller, Who};
 use types::id::{ActorId, Id};
 use types::refusal::{Code, Refusal, Stop};
 use types::scope::Reach;
@@ -31,14 +31,18 @@ pub struct Decision {
     pub kind: Option<String>,
 }
 
-/// Whether the policies let the caller approve a request, or reject it, with the token that they use.
+/// Whether the policies let the caller approve a request, or reject it, in one way or another: whoever issued their token counts,
+/// and no scope of it, because they may have another token.
 pub fn may_decide(approval: &Approval, target: &Target, read: &Reader<'_>) -> bool {
-    let may = |decision| {
-        let input = Decision { id: approval.id.clone(), decision, note: String::new(), kind: None };
-        let ruling = read.ruling_on(read.caller(), Decide::SPEC.name, target, &json!(input));
+    let caller = Caller { who: Who::Holder(read.caller().actor()), ..read.caller().clone() };
+    let may = |(kind, decision): (Option<&String>, Verdict)| {
+        let (id, note) = (approval.id.clone(), "a note".to_owned());
+        let input = Decision { id, decision, note, kind: kind.cloned() };
+        let ruling = read.ruling_on(&caller, Decide::SPEC.name, target, &json!(input));
         !matches!(ruling, Ruling::Deny { .. })
     };
-    may(Verdict::Approve) || may(Verdict::Reject)
+    let kinds = std::iter::once(None).chain(approval.kinds.iter().map(Some));
+    kinds.flat_map(|kind| [(kind, Verdict::Approve), (kind, Verdict::Reject)]).any(may)
 }
 
 /// Decide an approval.

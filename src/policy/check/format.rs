@@ -17,7 +17,8 @@ const MAX_BYTES: usize = 64 << 10;
 /// The most lines of comment inside one policy: the formatter goes as deep as there are.
 const MAX_COMMENTS: usize = 1_000;
 
-/// How a file should be written. None where it is so already, does not parse, or would become too large to load.
+/// Returns the canonical form of a file. None if the file already has it, does not parse, or would become too large to
+/// load.
 pub fn formatted(text: &str) -> Option<String> {
     deep(|| written(text))
 }

@@ -1,7 +1,7 @@
-//! `policy check`: everything that can be said about a bundle before it serves.
+//! `policy check`: everything that can be said about a bundle before it is served.
 //!
-//! Always true: nothing is printed or written here; a report holds every finding, in the order of file and line; what a
-//! report calls fine loads.
+//! Always true: nothing is printed or written here; a report contains every finding, sorted by file and line; a bundle
+//! that a report calls fine loads.
 
 mod blind;
 mod eligible;
@@ -100,7 +100,7 @@ impl Report {
         self.run.invalid.iter().chain(&self.run.failed).chain(&self.too_little)
     }
 
-    /// What the tests leave open. Of what a file covers that could not be read, nothing is told.
+    /// Returns what the tests leave open. If a test file could not be read, coverage is unknown and no gap is reported.
     pub fn open(&self) -> Vec<Finding> {
         let gaps = self.coverage.iter().filter(|_| self.run.unread == 0).flat_map(Coverage::gaps);
         gaps.chain(self.mutation.iter().flat_map(|mutation| mutation.survived.iter().cloned())).collect()

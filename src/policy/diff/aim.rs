@@ -10,8 +10,8 @@ use crate::testing::{Around, Fixture, Step, Way};
 use types::history::Done;
 use types::id::ActorId;
 
-/// As much of a goal as can be the case in a company; none where nothing of it is. What only has to be there of an input, is as one
-/// of these inputs has it.
+/// Returns as much of a goal as can be the case in a company. None if nothing of it can. An input of which the goal
+/// requires only presence is taken from one of `inputs`.
 pub(super) fn aimed(goal: &Goal, fixture: &Fixture, inputs: &[Value]) -> Option<Around> {
     let mut around = Around::default();
     // Of what is not to be there, nothing is.
@@ -57,7 +57,8 @@ pub(super) fn aimed(goal: &Goal, fixture: &Fixture, inputs: &[Value]) -> Option<
     (!is_plain).then_some(around)
 }
 
-/// The same in a part of the run: an agent asks for it, in what its asker asked for. None outside of runs.
+/// Returns the same surroundings one level down in the run: an agent asks, as a part of what its asker requested. None
+/// outside of runs.
 pub(super) fn in_part(around: &Around) -> Option<Around> {
     let run = around.run.clone().filter(|run| run.askers.is_empty())?;
     let asker: ActorId = "aid".parse().ok()?;

@@ -1,7 +1,7 @@
-//! What a change of policies would do: to the texts, to generated questions, and to decisions that were recorded.
+//! What a change of policies would do: to the texts, to generated questions, and to recorded decisions.
 //!
-//! Always true: nothing here is proved. A difference that is told was seen: the same question, put to both sides. That none
-//! was found means only that none was found among so many questions.
+//! Always true: nothing here is proved. A reported difference was observed: the same question, put to both sides. If
+//! none was found, that only means that none showed among the questions that were tried.
 
 mod aim;
 mod cast;

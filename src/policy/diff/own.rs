@@ -1,5 +1,5 @@
-//! The same search about the company's own types: questions from the tests of both sides, their neighbours, and questions
-//! made up from the schema and from what the policies name.
+//! The same search for the company's own types: questions from the tests of both sides, variations of them, and
+//! questions made up from the schema and from the names in the policies.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Actors and teams as policies look for them: behind an attribute of what is asked about, or of whoever asks.
+//! Actors and teams that policies look for, behind an attribute of the target or of the asker.
 
 use std::str::FromStr as _;
 
@@ -64,7 +64,8 @@ fn ends<'a>(goal: &'a Goal) -> impl Iterator<Item = Wanted<'a>> {
     [Wanted::all(&goal.principal), resource].into_iter().chain(fields).chain(around)
 }
 
-/// Adds whoever is looked for and not there: as who asks, as what is asked about, behind its attributes, and around a question.
+/// Adds the actors and teams that the goals look for and the fixture lacks: as askers, as targets, behind their
+/// attributes, and in a question's surroundings.
 pub(super) fn populate(fixture: &mut Fixture, goals: &[Goal]) {
     let before = fixture.actors.len() + fixture.teams.len();
     for goal in goals {

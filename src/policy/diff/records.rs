@@ -1,4 +1,4 @@
-//! Made-up records: of whoever asks and of others, and with each value that a policy could tell from another.
+//! Made-up records: some belong to the asker and some to others, with each value that a policy could distinguish.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,8 +18,9 @@ const MAKERS: [&str; 4] = ["max", "mia", "ana", "bot"];
 /// What policies know of every record, beside its fields.
 const BUILT_IN: [&str; 3] = ["created_by", "updated_by", "version"];
 
-/// Adds records of every collection; one that no collection declares stands for what is only to be made. Returned is what only
-/// one actor is asked about, with that actor: everybody has a record for each value, a few of them tell makers apart.
+/// Adds records of every collection; a record that no collection declares stands for one that is only to be created.
+/// Returns the records that only one actor is asked about, each with that actor: everybody has a record for each value,
+/// but a few records suffice to tell makers apart.
 pub(super) fn furnish(
     fixture: &mut Fixture,
     collections: &Collections,

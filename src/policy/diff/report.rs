@@ -1,4 +1,4 @@
-//! What the replay of the log came to, as it is told.
+//! The result of a replay of the log, as it is reported.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,7 @@
-//! Which operations became looser or tighter, for which kind of actor: a bounded search over generated questions.
+//! Which operations became looser or tighter, and for which kind of actor: a bounded search over generated questions.
 //!
-//! Always true: what is told was seen, with a witness; what is not told was not found, which proves nothing.
+//! Always true: a reported change was observed, with a witness; a change that is not reported was not found, which
+//! proves nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -152,7 +152,7 @@ impl Tally {
         Tally { moved, ..Tally::default() }
     }
 
-    /// One decision that was asked again. `recorded` is what the log says that it came to.
+    /// Counts one decision that was asked again. `recorded` is its outcome in the log.
     pub fn count(&mut self, operation: &str, actor: &str, outcome: &Outcome, recorded: Decision) {
         self.count_times(operation, actor, outcome, (recorded, 1));
     }

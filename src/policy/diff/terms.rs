@@ -1,7 +1,7 @@
-//! Who gives approvals, how often something may be asked and who is shown a view, compared by what it means:
-//! `approvals.yaml`, `limits.yaml` and `views/*.yaml` are half of the policies.
+//! Who gives approvals, how often something may be asked and who sees a view, compared by meaning: `approvals.yaml`,
+//! `limits.yaml` and `views/*.yaml` are half of the policies.
 //!
-//! Always true: a term is told for whatever differs in these files as they are read, and for nothing else.
+//! Always true: a term is reported for every difference between these files as they are read, and for nothing else.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -95,7 +95,7 @@ fn filled(row: Row, fills: &[(String, Fill)], stage: &dyn Stage) -> Row {
     })
 }
 
-/// Adds the things that policies name by their ids, as one of max's is; all their ids.
+/// Adds the things that policies name by their ids, modelled on one that belongs to max, and returns all their ids.
 pub(super) fn name(fixture: &mut Fixture, named: &Named, stage: &dyn Stage) -> BTreeSet<String> {
     let mut ids = BTreeSet::new();
     for (kind, id) in &named.entities {

@@ -305,7 +305,7 @@ fn delegation(row: &Delegation) -> String {
     fields
 }
 
-/// Whom a case names: who asks and what about, and whoever stands in the rows that it is about.
+/// Returns the actors that a case mentions: the asker, the target, and those in the rows that the case is about.
 pub fn named_by(fixture: &Fixture, case: &Case) -> Vec<ActorId> {
     let mut next: Vec<ActorId> = Vec::new();
     let mut name = |text: &str| {

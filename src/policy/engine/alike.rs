@@ -1,8 +1,9 @@
-//! Conditions that several policies have in common, as those have that are written for one team or folder after another:
-//! they are evaluated once for a question.
+//! Conditions that several policies share, like policies written for one team or folder after another. Each is
+//! evaluated once per question.
 //!
-//! Always true: what a condition comes to depends on the question alone, so one answer holds for all that have it. One that
-//! cannot be evaluated is evaluated for each: the error is that policy's own.
+//! Always true: the value of a condition depends on the question alone, so one result holds for every policy that has
+//! the condition. A condition that cannot be evaluated is evaluated separately for each policy, because the error
+//! belongs to that policy.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

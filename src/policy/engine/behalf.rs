@@ -1,6 +1,7 @@
-//! Acting on behalf of others: what the caller may do, what each of them may do, and what was handed on, all at once.
+//! Acting on behalf of others: a call is allowed only by what the caller may do, what each giver may do, and what was
+//! handed on, all together.
 //!
-//! Always true: whoever stands in a chain only takes away; a chain that has ended allows nothing.
+//! Always true: each member of a chain only takes rights away; a chain that has ended allows nothing.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +27,7 @@ pub struct Giver {
     pub delegation: String,
     pub scope: Operations,
     pub authority: Authority,
-    /// The delegation, or one that it rests on, holds no longer.
+    /// Whether the delegation, or one that it rests on, has ended.
     pub ended: bool,
 }
 

@@ -1,8 +1,9 @@
-//! The alternatives of a condition, each by itself: what stands beside an `||`, where everything before it is false; the two arms
-//! of an `if`; and a condition that is only a part of a value, such as of a set, where it is true and where it is false.
+//! The alternatives of a condition, each on its own: an operand of `||`, with everything before it false; the two arms
+//! of an `if`; and a condition that is only a part of a value, such as of a set, both true and false.
 //!
-//! Always true: a condition holds if, and only if, one of its branches does; and each can be evaluated wherever Cedar would
-//! evaluate the alternative. A branch decides where the conditions are as is wanted, and would not be without it.
+//! Always true: a condition holds if, and only if, one of its branches does, and each branch can be evaluated wherever
+//! Cedar would evaluate the alternative. A branch is decisive if the conditions have the wanted value, and would not
+//! have it without the branch.
 
 use cedar_policy_core::ast::{BinaryOp, Effect, Expr, ExprKind, UnaryOp};
 
@@ -41,8 +42,8 @@ pub(super) fn branches(compiled: &CompiledPolicy) -> Vec<Branch> {
     ways(compiled, true)
 }
 
-/// What else keeps a policy from holding, each alone: of `unless { a || b }`, `b` where `a` is false. The conditions of each are
-/// false where it does.
+/// Returns what else keeps a policy from holding, each exception on its own: for `unless { a || b }`, `b` with `a`
+/// false. The conditions of each are false where it keeps the policy from holding.
 pub(super) fn exceptions(compiled: &CompiledPolicy) -> Vec<Branch> {
     ways(compiled, false)
 }
@@ -82,8 +83,8 @@ impl Branch {
         self.is_cut
     }
 
-    /// All conditions, as they would be if the alternative were not as is wanted. Of a part of a value, that says nothing: the value
-    /// may be the same.
+    /// Returns all conditions as they would be if the alternative did not have the wanted value. None for a part of a
+    /// value, where it would show nothing: the value may be the same.
     pub fn without(&self) -> Option<&Expr> {
         self.without.as_ref()
     }
@@ -113,7 +114,8 @@ impl Branch {
         Branch { alone: condition.clone(), condition, ..Branch::whole(part, true) }
     }
 
-    /// The same of one that has more in it than is told apart: it is never seen to be as is wanted.
+    /// Creates a branch for an expression with more alternatives than are told apart. It never counts as having the
+    /// wanted value.
     pub fn cut(expr: &Expr, wanted: bool) -> Branch {
         let never = Expr::val(!wanted);
         Branch { condition: never.clone(), alone: never, is_cut: true, ..Branch::whole(expr, wanted) }

@@ -1,9 +1,10 @@
-//! What is built in: the product's schema, also in Cedar's JSON form, and the default policies, which a test has validated
-//! against it, so that no start of the program reads and validates them from nothing. It is most of what a command costs.
+//! The built-in parts: the product's schema, also in Cedar's JSON form, and the default policies. A test has validated
+//! these policies against the schema, so the program need not read and validate them at every start, which is most of
+//! what a command costs.
 //!
-//! Always true: it holds for that very schema, with no more than a bundle's kinds of approval and collections, and for files that
-//! are the default ones, byte for byte; `tests/reference.rs` writes their digest once they have passed, and fails as long as it
-//! is another's.
+//! Always true: this applies only to that very schema, extended at most by a bundle's approval kinds and collections,
+//! and only to files that equal the default ones byte for byte; `tests/reference.rs` writes their digest once they pass
+//! validation, and fails while the digest does not match.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

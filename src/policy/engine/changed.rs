@@ -1,7 +1,9 @@
-//! The conditions that a policy has instead of others: `resource.peers < 2` where its other version says `resource.peers == 0`.
+//! The conditions in which a policy differs from its other version: `resource.peers < 2` instead of `resource.peers ==
+//! 0`.
 //!
-//! Always true: each is seen by a question for which the policy's conditions hold and would not with the other's condition in its
-//! place, or the other way round. That both versions hold, or neither, shows nothing of the change.
+//! Always true: a question shows a change if the policy's conditions hold for it and would not hold with the other
+//! version's condition in that place, or the other way round. That both versions hold, or that neither does, shows
+//! nothing about the change.
 
 use cedar_policy_core::ast::{Effect, Expr, ExprKind};
 use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices};
@@ -22,7 +24,7 @@ const MOST_COMPARED: usize = 1_024;
 pub(super) struct Changed {
     /// The condition; and all conditions of the policy with the old one in its place.
     pub branch: Branch,
-    /// What the policy is to be where it would be the opposite with the old one; either, unless given.
+    /// The value that the policy must have where the old condition would give the opposite. None accepts either value.
     pub wanted: Option<bool>,
 }
 

@@ -1,7 +1,7 @@
-//! Two snapshots side by side: which actions they could answer differently, and what the policies that differ name.
+//! Two snapshots side by side: which actions they could answer differently, and what the differing policies name.
 //!
-//! Always true: an action that is not told has policies in both that say the same under the same ids, and so, with the same
-//! schema, the same answers.
+//! Always true: for an action that is not reported, both snapshots have the same policies under the same ids, and so,
+//! with the same schema, the same answers.
 
 use std::collections::BTreeSet;
 
@@ -26,8 +26,8 @@ pub struct OpenToCallers {
 }
 
 impl OpenToCallers {
-    /// Whether a denial for these reasons can be avoided: each of the policies in the way depends on the call, or, where none is
-    /// in the way, some permit does.
+    /// Returns whether a different way of calling could avoid a denial for these reasons: every policy in the way
+    /// depends on the call or, if no policy is in the way, some permit does.
     pub fn spare(&self, because: &[Because]) -> bool {
         match because {
             [] => self.a_permit,
@@ -65,7 +65,8 @@ impl Snapshot {
         names.into_iter().filter(unlike).map(str::to_owned).collect()
     }
 
-    /// What the policies of an action name that `other` does not have just so: by policy, first each of its alternatives alone.
+    /// Returns the names in those policies of an action that `other` does not have in identical form: for each policy,
+    /// first each alternative on its own.
     pub fn named_unlike(&self, other: &Snapshot, action: &str) -> Vec<Named> {
         let named = |compiled: &CompiledPolicy| {
             let alternatives: Vec<Named> = branches(compiled).iter().map(|branch| Named::of(branch.own())).collect();
@@ -136,7 +137,8 @@ impl Snapshot {
         })
     }
 
-    /// What of an operation depends on how it is called: on an input that is not given, or on what was done before.
+    /// Returns the policies of an operation whose result depends on how it is called: on an input that is not given, or
+    /// on what was done before.
     pub fn open_to_callers(&self, operation: &str, lacks_input: bool, lacks_past: bool) -> OpenToCallers {
         let turns = |compiled: &&CompiledPolicy| {
             let mut looks = Looks::default();

@@ -10,7 +10,7 @@ use super::ruling::{Because, PolicyMeta};
 #[derive(Clone, Debug)]
 pub(super) struct CompiledPolicy {
     pub policy: ast::Policy,
-    /// Scope and conditions as one expression; Cedar would build it anew for each evaluation.
+    /// The scope and the conditions as one expression; Cedar would rebuild it for each evaluation.
     pub condition: Expr,
     /// Whether the index gathers it if, and only if, its scope is true: then its conditions alone are evaluated.
     pub scope_is_indexed: bool,
@@ -31,7 +31,7 @@ impl CompiledPolicy {
         CompiledPolicy { condition, scope_is_indexed, shared: None, policy, meta, form: Arc::default() }
     }
 
-    /// The same policy, said in another way.
+    /// Returns the same policy in another formulation.
     pub fn with(&self, policy: ast::Policy) -> CompiledPolicy {
         CompiledPolicy::of(policy, Arc::clone(&self.meta))
     }

@@ -1,7 +1,7 @@
-//! Whether a question could be answered otherwise than no, before it is known what it is about or what else it says. So that
-//! nobody is listened to at length whom every policy refuses.
+//! Whether a question could get any answer other than no, before its target and the rest of it are known. It spares the
+//! server from reading a long request of a caller whom every policy refuses.
 //!
-//! Always true: where this says no, the decision is no. It may say yes where the decision is no.
+//! Always true: if this says no, the decision is no. It may say yes although the decision is no.
 
 use std::sync::Arc;
 

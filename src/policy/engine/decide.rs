@@ -1,7 +1,8 @@
-//! A question and its answer: what is checked before, one evaluation, and the second one that proves an approval helps.
+//! Answers a question: checks it first, evaluates it once, and evaluates it a second time to prove that an approval
+//! helps.
 //!
-//! Always true: what cannot be checked or evaluated is denied with a fault, whatever else holds; a permit that cannot be
-//! evaluated is passed over; approvals are offered only if, with them, the answer is really yes.
+//! Always true: what cannot be checked or evaluated is denied with a fault, whatever else holds; a permit that cannot
+//! be evaluated is ignored; approvals are offered only if the answer with them really is yes.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +39,7 @@ pub struct Question<'a> {
     pub input: Option<&'a serde_json::Value>,
     /// The kinds truly granted for this very request.
     pub approvals: &'a [String],
-    /// What a comparison supposes of one policy; none where the question is what it seems.
+    /// What a comparison supposes about one policy. None for an ordinary question.
     pub supposed: Option<&'a Supposed<'a>>,
 }
 
@@ -164,7 +165,8 @@ impl Snapshot {
         }
     }
 
-    /// The policies that a question reaches; an error where it cannot be told of each whether it holds.
+    /// Returns the policies that a question reaches. Fails if it cannot be determined for each of them whether it
+    /// holds.
     pub(super) fn reached(&self, question: &Question<'_>) -> Result<Reached, Unknown> {
         let reached = || {
             let entities = question.entities.entities()?;
@@ -188,7 +190,7 @@ impl Snapshot {
         if errors.is_empty() { Ok(Reached { met, candidates }) } else { Err(Unknown) }
     }
 
-    /// Looked for where the slice says that it stands, and if it does not, everywhere.
+    /// Returns the action of a question. Looks first at the place that the slice gives, then everywhere.
     pub(super) fn action(&self, question: &Question<'_>) -> Result<&Action, String> {
         let uid = question.action.as_ref();
         let there = question.entities.place().and_then(|place| self.actions.get_index(place));

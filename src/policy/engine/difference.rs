@@ -1,7 +1,8 @@
-//! The policies in which two snapshots differ, by themselves: a question that meets none of them has the same answer from both.
+//! Only the policies in which two snapshots differ. A question to which none of them applies has the same answer from
+//! both.
 //!
-//! Always true: what does not hold for a question holds no more once approvals are given (`approvals` lints that), so one
-//! evaluation is enough, and only of these.
+//! Always true: a policy that does not hold for a question does not start to hold once approvals are given (a lint,
+//! `approvals`, checks that), so one evaluation is enough, and only of these policies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,8 +20,8 @@ use super::ruling::{Because, PolicyMeta};
 use super::snapshot::Snapshot;
 use types::effort;
 
-/// The policies that only one of two snapshots has, and which of them, and of their parts, a question has shown: its answer would
-/// be another if they were not what they are for it.
+/// The policies that only one of two snapshots has, and which of them, and of their parts, questions have shown. A
+/// question shows a policy if its answer would change if the policy had the opposite value for it.
 #[derive(Debug)]
 pub struct Difference {
     snapshot: Snapshot,
@@ -160,13 +161,14 @@ impl Difference {
         Difference { snapshot: snapshot.with_policies(policies), met, has_both }
     }
 
-    /// What a question reaches of them; an error where it cannot be told of each whether it holds.
+    /// Returns which of these policies a question reaches. Fails if it cannot be determined for each of them whether it
+    /// holds.
     pub fn reached(&self, question: &Question<'_>) -> Result<Reached, Unknown> {
         self.snapshot.reached(question)
     }
 
-    /// Notes which of them, and which of their parts, a question shows. `tells` says of one whether it does; it is asked only of
-    /// what no question has shown yet.
+    /// Notes which of these policies, and which of their parts, a question shows. `tells` returns whether it shows one;
+    /// it is called only for what no question has shown yet.
     pub fn observe(
         &self,
         question: &Question<'_>,

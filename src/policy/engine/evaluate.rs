@@ -15,7 +15,8 @@ use super::index::Position;
 use super::ruling::{self, Because, Ruling};
 use super::snapshot::Snapshot;
 
-/// That one policy holds, or does not, whatever it says: in what this principal asks about this action.
+/// The supposition that one policy holds, or does not, whatever its text says, for what this principal asks about this
+/// action.
 #[derive(Clone, Copy, Debug)]
 pub struct Supposed<'a> {
     /// One of these policies, or one from elsewhere.

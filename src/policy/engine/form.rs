@@ -1,9 +1,9 @@
-//! What a policy decides, whichever way it is written: `"paid" == resource.status` is `resource.status == "paid"`, `!(a <= b)` is
-//! `b < a`, `!(a && b)` is `!a || !b`, `trust < 2` is `trust <= 1`; and in a set, or between conditions that cannot fail, the order
-//! is nothing.
+//! What a policy decides, independent of how it is written: `"paid" == resource.status` equals `resource.status ==
+//! "paid"`, `!(a <= b)` equals `b < a`, `!(a && b)` equals `!a || !b`, and `trust < 2` equals `trust <= 1`. Order does
+//! not matter within a set or between conditions that cannot fail.
 //!
-//! Always true: two policies of the same form decide the same on every question; so does a company without one of them. What is
-//! written otherwise and means the same may have another form.
+//! Always true: two policies of the same form decide every question the same way, so removing one of them changes
+//! nothing. Policies that are written differently may have different forms although they mean the same.
 
 use cedar_policy_core::ast::{ActionConstraint, BinaryOp, Expr, ExprKind, Literal, UnaryOp};
 

@@ -1,7 +1,8 @@
-//! What would have to be the case for a policy to hold, as far as its condition says so: comparisons put their made-up
-//! questions together from it, where one made of each constant alone would not reach all parts of a policy at once.
+//! What would have to be the case for a policy to hold, as far as its condition shows. Comparisons build their made-up
+//! questions from goals, because questions that vary one constant at a time would not reach all parts of a policy at
+//! once.
 //!
-//! Always true: a goal is a suggestion. Whether the policy holds then is asked.
+//! Always true: a goal is only a suggestion. Whether the policy then holds is evaluated.
 
 mod number;
 mod place;

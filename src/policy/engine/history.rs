@@ -23,7 +23,8 @@ pub(super) struct Blank {
 }
 
 impl Blank {
-    /// None where the action is none of the product's. The product's all have the same, so one is taken over.
+    /// Returns the blank history of an action. None if the action is not the product's. All of the product's actions
+    /// share one history type, so `known` is reused.
     pub fn of(schema: &Schema, action: &EntityUID, known: Option<&Blank>) -> Option<Blank> {
         let Type::Record { attrs, .. } = schema.as_ref().context_type(action).filter(|_| !is_own(&name_of(action)))?
         else {

@@ -1,8 +1,9 @@
-//! Comparisons with what they look at can never be, and attributes that nothing has: a slip of the pen that validates, and a forbid
-//! with one stands open.
+//! Comparisons that can never be true for what they look at, and attributes that nothing has: slips of the pen that
+//! pass validation, and with which a forbid never applies.
 //!
-//! Always true: of texts and numbers only what has a closed list or a range is told, and only where all that it can mean has one:
-//! what the product declares, and choices of collections. Of types and attributes only what the schema rules out.
+//! Always true: texts and numbers are reported only if they have a closed list or a range, and only if everything that
+//! the expression can refer to has one: what the product declares, and choices of collections. Types and attributes are
+//! reported only if the schema rules them out.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -44,8 +45,9 @@ pub trait Words {
 }
 
 impl Snapshot {
-    /// A finding for each text or entity that a policy compares with something that can never be it, for each comparison of numbers
-    /// that comes out the same whatever they are, and for each attribute that it looks for where nothing has it.
+    /// Returns a finding for each text or entity that a policy compares with something that can never equal it, for
+    /// each comparison of numbers with a constant result, and for each attribute that a policy checks for although
+    /// nothing has it.
     pub fn impossible(&self, words: &dyn Words) -> Vec<Finding> {
         let mut findings = Vec::new();
         for compiled in &self.policies {

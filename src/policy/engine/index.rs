@@ -98,7 +98,7 @@ impl Index {
     }
 }
 
-/// One end of a request, and what the slice knows of it.
+/// One end of a request, with what the slice holds about it.
 #[derive(Clone, Copy)]
 pub(super) struct Met<'a> {
     pub uid: &'a EntityUID,

@@ -1,7 +1,9 @@
-//! From a schema and a bundle to policies that are fit to serve, or to everything that is wrong with them.
+//! Turns a schema and a bundle into policies that are fit to serve, or into a list of everything that is wrong with
+//! them.
 //!
-//! Always true: all problems are told at once, but where the schema is wrong only that; a policy that is too large, or is a template, is not looked into further; a
-//! policy is known by its `@id`, and by its place until it has one.
+//! Always true: all problems are reported at once, except that an invalid schema is reported alone; a policy that is
+//! too large, or is a template, is not examined further; a policy is identified by its `@id`, and by its place until it
+//! has one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;

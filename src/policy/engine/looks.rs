@@ -82,8 +82,8 @@ impl Named {
         named
     }
 
-    /// What two versions name, at the most so much of each kind: what only one of them names comes first, and a share of each of
-    /// the policies. Also whether any was left out.
+    /// Returns what two versions name, at most `most` of each kind: names in only one version come first, and each
+    /// policy gets a share. Also returns whether any name was left out.
     pub fn either(one: &[Named], other: &[Named], most: usize) -> (Named, bool) {
         let [ours, theirs] = [one, other].map(|side| side.iter().cloned().reduce(Named::and).unwrap_or_default());
         let both: Vec<&Named> = one.iter().chain(other).collect();

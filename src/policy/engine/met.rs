@@ -20,8 +20,8 @@ pub(super) struct Met {
     pub other: Option<Position>,
     /// Its other version has its scope, with as many operations or more: what that one shows, it need not show again.
     pub is_covered: bool,
-    /// Its other version is made of the same conditions, such as where operands that can fail have changed places: only a question
-    /// for which one of the two holds shows it.
+    /// Whether its other version consists of the same conditions, for example if operands that can fail have changed
+    /// places. Then only a question for which exactly one of the two holds shows it.
     pub is_recast: bool,
     /// It has decided a question.
     pub whole: AtomicBool,
@@ -144,8 +144,8 @@ impl Part {
         self.is_met.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it makes the policy what it is, by what its condition is; none if that cannot be evaluated, which is to Cedar as
-    /// if it did not hold.
+    /// Returns whether the value of its condition makes the policy what it is. `value` is none if the condition cannot
+    /// be evaluated, which Cedar treats as not holding.
     pub fn decides(&self, holds: bool, value: Option<bool>) -> bool {
         match self.when {
             When::Holds | When::Fails if self.branch.without().is_none() => value == Some(holds),

@@ -1,5 +1,5 @@
-//! Mutants: policies with one small mistake in them, of the kind that people make. Tests that are worth something fail for
-//! each. A mutant that `policy check` would refuse anyway is not one.
+//! Mutants: policies with one small mistake of the kind that people make. Good tests fail for each of them. A mistake
+//! that `policy check` would refuse anyway is not a mutant.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub struct Mutant {
 }
 
 impl Snapshot {
-    /// Every mutant that would load, of the policies in these files; of all unless some are named.
+    /// Returns every mutant that would load, of the policies in these files, or of all policies if `files` is none.
     pub fn mutants(&self, files: Option<&BTreeSet<String>>) -> Vec<Mutant> {
         let Ok(kind_type) = EntityType::from_normalized_str(KIND_TYPE) else { return Vec::new() };
         let maker = Maker { snapshot: self, validator: Validator::new(self.schema().clone()), kind_type };

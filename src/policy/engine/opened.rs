@@ -1,6 +1,6 @@
-//! Policies with the people and things of their scope named by conditions instead.
+//! Policies whose scope is rewritten so that conditions name the people and things instead.
 //!
-//! Always true: the policy holds for the same questions. Types and operations stay in its scope.
+//! Always true: the rewritten policy holds for the same questions. Types and operations stay in its scope.
 
 use std::sync::Arc;
 
@@ -13,8 +13,9 @@ use super::compiled::CompiledPolicy;
 use super::parts::{PartKind, scope_span};
 
 impl CompiledPolicy {
-    /// The same policy, whose conditions begin with what its scope says of people and things: `principal in Ok::Team::"team:ops"`.
-    /// What is told apart of conditions is told apart of that, too.
+    /// Returns the same policy with what its scope says about people and things moved to the beginning of its
+    /// conditions: `principal in Ok::Team::"team:ops"`. Whatever distinguishes conditions then distinguishes scopes,
+    /// too.
     pub fn opened(&self) -> CompiledPolicy {
         let policy = &self.policy;
         let (principal, who) = opened(policy.principal_constraint().as_inner(), Var::Principal);

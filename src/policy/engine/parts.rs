@@ -1,9 +1,9 @@
-//! The parts that a policy's answer can turn on: the three clauses of its scope, and each condition between `&&`, `||`,
-//! `!` and `if`; of a policy that has only a scope, that as a whole, too. Tests are measured by which of them they have seen
-//! true, and which false.
+//! The parts on which a policy's answer can turn: the three clauses of its scope, and each condition between `&&`,
+//! `||`, `!` and `if`. For a policy that is only a scope, the scope as a whole is a part, too. Tests are measured by
+//! which parts they have seen true, and which false.
 //!
-//! Always true: a part of a condition counts only where Cedar itself would have looked at it: the scope holds, and what
-//! stands before it did not settle the matter. The clauses of a scope are looked at each on its own.
+//! Always true: a part of a condition counts only if Cedar itself would have evaluated it: the scope holds, and what
+//! stands before the part did not settle the result. The clauses of a scope are evaluated independently.
 
 use std::sync::Arc;
 
@@ -238,8 +238,8 @@ pub(super) fn conditions(expr: &Expr) -> Vec<&Expr> {
     turned_conditions(expr).into_iter().map(|(part, _)| part).collect()
 }
 
-/// The same, each with whether an odd number of `!` stands before it. Of the test of an `if`, to which both answers lead on, that
-/// says nothing.
+/// Returns the same conditions, each with whether an odd number of `!` applies to it. For the test of an `if`, where
+/// both results lead on, that flag has no meaning.
 pub(super) fn turned_conditions(expr: &Expr) -> Vec<(&Expr, bool)> {
     let mut found = Vec::new();
     gather(expr, Some(false), &mut found);
@@ -263,7 +263,7 @@ fn gather<'a>(expr: &'a Expr, turned: Option<bool>, into: &mut Vec<(&'a Expr, bo
     }
 }
 
-/// The same of an arm of an `if`, of which nothing is left to be seen where it is always the same.
+/// Returns the conditions of an arm of an `if`. Empty if the arm is constant, so that there is nothing to observe.
 pub(super) fn conditions_of_arm(arm: &Expr) -> Vec<&Expr> {
     if constant(arm).is_some() { Vec::new() } else { conditions(arm) }
 }

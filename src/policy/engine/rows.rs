@@ -1,9 +1,10 @@
-//! Which records somebody may read, as a condition on their columns: the policies, evaluated as far as they do not hang on the
-//! record. What is left of them is asked of the database once, where asking of each record would take as long as there are
-//! records.
+//! Which records somebody may read, as a condition on the records' columns: the policies, evaluated as far as they do
+//! not depend on the record. The database evaluates the rest in one query; asking about each record would take time in
+//! proportion to their number.
 //!
-//! Always true: where a condition is given, it holds of a record exactly if the gate would allow the same question about it (a
-//! property test asks both); whatever this cannot express, or cannot evaluate, gives none, and then each record is asked about.
+//! Always true: if a condition is returned, it holds for a record exactly if the gate would allow the same question
+//! about that record (a property test compares both). If it cannot be expressed or evaluated here, there is no
+//! condition, and each record is asked about.
 
 use std::collections::BTreeSet;
 
@@ -29,8 +30,8 @@ use types::effort;
 use types::field::FieldKind;
 
 impl Snapshot {
-    /// The records of a collection that the question would be allowed about, whichever of them it names as its resource; none
-    /// where that is no condition on their columns.
+    /// Returns the condition for the records of a collection that the question would be allowed about, whichever of
+    /// them is its resource. None if that cannot be expressed as a condition on their columns.
     pub fn rows(&self, question: &Question<'_>, of: &Collection) -> Option<Condition> {
         let policies = self.rows_by_policy(question, of)?;
         let (permits, forbids): (Vec<_>, Vec<_>) =
@@ -62,8 +63,8 @@ impl Snapshot {
 }
 
 impl Snapshot {
-    /// The policies that look at a field of a collection: if it went, they would silently mean something else, for what is asked
-    /// for with `has` may be missing.
+    /// Returns the policies that look at a field of a collection. Without the field they would silently change their
+    /// meaning, because a field that is checked with `has` may be missing.
     pub fn looking_at(&self, collection: &str, field: &str) -> Vec<Because> {
         let Ok(kind) = EntityType::from_normalized_str(&brain::kind_of(collection)) else { return Vec::new() };
         let is_about = |compiled: &&CompiledPolicy| match compiled.policy.resource_constraint().as_inner() {

@@ -1,6 +1,6 @@
 //! The three answers, and the policies that they name.
 //!
-//! Always true: what an answer names stands in the order of policy ids, so the same question gets the same words.
+//! Always true: policies in an answer are sorted by id, so the same question gets the same words.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use types::impact::Decision;
 
-/// What a refusal says where no policy decided.
+/// The reason of a refusal that no policy decided.
 pub(super) const NO_PERMIT: &str = "no policy permits it";
 /// What a refusal says where a policy, or the question itself, could not be evaluated.
 const FAULT: &str = "a policy could not be evaluated";
@@ -99,7 +99,7 @@ fn reason_of(policy: Option<&Because>) -> &str {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answered {
     pub ruling: Ruling,
-    /// The operation was not denied, but its target is not to be seen: the caller is told that it does not exist.
+    /// The operation was not denied, but the caller may not see its target, and is told that it does not exist.
     pub hidden: bool,
 }
 
@@ -109,9 +109,10 @@ impl Answered {
         (self.ruling.decision(), self.ruling.kinds()) == (other.ruling.decision(), other.ruling.kinds())
     }
 
-    /// A denial stays what it is. Anything else is said only of what may be seen: nothing waits for approval that its
-    /// requester does not know of. `sight` is the answer to the read without which the thing is not there for the caller;
-    /// none where everybody may know of it.
+    /// Combines a ruling with whether the caller may know of the target. A denial stays a denial. Any other ruling
+    /// applies only to what the caller may see, so nothing waits for approval that its requester does not know of.
+    /// `sight` returns the ruling on the read without which the target does not exist for the caller; none if everybody
+    /// may know of it.
     pub fn of(ruling: Ruling, sight: impl FnOnce() -> Option<Ruling>) -> Answered {
         if matches!(ruling, Ruling::Deny { .. }) {
             return Answered { ruling, hidden: false };

@@ -1,7 +1,7 @@
-//! Policies that change nothing: those that cannot match, and those that match only where another decides the same.
+//! Policies without effect: those that cannot match, and those that match only where another policy decides the same.
 //!
-//! Always true: only what can be decided from the texts is told. One policy implies another where each clause of its scope
-//! is as narrow and each of its conditions stands in it too; so whatever the first matches, the second matches.
+//! Always true: only what the texts alone prove is reported. One policy implies another if each clause of its scope is
+//! at least as narrow and it contains all conditions of the other; then whatever the first matches, the second matches.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -50,8 +50,8 @@ impl Fitting {
     }
 }
 
-/// The shape of facts, without what the acting actor has done where the schema itself makes that. `is_enumerated` tells the
-/// entity types whose ids are part of their type.
+/// Returns the shape of facts. The acting actor's history is left out if it is built from the schema itself
+/// (`has_history`). `is_enumerated` returns whether an entity's id is part of its type.
 pub(super) fn of(facts: &Facts, has_history: bool, is_enumerated: &impl Fn(&EntityUID) -> bool) -> u64 {
     let mut hasher = DefaultHasher::new();
     for (name, value) in facts.pairs().filter(|(name, _)| !(has_history && *name == history::ATTRIBUTE)) {

@@ -135,7 +135,7 @@ impl Snapshot {
         Self { set: self.set.clone(), quiet: self.quiet, ..self.like(self.policies.clone(), actions) }
     }
 
-    /// The same bundle with other policies, as a test asks it. Rules stand in the order of their ids.
+    /// Returns the same bundle with other policies, for a test. Policies are sorted by id.
     pub(super) fn with_policies(&self, policies: Vec<CompiledPolicy>) -> Self {
         let by_action = ByAction::of(policies.iter().map(|compiled| &compiled.policy));
         let actions = self.actions.iter();
@@ -162,7 +162,7 @@ impl Snapshot {
         }
     }
 
-    /// The same policies, for questions that nobody has asked: faults in them are neither counted nor told.
+    /// Returns the same policies for hypothetical questions: faults in them are neither counted nor reported.
     pub fn apart(&self) -> Snapshot {
         Snapshot { quiet: true, ..self.again() }
     }

@@ -1,4 +1,5 @@
-//! Actors and teams that policies name and nobody knows: a slip of the pen that validates, and a forbid with one holds for nobody.
+//! Actors and teams that policies name but nobody knows: a slip of the pen that passes validation, and with which a
+//! forbid applies to nobody.
 
 use std::collections::BTreeSet;
 

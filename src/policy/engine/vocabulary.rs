@@ -1,7 +1,9 @@
-//! What policies may name: a schema with all that is worked out of it alone. To make one takes longer than to read the policies,
-//! and most bundles, of one company or of many, have the schema of another: they share what was made of it.
+//! What policies may name: a schema with everything that is derived from it alone. Building one takes longer than
+//! reading the policies, and most bundles, of one company or of many, use a schema that another uses too, so they share
+//! its vocabulary.
 //!
-//! Always true: nothing in a vocabulary changes but what was found to fit its actions, which depends on the schema alone.
+//! Always true: nothing in a vocabulary changes, except which facts were found to fit its actions, and that depends on
+//! the schema alone.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -59,7 +61,7 @@ pub(super) struct Declared {
     pub fitting: Fitting,
     /// Its input, where its context has one.
     pub input: Option<Input>,
-    /// What its context holds of somebody who has done nothing, where it holds that.
+    /// The history in its context for somebody who has done nothing, if its context holds a history.
     pub history: Option<Blank>,
     /// Its context holds approvals: always so for the product's own.
     pub takes_approvals: bool,

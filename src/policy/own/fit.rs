@@ -1,7 +1,8 @@
-//! A question as another version of the schema takes it: without what that does not know, with what it asks for made up.
+//! Translates a question to another version of the schema: what that version does not know is dropped, and what it
+//! requires in addition is made up.
 //!
-//! Always true: what both versions know is as the question says it. The value of an attribute that is gone is that of a new one,
-//! where each is the only one of its type.
+//! Always true: what both versions know keeps its value. If exactly one attribute of a type is gone and exactly one of
+//! that type is new, the new attribute takes the old one's value.
 
 use cedar_policy_core::validator::types::{Attributes, EntityKind, Type};
 

@@ -1,7 +1,7 @@
-//! Questions about the company's own types that nobody has asked: made up from the schema, from what policies name, and from
-//! what the tests describe.
+//! Questions about the company's own types that nobody has asked: made up from the schema, from the names in the
+//! policies, and from the descriptions in the tests.
 //!
-//! Always true: the same policies give the same questions, whatever the machine; within one question, something is described
+//! Always true: the same policies give the same questions on every machine; within one question, a thing is described
 //! once and only named after that.
 
 use std::collections::{BTreeMap, BTreeSet};

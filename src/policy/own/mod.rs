@@ -1,8 +1,8 @@
 //! Questions about the company's own types, asked by other programs in JSON.
 //!
-//! Always true: what is asked about is read by the types of the company's own schema, and what does not fit them is told
-//! and never decided; nothing of the namespace `Ok`, the product's own, can be asked about here; the asker's word for its
-//! entities is all that is known of them. One question costs no more than its own words.
+//! Always true: input is read by the types of the company's own schema; input that does not fit them is reported and
+//! never decided; nothing in the product's own namespace `Ok` can be asked about here; about its entities, only what
+//! the asker says is known. The cost of a question is bounded by its own length.
 
 mod ask;
 mod catalog;

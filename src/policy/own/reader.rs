@@ -185,7 +185,7 @@ fn named(kind: &Kind, id: &str) -> Result<EntityUID, Wrong> {
     Ok(EntityUID::from_components(kind.ty.clone(), Eid::new(id), None))
 }
 
-/// An entity of which nothing is told.
+/// Returns an entity about which the question says nothing.
 pub(super) fn bare(snapshot: &Snapshot, uid: &EntityUID) -> Result<Closed, Wrong> {
     let unknown = || Wrong::new(format!("the schema has no entity type `{}`", uid.entity_type()));
     let kind = snapshot.catalog().kind(uid.entity_type()).ok_or_else(unknown)?;
@@ -215,7 +215,7 @@ fn said(json: &Json) -> Result<(&str, &str, Option<&Properties>), Wrong> {
     }
 }
 
-/// A value of one of Cedar's extension types, from what its constructor takes.
+/// Returns a value of one of Cedar's extension types, from the argument of its constructor.
 pub(super) fn extension(name: &Name, text: &str) -> Option<Value> {
     let constructor = match name.to_string().as_str() {
         "ipaddr" => Name::from_normalized_str("ip").ok()?,

@@ -1,4 +1,4 @@
-//! A question as another program says it, whole: so that it can be kept, asked again of other policies, or made up.
+//! A complete question as another program asks it, so that it can be stored, asked again of other policies, or made up.
 
 use serde::{Deserialize, Serialize};
 

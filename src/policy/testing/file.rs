@@ -144,7 +144,7 @@ fn line_span(text: &str, line: usize) -> (usize, usize) {
     line_spans(text).nth(line.saturating_sub(1)).unwrap_or((text.len(), 0))
 }
 
-/// What each line holds between its blanks: where it starts, and how long it is.
+/// Returns the extent of each line without surrounding blanks: its start and its length in bytes.
 pub(super) fn line_spans(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let mut start = 0;
     text.split_inclusive('\n').map(move |line| {

@@ -16,7 +16,7 @@ use types::impact::Decision;
 use types::scope::Scopes;
 use types::time::Time;
 
-/// Every one of these actors with every one of these operations.
+/// Every combination of these actors and these operations.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Matrix {

@@ -1,7 +1,7 @@
-//! Tests of policies: a small company, questions to the gate, and the answers that are expected (`tests/*.yaml`).
+//! Tests of policies: a small company, questions to the gate, and the expected answers (`tests/*.yaml`).
 //!
-//! Always true: the entities and the facts of a question are made by whoever implements [`Stage`], which in the product is
-//! the gate, with the code that serves; so a test sees what a caller would see.
+//! Always true: the entities and facts of a question are made by the implementation of [`Stage`], which in the product
+//! is the gate's serving code, so a test sees what a caller would see.
 
 mod case;
 mod file;
@@ -29,7 +29,7 @@ pub use samples::{Cast, Sample, other_than};
 use super::engine::{Because, Difference, Reached, Standing, Supposed, Unknown, Words};
 use super::{Answered, Closed, For, Giver, Question, Record, Ruling, Slice, Snapshot};
 
-/// Turns a test's company into what the gate would ask.
+/// Turns the company of a test into the questions that the gate would ask.
 pub trait Stage: Words + Sync {
     /// The company of a fixture, to be asked about.
     fn stage<'s>(&'s self, snapshot: &Arc<Snapshot>, fixture: &'s Fixture) -> Box<dyn Staged + 's>;
@@ -80,7 +80,7 @@ pub struct OwnedQuestion {
     pub givers: Vec<Giver>,
     /// What must be allowed for the resource to exist as far as the principal can tell.
     pub sight: Option<EntityUid>,
-    /// What the gate says by itself, whatever the policies do.
+    /// The gate's own refusal, which applies whatever the policies say.
     pub refused: Option<Ruling>,
 }
 
@@ -185,9 +185,10 @@ impl Gathered<'_> {
         self.reached().iter().any(|reached| reached.as_ref().map_or(true, Reached::is_met))
     }
 
-    /// Notes what the question shows of those policies: that the answer of their side would be another if they were not what
-    /// they are for it, or that of the other side if they were the same there. Where the two sides answer the same, it shows
-    /// only those whose two versions are the same for it: others may stand in for each other here, and not elsewhere.
+    /// Notes which of those policies the question shows. It shows a policy if the answer of the policy's side would
+    /// change if the policy did the opposite, or if the other side's answer would change if the policy did the same
+    /// there. If both sides answer the same, it shows only policies whose two versions do the same for it: other
+    /// policies may compensate for each other here, but not elsewhere.
     pub fn observe(&self, sides: [&Snapshot; 2], across: Option<Across>) {
         for (one, reached) in self.asked.questions(&self.slice).zip(self.reached()) {
             self.difference.observe(&one, reached, |standing| self.tells(sides, across, &one, standing));

@@ -1,4 +1,4 @@
-//! Tests about the company's own types: records as another program describes them, and what it would be answered.
+//! Tests about the company's own types: records as another program describes them, and the answers that it would get.
 
 use std::collections::{BTreeMap, BTreeSet};
 

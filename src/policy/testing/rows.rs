@@ -79,8 +79,8 @@ impl<'de> Deserialize<'de> for Strict {
     }
 }
 
-/// A thing of any other kind, as a file writes it: what it can say is for whoever implements
-/// [`Stage`](super::Stage) to know.
+/// A thing of any other kind, as a file writes it. The implementation of [`Stage`](super::Stage) knows which fields it
+/// has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// The list that it stands in, such as `tokens`.
@@ -154,7 +154,7 @@ pub struct Delegation {
 /// The company that a file's questions are about.
 #[derive(Clone, Debug)]
 pub struct Fixture {
-    /// The time that it is, unless a case says otherwise: 2026-01-01 unless given.
+    /// The current time of cases that set none: 2026-01-01 by default.
     pub now: Time,
     pub teams: Vec<Team>,
     pub actors: Vec<Member>,
@@ -261,7 +261,7 @@ impl Delegation {
 pub struct Step {
     /// Who asked for it.
     pub asker: ActorId,
-    /// All who asked for what it is a part of; the asker alone unless given.
+    /// All who requested what it is a part of. Default: the asker alone.
     #[serde(default)]
     pub askers: Vec<ActorId>,
     #[serde(default)]

@@ -48,7 +48,7 @@ pub struct Ran {
     pub passed: bool,
 }
 
-/// Runs the cases of a bundle, no more than `most`: a file that would go beyond is told of, and not run.
+/// Runs the cases of a bundle, at most `most` of them. A file that would exceed the limit is reported, and not run.
 pub fn run(bundle: &Bundle, snapshot: &Arc<Snapshot>, stage: &dyn Stage, most: usize) -> Run {
     let files: Vec<(&str, &str)> = bundle
         .files

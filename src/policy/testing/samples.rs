@@ -57,8 +57,8 @@ impl Sample {
         Sample { owner: Some(who.clone()), is_model: MODELS.contains(&who.as_str()), ..Sample::new(row) }
     }
 
-    /// A thing of somebody's that others are not asked about, unless it is that of one of these: of what everybody has, a few
-    /// tell them apart.
+    /// Creates a thing that belongs to somebody. Only its owner is asked about it, unless the owner is one of `shown`:
+    /// of things that everybody has, a few are enough to tell owners apart.
     pub fn own(who: &ActorId, shown: &[&str], row: Row) -> Sample {
         let only = (!shown.contains(&who.as_str())).then(|| who.clone());
         Sample { only, ..Sample::of(who, row) }

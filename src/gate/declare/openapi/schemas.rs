@@ -1,5 +1,5 @@
-//! The schemas of what is given and what is answered. The two differ where a field may be left out of one alone, so each
-//! side has a generator of its own; a type that reads otherwise than it writes has two names.
+//! The schemas of inputs and answers. The two differ if a field may be omitted in only one of them, so each has a
+//! generator of its own; a type whose two forms differ has two names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,7 +39,7 @@ impl Schemas {
         make(&mut self.answered).to_value()
     }
 
-    /// All of them by name, and the names of what is given where it reads otherwise than what is answered.
+    /// Returns all schemas by name, and the names of input types that differ from their form in answers.
     pub fn into_parts(mut self) -> (Map<String, Value>, Names) {
         let (mut given, mut all) = (self.given.take_definitions(true), self.answered.take_definitions(true));
         // A list of words is one type, however each side tells it.

@@ -1,4 +1,4 @@
-//! What a break-glass grant of the caller's does to a call: as the gate would use it, or as one that could be opened.
+//! What a break-glass grant of the caller does to a call: one that the gate would use, or one that could be opened.
 
 use super::Inquiry;
 use crate::decide::question::{self, Asker};
@@ -19,7 +19,7 @@ pub enum BreakGlass {
 }
 
 impl Inquiry<'_> {
-    /// What the asker is told of it: whoever may see the caller's grants.
+    /// Returns what the asker learns of a break-glass grant, if they may see the caller's grants.
     pub fn break_glass(&self, entry: &Entry, ruling: &Ruling) -> Option<BreakGlass> {
         let Who::Holder(holder) = &self.caller.who else { return None };
         let oneself = Target::Actor(holder.clone());

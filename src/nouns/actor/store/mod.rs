@@ -108,6 +108,7 @@ pub const LIST: List<Actor> = List {
         "team = (SELECT team FROM actor WHERE id = ?4)",
         "team IN (SELECT id FROM actor WHERE lead = ?4)",
     ],
+    theirs: &[],
     read,
     complete: list::whole,
     position,

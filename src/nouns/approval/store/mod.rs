@@ -251,6 +251,7 @@ pub const LIST: List<Approval> = List {
     columns: COLUMNS,
     there: "TRUE",
     own: &["actor = ?4", "id IN (SELECT subject FROM inbox WHERE actor = ?4)"],
+    theirs: &[],
     read,
     complete: with_decisions,
     position,

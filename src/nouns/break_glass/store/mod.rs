@@ -87,6 +87,7 @@ pub const LIST: List<BreakGlass> = List {
     columns: COLUMNS,
     there: "TRUE",
     own: &["holder = ?4"],
+    theirs: &[],
     read,
     complete: list::whole,
     position,

@@ -192,11 +192,10 @@ pub fn open_with(conn: &Connection, token: &str) -> rusqlite::Result<Vec<Change>
 /// The last change of the same content that somebody other than its author rejected.
 pub fn rejected_before(conn: &Connection, change: &Change) -> rusqlite::Result<Option<Change>> {
     let sql = format!(
-        "SELECT {SHOWN} FROM change WHERE hash = ?1 AND state = 'rejected' AND id <> ?2 AND updated_at <= ?3 \
+        "SELECT {SHOWN} FROM change WHERE hash = ?1 AND state = 'rejected' AND id <> ?2 \
          AND rejection ->> 'by' <> author ORDER BY updated_at DESC LIMIT 1"
     );
-    let row = params![change.hash, change.id, change.updated_at.0];
-    conn.prepare_cached(&sql)?.query_row(row, read_shown).optional()
+    conn.prepare_cached(&sql)?.query_row(params![change.hash, change.id], read_shown).optional()
 }
 
 /// As folds see it.
@@ -242,6 +241,7 @@ pub const LIST: List<Change> = List {
     columns: SHOWN,
     there: "TRUE",
     own: &["author = ?4"],
+    theirs: &[],
     read: read_shown,
     complete: with_reviews_shown,
     position,

@@ -88,6 +88,7 @@ pub const LIST: List<Delegation> = List {
     columns: COLUMNS,
     there: "TRUE",
     own: &["giver = ?4", "taker = ?4"],
+    theirs: &[],
     read,
     complete: list::whole,
     position,

@@ -87,6 +87,7 @@ pub const LIST: List<Knowledge> = List {
     columns: COLUMNS,
     there: "TRUE",
     own: &["proposer = ?4", "person = ?4"],
+    theirs: &[],
     read,
     complete: list::whole,
     position,

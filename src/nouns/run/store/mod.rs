@@ -182,6 +182,7 @@ pub const LIST: List<Run> = List {
     columns: COLUMNS,
     there: "archived_at IS NULL",
     own: &["agent = ?4", "asker = ?4"],
+    theirs: &["agent = ?4"],
     read,
     complete: list::whole,
     position,

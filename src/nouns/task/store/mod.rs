@@ -92,6 +92,7 @@ pub const LIST: List<Task> = List {
     columns: COLUMNS,
     there: "archived_at IS NULL",
     own: &["owner = ?4", "creator = ?4"],
+    theirs: &["owner = ?4"],
     read,
     complete: list::whole,
     position,
@@ -99,11 +100,11 @@ pub const LIST: List<Task> = List {
 
 /// How somebody's own are listed, with those that are archived or without.
 pub const fn owned(archived: bool) -> List<Task> {
-    List { own: &["owner = ?4"], ..if archived { ALL } else { LIST } }
+    List { own: &["owner = ?4"], theirs: &[], ..if archived { ALL } else { LIST } }
 }
 
 /// How those that stand so are listed.
-pub const STANDING: List<Task> = List { own: &["status = ?4"], ..LIST };
+pub const STANDING: List<Task> = List { own: &["status = ?4"], theirs: &[], ..LIST };
 
 /// Which tasks are listed. All of what is given must fit.
 #[derive(Clone, Debug, Default)]

@@ -80,6 +80,7 @@ pub const LIST: List<Token> = List {
     columns: COLUMNS,
     there: "TRUE",
     own: &["holder = ?4"],
+    theirs: &[],
     read,
     complete: list::whole,
     position,

@@ -81,6 +81,7 @@ pub const LIST: List<Webhook> = List {
     columns: COLUMNS,
     there: "deleted = 0",
     own: &["owner = ?4"],
+    theirs: &[],
     read,
     complete: list::whole,
     position,

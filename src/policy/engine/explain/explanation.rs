@@ -1,4 +1,4 @@
-//! What is told of a question: the policies that decided it, and the permits that came near, part by part.
+//! The explanation of a question: the policies that decided it, and the permits that came close, part by part.
 
 use cedar_policy_core::ast::{
     BinaryOp, Effect, Entity, EntityReference, EntityUID, Expr, ExprKind, Literal,
@@ -62,7 +62,7 @@ pub struct Observed {
 }
 
 impl Snapshot {
-    /// Why the ruling on a question is what it is. Empty where the question itself does not fit.
+    /// Explains why the ruling on a question is what it is. Empty if the question itself is invalid.
     pub fn explain(&self, question: &Question<'_>, ruling: &Ruling, eyes: Eyes<'_>) -> Explanation {
         let Ok(entities) = question.entities.entities() else { return Explanation::default() };
         let evaluator = Evaluator::new(self.request(question), entities, Extensions::all_available());

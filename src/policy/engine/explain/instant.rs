@@ -1,5 +1,5 @@
-//! When a part that reads the time would be otherwise: the nearest such moment, worked back from the constant that it is
-//! compared with. Like every want, it is a guess until it was tried.
+//! Finds when a part that reads the time would change: the nearest such moment, computed backwards from the constant
+//! that it is compared with. Like every want, it is a guess until it is tried.
 
 use cedar_policy_core::FromNormalizedStr as _;
 use cedar_policy_core::ast::{BinaryOp, Expr, ExprKind, Literal, Name, Value, ValueKind};

@@ -1,9 +1,9 @@
-//! Why an answer is what it is: how each part of each policy stands to one question, which permits came near, and which
-//! smallest changes would turn the answer to yes.
+//! Why an answer is what it is: how each part of each policy evaluates for a question, which permits came close, and
+//! which smallest changes would turn the answer to yes.
 //!
-//! Always true: nothing here decides; every change that is told was tried with the decision itself; nothing is told about an entity
-//! that the asker may not see. Parts are evaluated when somebody asks, from the loaded policies: a decision carries nothing
-//! for it.
+//! Always true: nothing here decides; every change that is reported was tried with the decision itself; nothing is
+//! revealed about an entity that the asker may not see. Parts are evaluated from the loaded policies when somebody
+//! asks: a decision stores nothing for this.
 
 mod explanation;
 mod instant;

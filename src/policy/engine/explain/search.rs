@@ -1,9 +1,8 @@
 //! The smallest sets of changes that turn an answer to yes.
 //!
-//! Always true: with all changes of a set the answer was yes when it was asked; with any one of them left out it was not;
-//! yes means yes to the caller and to all on whose behalf it is asked; what is found and what is not depends on nothing but
-//! the question and the company. The search is bounded: what it did
-//! not find may exist.
+//! Always true: with all changes of a set, the answer was yes when it was tried; without any one of them, it was not.
+//! Yes means yes for the caller and for all on whose behalf the question is asked. The result depends on nothing but
+//! the question and the company. The search is bounded: sets that it did not find may exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 

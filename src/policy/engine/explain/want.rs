@@ -1,6 +1,6 @@
-//! What would have to be different for a question to come nearer to yes: of each forbid in the way a part that should not
-//! hold, of each permit that fails the parts that should. A want is a wish, not an answer: whoever knows the company says
-//! which change fulfils it, and only what was tried is told.
+//! What would have to change for a question to come closer to yes: for each forbid in the way, a part that should not
+//! hold; for each failing permit, the parts that should hold. A want is a wish, not an answer: a change that fulfils it
+//! has to come from somebody who knows the company, and only changes that were tried are reported.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! Constants that values are compared with, and what a place has to be so that what is worked out from it comes to one.
+//! Constants that values are compared with, and the values that the parts of an expression need in order to reach such
+//! a constant.
 
 use cedar_policy_core::ast::{BinaryOp, Expr, ExprKind, Literal, UnaryOp};
 use serde_json::{Value as Json, json};
@@ -125,8 +126,8 @@ pub(super) enum Wanted {
     Less(i64),
 }
 
-/// What places have to be so that the first compares with the second as wanted, as narrowly as it goes: one of the places
-/// decides, the others stand for nothing. `turn` tells which one.
+/// Returns the values that places need for the first expression to compare with the second as wanted, as closely as
+/// possible. One of the places decides, the others count as nothing; `turn` selects which one.
 pub(super) fn places<'a>(one: &'a Expr, other: &'a Expr, wanted: Wanted, turn: usize) -> Vec<(&'a Expr, Number)> {
     let mut sum = Sum::default();
     sum.add(1, one);
