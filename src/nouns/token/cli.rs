@@ -146,8 +146,8 @@ fn lacking(going_on: &GoingOn, made: Option<&Made>) {
     going_on.unnamed_before.into_iter().for_each(|before| show::note(&unnamed(before)));
 }
 
-/// Find a token by its value, also one that has ended: from stdin, alone or in a header, a link or a log, of at most 16 MiB. Only its
-/// SHA-256 is asked for
+/// Find a token, even one that has ended, by its value on stdin: alone, or in a header, a link or a log (at most 16 MiB). Only its
+/// SHA-256 is looked up
 ///
 /// Example: `ok token find < leaked.txt`
 #[derive(clap::Args)]
