@@ -262,8 +262,7 @@ async fn call(
 ) -> Result<Called, Stop> {
     let unable = |reason: String| Ok(Called::Unable(reason));
     let Some(entry) = gate.entry(operation) else { return unable(format!("there is no tool `{operation}`")) };
-    let facts = RunFacts { token_id: gate.token_of_run(&facts.run)?, ..facts };
-    let credential = Credential::Run(agent, Arc::new(facts));
+    let credential = Credential::Run(agent, Arc::new(gate.begun_with(facts)?));
     let presented = Presented { credential, channel: Channel::Run, address: None, under: None };
     let caller = match gate.admit(&presented, &entry.spec) {
         Ok(caller) => caller,

@@ -106,9 +106,11 @@ impl Run for Ci {
         let Folder { bundle, unread } = folder(&self.dir)?;
         let options = Options { must_test: true, unread: &unread, ..self.measures.options() };
         let report = fixture::check(&nouns::OPERATIONS, &bundle, &options);
-        let checked = Checked { dir: &self.dir, bundle: &bundle, report };
+        let mut checked = Checked { dir: &self.dir, bundle: &bundle, report };
+        let mut company = self.of_company.ask(context, &checked).await;
+        checked.report.findings.append(&mut company.findings);
+        checked.report.findings.sort_unstable();
         let mut steps = steps::of(&checked, &options);
-        let company = self.of_company.ask(context, &checked).await;
         steps.extend(company.steps(&self.of_company));
         let done = Done { checked, company, steps };
         match context.format {

@@ -31,8 +31,8 @@ use store::company::{self, VECTOR_SEARCH};
 use store::runs;
 use types::caller::{Caller, Presented};
 use types::egress::Egress;
-use types::id::Id;
 use types::refusal::{Code, Fault, Refusal, Stands, Stop};
+use types::run::RunFacts;
 use types::time::{Clock, Monotone, Time};
 
 /// One call, ready to be decided.
@@ -125,9 +125,9 @@ impl Gate {
         Ok(runs::any_due(&conn)? || begins && runs::any_held_by_budget(&conn)?)
     }
 
-    /// The token that a run was begun with, with which its steps are made.
-    pub fn token_of_run(&self, run: &Id) -> Result<Option<Id>, Fault> {
-        Ok(runs::token_of(&*self.readers.get()?, run.as_str())?)
+    /// A run's next step, with the token and the delegation that the run was begun with.
+    pub fn begun_with(&self, facts: RunFacts) -> Result<RunFacts, Fault> {
+        Ok(runs::begun::with(&*self.readers.get()?, facts)?)
     }
 
     /// Who is calling, and whether the credential reaches the operation at all.

@@ -16,6 +16,7 @@ pub mod record;
 pub(super) mod rehearse;
 pub(super) mod repeats;
 pub mod reply;
+pub(super) mod rest;
 pub(super) mod settled;
 pub(super) mod steps;
 pub(super) mod wait;

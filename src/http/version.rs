@@ -37,7 +37,7 @@ pub(super) fn wanted(face: &Face, parts: &Parts) -> Result<Option<i64>, Refusal>
     }
     let text = header.to_str().unwrap_or_default();
     let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
-    let bad = || Refusal::bad_request("If-Match: must be one version in quotes, as in `ETag`");
+    let bad = || Refusal::bad_request("If-Match: must be one version, as `ETag` has it");
     if text.len() > LONGEST { Err(bad()) } else { text.parse().map(Some).map_err(|_| bad()) }
 }
 

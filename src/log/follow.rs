@@ -20,6 +20,7 @@ const MOST: usize = 512;
 #[derive(Deserialize)]
 struct Link {
     actor: String,
+    idem: Option<String>,
     origin: String,
     prev: String,
     refs: Vec<String>,
@@ -93,6 +94,8 @@ impl Tail {
         let keys = Keys { kind: &link.r#type, actor: &link.actor, refs: &link.refs };
         let seq = self.put(file, &row.leaf, payload, &keys)?;
         row.kept.iter().try_for_each(|kept| idem::keep(file, kept, self.ts))?;
+        let key = link.idem.filter(|_| row.payload.is_none()).and_then(|key| BASE64.decode(key).ok()?.try_into().ok());
+        key.map_or(Ok(()), |key| idem::erase(file, key, self.ts))?;
         Ok(seq)
     }
 

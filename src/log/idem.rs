@@ -20,6 +20,16 @@ pub struct Kept {
 }
 
 impl Kept {
+    /// What stands for an answer that was erased: the request is not carried out again, and no other request either.
+    fn erased(key: [u8; 32]) -> Kept {
+        Kept { key, request: [0; 32], status: 0, body: Vec::new() }
+    }
+
+    /// Whether the answer was erased, and with it which request it belonged to.
+    pub fn is_erased(&self) -> bool {
+        *self == Kept::erased(self.key)
+    }
+
     /// What the log holds of it.
     pub fn digest(&self) -> [u8; 32] {
         let answer = Sha256::new().chain_update(b"ok/answer/v1\0").chain_update(self.request);
@@ -47,6 +57,7 @@ pub struct Row {
     pub key: Vec<u8>,
     /// None where it is damaged.
     pub digest: Option<[u8; 32]>,
+    pub is_erased: bool,
     pub until: Time,
 }
 
@@ -54,8 +65,9 @@ pub struct Row {
 pub fn beyond(conn: &Connection, at: Time) -> rusqlite::Result<Vec<Row>> {
     conn.prepare_cached("SELECT key, request, status, body, expires_at FROM idem WHERE expires_at > ? ORDER BY key")?
         .query_map([at.0], |row| {
-            let digest = read(row).ok().map(|kept| kept.digest());
-            Ok(Row { key: row.get(0)?, digest, until: Time(row.get(4)?) })
+            let kept = read(row).ok();
+            let (digest, is_erased) = (kept.as_ref().map(Kept::digest), kept.is_some_and(|kept| kept.is_erased()));
+            Ok(Row { key: row.get(0)?, digest, is_erased, until: Time(row.get(4)?) })
         })?
         .collect()
 }
@@ -67,10 +79,9 @@ pub fn keep(conn: &Connection, kept: &Kept, at: Time) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Forgets one answer before its time.
-pub fn forget(conn: &Connection, key: &[u8]) -> rusqlite::Result<()> {
-    conn.prepare_cached("DELETE FROM idem WHERE key = ?")?.execute([key])?;
-    Ok(())
+/// Erases the answer to what was recorded at this time. Until it would have gone anyway, its key stays used.
+pub fn erase(conn: &Connection, key: [u8; 32], at: Time) -> rusqlite::Result<()> {
+    keep(conn, &Kept::erased(key), at)
 }
 
 /// Forgets answers that nobody can ask for any more, some at a time.

@@ -134,6 +134,7 @@ impl Batch<'_> {
         let (leaf, payload) = read::stored(self.file, seq)?;
         let key = self.kept.iter().find(|(at, _)| *at == seq).map(|(_, key)| key);
         let kept = key.map(|key| idem::stored(self.file, key)).transpose()?.flatten();
+        let kept = kept.filter(|kept| !kept.is_erased());
         Ok(Row { leaf, payload, kept })
     }
 }

@@ -172,7 +172,7 @@ impl Eligible {
         self.team.as_ref().is_some_and(|team| !team.is_team())
     }
 
-    fn is_everybody(&self) -> bool {
+    pub(crate) fn is_everybody(&self) -> bool {
         self.role.is_none() && self.team.is_none() && self.lead.is_none()
     }
 }

@@ -46,8 +46,11 @@ pub const COLLECTION: &str = "collection_invalid";
 pub const VIEW: &str = "view_invalid";
 pub const APPROVALS_UNUSED: &str = "approvals_unused";
 pub const LIMITS_FILE: &str = "limits_invalid";
+pub const LIMITS_EMPTY: &str = "limits_empty";
+pub const ESCALATES_TO_NOBODY: &str = "escalates_to_nobody";
 pub const APPROVALS_BLIND: &str = "approvals_blind";
 pub const APPROVALS_UNREACHABLE: &str = "approvals_unreachable";
+pub const LOCKED_OUT: &str = "locked_out";
 pub const ENTITIES_UNFIT: &str = "entities_unfit";
 pub const FORMAT: &str = "policy_format";
 pub const SHADOWED: &str = "policy_shadowed";
@@ -226,6 +229,18 @@ pub const ALL: &[Code] = &[
         "Fix the reported line.",
     ),
     warning(
+        LIMITS_EMPTY,
+        "A limit with an empty list",
+        "A limit of `limits.yaml` has an empty list of kinds, roles or operations. It reads as a limit for nobody, and holds for everybody.",
+        "Leave the list out if the limit is for all of them, or name those that it is for.",
+    ),
+    warning(
+        ESCALATES_TO_NOBODY,
+        "An approval escalates to nobody",
+        "`escalate.to` of a kind in `approvals.yaml` is empty, or has an entry without a role, a team or a lead.",
+        "Name who may decide from then on, or leave `escalate` out.",
+    ),
+    warning(
         APPROVALS_BLIND,
         "Approvals are given blind",
         "Somebody who may decide a request is refused the read that shows it, or the change that it would put into force.",
@@ -236,6 +251,12 @@ pub const ALL: &[Code] = &[
         "An approval can never be given",
         "The directory has fewer eligible people than the threshold of the kind asks for.",
         "Lower the threshold, or make more people eligible.",
+    ),
+    error(
+        LOCKED_OUT,
+        "Nobody could change the policies again",
+        "Under these policies nobody of the company could propose, test, review or put into force another change. They cannot come into force. Only a company can tell: give a server.",
+        "Permit what the message names to somebody, or make sure that enough people can give the approval.",
     ),
     warning(
         ENTITIES_UNFIT,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::Finding;
 use super::finding::code;
@@ -85,6 +86,24 @@ impl Limits {
             Finding::new(code::STRANGER, FILE, line, (0, 0), message)
         };
         unknown.map(finding).collect()
+    }
+
+    /// A finding for each empty list: it reads as nobody, and is everybody.
+    pub fn empty_lists(text: &str) -> Vec<Finding> {
+        let read: Value = yaml::read(text).unwrap_or_default();
+        let rates = read.get("rates").and_then(Value::as_object);
+        let fields = rates
+            .into_iter()
+            .flatten()
+            .flat_map(|(name, rate)| ["kinds", "roles", "operations"].map(|field| (name, field, rate.get(field))));
+        let empty = fields.filter(|(.., list)| list.and_then(Value::as_array).is_some_and(Vec::is_empty));
+        let finding = |(name, field, _): (&String, &str, _)| {
+            let message = format!(
+                "rates.{name}.{field}: is empty, so the limit holds for all of them; leave it out, or name some"
+            );
+            Finding::new(code::LIMITS_EMPTY, FILE, yaml::line_of(text, &["rates", name, field]), (0, 0), message)
+        };
+        empty.map(finding).collect()
     }
 
     /// Returns the limits of the default policies, which apply if a bundle has none of its own.

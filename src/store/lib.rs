@@ -91,6 +91,7 @@ pub const SCHEMAS: &[&str] = &[
     include_str!("schema/007.sql"),
     include_str!("schema/008.sql"),
     include_str!("schema/009.sql"),
+    include_str!("schema/010.sql"),
 ];
 
 /// All of them: what an empty file becomes.

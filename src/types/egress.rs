@@ -29,6 +29,10 @@ impl Egress {
         if text.len() > MOST_URL {
             return Err(format!("must have at most {MOST_URL} bytes"));
         }
+        // The parser drops some characters and encodes others: what is shown would not be what is called.
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err("must be printable ASCII without spaces: percent-encode everything else".into());
+        }
         let url = Url::parse(text).map_err(|why| format!("must be an https address: {why}"))?;
         self.check(&url)?;
         Ok(url)

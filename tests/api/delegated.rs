@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::delegations::{Given, all, id};
 use crate::harness::Answer;
+use ok::types::time::HOUR;
 
 const OLD: &str = "  principal in Ok::Role::\"admin\" ||\n  context.approvals";
 const NEW: &str = "  principal in Ok::Role::\"admin\" ||\n  principal in Ok::Role::\"member\" ||\n  context.approvals";
@@ -139,13 +140,29 @@ async fn a_break_glass_grant_is_good_for_its_holder_alone() {
 #[tokio::test]
 async fn what_was_approved_is_not_done_under_a_delegation_that_has_ended() {
     let given = Given::new().await;
-    let under = given.grant(&given.cast.lea, all("ben")).await;
-    let waits = add(&given, &under, &given.ben, "new").await.json();
-    let path = format!("/approvals/{}", waits["approval"].as_str().unwrap());
-    given.revoke(&given.cast.lea, &under).await;
-    let decided = given.test.post(&path, &given.test.admin, json!({ "decision": "approve" })).await.json();
-    assert_eq!(decided["status"], "stale");
-    assert!(decided["stale"].as_str().unwrap().ends_with(ELSEWHERE), "{decided}");
+    let short = json!({ "to": "ben", "authority": "act", "scope": ["*"], "ttl": "1h" });
+    for (terms, why) in [(all("ben"), "was revoked"), (short.clone(), "has expired"), (short, ELSEWHERE)] {
+        let under = given.grant(&given.cast.lea, terms).await;
+        let waits = add(&given, &under, &given.ben, "new").await.json();
+        let path = format!("/approvals/{}", waits["approval"].as_str().unwrap());
+        if why == "was revoked" {
+            given.revoke(&given.cast.lea, &under).await;
+        } else {
+            given.test.clock.advance(2 * HOUR);
+        }
+        // Until the tick has recorded that it has expired, whoever decides learns it.
+        let ended = match why {
+            ELSEWHERE => given.test.post(&path, &given.test.admin, json!({ "decision": "approve" })).await.json(),
+            _ => {
+                given.test.post("/tick", &given.test.admin, json!({})).await;
+                given.test.get(&path, &given.test.admin).await.json()
+            }
+        };
+        assert_eq!(ended["status"], "stale", "{why}: {ended}");
+        assert!(ended["stale"].as_str().unwrap().ends_with(why), "{why}: {ended}");
+        let inbox = given.test.get("/inbox?limit=100", &given.test.admin).await.text();
+        assert!(!inbox.contains("approval_requested"), "{why}: {inbox}");
+    }
     assert_eq!(given.test.get("/actors/new", &given.test.admin).await.status, 404);
 }
 

@@ -137,10 +137,21 @@ async fn the_answer_that_was_kept_with_it_goes_too() {
     let entry: Value = serde_json::from_slice(&content(&test, seq).unwrap()).unwrap();
     let request: Vec<u8> = test.file().query_row("SELECT request FROM idem", [], |row| row.get(0)).unwrap();
     assert_eq!(entry["gate"]["answer"], digest(&request), "{entry}");
-    assert_ne!(entry["gate"]["answer"], digest(&Sha256::digest(asked)));
-    let kept = || test.file().query_row("SELECT count(*) FROM idem", [], |row| row.get::<_, i64>(0)).unwrap();
-    assert_eq!(kept(), 1);
+    assert_ne!(entry["gate"]["answer"], digest(&Sha256::digest(&asked)));
+    let zebras = || {
+        let sql = "SELECT count(*) FROM idem WHERE instr(body, 'zebra') OR request = ?";
+        test.file().query_row(sql, [&request], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    assert_eq!(zebras(), 1);
     test.post("/context/forget", &test.admin, json!({ "events": [seq], "reason": "a mistake" })).await;
-    assert_eq!(kept(), 0);
+    assert_eq!(zebras(), 0);
+    // The key stays used: a retry of what was done would do it again, and bring back what was erased.
+    for body in [asked, json!({ "scope": "tool:other" }).to_string()] {
+        let again = test.raw("POST", "/kill", &headers, body).await;
+        let gone = "a request with this Idempotency-Key was carried out, and its answer has been erased since";
+        assert_eq!(again.error(), format!("409 conflict {gone}"));
+    }
     assert_eq!(ok::gate::state::refold::compare(&test.file()).unwrap(), []);
+    test.clock.advance(DAY);
+    assert_ne!(test.raw("POST", "/kill", &headers, json!({ "scope": "tool:other" }).to_string()).await.status, 409);
 }

@@ -278,6 +278,23 @@ async fn knowledge_ends_with_its_time_and_its_statement_can_be_erased() {
 }
 
 #[tokio::test]
+async fn what_was_erased_is_not_accepted() {
+    let (test, cast, sam) = company().await;
+    let entry = propose(&test, &cast.mia, json!({ "statement": "Mia is ill", "topics": ["mia"] })).await;
+    let sql = "SELECT max(seq) FROM log_entry WHERE body LIKE '%Mia is ill%'";
+    let seq: i64 = test.file().query_row(sql, [], |row| row.get(0)).unwrap();
+    let forget = json!({ "events": [seq], "reason": "it is nobody's business" });
+    assert_eq!(test.post("/context/forget", &test.admin, forget).await.status, 200);
+    let id = entry["id"].as_str().unwrap();
+    let refused = test.post(&format!("/knowledge/{id}/accept"), &sam, json!({})).await;
+    let why = format!("409 conflict the statement of {id} has been erased: give it in `edit`, or reject the entry");
+    assert_eq!(refused.error(), why);
+    let accepted = decide(&test, &sam, &entry["id"], "accept", json!({ "edit": "Mia is away" })).await;
+    assert_eq!(accepted["statement"], "Mia is away");
+    assert_folds(&test);
+}
+
+#[tokio::test]
 async fn what_cannot_be_known_is_refused_with_the_field() {
     let (test, cast, sam) = company().await;
     let long = "x".repeat(2_001);

@@ -50,6 +50,7 @@ mod pace;
 mod requesters;
 mod reviews;
 pub mod runs;
+mod runs_delegated;
 mod set_aside;
 mod standing;
 mod storm;

@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::approvals::two_admins;
+use super::runs::{go_on, run};
 use crate::harness::Test;
 
 /// The team ops with its lead lea, the member max who owns the agent bot, and the second admin ben.
@@ -205,4 +206,24 @@ async fn break_glass_keeps_no_tokens_that_somebody_issued() {
         kept.error(),
         "409 conflict keep_issued: not under break-glass: tokens issued for others are always revoked"
     );
+}
+
+#[tokio::test]
+async fn the_runs_of_an_agent_that_was_stopped_before_it_left_end() {
+    let (test, _, max) = firm().await;
+    let wish = json!({ "agent": "bot", "text": "wait", "plan": { "steps": [{ "wait": { "seconds": 3600 } }] } });
+    let id = test.post("/ask", &max, wish).await.json()["run"].as_str().unwrap().to_owned();
+    go_on(&test).await;
+    let stop = |scope: &str| json!({ "scope": scope, "reason": "amiss" });
+    test.post("/kill", &test.admin, stop("actor:bot")).await;
+    let left = test.post("/actors/bot/offboard", &test.admin, json!({ "reason": "amiss" })).await;
+    assert_eq!(left.status, 200, "{}", left.text());
+    // While everything stands still, nothing ends either.
+    test.post("/kill", &test.admin, stop("global")).await;
+    go_on(&test).await;
+    assert_eq!(run(&test, &id).await["status"], "held");
+    test.post("/kill", &test.admin, json!({ "scope": "global", "off": true, "reason": "over" })).await;
+    go_on(&test).await;
+    let ended = run(&test, &id).await;
+    assert_eq!((&ended["status"], &ended["error"]["code"]), (&json!("failed"), &json!("offboarded")), "{ended}");
 }

@@ -132,6 +132,27 @@ fn a_token_for_policies_alone_is_told_that_drift_was_skipped() {
 }
 
 #[test]
+fn what_only_a_company_can_find_is_found_as_by_check() {
+    let place = tightened();
+    let threshold = read(&place, "policies/approvals.yaml").replacen("remind_hours: 4", "threshold: 2", 1);
+    put(&place, "policies/approvals.yaml", &threshold);
+    put(
+        &place,
+        "policies/locked.cedar",
+        "@id(\"locked\")\n@reason(\"never\")\nforbid (\n  principal,\n  action == Ok::Action::\"policy.propose\",\n  resource\n);\n",
+    );
+    let ran = place.ana("ci --format json");
+    assert_eq!(ran.code, 2, "{ran}");
+    assert_eq!(step(&ran, "approvals"), ("findings".to_owned(), "2 findings".to_owned()));
+    for code in ["approvals_unreachable", "locked_out"] {
+        assert!(ran.stdout.contains(code), "{ran}");
+    }
+    // Nobody's company is asked about policies alone.
+    let alone = place.ok_with("ci --format json", &[("OK_STATE", "none.db")]);
+    assert_eq!(step(&alone, "approvals").0, "passed", "{alone}");
+}
+
+#[test]
 fn reports_are_written_whatever_was_found() {
     let place = clean();
     put(&place, "policies/tests/a.yaml", &CASES.replace("op: tick, expect: deny", "op: tick, expect: allow"));

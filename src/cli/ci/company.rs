@@ -8,15 +8,20 @@ use serde_json::Value;
 use super::super::Context;
 use super::super::call::Refused;
 use super::super::client::Session;
+use super::super::column::columns;
 use super::super::exit::Failure;
 use super::super::operation::query;
+use super::super::policy::check::beyond;
 use super::super::policy::checked::Checked;
 use super::super::policy::compared::{excess, number, rows, terms, word};
 use super::super::policy::lock::{PolicyLock, passed_over};
+use super::super::show;
 use super::steps::{Status, Step, UNLOADED};
 use crate::nouns::Nothing;
+use crate::nouns::policy::check::{Check, Checked as OnServer, Files};
 use crate::nouns::policy::diff::{Candidate, Diff};
 use crate::nouns::policy::drift::ShowDrift;
+use crate::policy::Finding;
 use crate::types::impact::{Ceilings, grouped};
 use crate::types::refusal::Code;
 
@@ -39,6 +44,8 @@ pub struct OfCompany {
 
 /// The company's answers. A part without an answer says why.
 pub struct Company {
+    /// What only the company could find in the same files: who could approve, and whether anybody could change them again.
+    pub findings: Vec<Finding>,
     pub diff: Option<Value>,
     pub drift: Option<Value>,
     no_diff: Option<Step>,
@@ -52,7 +59,8 @@ impl Company {
     fn absent(why: &str, bad: bool) -> Company {
         let diff = if bad { Step::new("diff", Status::Broken, why) } else { Step::skipped("diff", why) };
         let drift = Step::skipped("drift", why);
-        Company { diff: None, drift: None, no_diff: Some(diff), no_drift: Some(drift), taken_over: false }
+        let (no_diff, no_drift) = (Some(diff), Some(drift));
+        Company { findings: Vec::new(), diff: None, drift: None, no_diff, no_drift, taken_over: false }
     }
 
     pub fn steps(&self, asked: &OfCompany) -> Vec<Step> {
@@ -123,8 +131,24 @@ impl OfCompany {
             Err(failure) => (None, Some(Step::new("drift", Status::Broken, said(failure)))),
         };
         let taken_over = drift.as_ref().is_some_and(|drift| is_from(word(drift, "/applied_hash"), checked));
-        Company { diff, drift, no_diff, no_drift, taken_over }
+        let findings = if diff.is_some() { found(session, context, checked).await } else { Vec::new() };
+        Company { findings, diff, drift, no_diff, no_drift, taken_over }
     }
+}
+
+/// What the company finds in the files and was not found here.
+async fn found(session: &mut Session, context: &Context, checked: &Checked<'_>) -> Vec<Finding> {
+    let files = Files { files: checked.bundle.files.clone() };
+    let why = match query::<Check>().within(session, context, &files).await {
+        Ok(Ok(answer)) => match answer.part(columns!(OnServer; problems)) {
+            Ok(problems) => return beyond(problems, &checked.report),
+            Err(failure) => said(failure),
+        },
+        Ok(Err(refused)) => problems(&refused),
+        Err(failure) => said(failure),
+    };
+    show::note(&format!("whether enough people can give the approvals is not checked: {why}"));
+    Vec::new()
 }
 
 /// Whether the folder holds what has this hash, or was exported when that was in force.

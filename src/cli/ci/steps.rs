@@ -75,7 +75,9 @@ fn step_of(finding: &Finding) -> &'static str {
         | codes::APPROVALS_FILE
         | codes::APPROVALS_UNUSED
         | codes::APPROVALS_BLIND
-        | codes::APPROVALS_UNREACHABLE => "approvals",
+        | codes::APPROVALS_UNREACHABLE
+        | codes::ESCALATES_TO_NOBODY
+        | codes::LOCKED_OUT => "approvals",
         _ => "validation",
     }
 }

@@ -41,6 +41,8 @@ pub(crate) fn admit(
         Credential::Run(_, facts) => Some(Arc::clone(facts)),
         _ => None,
     };
+    // A step is taken with the token and under the delegation that its run was begun with.
+    let under = under.or_else(|| run.as_ref()?.under.clone());
     let (token, issuer) = shown(world, &who);
     let token = token.or_else(|| run.as_ref()?.token_id.clone());
     let caller = Caller { token, issuer, under, run, ..Caller::new(who, presented.channel) };

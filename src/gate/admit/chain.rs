@@ -26,7 +26,8 @@ pub(crate) type Links = Vec<Arc<Terms>>;
 /// The chain that a caller acts under; `None` where it does not hold.
 pub(crate) fn links(world: &World, caller: &Caller, now: Time) -> Option<Links> {
     let Some(under) = &caller.under else { return Some(Vec::new()) };
-    let mut taker = caller.actor();
+    // What a run does, it does under what whoever asked for it was given.
+    let mut taker = caller.run.as_ref().map_or_else(|| caller.actor(), |run| run.origin().clone());
     let mut next = Some(under.as_str());
     let mut links = Links::new();
     while let Some(id) = next {
@@ -59,12 +60,12 @@ pub(crate) fn holds(world: &World, caller: &Caller, now: Time) -> Result<(), Ref
 
 /// All on whose behalf a caller acts, the nearest first.
 pub(crate) fn behalf(world: &World, caller: &Caller) -> Vec<ActorId> {
+    // What a run does, it does for whoever asked for it, and on whose behalf they asked: they do not approve it either.
+    if let Some(run) = &caller.run {
+        return run.askers.iter().filter(|asker| caller.actor() != **asker).cloned().collect();
+    }
     let given = caller.under.as_ref().and_then(|under| world.delegations.get(under.as_str()));
-    let mut behalf = given.map(|terms| terms.chain.clone()).unwrap_or_default();
-    // What a run does, it does for whoever asked for it: they do not approve it either.
-    let askers = caller.run.iter().flat_map(|run| &run.askers);
-    behalf.extend(askers.filter(|asker| caller.actor() != **asker).cloned());
-    behalf
+    given.map(|terms| terms.chain.clone()).unwrap_or_default()
 }
 
 /// Returns everyone on whose behalf a caller makes a request about a target. If an agent makes a request about its own
@@ -107,18 +108,23 @@ pub(crate) fn givers(world: &World, caller: &Caller, links: Option<&[Arc<Terms>]
     let giver = |(place, link): (usize, &Arc<Terms>)| {
         // In their own right, or under what they were given themselves.
         let above = links.get(place + 1..).unwrap_or_default();
-        let who = Caller::new(Who::Holder(link.from.clone()), caller.channel);
+        let who = Caller { run: caller.run.clone(), ..Caller::new(Who::Holder(link.from.clone()), caller.channel) };
         Giver {
             name: link.from.to_string(),
             principal: actor_uid(&link.from),
             facts: context::of(world, &who, above, now),
             delegation: link.id.clone(),
-            scope: link.scope.clone(),
+            scope: if caller.run.is_some() { with_work(&link.scope) } else { link.scope.clone() },
             authority: link.authority,
             ended: false,
         }
     };
     links.iter().enumerate().map(giver).collect()
+}
+
+/// What was handed on, and what a run does for itself: whoever hands on that an agent is asked lets it think and ask.
+fn with_work(scope: &Operations) -> Operations {
+    Operations(scope.0.iter().cloned().chain(["model.call", "run.ask"].map(str::to_owned)).collect())
 }
 
 /// Stands for a chain that does not hold.

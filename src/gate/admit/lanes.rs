@@ -20,7 +20,7 @@ use types::refusal::{Code, Refusal, Stop, TOO_LONG};
 /// Places of all lanes together.
 pub(crate) const PLACES: u32 = LISTS.0 + APPROVALS.0 + POLICIES.0 + LONG.0 + CHANGES.0 + ELSEWHERE.0;
 /// Places of a lane, and how many of them one caller may have.
-const LISTS: (u32, u32) = (6, 4);
+const LISTS: (u32, u32) = (6, 2);
 const APPROVALS: (u32, u32) = (3, 2);
 const POLICIES: (u32, u32) = (4, 2);
 const LONG: (u32, u32) = (6, 3);

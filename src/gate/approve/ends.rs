@@ -48,6 +48,11 @@ pub(crate) fn requests(conn: &Connection, entries: &[Entry], now: Time) -> Resul
         stale.extend(open.filter(|open| open.operation == RAISE).map(|open| (open, reason.clone(), entry)));
     }
     for entry in entries {
+        let Some((id, why)) = ended_delegation(&entry.event) else { continue };
+        let open = approvals::open_under(conn, id.as_str(), now)?.into_iter();
+        stale.extend(open.map(|open| (open, format!("{id}, under which it was asked for, {why}"), entry)));
+    }
+    for entry in entries {
         let Some(ContextForgotten { approvals, .. }) = entry.event.get() else { continue };
         for id in approvals {
             let open = approvals::get(conn, id.as_str())?.filter(|open| open.is_open(now));
@@ -74,6 +79,11 @@ fn decides(event: &Event) -> Option<String> {
     decided.or_else(used).or_else(stale).or_else(cancelled).or_else(expired).map(Id::to_string)
 }
 
+fn ended_delegation(event: &Event) -> Option<(&Id, &'static str)> {
+    let revoked = event.get::<DelegationRevoked>().map(|event| (&event.id, "was revoked"));
+    revoked.or_else(|| event.get::<DelegationExpired>().map(|event| (&event.id, "has expired")))
+}
+
 /// What an event puts an end to, and why nobody need be asked about it any more.
 fn ended(conn: &Connection, event: &Event) -> Result<Vec<(String, String)>, Fault> {
     let one = |id: &dyn std::fmt::Display, why: &str| Ok(vec![(id.to_string(), format!("{id} {why}"))]);
@@ -89,13 +99,14 @@ fn ended(conn: &Connection, event: &Event) -> Result<Vec<(String, String)>, Faul
     if let Some(ActorOffboarded { id, .. }) = event.get() {
         return one(id, "was offboarded");
     }
-    let revoked = event.get::<TokenRevoked>().map(|event| &event.id);
-    if let Some(id) = revoked.or_else(|| event.get::<DelegationRevoked>().map(|event| &event.id)) {
+    if let Some(TokenRevoked { id, .. }) = event.get() {
         return one(id, "was revoked");
     }
-    let expired = event.get::<TokenExpired>().map(|event| &event.id);
-    if let Some(id) = expired.or_else(|| event.get::<DelegationExpired>().map(|event| &event.id)) {
+    if let Some(TokenExpired { id, .. }) = event.get() {
         return one(id, "has expired");
+    }
+    if let Some((id, why)) = ended_delegation(event) {
+        return one(id, why);
     }
     let run = event.get::<RunCompleted>().map(|event| &event.id);
     let run = run.or_else(|| event.get::<RunFailed>().map(|event| &event.id));

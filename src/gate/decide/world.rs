@@ -24,7 +24,7 @@ use log::head::Head;
 use log::record::PolicyStamp;
 use policy::brain::Collections;
 use policy::{Bundle, Snapshot};
-use store::actors::{self, Actor};
+use store::actors::{self, Actor, Status};
 use store::break_glass::{self, BreakGlass};
 use store::company::{self, Instance};
 use store::delegations;
@@ -296,10 +296,13 @@ impl World {
     }
 
     /// Returns whether a kill switch stops a run: one for its agent, for somebody on whose behalf the run is done, for
-    /// any of their teams, or the global one.
+    /// any of their teams, or the global one. The run of an agent that has left only ends: no switch but the global
+    /// one holds that up.
     pub(crate) fn is_held(&self, agent: &ActorId, askers: &[ActorId]) -> bool {
+        let is_there = || self.card(agent).is_some_and(|card| card.actor.status == Status::Active);
         let mut all = askers.iter().chain([agent]);
-        !self.kills.is_empty() && (self.kills.contains_key(&KillScope::Global) || all.any(|one| self.is_stopped(one)))
+        !self.kills.is_empty()
+            && (self.kills.contains_key(&KillScope::Global) || (all.any(|one| self.is_stopped(one)) && is_there()))
     }
 
     /// Whether policies in force, or on trial, look at what actors have done.

@@ -188,6 +188,7 @@ fn facts(world: &World, run: &testing::Step) -> Result<RunFacts, String> {
         labels,
         planned: false,
         token_id: None,
+        under: None,
     })
 }
 

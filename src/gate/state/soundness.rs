@@ -1,7 +1,7 @@
 //! The parts of a state file, besides the tables that are folded from its log, that the log does not account for: its
 //! schema, its indexes, the key that was made with it, and the answers that are kept for retries.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension as _};
 use serde::Deserialize;
@@ -97,11 +97,11 @@ fn answers(conn: &Connection) -> Result<Vec<Difference>, Fault> {
     let begun = newest.at.plus_ms(-idem::KEPT_MS);
     let mut given: BTreeMap<Vec<u8>, (String, Time)> = BTreeMap::new();
     // Whoever erased what one call had written erased the answer to it as well.
-    let mut erased: BTreeSet<Vec<u8>> = BTreeSet::new();
+    let mut erased: BTreeMap<Vec<u8>, Time> = BTreeMap::new();
     read::decided(conn, read::last_until(conn, begun)?, last, &mut |entry| {
         let Some(key) = entry.idem else { return Ok(()) };
         let Some(payload) = entry.payload else {
-            erased.insert(key);
+            erased.insert(key, entry.at.plus_ms(idem::KEPT_MS));
             return Ok(());
         };
         if let Some(answer) = serde_json::from_slice::<Payload>(&payload)?.gate.answer {
@@ -110,8 +110,9 @@ fn answers(conn: &Connection) -> Result<Vec<Difference>, Fault> {
         Ok(())
     })?;
     let mut found = Vec::new();
-    for idem::Row { key, digest, until } in idem::beyond(conn, newest.at)? {
+    for idem::Row { key, digest, is_erased, until } in idem::beyond(conn, newest.at)? {
         let message = match given.remove(&key) {
+            _ if is_erased && erased.get(&key) == Some(&until) => continue,
             None => "is an answer that no entry was given",
             Some((answer, end)) if digest.map(hex::encode).as_ref() == Some(&answer) && until == end => continue,
             Some(_) => "is not the answer that was recorded",
@@ -121,7 +122,7 @@ fn answers(conn: &Connection) -> Result<Vec<Difference>, Fault> {
     found.extend(
         given
             .into_keys()
-            .filter(|key| !erased.contains(key))
+            .filter(|key| !erased.contains_key(key))
             .map(|key| difference("idem", hex::encode(key), "is missing: a retry would be carried out")),
     );
     Ok(found)

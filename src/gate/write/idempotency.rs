@@ -50,6 +50,10 @@ pub(crate) fn fingerprint(secret: &[u8; 32], value: &Value) -> Result<[u8; 32], 
 /// Returns the stored answer to the same request. The caller must still be allowed to read at all, and to read what the
 /// answer says.
 pub(crate) fn answer(read: &Reader<'_>, act: &dyn Act, kept: Kept, asked: &[u8; 32]) -> Result<Reply, Stop> {
+    if kept.is_erased() {
+        let message = "a request with this Idempotency-Key was carried out, and its answer has been erased since";
+        return Err(Refusal::conflict(message).into());
+    }
     if kept.request != *asked {
         let message = "this Idempotency-Key was used for another request";
         return Err(Refusal::new(Code::IdempotencyMismatch, message).into());

@@ -21,6 +21,7 @@ use crate::state::room::Room;
 use crate::write::queue::Job;
 use crate::write::repeats::Repeats;
 use crate::write::reply::Reply;
+use crate::write::rest::Rest;
 use crate::write::work::Work;
 use log::append::Tail;
 use log::journal::{Journal, NotCommitted};
@@ -114,13 +115,15 @@ impl Writer {
     /// Returns the connection, to be closed after all readers.
     pub fn serve(mut self, jobs: &Receiver<Job>) -> Connection {
         let (mut expected, mut heavy, mut ends) = (1, VecDeque::new(), false);
+        let mut rest = Rest::default();
         while !ends {
-            match jobs.recv_timeout(if heavy.is_empty() { IDLE } else { Duration::ZERO }) {
+            match jobs.recv_timeout(if heavy.is_empty() { IDLE } else { rest.left(Instant::now(), heavy.len()) }) {
                 Ok(first) => {
                     let (stops, batch): (Vec<Job>, Vec<Job>) =
                         gather(jobs, first, &mut expected).into_iter().partition(|job| matches!(job.work, Work::Stop));
                     let (long, short): (Vec<Job>, Vec<Job>) = batch.into_iter().partition(|job| job.work.is_heavy());
                     heavy.extend(long);
+                    rest.interrupted_by(short.len());
                     self.batch(short);
                     ends = !stops.is_empty();
                 }
@@ -129,7 +132,13 @@ impl Writer {
                 Err(RecvTimeoutError::Disconnected) => ends = true,
             }
             // One at a time, and between two of them whatever else has come: a stop never waits for more than one.
-            self.batch(heavy.pop_front().into_iter().collect());
+            let began = Instant::now();
+            if rest.left(began, heavy.len()).is_zero()
+                && let Some(next) = heavy.pop_front()
+            {
+                self.batch(vec![next]);
+                rest = Rest::after(began, Instant::now());
+            }
         }
         heavy.into_iter().for_each(|job| self.batch(vec![job]));
         self.stop()

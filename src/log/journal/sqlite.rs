@@ -53,7 +53,7 @@ fn kept(file: &Connection, seq: u64, leaf: &[u8]) -> Result<Option<Kept>, Fault>
     let before = if seq > 1 { serde_json::from_slice::<Keyed>(&read::stored(file, seq - 1)?.0)?.idem } else { None };
     let key = BASE64.decode(&text).ok().and_then(|key| key.try_into().ok());
     match key.filter(|_| before.as_ref() != Some(&text)) {
-        Some(key) => Ok(idem::stored(file, &key)?),
+        Some(key) => Ok(idem::stored(file, &key)?.filter(|kept| !kept.is_erased())),
         None => Ok(None),
     }
 }

@@ -249,9 +249,5 @@ const MOST_RUNS: usize = 10_000;
 fn let_runs_go_on(actor: &ActorId, draft: &mut Draft<'_>) -> Result<(), Stop> {
     let mut runs = draft.read().open_runs_of(actor, MOST_RUNS)?;
     runs.extend(draft.read().runs_asking(actor)?);
-    for run in runs {
-        let (agent, asker, step) = (run.agent.clone(), run.asker.clone(), run.facts().step());
-        draft.record(RunResumed { id: Id::stored(&run.id), agent, asker, step })?;
-    }
-    Ok(())
+    crate::run::resume(runs, draft)
 }

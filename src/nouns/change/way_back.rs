@@ -42,6 +42,13 @@ pub fn keeps(change: (ChangeTarget, &ActorId), policies: &Arc<Snapshot>, read: &
     found.map_err(|why| Refusal::conflict(format!("under these policies{why}")))
 }
 
+/// Why nobody could change policies under these, if so.
+pub fn locked_out(policies: &Arc<Snapshot>, read: &Reader<'_>) -> Option<String> {
+    let author = read.caller().actor();
+    let search = Search { change: (ChangeTarget::Policy, &author), policies: &unheard(policies), read };
+    search.found().err().map(|why| format!("under these policies{why}"))
+}
+
 /// What goes wrong in questions that nobody has asked is not told.
 fn unheard(policies: &Snapshot) -> Arc<Snapshot> {
     Arc::new(policies.apart())

@@ -15,6 +15,11 @@ impl Above {
     /// None for whoever gives in their own right.
     pub fn of(read: &Reader<'_>) -> Result<Option<Above>, Stop> {
         let Some(above) = read.acting_under()? else { return Ok(None) };
+        if above.terms.to != read.caller().actor() {
+            let message =
+                format!("only {} can pass {} on, not an agent that works for them", above.terms.to, above.terms.id);
+            return Err(Refusal::conflict(message).into());
+        }
         if read
             .resting_on(above.clone())?
             .iter()

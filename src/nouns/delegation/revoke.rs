@@ -10,6 +10,7 @@ use super::{OneDelegation, find};
 use gate::{Change, Draft, Permit, Reader, Spec, Target, delete};
 use store::delegations::Delegation;
 use store::delegations::events::DelegationRevoked;
+use store::runs::events::RunResumed;
 use types::id::{ActorId, Id};
 use types::refusal::{Code, Stop};
 use types::scope::Reach;
@@ -32,7 +33,7 @@ impl Change for Revoke {
         scope: Reach::Full,
         route: delete("/delegations/{id}").stops().denied_as(Code::NotOwner),
         about: &[&DELEGATION],
-        events: &[DelegationRevoked::KIND],
+        events: &[DelegationRevoked::KIND, RunResumed::KIND],
     };
     const SAYS: &'static str = "revokes {id}";
     type Input = OneDelegation;
@@ -77,6 +78,7 @@ fn end(ending: Vec<Delegation>, named: Option<&str>, draft: &mut Draft<'_>) -> R
             to: terms.to,
             with: named.filter(|named| *named != terms.id).map(Id::stored),
         })?;
+        crate::run::resume_under(&terms.id, draft)?;
         ended.push(terms.id);
     }
     Ok(ended)

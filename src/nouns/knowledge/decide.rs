@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::propose::wrong_statement;
-use super::shown::{EDITED, ShownKnowledge, shown};
+use super::shown::{EDITED, ShownKnowledge, shown, statement};
 use super::{KNOWLEDGE, find};
 use gate::{Change, Draft, Permit, Reader, Spec, Target, post};
 use store::content::events::ContentKept;
@@ -83,6 +83,11 @@ impl Change for Accept {
         let edit = input.edit;
         if let Some(wrong) = edit.as_deref().and_then(wrong_statement) {
             return Err(Refusal::field("edit", wrong).into());
+        }
+        if edit.is_none() && statement(&entry, draft.read())?.0.is_none() {
+            let message =
+                format!("the statement of {} has been erased: give it in `edit`, or reject the entry", entry.id);
+            return Err(Refusal::conflict(message).into());
         }
         let id = Id::stored(&entry.id);
         draft.record(KnowledgeAccepted {

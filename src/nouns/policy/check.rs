@@ -7,6 +7,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::change::way_back;
 use crate::company::COMPANY;
 use gate::Card;
 use gate::explain::fixture;
@@ -14,6 +15,7 @@ use gate::{Permit, Query, Reader, Spec, Target, post};
 use policy::brain::is_collection;
 use policy::bundle::{is_policy, problems};
 use policy::check::{Directory, Options, Person};
+use policy::codes;
 use policy::limits::{self, Limits};
 use policy::{Bundle, Finding};
 use types::id::ActorId;
@@ -118,7 +120,12 @@ impl Query for Check {
         let bundle = Bundle { files: input.files };
         let is_whole = bundle.files.keys().any(|path| is_collection(path));
         let bundle = if is_whole { bundle } else { bundle.about_collections_of(&read.bundle()?) };
-        let report = fixture::check(&crate::OPERATIONS, &bundle, &options);
+        let mut report = fixture::check(&crate::OPERATIONS, &bundle, &options);
+        // Whoever does not see all people learns nothing of what they could do.
+        if report.loads() && directory.is_some() {
+            report.findings.extend(locked_out(&bundle, read));
+            report.findings.sort_unstable();
+        }
         let more = |all: usize| all.saturating_sub(SHOWN);
         let omitted = more(report.findings.len()) + more(report.tests().count());
         Ok(Checked {
@@ -134,6 +141,12 @@ impl Query for Check {
             uncovered: report.open().iter().take(SHOWN).map(Problem::from).collect(),
         })
     }
+}
+
+fn locked_out(bundle: &Bundle, read: &Reader<'_>) -> Option<Finding> {
+    let policies = read.build_cache().snapshot(bundle).ok()?;
+    let why = way_back::locked_out(&policies, read)?;
+    Some(Finding::new(codes::LOCKED_OUT, "*.cedar", 1, (0, 0), why))
 }
 
 /// The actors and teams that are there, of all that stands between quotation marks in the policies, and of those that have budgets.

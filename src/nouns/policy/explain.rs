@@ -172,7 +172,7 @@ fn explain(
         return Err(Refusal::field("run", format!("{} is over: it has no steps left", over.id)).into());
     }
     let under = if run.is_some() { None } else { under };
-    let caller = at_work(Caller { under, ..caller(actor, entry, read) }, run.as_ref());
+    let caller = at_work(Caller { under, ..caller(actor, entry, read) }, run.as_ref(), read)?;
     let target = target(about, entry, &caller, read, then)?;
     let (target, given) = match (&input.target, &input.input) {
         (Some(_), Some(value)) => {
@@ -183,7 +183,7 @@ fn explain(
     };
     let caller = match run {
         Some(_) => caller,
-        None => at_work(caller, run_about(entry, &target, read)?.as_ref()),
+        None => at_work(caller, run_about(entry, &target, read)?.as_ref(), read)?,
     };
     let inquiry = read.inquire(then, caller, entry.spec.name, &target, given.clone());
     let mut one = one(actor, entry, &target, &inquiry, given.as_ref(), read)?;

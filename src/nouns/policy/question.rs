@@ -2,7 +2,6 @@
 //! be about.
 
 use std::str::FromStr as _;
-use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -12,7 +11,7 @@ use gate::{Entry, Inquiry, Reader, Target};
 use policy::Ruling;
 use store::runs::Run;
 use types::actor::KillScope;
-use types::caller::{Caller, Channel, Who};
+use types::caller::{Caller, Who};
 use types::id::{ActorId, Id};
 use types::impact::Decision;
 use types::near::nearest;
@@ -70,10 +69,13 @@ pub(super) fn run_about(entry: &Entry, target: &Target, read: &Reader<'_>) -> Re
 }
 
 /// The same caller in a step of a run, as it stands now, if it is theirs and not over.
-pub(super) fn at_work(caller: Caller, run: Option<&Run>) -> Caller {
+pub(super) fn at_work(caller: Caller, run: Option<&Run>, read: &Reader<'_>) -> Result<Caller, Fault> {
     match run.filter(|run| run.agent == caller.actor() && !run.status.is_over()) {
-        Some(run) => Caller { run: Some(Arc::new(run.facts())), channel: Channel::Run, ..caller },
-        None => caller,
+        Some(run) => {
+            let Caller { under, run, channel, .. } = read.caller_of(run)?;
+            Ok(Caller { under: under.or(caller.under), run, channel, ..caller })
+        }
+        None => Ok(caller),
     }
 }
 

@@ -77,11 +77,11 @@ impl Query for WhoCan {
         let what = format!("policy.who_can {} {}", input.op, target.id());
         let run = run_about(entry, &target, read)?;
         let asked = |actor: Actor| {
-            let able = able(&actor, entry, (&target, run.as_ref()), read);
-            Candidate { actor, able }
+            let able = able(&actor, entry, (&target, run.as_ref()), read)?;
+            Ok(Candidate { actor, able })
         };
         let fetch = |from: &Position, limit| -> Result<Vec<Candidate>, Fault> {
-            Ok(read.actors_after(from, limit)?.into_iter().map(asked).collect())
+            read.actors_after(from, limit)?.into_iter().map(asked).collect()
         };
         let position = |candidate: &Candidate| actors::position(&candidate.actor);
         let page = read.page(&input.page, what, fetch, |candidate| candidate.able.is_some(), position)?;
@@ -105,22 +105,27 @@ fn wanted(input: &Wanted, entry: &'static Entry, read: &Reader<'_>) -> Result<Ta
 }
 
 /// None for whoever cannot, and for whoever is not for the asker to know about.
-fn able(actor: &Actor, entry: &Entry, (target, run): (&Target, Option<&Run>), read: &Reader<'_>) -> Option<Able> {
+fn able(
+    actor: &Actor,
+    entry: &Entry,
+    (target, run): (&Target, Option<&Run>),
+    read: &Reader<'_>,
+) -> Result<Option<Able>, Fault> {
     if actor.id.is_team() || actor.status != Status::Active {
-        return None;
+        return Ok(None);
     }
     let whom = Target::Actor(actor.id.clone());
     if !read.sees(&whom) || !read.may("policy.explain", &whom) {
-        return None;
+        return Ok(None);
     }
-    let caller = at_work(caller(&actor.id, entry, read), run);
+    let caller = at_work(caller(&actor.id, entry, read), run, read)?;
     let inquiry = read.inquire(read, caller, entry.spec.name, target, None);
     let (decision, ruling, _) = answer(entry, &inquiry);
     let approvals = match &ruling {
         Ruling::Allow { .. } => Vec::new(),
         Ruling::NeedsApproval { kinds, .. } => kinds.clone(),
-        Ruling::Deny { .. } => return None,
+        Ruling::Deny { .. } => return Ok(None),
     };
     let because = ruling.because().iter().map(|policy| ShownPolicy::named(policy)).collect();
-    Some(Able { actor: actor.id.clone(), decision: decision.name().into(), approvals, because })
+    Ok(Some(Able { actor: actor.id.clone(), decision: decision.name().into(), approvals, because }))
 }

@@ -93,6 +93,7 @@ pub fn begin(asker: ActorId, new: Beginning, draft: &mut Draft<'_>) -> Result<Be
         labels,
         planned: plan.is_some(),
         token_id: draft.read().caller().token.clone(),
+        delegation: draft.read().caller().under.clone(),
     })?;
     if let (Some(payer), Some(cents)) = (payer, budget_cents) {
         reserve(&id, payer, cents, draft)?;

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::Reader;
+use crate::admit::chain;
 use crate::admit::rate::{self, Rest};
 use crate::declare::target::{Target, Thing};
 use crate::write::steps;
@@ -10,8 +11,9 @@ use store::approvals::Approval;
 use store::done::{self, MODEL_CALL, PLANNED};
 use store::runs::{self, Run, Step};
 use store::{Position, content, inbox};
+use types::caller::Caller;
 use types::history::Done;
-use types::id::ActorId;
+use types::id::{ActorId, Id};
 use types::refusal::Fault;
 use types::run::StepStatus;
 use types::time::Time;
@@ -30,7 +32,7 @@ impl Reader<'_> {
     pub fn seen_runs_with(&self, tokens: &[(String, ActorId)]) -> Result<Vec<String>, Fault> {
         let mut seen = Vec::new();
         for (token, _) in tokens {
-            for id in runs::live_with(self.conn()?, token)? {
+            for id in runs::begun::live_with(self.conn()?, token)? {
                 let run = self.run(&id)?.filter(|run| self.sees(&self.run_target(run)));
                 seen.extend(run.map(|run| run.id));
             }
@@ -162,6 +164,22 @@ impl Reader<'_> {
     /// Whether a kill switch stops a run: its agent, or somebody for whom it is done.
     pub fn is_held(&self, run: &Run) -> bool {
         self.world.is_held(&run.agent, &run.askers)
+    }
+
+    /// The delegation that a run was asked for under, if nothing can be done under it any more.
+    pub fn ended_delegation_of(&self, run: &Run) -> Result<Option<Id>, Fault> {
+        let caller = self.caller_of(run)?;
+        Ok(caller.under.clone().filter(|_| chain::links(self.world, &caller, self.now).is_none()))
+    }
+
+    /// The agent of a run at its next step.
+    pub fn caller_of(&self, run: &Run) -> Result<Caller, Fault> {
+        Ok(runs::begun::caller(self.conn()?, run)?)
+    }
+
+    /// The runs that were asked for under a delegation and go on, as many as `limit`.
+    pub fn live_runs_under(&self, delegation: &str, limit: usize) -> Result<Vec<Run>, Fault> {
+        Ok(runs::begun::live_under(self.conn()?, delegation, limit)?)
     }
 
     /// The runs that wait for somebody's answer.

@@ -31,6 +31,9 @@ pub(super) fn next_by(run: &Run, now: Time, read: &Reader<'_>) -> Result<Move, S
     if !read.card(&run.agent).is_some_and(|card| card.actor.status == Status::Active) {
         return fail(Failure::Offboarded, format!("{} has left", run.agent));
     }
+    if let Some(delegation) = read.ended_delegation_of(run)? {
+        return fail(Failure::DelegationEnded, format!("{delegation}, under which it was asked for, has ended"));
+    }
     if let Some(own) = waited(run, now, read)? {
         return Ok(Move::Own(own));
     }

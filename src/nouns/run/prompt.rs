@@ -1,7 +1,5 @@
 //! What a model is told: who it is, what was asked of it, and all that has happened in its run.
 
-use std::sync::Arc;
-
 use serde_json::{Map, Value, json};
 
 use super::answers::{came, is_answer, wanted};
@@ -14,7 +12,7 @@ use gate::{Change as _, Reader};
 use policy::Ruling;
 use store::runs::{Run, Step};
 use types::approval::ApprovalStatus;
-use types::caller::{Caller, Channel, Who};
+use types::caller::Caller;
 use types::chat::{Message, Prompt};
 use types::models::{Capability, Model};
 use types::refusal::Stop;
@@ -42,8 +40,7 @@ pub(super) fn asking(run: &Run, thought: &Thought, read: &Reader<'_>) -> Result<
     };
     let messages = [Message::Asked(asked)].into_iter().chain(history(run, read)?).collect();
     let spec = read.agent_spec(&run.agent)?.unwrap_or_default();
-    let caller =
-        Caller { run: Some(Arc::new(run.facts())), ..Caller::new(Who::Holder(run.agent.clone()), Channel::Run) };
+    let caller = read.caller_of(run)?;
     let tools = match model.capabilities.contains(&Capability::Tools) {
         true => tools::offered(&run.agent, &read.acting_as(&caller))?,
         false => Vec::new(),

@@ -195,6 +195,7 @@ impl Due {
         for Delegation { terms, .. } in self.delegations {
             let id = Id::stored(&terms.id);
             draft.record(DelegationExpired { id, from: terms.from, to: terms.to })?;
+            super::run::resume_under(&terms.id, draft)?;
             expired.push(terms.id);
         }
         for event in self.notices {

@@ -28,6 +28,19 @@ pub(super) fn unused(product: &BTreeSet<String>, snapshot: &Snapshot, text: &str
     unused.collect()
 }
 
+/// A finding for each kind that escalates to nobody in particular.
+pub(super) fn lost(snapshot: &Snapshot, text: &str) -> Vec<Finding> {
+    let is_lost = |rule: &ApprovalRule| {
+        rule.escalate.as_ref().is_some_and(|more| more.to.is_empty() || more.to.iter().any(Eligible::is_everybody))
+    };
+    let lost = snapshot.approvals().kinds.iter().filter(|(_, rule)| is_lost(rule)).map(|(kind, _)| {
+        let line = yaml::line_of(text, &["kinds", kind, "escalate", "to"]);
+        let message = format!("kinds.{kind}.escalate.to: name a role, a team or a lead");
+        Finding::new(code::ESCALATES_TO_NOBODY, FILE, line, (0, 0), message)
+    });
+    lost.collect()
+}
+
 /// The kinds that policies name.
 fn named(snapshot: &Snapshot) -> BTreeSet<&str> {
     snapshot.policies().flat_map(|policy| policy.kinds.iter().map(String::as_str)).collect()

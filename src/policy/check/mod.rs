@@ -21,7 +21,8 @@ use super::kinds::{self, of_schema};
 use super::stack::deep;
 use super::testing::{self, Coverage, Mutation, Run, Stage};
 use super::{Bundle, Finding, Snapshot};
-use crate::{approvals, limits};
+use crate::approvals;
+use crate::limits::{self, Limits};
 
 /// Few policies do not make room for more cases than this leaves: each is kept until all have run.
 const LEAST: usize = 50;
@@ -140,8 +141,10 @@ fn all(schema: &str, bundle: &Bundle, stage: &dyn Stage, options: &Options<'_>) 
             findings.extend(emptiness(bundle, &snapshot, options));
             let text = bundle.text(approvals::FILE);
             findings.extend(eligible::unused(&of_schema(schema), &snapshot, text));
+            findings.extend(eligible::lost(&snapshot, text));
             findings.extend(options.directory.iter().flat_map(|directory| directory.unreachable(&snapshot, text)));
             let limits = bundle.text(limits::FILE);
+            findings.extend(Limits::empty_lists(limits));
             findings.extend(options.known.iter().flat_map(|known| snapshot.strangers(known, limits)));
             // Nobody really asks what tests ask.
             let snapshot = Arc::new(snapshot.apart());

@@ -79,6 +79,7 @@ impl Reader<'_> {
                 labels: BTreeSet::new(),
                 planned: false,
                 token_id: None,
+                under: None,
             };
             of(&Caller { run: Some(Arc::new(run)), ..self.caller.clone() })
         });

@@ -196,6 +196,15 @@ pub fn open_about(conn: &Connection, target: &str, now: Time) -> rusqlite::Resul
     .collect()
 }
 
+/// The requests that were made under a delegation and are still open.
+pub fn open_under(conn: &Connection, delegation: &str, now: Time) -> rusqlite::Result<Vec<Approval>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM approval WHERE under = ? AND status IN ('pending', 'approved') AND expires_at > ? ORDER BY id"
+    ))?
+    .query_map(params![delegation, now.0], read)?
+    .collect()
+}
+
 /// The newest approvals of an operation that came to an end by people, but for one.
 pub fn decided_like(conn: &Connection, operation: &str, but: &str, limit: usize) -> rusqlite::Result<Vec<Approval>> {
     let rows: Vec<Approval> = conn

@@ -111,7 +111,7 @@ pub fn ended(end: End) -> Exit {
 }
 
 /// What a server found in the same files and was not found here.
-fn beyond(problems: Vec<Problem>, report: &Report) -> Vec<Finding> {
+pub fn beyond(problems: Vec<Problem>, report: &Report) -> Vec<Finding> {
     let found = problems.into_iter().filter_map(|problem| {
         let Problem { file, line, span: [from, length], code, message, help, .. } = problem;
         let code = codes::of(&code)?.code;

@@ -33,6 +33,8 @@ events! {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")] planned: bool,
         /// The token that it was begun with; of a part, the token that the whole was.
         #[serde(default, skip_serializing_if = "Option::is_none")] token_id: Option<Id>,
+        /// The delegation that it was asked for under; of a part, the one that the whole was.
+        #[serde(default, skip_serializing_if = "Option::is_none")] delegation: Option<Id>,
     } about [id, task, agent, asker] => {
         content: Content::SHOWN.hiding(&["token_id"]), tables: &[RUN, TASK], memory: Memory::Nothing,
         fold: Some(started), notify: Notify::Nobody, news: None,
@@ -188,7 +190,20 @@ events! {
 }
 
 fn started(event: &RunStarted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let RunStarted { id, task, agent, asker, askers, parent, depth, budget_cents, labels, planned, token_id } = event;
+    let RunStarted {
+        id,
+        task,
+        agent,
+        asker,
+        askers,
+        parent,
+        depth,
+        budget_cents,
+        labels,
+        planned,
+        token_id,
+        delegation,
+    } = event;
     let sql = "INSERT INTO run (id, task, agent, asker, askers, asked, parent, depth, status, due_at, budget_cents, steps, \
                turn, turn_end, calls, cost_cents, labels, tokens_in, tokens_out, denials, created_at, planned) \
                VALUES (?1, ?2, ?3, ?4, ?5, '[]', ?6, ?7, 'queued', ?9, ?8, 0, 0, 0, 0, 0, ?10, 0, 0, 0, ?9, ?11)";
@@ -205,9 +220,10 @@ fn started(event: &RunStarted, moment: &Moment<'_>) -> rusqlite::Result<Touched>
         to_json(labels)?,
         planned
     ])?;
-    if let Some(token) = token_id {
-        let sql = "UPDATE run SET token_id = ? WHERE id = ?";
-        moment.conn.prepare_cached(sql)?.execute([token.as_str(), id.as_str()])?;
+    if token_id.is_some() || delegation.is_some() {
+        let sql = "UPDATE run SET token_id = ?, delegation = ? WHERE id = ?";
+        let of = |with: &Option<Id>| with.as_ref().map(Id::to_string);
+        moment.conn.prepare_cached(sql)?.execute(params![of(token_id), of(delegation), id.as_str()])?;
     }
     if parent.is_none() { became(moment, task.as_str(), TaskStatus::Running) } else { Ok(Touched::Nothing) }
 }

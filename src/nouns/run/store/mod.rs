@@ -1,6 +1,7 @@
 //! Runs: agents at work, step by step. A run is rows and no stack, so one that waits costs nothing and outlives the server.
 
 pub mod archive;
+pub mod begun;
 mod budgets;
 mod denials;
 pub mod events;
@@ -98,6 +99,7 @@ impl Run {
             labels: self.labels.clone(),
             planned: self.planned,
             token_id: None,
+            under: None,
         }
     }
 }
@@ -382,18 +384,4 @@ pub fn last_step(conn: &Connection, run: &str) -> rusqlite::Result<Option<(StepS
 /// How long a run that began at a time has taken by another, in milliseconds.
 pub fn duration(started: Option<Time>, by: Time) -> i64 {
     started.map_or(0, |started| by.0.saturating_sub(started.0))
-}
-
-/// The token that a run was begun with.
-pub fn token_of(conn: &Connection, id: &str) -> rusqlite::Result<Option<Id>> {
-    let sql = "SELECT token_id FROM run WHERE id = ?";
-    let found = conn.prepare_cached(sql)?.query_row([id], |row| row.get::<_, Option<String>>(0)).optional()?;
-    Ok(found.flatten().map(|id| Id::stored(&id)))
-}
-
-/// The runs that were begun with a token and go on; the first 1,000.
-pub fn live_with(conn: &Connection, token: &str) -> rusqlite::Result<Vec<String>> {
-    conn.prepare_cached("SELECT id FROM run WHERE token_id = ? AND ended_at IS NULL ORDER BY id LIMIT 1000")?
-        .query_map([token], |row| row.get(0))?
-        .collect()
 }

@@ -105,6 +105,8 @@ named! {
         Steps = "steps",
         /// Who works on it has left.
         Offboarded = "offboarded",
+        /// The delegation that it was asked for under has ended.
+        DelegationEnded = "delegation_ended",
         /// Nobody said whether a call that must not be repeated took effect.
         UnknownEffect = "unknown_effect",
     }
@@ -219,6 +221,9 @@ pub struct RunFacts {
     /// The token that it was begun with: for the log, and not for policies.
     #[serde(skip)]
     pub token_id: Option<Id>,
+    /// The delegation that the whole was asked for under: every step is taken under it.
+    #[serde(skip)]
+    pub under: Option<Id>,
 }
 
 impl StepStatus {

@@ -1690,7 +1690,7 @@ export type Exported = {
 /**
  * Why a run failed.
  */
-export type Failure = 'failed' | 'timed_out' | 'denied' | 'steps' | 'offboarded' | 'unknown_effect';
+export type Failure = 'failed' | 'timed_out' | 'denied' | 'steps' | 'offboarded' | 'delegation_ended' | 'unknown_effect';
 
 /**
  * A field of a collection.

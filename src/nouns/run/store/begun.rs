@@ -1,0 +1,41 @@
+//! With what runs were begun: a token, and perhaps under a delegation. Their steps are taken with the same.
+
+use std::sync::Arc;
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::{COLUMNS, Run, read};
+use types::caller::{Caller, Channel, Who};
+use types::id::Id;
+use types::run::RunFacts;
+
+/// A run's next step, with the token and the delegation that the run was begun with.
+pub fn with(conn: &Connection, facts: RunFacts) -> rusqlite::Result<RunFacts> {
+    let sql = "SELECT token_id, delegation FROM run WHERE id = ?";
+    let id = |text: Option<String>| text.map(|id| Id::stored(&id));
+    let begun = conn.prepare_cached(sql)?.query_row([facts.run.as_str()], |row| Ok((row.get(0)?, row.get(1)?)));
+    Ok(match begun.optional()? {
+        Some((token, delegation)) => RunFacts { token_id: id(token), under: id(delegation), ..facts },
+        None => facts,
+    })
+}
+
+/// The agent of a run at its next step, as the policies are asked about it.
+pub fn caller(conn: &Connection, run: &Run) -> rusqlite::Result<Caller> {
+    let facts = with(conn, run.facts())?;
+    let who = Caller::new(Who::Holder(run.agent.clone()), Channel::Run);
+    Ok(Caller { under: facts.under.clone(), run: Some(Arc::new(facts)), ..who })
+}
+
+/// The runs that were begun with a token and go on; the first 1,000.
+pub fn live_with(conn: &Connection, token: &str) -> rusqlite::Result<Vec<String>> {
+    conn.prepare_cached("SELECT id FROM run WHERE token_id = ? AND ended_at IS NULL ORDER BY id LIMIT 1000")?
+        .query_map([token], |row| row.get(0))?
+        .collect()
+}
+
+/// The runs that were begun under a delegation and go on, as many as `limit`.
+pub fn live_under(conn: &Connection, delegation: &str, limit: usize) -> rusqlite::Result<Vec<Run>> {
+    let sql = format!("SELECT {COLUMNS} FROM run WHERE delegation = ? AND ended_at IS NULL ORDER BY id LIMIT ?");
+    conn.prepare_cached(&sql)?.query_map(params![delegation, limit as i64], read)?.collect()
+}
