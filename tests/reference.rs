@@ -1,7 +1,7 @@
 //! The references in `docs/reference` and the policies' schema say what the code says, to the byte.
 //! To write them anew: OK_UPDATE_REFERENCE=1 cargo test --test main reference
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -167,10 +167,36 @@ fn kept_alone(content: &Content) -> String {
     }
 }
 
+/// The fields that a sentence names, wherever they stand in it.
+fn named_in(says: &str) -> BTreeSet<String> {
+    let braces = says.split('{').skip(1).map(|rest| rest.split('}').next().unwrap());
+    let fields = braces.flat_map(|words| {
+        let (paths, own) = (words.split(['?', '=', ':', '#']).next().unwrap(), words.split('«').nth(1));
+        paths.split('|').chain(own.map(|own| own.trim_end_matches('»')))
+    });
+    fields.map(|path| path.split('.').next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_sentence_of_an_event_names_fields_that_it_has_and_shows() {
+    for kind in EventKind::all() {
+        let EventKind { name, says, .. } = kind;
+        let opens = |open: char| says.matches(open).count();
+        assert_eq!((opens('['), opens('{'), opens('«')), (opens(']'), opens('}'), opens('»')), "{name}: {says}");
+        assert!(says.split('{').skip(1).all(|field| field.contains('}')), "{name} nests fields: {says}");
+        let (counted, lists) = (["count".to_owned()], kind.content.partly.is_some());
+        for field in named_in(says).into_iter().filter(|field| !(lists && counted.contains(field))) {
+            let is_there = kind.fields.iter().any(|known| known.trim_start_matches("r#") == field);
+            assert!(is_there && !kind.content.hidden.contains(&field.as_str()), "{name} has no `{field}`: {says}");
+        }
+    }
+}
+
 fn events() -> String {
     let mut text = format!(
         "{MADE}\n# Events\n\nEvery type of event, as `GET /api/events` shows it: `{{\"seq\": …, \"at\": …, \"actor\": …, \"decision\": …, \
-         \"event\": {{\"type\": …, …}}}}`.\n\n| Type | What it says | Fields | Kept in the log, not shown | Recorded by | Content can be erased |\n\
+         \"event\": {{\"type\": …, …}}}}`. `x-event-sentences` in [the API's document](openapi.json) has a template for each, which \
+         makes a sentence of its fields.\n\n| Type | What it says | Fields | Kept in the log, not shown | Recorded by | Content can be erased |\n\
          |---|---|---|---|---|---|\n"
     );
     for kind in EventKind::all() {

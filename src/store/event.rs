@@ -80,6 +80,8 @@ pub const MOST_SHOWN: usize = 20;
 
 /// All that follows from an event. Each line is written, also where nothing follows: what is forgotten does not compile.
 pub struct Means<E: 'static> {
+    /// What it says of whoever did it, as a sentence without its subject: see [`EventKind::says`].
+    pub says: &'static str,
     pub content: Content,
     /// The tables that its fold may write.
     pub tables: &'static [Table],
@@ -120,6 +122,12 @@ pub struct EventKind {
     pub name: &'static str,
     /// One sentence for the reference.
     pub doc: &'static str,
+    /// The event as a sentence, after the name of whoever did it. `{name}` is a field of the event, `{role|kind}` the first
+    /// of several that is given, `{rows.0.id}` what a field holds. `@{name}` is an actor, `` `{name}` `` an identifier,
+    /// `«{name}»` what somebody wrote, `{name:a change}` a link to what it names. `{flag?yes|no}` and `{field=value?yes|no}`
+    /// choose words, `{events#event}` counts. A part in brackets is omitted if a field in it is not given, or if an actor
+    /// in it is the one who did it.
+    pub says: &'static str,
     pub fields: &'static [&'static str],
     pub content: Content,
     pub memory: Memory,
@@ -147,6 +155,7 @@ impl EventKind {
         EventKind {
             name,
             doc,
+            says: E::MEANS.says,
             fields,
             content: E::MEANS.content,
             memory: E::MEANS.memory,

@@ -13,6 +13,7 @@ use crate::declare::bounds;
 use crate::declare::operation::Entry;
 use crate::declare::route::{Answer, Method};
 use crate::declare::spec::{Effect, Spec};
+use store::event::EventKind;
 use types::refusal::Code;
 use types::scope::{Reach, Scope};
 
@@ -52,6 +53,7 @@ pub fn document(entries: &[Entry]) -> Value {
         "servers": [{ "url": "/" }],
         "security": [{ "bearer": [] }],
         "paths": paths,
+        "x-event-sentences": EventKind::all().map(|kind| (kind.name.to_owned(), kind.says.into())).collect::<Map<_, Value>>(),
         "components": {
             "schemas": schemas,
             "securitySchemes": { "bearer": { "type": "http", "scheme": "bearer" } },

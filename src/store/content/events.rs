@@ -14,6 +14,7 @@ events! {
     ContentKept = "content_kept" {
         id: Id, part: String, kept: serde_json::Map<String, serde_json::Value>,
     } about [id] => {
+        says: "stored the content of an event",
         content: Content::ERASABLE.hiding(&["kept"]), tables: &[CONTENT], memory: Memory::Nothing,
         fold: Some(kept), notify: Notify::Nobody, news: None,
     }

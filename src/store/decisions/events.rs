@@ -16,6 +16,7 @@ events! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last_at: Option<Time>,
     } about [target] => {
+        says: "was refused `{operation}`[ on {target:}][, {count#more time}][: «{reason}»]",
         content: Content::ERASABLE, tables: &[], memory: Memory::Nothing, fold: None, notify: Notify::Nobody,
         news: None,
     }
@@ -27,6 +28,7 @@ events! {
         asked: Option<serde_json::Value>,
     // Whom another program asks about is nobody in the directory.
     } about [] => {
+        says: "asked whether `{subject}` may `{action}` `{resource}`",
         content: Content::ERASABLE.hiding(&["asked"]), tables: &[], memory: Memory::Nothing,
         fold: None, notify: Notify::Nobody, news: None,
     }

@@ -15,6 +15,7 @@ events! {
     DeliveryIntended = "delivery_intended" {
         id: Id, webhook: Id, owner: ActorId, topic: String, body: String,
     } about [id, webhook, owner] => {
+        says: "is to deliver `{topic}`",
         content: Content::SHOWN.hiding(&["body"]), tables: &[OUTBOX], memory: Memory::Nothing,
         fold: Some(intended), notify: Notify::Nobody, news: None,
     }
@@ -23,6 +24,7 @@ events! {
         id: Id, webhook: Id, owner: ActorId, attempt: u32, outcome: Outcome, http_status: Option<u16>,
         error: Option<String>, next_at: Option<Time>,
     } about [id, webhook, owner] => {
+        says: "{outcome=delivered?delivered|could not deliver} a message[: «{error}»]",
         content: Content::SHOWN, tables: &[OUTBOX, WEBHOOK], memory: Memory::Webhooks,
         fold: Some(tried), notify: Notify::Nobody, news: None,
     }
@@ -30,6 +32,7 @@ events! {
     DeliveryRequeued = "delivery_requeued" {
         id: Id, webhook: Id, owner: ActorId,
     } about [id, webhook, owner] => {
+        says: "requeued a delivery",
         content: Content::SHOWN, tables: &[OUTBOX], memory: Memory::Nothing,
         fold: Some(requeued), notify: Notify::Nobody, news: None,
     }

@@ -19,6 +19,7 @@ events! {
         id: ActorId, kind: ActorKind, name: String, role: Role, team: Option<ActorId>, lead: Option<ActorId>,
         owner: Option<ActorId>, skills: Vec<String>, trust: Trust,
     } about [id, team, lead, owner] => {
+        says: "added @{id} as {role|kind}",
         content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors,
         fold: Some(added), notify: Notify::AndShow(notify_of_new), news: None,
     }
@@ -26,6 +27,7 @@ events! {
     ActorHired = "actor_hired" {
         id: ActorId, #[schemars(extend("x-names" = "json"))] definition: serde_json::Value,
     } about [id] => {
+        says: "hired @{id}",
         content: Content::SHOWN, tables: &[DEFINITION], memory: Memory::Nothing,
         fold: Some(hired), notify: Notify::Nobody, news: None,
     }
@@ -33,6 +35,7 @@ events! {
     TrustChanged = "trust_changed" {
         id: ActorId, from: Trust, to: Trust, reason: String,
     } about [id] => {
+        says: "set the trust of @{id} from {from} to {to}[: «{reason}»]",
         content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors,
         fold: Some(|event, moment| set(moment, &event.id, "trust", Some(event.to.name()))), notify: Notify::Nobody,
         news: None,
@@ -41,6 +44,7 @@ events! {
     RoleChanged = "role_changed" {
         id: ActorId, from: Role, to: Role,
     } about [id] => {
+        says: "changed the role of @{id} from {from} to {to}",
         content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors,
         fold: Some(|event, moment| set(moment, &event.id, "role", Some(event.to.name()))),
         notify: Notify::AndShow(notify_of_role), news: None,
@@ -49,6 +53,7 @@ events! {
     TeamChanged = "team_changed" {
         id: ActorId, from: Option<ActorId>, to: Option<ActorId>,
     } about [id, from, to] => {
+        says: "moved @{id} {to?to|out of their team}[ @{to}]",
         content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors,
         fold: Some(|event, moment| set(moment, &event.id, "team", event.to.as_ref().map(ActorId::as_str))),
         notify: Notify::AndShow(notify_of_team), news: None,
@@ -57,6 +62,7 @@ events! {
     ActorRenamed = "actor_renamed" {
         id: ActorId, name: String,
     } about [id] => {
+        says: "renamed `{id}` to «{name}»",
         content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors,
         fold: Some(|event, moment| set(moment, &event.id, "name", Some(&event.name))), notify: Notify::Nobody,
         news: None,
@@ -65,6 +71,7 @@ events! {
     ActorOffboarded = "actor_offboarded" {
         id: ActorId, reason: String, successor: Option<ActorId>,
     } about [id, successor] => {
+        says: "offboarded @{id}[: «{reason}»]",
         content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors,
         fold: Some(|event, moment| set(moment, &event.id, "status", Some("offboarded"))),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
@@ -73,6 +80,7 @@ events! {
     OwnerChanged = "owner_changed" {
         id: ActorId, owner: ActorId,
     } about [id, owner] => {
+        says: "made @{owner} the owner of @{id}",
         content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors,
         fold: Some(|event, moment| set(moment, &event.id, "owner", Some(event.owner.as_str()))),
         notify: Notify::AndShow(|event, moment| answers_for(moment, &event.id, &event.owner)), news: None,
@@ -81,6 +89,7 @@ events! {
     LeadChanged = "lead_changed" {
         id: ActorId, lead: Option<ActorId>,
     } about [id, lead] => {
+        says: "{lead?made|left} [@{lead} the lead of ]@{id}{lead?| without a lead}",
         content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors,
         fold: Some(|event, moment| set(moment, &event.id, "lead", event.lead.as_ref().map(ActorId::as_str))),
         notify: Notify::AndShow(notify_of_lead), news: None,

@@ -48,6 +48,7 @@ events! {
         run: Option<RunFacts>,
     // Not its target: who sees a request is for the approval's own rules.
     } about [id] => {
+        says: "requested approval[: {id:«summary»}]",
         content: Content::SHOWN.hiding(&["token_id"]), tables: &[APPROVAL], memory: Memory::Nothing,
         fold: Some(requested), notify: Notify::AndShow(notify_approvers), news: Some(pending),
     }
@@ -55,6 +56,7 @@ events! {
     ArgumentsKept = "arguments_kept" {
         id: Id, requester: ActorId, arguments: serde_json::Map<String, serde_json::Value>,
     } about [id, requester] => {
+        says: "gave arguments with a request",
         content: Content::ERASABLE.hiding(&["arguments"]), tables: &[APPROVAL], memory: Memory::Nothing,
         fold: Some(kept), notify: Notify::Nobody, news: None,
     }
@@ -70,6 +72,7 @@ events! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         issuer: Option<ActorId>,
     } about [id, requester] => {
+        says: "{verdict=approve?approved|rejected} {id:a request} of @{requester}[: «{note}»]",
         content: Content::SHOWN.hiding(&["token_id"]), tables: &[APPROVAL, DECISION], memory: Memory::Nothing,
         fold: Some(decided), notify: Notify::AndShow(notify_of_decision), news: None,
     }
@@ -77,6 +80,7 @@ events! {
     ApprovalUsed = "approval_used" {
         id: Id, requester: ActorId,
     } about [id, requester] => {
+        says: "carried out {id:an approved request} of @{requester}",
         content: Content::SHOWN, tables: &[APPROVAL], memory: Memory::Nothing,
         fold: Some(|event, moment| became(moment, &event.id, ApprovalStatus::Used)),
         notify: Notify::AndShow(|event, moment| {
@@ -89,6 +93,7 @@ events! {
     ApprovalStale = "approval_stale" {
         id: Id, requester: ActorId, #[schemars(extend("x-names" = "text"))] reason: String,
     } about [id, requester] => {
+        says: "found {id:a request} of @{requester} stale[: «{reason}»]",
         content: Content::SHOWN, tables: &[APPROVAL], memory: Memory::Nothing,
         fold: Some(stale),
         notify: Notify::AndShow(|event, moment| {
@@ -103,6 +108,7 @@ events! {
         id: Id, requester: ActorId, operation: String, #[schemars(extend("x-names" = "reference"))] target: String,
         kind: String, approvers: Vec<ActorId>,
     } about [id, requester] => {
+        says: "reminded those who may decide {id:a request} of @{requester}",
         content: Content::SHOWN, tables: &[NOTICE], memory: Memory::Nothing,
         fold: Some(|event, moment| noticed(moment, &event.id, &event.kind, Notice::Reminded)),
         notify: Notify::AndShow(|event, moment| {
@@ -115,6 +121,7 @@ events! {
         id: Id, requester: ActorId, operation: String, #[schemars(extend("x-names" = "reference"))] target: String,
         kind: String, approvers: Vec<ActorId>,
     } about [id, requester] => {
+        says: "escalated {id:a request} of @{requester}",
         content: Content::SHOWN, tables: &[NOTICE], memory: Memory::Nothing,
         fold: Some(|event, moment| noticed(moment, &event.id, &event.kind, Notice::Escalated)),
         notify: Notify::AndShow(|event, moment| {
@@ -128,6 +135,7 @@ events! {
     ApprovalCancelled = "approval_cancelled" {
         id: Id, requester: ActorId,
     } about [id, requester] => {
+        says: "cancelled {id:a request}",
         content: Content::SHOWN, tables: &[APPROVAL], memory: Memory::Nothing,
         fold: Some(|event, moment| became(moment, &event.id, ApprovalStatus::Cancelled)),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
@@ -137,6 +145,7 @@ events! {
     ApprovalTokenRevoked = "approval_token_revoked" {
         id: Id, requester: ActorId,
     } about [id, requester] => {
+        says: "revoked a token with which {id:a request} of @{requester} was made or decided",
         content: Content::SHOWN, tables: &[], memory: Memory::Nothing,
         fold: None,
         notify: Notify::AndShow(|event, moment| {
@@ -154,6 +163,7 @@ events! {
     ApprovalExpired = "approval_expired" {
         id: Id,
     } about [id] => {
+        says: "recorded that {id:a request} expired",
         content: Content::SHOWN, tables: &[APPROVAL], memory: Memory::Nothing,
         fold: Some(|event, moment| became(moment, &event.id, ApprovalStatus::Expired)),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,

@@ -13,6 +13,7 @@ events! {
         needs: Vec<String>,
         change: Option<Id>,
     } about [change] => {
+        says: "installed the blueprint {blueprint}",
         content: Content::SHOWN, tables: &[], memory: Memory::Nothing, fold: None, notify: Notify::Nobody, news: None,
     }
 }

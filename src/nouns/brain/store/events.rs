@@ -36,6 +36,7 @@ events! {
         id: Id, collection: String, ops: Vec<Operation>, base: i64,
         reason: String, proposer: ActorId,
     } about [id, proposer] => {
+        says: "proposed to change the schema of `{collection}`[: «{reason}»]",
         content: Content::SHOWN, tables: &[PROPOSAL], memory: Memory::Nothing,
         fold: Some(proposed), notify: Notify::Nobody, news: None,
     }
@@ -48,6 +49,7 @@ events! {
         filled: BTreeMap<String, serde_json::Value>,
         definition: Option<Collection>,
     } about [id, proposer] => {
+        says: "changed the schema of `{collection}`",
         content: Content::SHOWN, tables: &[COLLECTION, PROPOSAL, VERSION, search::TABLE], memory: Memory::Nothing,
         fold: Some(applied), notify: Notify::Nobody, news: None,
     }
@@ -55,6 +57,7 @@ events! {
     SchemaRejected = "schema_rejected" {
         id: Id, collection: String, proposer: ActorId, reason: String,
     } about [id, proposer] => {
+        says: "rejected a change of the schema of `{collection}`[: «{reason}»]",
         content: Content::SHOWN, tables: &[PROPOSAL], memory: Memory::Nothing,
         fold: Some(|event, moment| decided(moment, &event.id, ProposalStatus::Rejected)),
         notify: Notify::Nobody, news: None,
@@ -63,6 +66,7 @@ events! {
     RecordWritten = "record_written" {
         collection: String, rows: Vec<Row>, run: Option<Id>,
     } about [run] => {
+        says: "wrote {count#record}[ `{rows.0.id}`{count=1?| and others}] of `{collection}`",
         content: Content::SHOWN.showing("rows", &["id", "version"]), tables: &[VERSION, search::TABLE], memory: Memory::Nothing,
         fold: Some(written), notify: Notify::Nobody, news: None,
     }
@@ -70,6 +74,7 @@ events! {
     RecordDeleted = "record_deleted" {
         collection: String, id: Id, version: i64, run: Option<Id>,
     } about [id, run] => {
+        says: "deleted `{id}` of `{collection}`",
         content: Content::SHOWN, tables: &[VERSION, search::TABLE], memory: Memory::Nothing,
         fold: Some(deleted), notify: Notify::Nobody, news: None,
     }
@@ -79,6 +84,7 @@ events! {
         /// Each record with the version that stays: those before it are gone.
         rows: Vec<(Id, i64)>,
     } about [] => {
+        says: "removed earlier versions of records of {collection}",
         content: Content::SHOWN.hiding(&["rows"]), tables: &[VERSION], memory: Memory::Nothing,
         fold: Some(history_removed), notify: Notify::Nobody, news: None,
     }
@@ -87,6 +93,7 @@ events! {
         collection: String, id: Id, version: i64, to_version: i64, fields: Map<String, Value>, run: Option<Id>,
         reason: String,
     } about [id, run] => {
+        says: "rolled `{id}` of `{collection}` back[: «{reason}»]",
         content: Content::SHOWN.hiding(&["fields"]), tables: &[VERSION, search::TABLE], memory: Memory::Nothing,
         fold: Some(rolled_back), notify: Notify::Nobody, news: None,
     }
@@ -95,6 +102,7 @@ events! {
         id: Id, collection: String, record: Id, kind: FlagKind,
         note: String,
     } about [id, record] => {
+        says: "flagged `{record}` of `{collection}`[: «{note}»]",
         content: Content::SHOWN, tables: &[FLAG], memory: Memory::Nothing,
         fold: Some(flagged), notify: Notify::Nobody, news: None,
     }

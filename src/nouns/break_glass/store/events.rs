@@ -21,6 +21,7 @@ events! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         issuer: Option<ActorId>,
     } about [id] => {
+        says: "opened a break-glass grant[: «{reason}»]",
         content: Content::SHOWN, tables: &[BREAK_GLASS], memory: Memory::BreakGlass,
         fold: Some(broken), notify: Notify::AndShow(notify_reviewers), news: None,
     }
@@ -29,6 +30,7 @@ events! {
         id: Id, holder: ActorId, operation: String, #[schemars(extend("x-names" = "reference"))] target: String,
         kinds: Vec<String>, skipped: Vec<ActorId>,
     } about [id, holder] => {
+        says: "performed `{operation}` under break-glass",
         content: Content::SHOWN, tables: &[BREAK_GLASS], memory: Memory::BreakGlass,
         fold: Some(used), notify: Notify::AndShow(notify_skipped), news: None,
     }
@@ -36,6 +38,7 @@ events! {
     BreakGlassEnded = "break_glass_ended" {
         id: Id, holder: ActorId,
     } about [id, holder] => {
+        says: "ended the break-glass grant of @{holder}",
         content: Content::SHOWN, tables: &[BREAK_GLASS], memory: Memory::BreakGlass,
         fold: Some(ended), notify: Notify::Nobody, news: None,
     }
@@ -43,6 +46,7 @@ events! {
     BreakGlassReviewed = "break_glass_reviewed" {
         id: Id, holder: ActorId, verdict: BreakGlassVerdict, note: String,
     } about [id, holder] => {
+        says: "reviewed the break-glass grant of @{holder}: {verdict}",
         content: Content::SHOWN, tables: &[BREAK_GLASS], memory: Memory::BreakGlass,
         fold: Some(reviewed), notify: Notify::AndShow(notify_holder), news: None,
     }

@@ -36,6 +36,7 @@ events! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token_id: Option<Id>,
     } about [id] => {
+        says: "proposed {id:a change}[ of the view `{target_id}`][: «{reason}»]",
         content: Content::SHOWN.hiding(&["files", "token_id"]), tables: &[CHANGE], memory: Memory::Nothing,
         fold: Some(proposed),
         notify: Notify::AndShow(notify_reviewers),
@@ -50,6 +51,7 @@ events! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token_id: Option<Id>,
     } about [id, author] => {
+        says: "{verdict=approve?approved|requested changes to} {id:a change}[: «{note}»]",
         content: Content::SHOWN.hiding(&["token_id"]), tables: &[CHANGE, REVIEW], memory: Memory::Nothing,
         fold: Some(reviewed),
         notify: Notify::AndShow(|event, moment| {
@@ -64,6 +66,7 @@ events! {
     EvalsRun = "evals_run" {
         id: Id, author: ActorId, hash: String, cases: Vec<EvalCase>,
     } about [id, author] => {
+        says: "ran the tests of {id:a change}",
         content: Content::COUNTED, tables: &[CHANGE], memory: Memory::Nothing,
         fold: Some(tested), notify: Notify::Nobody, news: None,
     }
@@ -71,6 +74,7 @@ events! {
     CanaryStarted = "canary_started" {
         id: Id, author: ActorId, terms: TrialTerms,
     } about [id, author] => {
+        says: "started a canary of {id:a change}",
         content: Content::SHOWN, tables: &[CHANGE], memory: Memory::Trial,
         fold: Some(started), notify: Notify::Nobody, news: None,
     }
@@ -78,6 +82,7 @@ events! {
     CanaryMeasured = "canary_measured" {
         id: Id, author: ActorId, trialled: Trialled,
     } about [id, author] => {
+        says: "measured the canary of {id:a change}",
         content: Content::COUNTED, tables: &[CHANGE], memory: Memory::Nothing,
         fold: Some(measured), notify: Notify::Nobody, news: None,
     }
@@ -88,6 +93,7 @@ events! {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         notice: String,
     } about [id, author] => {
+        says: "aborted the canary of {id:a change}[: «{reason}»]",
         content: Content::COUNTED, tables: &[CHANGE], memory: Memory::Trial,
         fold: Some(aborted),
         notify: Notify::AndShow(|event, moment| {
@@ -100,6 +106,7 @@ events! {
     ChangePromoted = "change_promoted" {
         id: Id, author: ActorId, version: i64,
     } about [id, author] => {
+        says: "promoted {id:a change} to version {version}",
         content: Content::SHOWN, tables: &[CHANGE], memory: Memory::Trial,
         fold: Some(promoted),
         notify: Notify::AndShow(notify_superseded),
@@ -109,6 +116,7 @@ events! {
     ChangeRejected = "change_rejected" {
         id: Id, author: ActorId, reason: String, withdrawn: bool,
     } about [id, author] => {
+        says: "{withdrawn?withdrew|rejected} {id:a change}[: «{reason}»]",
         content: Content::SHOWN, tables: &[CHANGE], memory: Memory::Trial,
         fold: Some(rejected), notify: Notify::AndShow(notify_author),
         news: None,

@@ -14,6 +14,7 @@ events! {
     CompanyCreated = "company_created" {
         name: String, seal: String,
     } about [] => {
+        says: "founded {name}",
         content: Content::SHOWN.hiding(&["seal"]), tables: &[COMPANY], memory: Memory::Nothing,
         fold: Some(created), notify: Notify::Nobody, news: None,
     }
@@ -21,6 +22,7 @@ events! {
     CompanyUpdated = "company_updated" {
         version: i64, settings: serde_json::Value,
     } about [] => {
+        says: "changed the company’s settings",
         content: Content::SHOWN, tables: &[COMPANY, RUN], memory: Memory::Company,
         fold: Some(updated), notify: Notify::Nobody, news: None,
     }
@@ -28,6 +30,7 @@ events! {
     LogRekeyed = "log_rekeyed" {
         size: u64, from: String, to: String,
     } about [] => {
+        says: "replaced the log’s lost signing key with a new one",
         content: Content::SHOWN, tables: &[], memory: Memory::Nothing,
         fold: None, notify: Notify::Nobody, news: None,
     }

@@ -21,6 +21,7 @@ events! {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         entities: Vec<(Id, i64)>,
     } about [events] => {
+        says: "erased the content of {events#event}[: «{reason}»]",
         content: Content::SHOWN, tables: &[APPROVAL, CONTENT, CHUNK, ENTITY], memory: Memory::Entities,
         fold: Some(erased), notify: Notify::Nobody, news: None,
     }

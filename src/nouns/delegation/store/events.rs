@@ -26,6 +26,7 @@ events! {
         id: Id, from: ActorId, to: ActorId, scope: Operations, authority: Authority, tools: BTreeSet<String>,
         budget_cents: Option<i64>, expires_at: Time, parent: Option<Id>, depth: u32, chain: Vec<ActorId>,
     } about [id, to, parent, chain] => {
+        says: "granted @{to} a delegation: {authority} `{scope}`",
         content: Content::SHOWN, tables: &[DELEGATION], memory: Memory::Delegations,
         fold: Some(granted), notify: Notify::AndShow(notify_taker), news: None,
     }
@@ -33,6 +34,7 @@ events! {
     DelegationRevoked = "delegation_revoked" {
         id: Id, from: ActorId, to: ActorId, with: Option<Id>,
     } about [id, from, to] => {
+        says: "revoked the delegation from @{from} to @{to}",
         content: Content::SHOWN, tables: &[DELEGATION], memory: Memory::Delegations,
         fold: Some(|event, moment| ended(moment, &event.id, DelegationStatus::Revoked)),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
@@ -41,6 +43,7 @@ events! {
     DelegationExpired = "delegation_expired" {
         id: Id, from: ActorId, to: ActorId,
     } about [id, from, to] => {
+        says: "recorded that the delegation from @{from} to @{to} expired",
         content: Content::SHOWN, tables: &[DELEGATION], memory: Memory::Delegations,
         fold: Some(|event, moment| ended(moment, &event.id, DelegationStatus::Expired)),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
@@ -50,6 +53,7 @@ events! {
         id: Id, delegation: Id, to: ActorId, cents: i64, purpose: String,
         #[serde(default, skip_serializing_if = "Option::is_none")] run: Option<Id>,
     } about [id, delegation, to] => {
+        says: "reserved {cents} cents[: «{purpose}»]",
         content: Content::SHOWN, tables: &[DELEGATION, RESERVATION], memory: Memory::Delegations,
         fold: Some(reserved), notify: Notify::Nobody, news: None,
     }
@@ -57,6 +61,7 @@ events! {
     BudgetSettled = "budget_settled" {
         id: Id, delegation: Id, to: ActorId, cents: i64,
     } about [id, delegation, to] => {
+        says: "settled {cents} cents",
         content: Content::SHOWN, tables: &[DELEGATION, RESERVATION], memory: Memory::Delegations,
         fold: Some(settle), notify: Notify::Nobody, news: None,
     }

@@ -18,6 +18,7 @@ events! {
     EntitiesChanged = "entities_changed" {
         kept: u64, removed: u64,
     } about [] => {
+        says: "stored {kept#entity} for decisions and removed {removed}",
         content: Content::SHOWN, tables: &[], memory: Memory::Nothing,
         fold: None, notify: Notify::Nobody, news: None,
     }
@@ -25,6 +26,7 @@ events! {
     EntityKept = "entity_kept" {
         id: Id, kind: String, name: String, properties: Map<String, Value>,
     } about [id] => {
+        says: "stored `{kind}::{name}` for decisions",
         content: Content::ERASABLE.hiding(&["properties"]), tables: &[ENTITY], memory: Memory::Entities,
         fold: Some(kept), notify: Notify::Nobody, news: None,
     }
@@ -32,6 +34,7 @@ events! {
     EntityRemoved = "entity_removed" {
         id: Id,
     } about [id] => {
+        says: "removed an entity stored for decisions",
         content: Content::SHOWN, tables: &[ENTITY], memory: Memory::Entities,
         fold: Some(removed), notify: Notify::Nobody, news: None,
     }

@@ -11,6 +11,7 @@ events! {
     InboxItemRead = "inbox_item_read" {
         item: String,
     } about [] => {
+        says: "read an inbox item",
         content: Content::SHOWN, tables: &[TABLE], memory: Memory::Nothing,
         fold: Some(read), notify: Notify::Nobody, news: None,
     }

@@ -16,6 +16,7 @@ events! {
     KillSwitch = "kill_switch" {
         scope: KillScope, engaged: bool, reason: String,
     } about [scope] => {
+        says: "{engaged?engaged|released} the kill switch `{scope}`[: «{reason}»]",
         content: Content::SHOWN, tables: &[KILL], memory: Memory::Kills,
         fold: Some(switched), notify: Notify::AndShow(notify), news: None,
     }

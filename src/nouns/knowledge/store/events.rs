@@ -29,6 +29,7 @@ events! {
         supersedes: Option<Id>,
         expires_at: Option<Time>, notified: Vec<ActorId>,
     } about [id, proposer, person, notified] => {
+        says: "proposed the knowledge entry `{id}`",
         content: Content::SHOWN, tables: &[KNOWLEDGE, TOPIC], memory: Memory::Nothing,
         fold: Some(proposed), notify: Notify::AndShow(notify_of_proposal), news: None,
     }
@@ -37,6 +38,7 @@ events! {
         id: Id, proposer: ActorId, team: Option<ActorId>, person: Option<ActorId>, origin: Origin, status: KnowledgeStatus,
         content_type: DocumentType, bytes: u32, chunks: u32, bounds: Vec<(u32, u32)>,
     } about [id, proposer, person] => {
+        says: "indexed the document `{id}`: {chunks#passage}",
         content: Content::SHOWN.hiding(&["bounds"]), tables: &[DOCUMENT, CHUNK], memory: Memory::Nothing,
         fold: Some(indexed), notify: Notify::Nobody, news: Some(news_of_indexing),
     }
@@ -44,6 +46,7 @@ events! {
     KnowledgeQuarantined = "knowledge_quarantined" {
         id: Id, proposer: ActorId, reasons: Vec<String>, notified: Vec<ActorId>,
     } about [id, proposer, notified] => {
+        says: "quarantined the knowledge entry `{id}`[: {reasons}]",
         content: Content::SHOWN, tables: &[KNOWLEDGE], memory: Memory::Nothing,
         fold: Some(quarantined), notify: Notify::AndShow(notify_of_quarantine), news: None,
     }
@@ -51,6 +54,7 @@ events! {
     KnowledgeAccepted = "knowledge_accepted" {
         id: Id, proposer: ActorId, supersedes: Option<Id>, edited: bool, note: String,
     } about [id, proposer] => {
+        says: "accepted the knowledge entry `{id}` of @{proposer}[: «{note}»]",
         content: Content::SHOWN, tables: &[KNOWLEDGE], memory: Memory::Nothing,
         fold: Some(accepted), notify: Notify::AndShow(|event, moment| notify_proposer(moment, &event.id, &event.proposer, "accepted", &event.note)),
         news: None,
@@ -59,6 +63,7 @@ events! {
     KnowledgeRejected = "knowledge_rejected" {
         id: Id, proposer: ActorId, note: String,
     } about [id, proposer] => {
+        says: "rejected the knowledge entry `{id}` of @{proposer}[: «{note}»]",
         content: Content::SHOWN, tables: &[KNOWLEDGE], memory: Memory::Nothing,
         fold: Some(|event, moment| became(moment, &event.id, KnowledgeStatus::Rejected)),
         notify: Notify::AndShow(|event, moment| notify_proposer(moment, &event.id, &event.proposer, "rejected", &event.note)),
@@ -68,6 +73,7 @@ events! {
     KnowledgeRetracted = "knowledge_retracted" {
         id: Id, proposer: ActorId, note: String,
     } about [id, proposer] => {
+        says: "retracted the knowledge entry `{id}` of @{proposer}[: «{note}»]",
         content: Content::SHOWN, tables: &[KNOWLEDGE], memory: Memory::Nothing,
         fold: Some(|event, moment| became(moment, &event.id, KnowledgeStatus::Retracted)),
         notify: Notify::AndShow(|event, moment| notify_proposer(moment, &event.id, &event.proposer, "retracted", &event.note)),
@@ -77,6 +83,7 @@ events! {
     KnowledgeExpired = "knowledge_expired" {
         id: Id, proposer: ActorId,
     } about [id, proposer] => {
+        says: "recorded that the knowledge entry `{id}` expired",
         content: Content::SHOWN, tables: &[KNOWLEDGE], memory: Memory::Nothing,
         fold: Some(|event, moment| became(moment, &event.id, KnowledgeStatus::Expired)),
         notify: Notify::Nobody, news: None,
@@ -85,6 +92,7 @@ events! {
     EmbeddingRequested = "embedding_requested" {
         id: Id, model: String, first: u32, chunks: u32, proposer: ActorId,
     } about [id] => {
+        says: "sent texts of the knowledge entry `{id}` to {model} for embedding",
         content: Content::SHOWN, tables: &[], memory: Memory::Nothing,
         fold: None, notify: Notify::Nobody, news: None,
     }
@@ -92,6 +100,7 @@ events! {
     KnowledgeEmbedded = "knowledge_embedded" {
         id: Id, model: String, dimensions: u32, first: u32, chunks: u32, proposer: ActorId,
     } about [id] => {
+        says: "embedded the knowledge entry `{id}` with {model}: {chunks#passage}",
         content: Content::SHOWN, tables: &[VECTORS], memory: Memory::Nothing,
         fold: Some(embedded), notify: Notify::Nobody, news: None,
     }
@@ -99,6 +108,7 @@ events! {
     QuestionEmbedded = "question_embedded" {
         asker: ActorId, model: String, characters: u32,
     } about [asker] => {
+        says: "embedded a question with {model}",
         content: Content::SHOWN, tables: &[], memory: Memory::Nothing,
         fold: None, notify: Notify::Nobody, news: None,
     }

@@ -25,6 +25,7 @@ events! {
         proposal: Option<Id>,
         files: BTreeMap<String, String>,
     } about [change] => {
+        says: "brought version {version} of the policies into force",
         content: Content::SHOWN.hiding(&["files"]), tables: &[POLICY, FILE, RUN], memory: Memory::Policy,
         fold: Some(applied), notify: Notify::Nobody, news: None,
     }
@@ -32,6 +33,7 @@ events! {
     PolicySourceChanged = "policy_source_changed" {
         kind: SourceKind, url: Option<String>, r#ref: Option<String>, path: Option<String>, auto: bool,
     } about [] => {
+        says: "set the source of the policies to {kind}",
         content: Content::SHOWN, tables: &[SOURCE], memory: Memory::Policy,
         fold: Some(sourced), notify: Notify::Nobody, news: None,
     }

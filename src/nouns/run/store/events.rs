@@ -36,6 +36,7 @@ events! {
         /// The delegation that it was asked for under; of a part, the one that the whole was.
         #[serde(default, skip_serializing_if = "Option::is_none")] delegation: Option<Id>,
     } about [id, task, agent, asker] => {
+        says: "started {id:a run} of @{agent}",
         content: Content::SHOWN.hiding(&["token_id"]), tables: &[RUN, TASK], memory: Memory::Nothing,
         fold: Some(started), notify: Notify::Nobody, news: None,
     }
@@ -45,6 +46,7 @@ events! {
         #[schemars(extend("x-names" = "reference"))] name: String,
         #[schemars(extend("x-names" = "reference"))] target: String, wait: Wait,
     } about [id, agent, asker] => {
+        says: "made {id:a run}[ of @{agent}] wait[ at `{name}`]",
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(waiting),
         notify: Notify::AndShow(|event, moment| {
@@ -56,6 +58,7 @@ events! {
     RunResumed = "run_resumed" {
         id: Id, agent: ActorId, asker: ActorId, step: u32,
     } about [id, agent, asker] => {
+        says: "resumed {id:a run}[ of @{agent}]",
         content: Content::SHOWN, tables: &[RUN, STEP, TASK], memory: Memory::Nothing,
         fold: Some(resumed), notify: Notify::AndShow(|event, moment| notify::of_less(moment, &event.id, event.step)),
         news: None,
@@ -67,6 +70,7 @@ events! {
         #[schemars(extend("x-names" = "reference"))] target: String,
         tokens_in: u32, tokens_out: u32, cost_cents: u32,
     } about [id, agent, asker] => {
+        says: "decided {id:a step}[ of @{agent}]",
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(decided_step), notify: Notify::Nobody, news: None,
     }
@@ -77,6 +81,7 @@ events! {
         #[schemars(extend("x-names" = "reference"))] target: String,
         tokens_in: u32, tokens_out: u32, cost_cents: u32,
     } about [id, agent, asker] => {
+        says: "dispatched {id:a step}[ of @{agent}]",
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(dispatched_step), notify: Notify::Nobody, news: None,
     }
@@ -88,6 +93,7 @@ events! {
         #[serde(default, skip_serializing_if = "Option::is_none")] reason: Option<String>,
         tokens_in: u32, tokens_out: u32, cost_cents: u32,
     } about [id, agent, asker] => {
+        says: "does not know the outcome of {id:a step}[ of @{agent}]",
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(unknown_step), notify: Notify::Nobody, news: None,
     }
@@ -101,6 +107,7 @@ events! {
         #[serde(default, skip_serializing_if = "BTreeSet::is_empty")] labels: BTreeSet<Label>,
         #[serde(default, skip_serializing_if = "Option::is_none")] calls: Option<u32>,
     } about [id, agent, asker] => {
+        says: "took {id:a step}[ of @{agent}][: `{name}`]",
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(completed_step), notify: Notify::Nobody, news: None,
     }
@@ -110,6 +117,7 @@ events! {
         #[schemars(extend("x-names" = "reference"))] name: String,
         #[schemars(extend("x-names" = "reference"))] target: String, reason: String,
     } about [id, agent, asker] => {
+        says: "was refused {id:a step}[ of @{agent}]: `{name}`[: «{reason}»]",
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(denied_step), notify: Notify::Nobody, news: None,
     }
@@ -120,6 +128,7 @@ events! {
         #[serde(default, skip_serializing_if = "Option::is_none")] reason: Option<String>,
         #[serde(default, skip_serializing_if = "BTreeSet::is_empty")] labels: BTreeSet<Label>,
     } about [id, agent, asker] => {
+        says: "could not take {id:a step}[ of @{agent}]: `{name}`[: «{reason}»]",
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(failed_step), notify: Notify::Nobody, news: None,
     }
@@ -128,6 +137,7 @@ events! {
         id: Id, agent: ActorId, asker: ActorId, step: u32, by: ActorId,
         #[serde(default, skip_serializing_if = "Option::is_none")] happened: Option<Happened>,
     } about [id, agent, asker, by] => {
+        says: "answered {id:a question} of @{agent}",
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(answered),
         notify: Notify::AndShow(|event, moment| notify::of_less(moment, &event.id, event.step)), news: None,
@@ -140,6 +150,7 @@ events! {
         #[serde(default, skip_serializing_if = "Option::is_none")] cost_cents: Option<u32>,
         #[serde(default, skip_serializing_if = "Option::is_none")] beside: Option<ActorId>,
     } about [id, agent, asker] => {
+        says: "held {id:a run} of @{agent}[: «{reason}»]",
         content: Content::SHOWN, tables: &[RUN, TASK], memory: Memory::Nothing,
         fold: Some(held), notify: Notify::AndShow(notify_of_hold), news: None,
     }
@@ -147,6 +158,7 @@ events! {
     RunBudgetRaised = "run_budget_raised" {
         id: Id, agent: ActorId, asker: ActorId, budget_cents: i64,
     } about [id, agent, asker] => {
+        says: "raised the budget of {id:a run} of @{agent}",
         content: Content::SHOWN, tables: &[RUN, TASK], memory: Memory::Nothing,
         fold: Some(raised),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
@@ -156,6 +168,7 @@ events! {
         id: Id, task: Id, agent: ActorId, asker: ActorId, askers: Vec<ActorId>, tokens_in: i64, tokens_out: i64,
         cost_cents: i64, duration_ms: i64,
     } about [id, task, agent, asker] => {
+        says: "completed {id:a run} of @{agent}",
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(|event, moment| ended(moment, &event.id, RunStatus::Completed, None)),
         notify: Notify::AndShow(notify_of_completion), news: Some(news_of_completion),
@@ -167,6 +180,7 @@ events! {
         #[serde(default, skip_serializing_if = "Option::is_none")] #[schemars(extend("x-names" = "text"))]
         message: Option<String>,
     } about [id, task, agent, asker] => {
+        says: "recorded that {id:a run} of @{agent} failed[: «{reason}»]",
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(failed), notify: Notify::AndShow(notify_of_failure), news: Some(news_of_failure),
     }
@@ -176,6 +190,7 @@ events! {
         #[serde(default, skip_serializing_if = "Option::is_none")] #[schemars(extend("x-names" = "text"))]
         reason: Option<String>,
     } about [id, task, agent, asker] => {
+        says: "cancelled {id:a run} of @{agent}[: «{reason}»]",
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         fold: Some(|event, moment| ended(moment, &event.id, RunStatus::Cancelled, None)),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
@@ -184,6 +199,7 @@ events! {
     RunArchived = "run_archived" {
         id: Id, task: Id, agent: ActorId, asker: ActorId,
     } about [id, task, agent, asker] => {
+        says: "archived {id:a run} of @{agent}",
         content: Content::SHOWN, tables: &[RUN], memory: Memory::Nothing,
         fold: Some(archived), notify: Notify::Nobody, news: None,
     }

@@ -26,6 +26,7 @@ events! {
         priority: Priority, due_at: Option<Time>, parent: Option<Id>,
         #[serde(default, skip_serializing_if = "Option::is_none")] deadlines: Option<Deadlines>,
     } about [id, creator, owner, parent] => {
+        says: "created {id:a task}[: «{title}»]",
         content: Content::SHOWN, tables: &[TASK, search::TABLE], memory: Memory::Nothing,
         fold: Some(created), notify: Notify::AndShow(notify_of_task), news: None,
     }
@@ -33,6 +34,7 @@ events! {
     TaskAssigned = "task_assigned" {
         id: Id, owner: ActorId, from: Option<ActorId>, creator: ActorId,
     } about [id, owner, from, creator] => {
+        says: "assigned {id:a task} to @{owner}",
         content: Content::SHOWN, tables: &[TASK], memory: Memory::Nothing,
         fold: Some(assigned), notify: Notify::AndShow(notify_of_assignment), news: None,
     }
@@ -41,6 +43,7 @@ events! {
         id: Id, owner: Option<ActorId>, creator: ActorId, place: String, thing: String,
         note: String,
     } about [id, owner, creator] => {
+        says: "added to what {id:a task} is about",
         content: Content::SHOWN.hiding(&["place", "thing", "note"]), tables: &[TASK, REF], memory: Memory::Nothing,
         fold: Some(referred), notify: Notify::Nobody, news: None,
     }
@@ -48,6 +51,7 @@ events! {
     TaskStalled = "task_stalled" {
         id: Id, owner: Option<ActorId>, creator: ActorId, reason: String,
     } about [id, owner, creator] => {
+        says: "recorded that {id:a task} is stalled: {reason}",
         content: Content::SHOWN, tables: &[TASK], memory: Memory::Nothing,
         fold: Some(stalled), notify: Notify::AndShow(notify_of_stall), news: None,
     }
@@ -55,6 +59,7 @@ events! {
     TaskArchived = "task_archived" {
         id: Id, owner: Option<ActorId>, creator: ActorId,
     } about [id, owner, creator] => {
+        says: "archived {id:a task}",
         content: Content::SHOWN, tables: &[TASK], memory: Memory::Nothing,
         fold: Some(archived), notify: Notify::Nobody, news: None,
     }
@@ -62,6 +67,7 @@ events! {
     TaskCompleted = "task_completed" {
         id: Id, owner: Option<ActorId>, creator: ActorId, outcome: TaskStatus,
     } about [id, owner, creator] => {
+        says: "closed {id:a task} as {outcome}",
         content: Content::SHOWN, tables: &[TASK], memory: Memory::Nothing,
         fold: Some(|event, moment| became(moment, event.id.as_str(), event.outcome)),
         notify: Notify::AndShow(notify_of_end), news: None,

@@ -19,6 +19,7 @@ events! {
         id: Id, holder: ActorId, hash: String, label: String, scopes: Scopes, issuer: Option<ActorId>,
         expires_at: Time,
     } about [id, holder] => {
+        says: "issued a token to @{holder}[: «{label}»]",
         content: Content::SHOWN.hiding(&["hash"]), tables: &[TOKEN], memory: Memory::Tokens,
         fold: Some(issued), notify: Notify::Only(notify_holder), news: None,
     }
@@ -26,6 +27,7 @@ events! {
     TokenRevoked = "token_revoked" {
         id: Id, holder: ActorId,
     } about [id, holder] => {
+        says: "revoked a token of @{holder}",
         content: Content::SHOWN, tables: &[TOKEN], memory: Memory::Tokens,
         fold: Some(|event, moment| ended(moment, &event.id, "revoked")),
         notify: Notify::Only(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
@@ -34,6 +36,7 @@ events! {
     TokenNarrowed = "token_narrowed" {
         id: Id, holder: ActorId, scopes: Scopes,
     } about [id, holder] => {
+        says: "narrowed a token of @{holder}",
         content: Content::SHOWN, tables: &[TOKEN], memory: Memory::Tokens,
         fold: Some(narrowed), notify: Notify::Nobody, news: None,
     }
@@ -41,6 +44,7 @@ events! {
     TokenExpired = "token_expired" {
         id: Id, holder: ActorId,
     } about [id, holder] => {
+        says: "recorded that a token of @{holder} expired",
         content: Content::SHOWN, tables: &[TOKEN], memory: Memory::Tokens,
         fold: Some(|event, moment| ended(moment, &event.id, "expired")),
         notify: Notify::Only(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,

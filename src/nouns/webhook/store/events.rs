@@ -26,6 +26,7 @@ events! {
         /// The fingerprint of the key that its secret is made from.
         #[serde(default, skip_serializing_if = "Option::is_none")] made_from: Option<String>,
     } about [id, owner] => {
+        says: "created a webhook subscription to {host}",
         content: Content::SHOWN.hiding(&["url", "made_from"]), tables: &[WEBHOOK], memory: Memory::Webhooks,
         fold: Some(created), notify: Notify::Nobody, news: None,
     }
@@ -34,6 +35,7 @@ events! {
         id: Id, owner: ActorId, host: String, url: String, topics: BTreeSet<Topic>, agents: BTreeSet<ActorId>,
         description: String, include_output: bool, enabled: bool,
     } about [id, owner] => {
+        says: "changed the webhook subscription to {host}",
         content: Content::SHOWN.hiding(&["url"]), tables: &[WEBHOOK, OUTBOX], memory: Memory::Webhooks,
         fold: Some(updated), notify: Notify::AndShow(notify_of_update), news: None,
     }
@@ -42,6 +44,7 @@ events! {
         id: Id, owner: ActorId, generation: u32, both_until: Time,
         #[serde(default, skip_serializing_if = "Option::is_none")] made_from: Option<String>,
     } about [id, owner] => {
+        says: "rotated the secret of a webhook subscription",
         content: Content::SHOWN.hiding(&["made_from"]), tables: &[WEBHOOK], memory: Memory::Webhooks,
         fold: Some(rotated), notify: Notify::Nobody, news: None,
     }
@@ -49,6 +52,7 @@ events! {
     WebhookHandedOn = "webhook_handed_on" {
         id: Id, from: ActorId, owner: ActorId,
     } about [id, from, owner] => {
+        says: "handed a webhook subscription over to @{owner}",
         content: Content::SHOWN, tables: &[WEBHOOK], memory: Memory::Webhooks,
         fold: Some(handed_on), notify: Notify::Nobody, news: None,
     }
@@ -56,6 +60,7 @@ events! {
     WebhookDisabled = "webhook_disabled" {
         id: Id, owner: ActorId, host: String, reason: String, notified: Vec<ActorId>,
     } about [id, owner] => {
+        says: "disabled the webhook subscription to {host}[: «{reason}»]",
         content: Content::SHOWN, tables: &[WEBHOOK, OUTBOX], memory: Memory::Webhooks,
         fold: Some(|event, moment| disabled(moment, &event.id)), notify: Notify::AndShow(notify_of_end), news: None,
     }
@@ -63,6 +68,7 @@ events! {
     WebhookDeleted = "webhook_deleted" {
         id: Id, owner: ActorId,
     } about [id, owner] => {
+        says: "deleted a webhook subscription",
         content: Content::SHOWN, tables: &[WEBHOOK, OUTBOX], memory: Memory::Webhooks,
         fold: Some(deleted),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())),
@@ -72,6 +78,7 @@ events! {
     WebhookTested = "webhook_tested" {
         id: Id, owner: ActorId,
     } about [id, owner] => {
+        says: "sent a test to a webhook subscription",
         content: Content::SHOWN, tables: &[], memory: Memory::Nothing,
         fold: None, notify: Notify::Nobody, news: Some(test),
     }

@@ -1,6 +1,4 @@
 // @vitest-environment happy-dom
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { EventRecord, ShownApproval, ShownChange } from './api';
 import { happenedSince, touched } from './live';
@@ -14,7 +12,6 @@ import { refusedOperation, sentence } from './parts/states';
 import { byName, folded, grouped } from './parts/plain';
 import { ago, dayOf, stamp } from './parts/time';
 import { waitsFor } from './shell/useMe';
-import { TYPES } from './parts/Sentence';
 
 describe('times', () => {
   const now = new Date('2026-11-22T12:00:00Z');
@@ -146,11 +143,4 @@ describe('the graph of delegations', () => {
   it('ends with a circle in it', () => {
     expect(layout([edge('a', 'b'), edge('b', 'a')], 100, 40).nodes).toHaveLength(2);
   });
-});
-
-it('every event of the reference is told as a sentence', () => {
-  const reference = readFileSync(join(import.meta.dirname, '../../../../docs/reference/events.md'), 'utf8');
-  const types = [...reference.matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, type]) => type);
-  expect(types.length).toBeGreaterThan(70);
-  expect(types.filter((type) => !TYPES.includes(type ?? ''))).toEqual([]);
 });
