@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 use crate::write::build_cache::BuildCache;
 use policy::{Bundle, Ruling, Snapshot};
-use store::changes::{self, Change};
+use store::changes::{self, ProposedChange};
 use store::policies;
 use types::caller::Caller;
 use types::impact::{Over, Shifted, TrialTerms, Trialled};
@@ -22,7 +22,7 @@ const SAMPLES: usize = 20;
 
 /// A candidate and what it has shown.
 pub struct Trial {
-    pub change: Change,
+    pub change: ProposedChange,
     terms: TrialTerms,
     candidate: Snapshot,
     passing: AtomicU64,

@@ -6,7 +6,7 @@ use super::Reader;
 use crate::declare::noun::Directory as _;
 use store::actors::{Actor, Status};
 use store::approvals::{Approval, Decided};
-use store::changes::{Change, Review};
+use store::changes::{ProposedChange, Review};
 use store::history;
 use types::actor::{KillScope, Role};
 use types::approval::Verdict;
@@ -15,7 +15,7 @@ use types::time::Time;
 
 impl Reader<'_> {
     /// Whether the reviews of a change that count are there, and all yes.
-    pub fn is_reviewed(&self, change: &Change) -> bool {
+    pub fn is_reviewed(&self, change: &ProposedChange) -> bool {
         change.is_reviewed(|review| self.review_counts(review))
     }
 

@@ -92,7 +92,7 @@ const UNFIT: &str = "its policies no longer fit the schema of the collections, o
 const LATER: u64 = 60;
 
 /// A trial must have seen enough, and kept its budgets, before the change comes into force.
-pub fn is_tried(change: &store::changes::Change, read: &Reader<'_>) -> Result<(), Refusal> {
+pub fn is_tried(change: &store::changes::ProposedChange, read: &Reader<'_>) -> Result<(), Refusal> {
     let (ChangeState::Canary, Some(terms)) = (change.state, &change.terms) else { return Ok(()) };
     let Some(trial) = read.trial().filter(|trial| trial.change.id == change.id) else {
         return Err(Refusal::conflict(format!("its trial cannot go on: {UNFIT}")));

@@ -59,7 +59,7 @@ impl Change for Evals {
 }
 
 /// Records what the tests of a change come to.
-pub fn put_to_tests(change: &mut changes::Change, bundle: &Bundle, draft: &mut Draft<'_>) -> Result<(), Stop> {
+pub fn put_to_tests(change: &mut changes::ProposedChange, bundle: &Bundle, draft: &mut Draft<'_>) -> Result<(), Stop> {
     change.evals = evals(bundle, draft.read())?;
     draft.record(EvalsRun {
         id: Id::stored(&change.id),

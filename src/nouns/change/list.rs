@@ -12,7 +12,7 @@ use crate::policy::{PolicyVersion, may_export};
 use gate::{Permit, Query, Reader, Spec, Target, get};
 use policy::diff::{Semantic, Term, TextDiff};
 use policy::{Bundle, Finding};
-use store::changes::{self, Change};
+use store::changes::{self, ProposedChange};
 use types::change::{ChangeState, ChangeTarget};
 use types::page::{Page, PageQuery};
 use types::refusal::{Refusal, Stop};
@@ -63,7 +63,7 @@ impl Query for List {
         let state = input.state.map(ChangeState::name).unwrap_or_default();
         let target = input.target.map(ChangeTarget::name).unwrap_or_default();
         let what = format!("change.list {state} {target} {}", if input.mine { me.as_str() } else { "" });
-        let wanted = |change: &Change| {
+        let wanted = |change: &ProposedChange| {
             input.state.is_none_or(|state| state == read.change_state(change))
                 && input.target.is_none_or(|target| target == change.target)
                 && (!input.mine || change.author == me)
@@ -113,14 +113,14 @@ pub enum Diff {}
 
 /// What differs shows what is in force: to whoever may read that, and to whoever decides about the change. That somebody
 /// wrote the other side of it is not enough.
-fn shows_policies(change: &Change, read: &Reader<'_>) -> bool {
+fn shows_policies(change: &ProposedChange, read: &Reader<'_>) -> bool {
     let decides = read.change_target(change).names("approvers", &read.caller().actor());
     decides || may_export(read)
 }
 
 /// The collections that a change is shown about: those in force while it can come into force and its policies fit them, else
 /// those that it was made with. And what does not fit.
-fn collections(change: &Change, base: &Bundle, read: &Reader<'_>) -> Result<(Bundle, Vec<Problem>), Stop> {
+fn collections(change: &ProposedChange, base: &Bundle, read: &Reader<'_>) -> Result<(Bundle, Vec<Problem>), Stop> {
     if !change.state.is_open() {
         return Ok((base.clone(), Vec::new()));
     }

@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use gate::{Entry, Reader};
-use store::changes::Change;
+use store::changes::ProposedChange;
 use types::refusal::{Refusal, Stop};
 use types::visible::is_blank;
 
@@ -50,7 +50,7 @@ pub struct OneChange {
     pub id: String,
 }
 
-fn find(id: &str, read: &Reader<'_>) -> Result<Change, Stop> {
+fn find(id: &str, read: &Reader<'_>) -> Result<ProposedChange, Stop> {
     Ok(read.change(id)?.ok_or_else(Refusal::not_found)?)
 }
 
@@ -64,7 +64,7 @@ pub fn content(id: &str, read: &Reader<'_>) -> Result<BTreeMap<String, String>, 
 }
 
 /// A change that can still come into force.
-fn find_open(id: &str, read: &Reader<'_>) -> Result<Change, Stop> {
+fn find_open(id: &str, read: &Reader<'_>) -> Result<ProposedChange, Stop> {
     let change = find(id, read)?;
     if change.state.is_open() {
         return Ok(change);

@@ -50,7 +50,11 @@ impl Change for Promote {
 }
 
 /// Puts a change's policies into force, about the collections in force.
-pub fn promote(mut change: changes::Change, bundle: Bundle, draft: &mut Draft<'_>) -> Result<changes::Change, Stop> {
+pub fn promote(
+    mut change: changes::ProposedChange,
+    bundle: Bundle,
+    draft: &mut Draft<'_>,
+) -> Result<changes::ProposedChange, Stop> {
     is_tested(&change)?;
     super::is_tried(&change, draft.read())?;
     let applied = draft.read().applied()?;
@@ -82,7 +86,7 @@ pub fn promote(mut change: changes::Change, bundle: Bundle, draft: &mut Draft<'_
 }
 
 /// A change comes into force, or is tried, only after all its evals passed.
-pub fn is_tested(change: &changes::Change) -> Result<(), Refusal> {
+pub fn is_tested(change: &changes::ProposedChange) -> Result<(), Refusal> {
     if change.evals.is_empty() {
         let problems = vec!["tests".to_owned()];
         return Err(Refusal { problems, ..Refusal::new(Code::EvalsNotRun, "its tests were not run yet") });
@@ -91,7 +95,7 @@ pub fn is_tested(change: &changes::Change) -> Result<(), Refusal> {
 }
 
 /// Whether the schema of collections has changed since the change was proposed.
-fn is_about_other_data(change: &changes::Change, bundle: &Bundle) -> bool {
+fn is_about_other_data(change: &changes::ProposedChange, bundle: &Bundle) -> bool {
     bundle.hash().as_str() != change.hash
 }
 

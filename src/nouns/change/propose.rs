@@ -192,7 +192,7 @@ pub fn compiled(bundle: &Bundle, read: &Reader<'_>) -> Result<Arc<Snapshot>, Sto
 }
 
 /// Records a proposal, if it is made from what is in force.
-pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> Result<changes::Change, Stop> {
+pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> Result<changes::ProposedChange, Stop> {
     check(proposal)?;
     let policies = compiled(&proposal.bundle, draft.read())?;
     if policies.policies().next().is_none() {
@@ -261,7 +261,11 @@ pub fn has_room(bundle: &Bundle, read: &Reader<'_>) -> Result<(), Stop> {
 }
 
 /// What a commit declares is in force already: nothing changes, and the company is known to be managed from there.
-pub fn adopt(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> Result<Option<changes::Change>, Stop> {
+pub fn adopt(
+    proposal: &Proposal,
+    author: ActorId,
+    draft: &mut Draft<'_>,
+) -> Result<Option<changes::ProposedChange>, Stop> {
     let (applied, hash) = (draft.read().applied()?, proposal.bundle.hash().to_string());
     let is_declared = declares(&proposal.bundle, draft.read())?;
     let is_base = proposal.base_version.map_or(Ok(true), |base| draft.read().policies_stand(base))?;
@@ -299,14 +303,14 @@ fn recorded(
     hash: String,
     author: ActorId,
     draft: &mut Draft<'_>,
-) -> Result<changes::Change, Stop> {
+) -> Result<changes::ProposedChange, Stop> {
     let Proposal { bundle, view, reason, commit, rolls_back, .. } = proposal.clone();
     // Whatever older version it was made from, its policies are those of this one.
     let base_version = draft.read().applied()?.version;
     let (id, now, behalf) = (draft.new_id(Kind::Change), draft.now(), draft.read().on_behalf_of());
     let Caller { issuer, token, .. } = draft.read().caller().clone();
     let target = if view.is_some() { ChangeTarget::View } else { ChangeTarget::Policy };
-    let change = changes::Change {
+    let change = changes::ProposedChange {
         target_id: view,
         base_version,
         hash,
@@ -316,7 +320,7 @@ fn recorded(
         behalf,
         issuer,
         token_id: token.as_ref().map(Id::to_string),
-        ..changes::Change::proposed(id.to_string(), target, author, now)
+        ..changes::ProposedChange::proposed(id.to_string(), target, author, now)
     };
     draft.record(ChangeProposed {
         id,
@@ -337,7 +341,7 @@ fn recorded(
 }
 
 /// Whom a proposal waits for that nobody saw being written: the people who may review it.
-fn reviewers(change: &changes::Change, read: &Reader<'_>) -> Vec<ActorId> {
+fn reviewers(change: &changes::ProposedChange, read: &Reader<'_>) -> Vec<ActorId> {
     match change.commit {
         Some(_) => read.people_who_may("change.review", &read.change_target(change), &change.author),
         None => Vec::new(),

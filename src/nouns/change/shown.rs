@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::counted;
 use crate::audit::may_read_all;
 use gate::Reader;
-use store::changes::Change;
+use store::changes::ProposedChange;
 use types::change::{ChangeState, ChangeTarget, EvalCase, EvalStatus, RejectedBefore, RejectedBy, ReviewVerdict};
 use types::id::ActorId;
 use types::impact::{Matrix, Shifted, TrialTerms};
@@ -114,7 +114,7 @@ fn described(case: &str, problems: &[String]) -> String {
 
 impl ShownChange {
     /// A change as the caller of `read` may see it.
-    pub fn of(change: Change, read: &Reader<'_>) -> Result<ShownChange, Fault> {
+    pub fn of(change: ProposedChange, read: &Reader<'_>) -> Result<ShownChange, Fault> {
         let passed = change.evals.iter().all(|eval| eval.status == EvalStatus::Passed);
         let run = !change.evals.is_empty();
         let (state, is_open) = (read.change_state(&change), change.state.is_open());
@@ -161,7 +161,7 @@ impl ShownChange {
     }
 }
 
-fn rejected_before(change: &Change, read: &Reader<'_>) -> Result<Option<RejectedBefore>, Fault> {
+fn rejected_before(change: &ProposedChange, read: &Reader<'_>) -> Result<Option<RejectedBefore>, Fault> {
     let before = read.rejected_before(change)?.filter(|before| read.sees(&read.change_target(before)));
     let rejected = before.and_then(|before| before.rejection.map(|rejection| (before.id, rejection)));
     Ok(rejected.map(|(id, RejectedBy { by, reason, at })| RejectedBefore { id, by, reason, at }))

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use gate::{Could, HypotheticalCall, Reader, Target};
 use policy::Snapshot;
-use store::changes::Change;
+use store::changes::ProposedChange;
 use types::change::{ChangeState, ChangeTarget};
 use types::id::ActorId;
 use types::refusal::Refusal;
@@ -85,7 +85,7 @@ impl Search<'_> {
         let since = then.0.rem_euclid(HALF_HOUR);
         let halves = (1..=if tell { DAY / HALF_HOUR } else { 0 }).map(|half| then.plus_ms(half * HALF_HOUR - since));
         let at: Vec<Time> = std::iter::once(then).chain(halves).collect();
-        let change = Change::proposed(ANY.to_owned(), target, author.clone(), self.read.now());
+        let change = ProposedChange::proposed(ANY.to_owned(), target, author.clone(), self.read.now());
         Way { change, policies: self.policies, at: &at, read: self.read }.is_open()
     }
 }
@@ -120,7 +120,7 @@ fn open_to(operation: &str, could: Could) -> Result<(), String> {
 
 /// The way into force of a change under `policies`, as they decide at these times, each step at any of them.
 struct Way<'a> {
-    change: Change,
+    change: ProposedChange,
     policies: &'a Arc<Snapshot>,
     at: &'a [Time],
     read: &'a Reader<'a>,
@@ -149,7 +149,12 @@ impl Way<'_> {
 
     /// That of one which somebody else proposes.
     fn of(&self, author: ActorId) -> Self {
-        Way { change: Change { author, ..self.change.clone() }, policies: self.policies, at: self.at, read: self.read }
+        Way {
+            change: ProposedChange { author, ..self.change.clone() },
+            policies: self.policies,
+            at: self.at,
+            read: self.read,
+        }
     }
 
     fn leads_into_force(&self) -> Result<(), String> {
@@ -178,7 +183,7 @@ impl Way<'_> {
     }
 
     fn could(&self, operation: &str, state: ChangeState, reviewed: bool) -> Could {
-        let change = Change { state, ..self.change.clone() };
+        let change = ProposedChange { state, ..self.change.clone() };
         let target = self.read.change_target_as(&change, reviewed);
         // What else these take can be left out.
         let input = json!({ "id": ANY });

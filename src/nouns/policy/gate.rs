@@ -12,7 +12,7 @@ use crate::past::canary::Trial;
 use log::read::{self, Filter, Order};
 use policy::{Bundle, Ruling, Snapshot};
 use serde_json::Value;
-use store::changes::{self, Change};
+use store::changes::{self, ProposedChange};
 use store::history;
 use store::policies::events::PolicyApplied;
 use store::policies::{self, Applied, PolicySource};
@@ -107,7 +107,7 @@ impl Reader<'_> {
         Ok(policies::source(self.conn()?)?)
     }
 
-    pub fn change(&self, id: &str) -> Result<Option<Change>, Fault> {
+    pub fn change(&self, id: &str) -> Result<Option<ProposedChange>, Fault> {
         Ok(changes::whole(self.conn()?, id)?)
     }
 
@@ -146,12 +146,12 @@ impl Reader<'_> {
     }
 
     /// The last change of the same content that somebody other than its author rejected.
-    pub fn rejected_before(&self, change: &Change) -> Result<Option<Change>, Fault> {
+    pub fn rejected_before(&self, change: &ProposedChange) -> Result<Option<ProposedChange>, Fault> {
         Ok(changes::rejected_before(self.conn()?, change)?)
     }
 
     /// An actor's open change to exactly this bundle that can still come into force, whatever collections it was made with.
-    pub fn open_change(&self, author: &ActorId, bundle: &Bundle) -> Result<Option<Change>, Fault> {
+    pub fn open_change(&self, author: &ActorId, bundle: &Bundle) -> Result<Option<ProposedChange>, Fault> {
         let (hash, in_force) = (bundle.hash(), self.applied()?.version);
         for change in changes::open(self.conn()?, author)? {
             let is_same = match change.base_version == in_force {
@@ -169,7 +169,7 @@ impl Reader<'_> {
     }
 
     /// The change that is tried, whether or not it can be evaluated.
-    pub fn tried_change(&self) -> Result<Option<Change>, Fault> {
+    pub fn tried_change(&self) -> Result<Option<ProposedChange>, Fault> {
         Ok(changes::tried(self.conn()?)?)
     }
 
@@ -183,17 +183,17 @@ impl Reader<'_> {
     }
 
     /// The newest change that came with a commit: what the repository declares.
-    pub fn declared_change(&self) -> Result<Option<Change>, Fault> {
+    pub fn declared_change(&self) -> Result<Option<ProposedChange>, Fault> {
         Ok(changes::declared(self.conn()?)?)
     }
 
     /// A change as the gate sees it.
-    pub fn change_target(&self, change: &Change) -> Target {
+    pub fn change_target(&self, change: &ProposedChange) -> Target {
         self.change_target_as(change, self.is_reviewed(change))
     }
 
     /// The same, if it were reviewed or not.
-    pub fn change_target_as(&self, change: &Change, reviewed: bool) -> Target {
+    pub fn change_target_as(&self, change: &ProposedChange, reviewed: bool) -> Target {
         Thing::new("Change", change.id.as_str())
             .actor("author", &change.author)
             .text("target", change.target.name())
@@ -208,7 +208,7 @@ impl Reader<'_> {
     }
 
     /// How a change stands, by the reviews that count now.
-    pub fn change_state(&self, change: &Change) -> ChangeState {
+    pub fn change_state(&self, change: &ProposedChange) -> ChangeState {
         stands(change, self.is_reviewed(change))
     }
 
@@ -232,7 +232,7 @@ impl Reader<'_> {
 }
 
 /// Before its trial, a change stands by its reviews.
-fn stands(change: &Change, is_reviewed: bool) -> ChangeState {
+fn stands(change: &ProposedChange, is_reviewed: bool) -> ChangeState {
     match change.state {
         ChangeState::InReview | ChangeState::Approved if is_reviewed => ChangeState::Approved,
         ChangeState::InReview | ChangeState::Approved => ChangeState::InReview,

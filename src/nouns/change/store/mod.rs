@@ -15,7 +15,7 @@ use types::time::Time;
 
 /// A proposal, without its files.
 #[derive(Clone, Debug)]
-pub struct Change {
+pub struct ProposedChange {
     pub id: String,
     pub target: ChangeTarget,
     /// Which one, where there are several.
@@ -65,10 +65,10 @@ pub struct Review {
     pub token_id: Option<String>,
 }
 
-impl Change {
+impl ProposedChange {
     /// One that somebody has just proposed, of nothing yet.
-    pub fn proposed(id: String, target: ChangeTarget, author: ActorId, now: Time) -> Change {
-        Change {
+    pub fn proposed(id: String, target: ChangeTarget, author: ActorId, now: Time) -> ProposedChange {
+        ProposedChange {
             id,
             target,
             target_id: None,
@@ -114,8 +114,8 @@ const COLUMNS: &str = "id, target, state, base_version, hash, reason, commit_id,
 const SHOWN: &str = "id, target, state, base_version, hash, reason, commit_id, rolls_back, author, version, evals, \
                      created_at, updated_at, terms, trialled, behalf, issuer, target_id, rejection, token_id";
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Change> {
-    Ok(Change {
+fn read(row: &Row<'_>) -> rusqlite::Result<ProposedChange> {
+    Ok(ProposedChange {
         id: row.get(0)?,
         target: parsed(row, 1)?,
         state: parsed(row, 2)?,
@@ -140,19 +140,19 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Change> {
     })
 }
 
-fn read_shown(row: &Row<'_>) -> rusqlite::Result<Change> {
-    Ok(Change { token_id: row.get(19)?, ..read(row)? })
+fn read_shown(row: &Row<'_>) -> rusqlite::Result<ProposedChange> {
+    Ok(ProposedChange { token_id: row.get(19)?, ..read(row)? })
 }
 
-fn with_reviews(conn: &Connection, change: Change) -> rusqlite::Result<Change> {
+fn with_reviews(conn: &Connection, change: ProposedChange) -> rusqlite::Result<ProposedChange> {
     reviewed(conn, change, "NULL")
 }
 
-fn with_reviews_shown(conn: &Connection, change: Change) -> rusqlite::Result<Change> {
+fn with_reviews_shown(conn: &Connection, change: ProposedChange) -> rusqlite::Result<ProposedChange> {
     reviewed(conn, change, "token_id")
 }
 
-fn reviewed(conn: &Connection, mut change: Change, token: &str) -> rusqlite::Result<Change> {
+fn reviewed(conn: &Connection, mut change: ProposedChange, token: &str) -> rusqlite::Result<ProposedChange> {
     let sql = format!("SELECT by, verdict, note, at, issuer, {token} FROM change_review WHERE change = ? ORDER BY seq");
     change.reviews = conn
         .prepare_cached(&sql)?
@@ -171,26 +171,26 @@ fn reviewed(conn: &Connection, mut change: Change, token: &str) -> rusqlite::Res
 }
 
 /// As people see it.
-pub fn whole(conn: &Connection, id: &str) -> rusqlite::Result<Option<Change>> {
+pub fn whole(conn: &Connection, id: &str) -> rusqlite::Result<Option<ProposedChange>> {
     let sql = format!("SELECT {SHOWN} FROM change WHERE id = ?");
     let found = conn.prepare_cached(&sql)?.query_row([id], read_shown).optional()?;
     found.map(|change| with_reviews_shown(conn, change)).transpose()
 }
 
 /// The open changes that were proposed with a token, or that somebody reviewed with it.
-pub fn open_with(conn: &Connection, token: &str) -> rusqlite::Result<Vec<Change>> {
+pub fn open_with(conn: &Connection, token: &str) -> rusqlite::Result<Vec<ProposedChange>> {
     let sql = format!(
         "SELECT {SHOWN} FROM change WHERE state IN ('proposed', 'in_review', 'approved', 'canary') AND id IN \
          (SELECT id FROM change WHERE token_id = ?1 AND state IN ('proposed', 'in_review', 'approved', 'canary') \
           UNION SELECT change FROM change_review WHERE token_id = ?1) ORDER BY id"
     );
-    let open: Vec<Change> =
+    let open: Vec<ProposedChange> =
         conn.prepare_cached(&sql)?.query_map([token], read_shown)?.collect::<rusqlite::Result<_>>()?;
     open.into_iter().map(|change| with_reviews_shown(conn, change)).collect()
 }
 
 /// The last change of the same content that somebody other than its author rejected.
-pub fn rejected_before(conn: &Connection, change: &Change) -> rusqlite::Result<Option<Change>> {
+pub fn rejected_before(conn: &Connection, change: &ProposedChange) -> rusqlite::Result<Option<ProposedChange>> {
     let sql = format!(
         "SELECT {SHOWN} FROM change WHERE hash = ?1 AND state = 'rejected' AND id <> ?2 \
          AND rejection ->> 'by' <> author ORDER BY updated_at DESC LIMIT 1"
@@ -199,7 +199,7 @@ pub fn rejected_before(conn: &Connection, change: &Change) -> rusqlite::Result<O
 }
 
 /// As folds see it.
-pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Change>> {
+pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<ProposedChange>> {
     let sql = format!("SELECT {COLUMNS} FROM change WHERE id = ?");
     let found = conn.prepare_cached(&sql)?.query_row([id], read).optional()?;
     found.map(|change| with_reviews(conn, change)).transpose()
@@ -211,12 +211,12 @@ pub fn files(conn: &Connection, id: &str) -> rusqlite::Result<BTreeMap<String, S
 }
 
 /// An actor's open changes, the oldest first.
-pub fn open(conn: &Connection, author: &ActorId) -> rusqlite::Result<Vec<Change>> {
+pub fn open(conn: &Connection, author: &ActorId) -> rusqlite::Result<Vec<ProposedChange>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM change WHERE author = ? AND state IN ('proposed', 'in_review', 'approved', 'canary') \
          ORDER BY id"
     );
-    let open: Vec<Change> =
+    let open: Vec<ProposedChange> =
         conn.prepare_cached(&sql)?.query_map([author.as_str()], read)?.collect::<rusqlite::Result<_>>()?;
     open.into_iter().map(|change| with_reviews(conn, change)).collect()
 }
@@ -230,13 +230,13 @@ pub fn count_open(conn: &Connection, author: &ActorId) -> rusqlite::Result<usize
 }
 
 /// The change that is tried now.
-pub fn tried(conn: &Connection) -> rusqlite::Result<Option<Change>> {
+pub fn tried(conn: &Connection) -> rusqlite::Result<Option<ProposedChange>> {
     let sql = format!("SELECT {COLUMNS} FROM change WHERE state = 'canary' ORDER BY id LIMIT 1");
     conn.prepare_cached(&sql)?.query_row([], read).optional()
 }
 
 /// How they are listed.
-pub const LIST: List<Change> = List {
+pub const LIST: List<ProposedChange> = List {
     table: "change",
     columns: SHOWN,
     there: "TRUE",
@@ -247,7 +247,7 @@ pub const LIST: List<Change> = List {
     position,
 };
 
-pub fn position(change: &Change) -> Position {
+pub fn position(change: &ProposedChange) -> Position {
     Position { at: change.created_at.0, id: change.id.clone() }
 }
 
@@ -261,7 +261,7 @@ pub fn open_before(conn: &Connection, version: i64) -> rusqlite::Result<Vec<Stri
 }
 
 /// The newest change that came with a commit: what a repository declares.
-pub fn declared(conn: &Connection) -> rusqlite::Result<Option<Change>> {
+pub fn declared(conn: &Connection) -> rusqlite::Result<Option<ProposedChange>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM change WHERE commit_id IS NOT NULL AND state NOT IN ('rejected', 'withdrawn') \
          ORDER BY created_at DESC, version IS NULL DESC, version DESC, id DESC LIMIT 1"
