@@ -295,6 +295,9 @@ pub fn main() -> ExitCode {
 }
 
 fn run(CommandLine { global, command, given }: CommandLine) -> Result<Exit, Failure> {
+    for (name, meant) in config::mistyped() {
+        show::note(&format!("{name} is no setting and has no effect; did you mean {meant}?"));
+    }
     let (needs, names_a_file) = (command.needs(), global.names_a_file());
     let server = if needs.may_be_a_server() { server(&given, names_a_file)? } else { None };
     // A server knows its caller by the token.

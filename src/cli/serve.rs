@@ -169,9 +169,6 @@ fn remarks(address: SocketAddr, proxies: &http::Proxies, dev_auth: bool) -> Resu
             config::TRUSTED_PROXIES.variable
         ));
     }
-    for (name, meant) in config::mistyped() {
-        show::remark(&format!("{name} is no setting and has no effect; did you mean {meant}?"));
-    }
     Ok(())
 }
 

@@ -61,6 +61,7 @@ pub mod collection;
 pub mod definition;
 #[path = "../nouns/delegation/types.rs"]
 pub mod delegation;
+pub mod delimiter;
 #[path = "../nouns/inbox/types.rs"]
 pub mod inbox;
 #[path = "../nouns/knowledge/types.rs"]

@@ -126,6 +126,11 @@ async fn an_agent_whose_run_is_held_asks_for_more_and_goes_on_once_its_lead_agre
         waiting.iter().map(|(summary, _)| summary.as_str()).collect::<Vec<_>>(),
         [format!("bot lets {id} spend 20 cents")]
     );
+    // Whoever asked for the whole learns that its part is held: the agent that asked for the part can do nothing.
+    let inbox = test.get("/inbox", &cast.mia).await.json();
+    let alerts = inbox.as_array().unwrap().iter().filter(|item| item["kind"] == "alert");
+    let titles: Vec<&str> = alerts.map(|item| item["title"].as_str().unwrap()).collect();
+    assert!(titles.len() == 1 && titles[0].starts_with("a run of aide is held: "), "{titles:?}");
     let path = format!("/approvals/{}", waiting[0].1);
     // The task's title says what the run is, to whoever may see it.
     assert_eq!(test.get(&path, &cast.lea).await.json()["title"], "Think");

@@ -109,9 +109,9 @@ async fn pages_rows_and_word_documents_are_read() {
             "# Apes\n\neat figs",
         ),
         (
-            json!({ "name": "b", "content_type": "text/csv", "text": "bird,food\nrobin,worms\n" }),
+            json!({ "name": "b", "content_type": "text/csv", "text": "bird;food;cents\nrobin;worms;12,50\n" }),
             "worms",
-            "bird, food\n\nbird: robin; food: worms;",
+            "bird, food, cents\n\nbird: robin; food: worms; cents: 12,50;",
         ),
         (
             json!({ "name": "c", "content_type": DOCX, "content_base64": packed(&[("word/document.xml", word)]) }),

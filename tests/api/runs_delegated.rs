@@ -35,6 +35,7 @@ async fn a_step_needs_what_was_handed_on_but_for_thinking_and_asking() {
     let thinks = json!([{ "model": { "text": "so", "cost_cents": 1 } }, { "say": "done" }]);
     let thought = run(&given.test, &ask(&given, &asks, thinks).await).await;
     assert_eq!((&thought["status"], &thought["cost_cents"]), (&json!("completed"), &json!(1)), "{thought}");
+    assert_eq!(thought["delegation"], json!(asks));
     // What bot may do, and lea may do, but lea has not handed on.
     let refused = run(&given.test, &ask(&given, &asks, json!([create()])).await).await;
     let why = format!("policy denied task.create: the delegation {asks} from lea does not cover it");

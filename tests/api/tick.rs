@@ -28,6 +28,9 @@ async fn a_tick_ends_what_is_due_once() {
     let expired = ticked["expired"].as_array().unwrap();
     assert_eq!((expired.len(), &expired[1]), (2, &parked.json()["approval"]), "the token, then the approval");
     assert_eq!(test.newest(2).await, ["token_expired", "approval_expired"]);
+    let inbox = test.get("/inbox", &cast.lea).await.json();
+    let title = inbox[0]["title"].as_str().unwrap();
+    assert!(title.starts_with("your request has expired: "), "{inbox}");
     assert_eq!(test.post("/tick", &test.admin, json!({})).await.json()["expired"], json!([]));
 }
 

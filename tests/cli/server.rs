@@ -340,6 +340,9 @@ fn what_makes_a_server_open_to_others_and_what_has_no_effect_is_said() {
         assert!(told.contains(said), "{said}: {told}");
     }
     assert_eq!(place.ok("audit rekey").code, 75, "one process has the file");
+    // A command says so, too: it may be on another company's file.
+    let listed = place.ok_with("actor list", &[("OK_AS", "ana"), ("OK_STAET", "/elsewhere")]);
+    assert!(listed.code == 0 && listed.stderr.contains("did you mean OK_STATE?"), "{listed}");
 }
 
 /// Policies that take minutes to compare: each is about every operation.

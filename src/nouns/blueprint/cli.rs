@@ -25,7 +25,7 @@ pub const COMMANDS: Commands = &[&group(
             .command("install")
             .help(
                 "Install a blueprint; existing objects are left unchanged\n\n\
-                 Its policies become a proposal: `ok changes show`, `review` and `promote` bring it into force.",
+                 Its policies become a proposal: `ok changes show`, `evals`, `review` and `promote` bring it into force.",
             )
             .given::<Chosen>()
             .print(print),

@@ -131,6 +131,7 @@ pub(super) fn hold(run: &Run, cost: u32, draft: &mut Draft<'_>) -> Result<Option
         payer: budget.payer().filter(|payer| *payer != id),
         cost_cents: Some(cost),
         beside: budget.may_suffice(cost, set_aside),
+        origin: Some(run.origin()).filter(|origin| **origin != run.asker).cloned(),
         agent: run.agent.clone(),
         asker: run.asker.clone(),
         id,

@@ -10,7 +10,7 @@ use super::why;
 use gate::Reader;
 use store::runs::{Run, duration};
 use types::field::Label;
-use types::id::ActorId;
+use types::id::{ActorId, Id};
 use types::refusal::Stop;
 use types::run::{Failure, RunStatus, StepStatus, Wait};
 use types::time::Time;
@@ -23,6 +23,8 @@ pub struct ShownRun {
     pub agent: ActorId,
     /// Who asked for it.
     pub asker: ActorId,
+    /// The delegation that it is done under.
+    pub delegation: Option<Id>,
     /// The run that it is a part of.
     pub parent: Option<String>,
     pub status: RunStatus,
@@ -92,6 +94,7 @@ pub fn shown(run: Run, read: &Reader<'_>) -> Result<ShownRun, Stop> {
         None => (None, why),
     };
     let stands_still = stands_still(&run, read)?;
+    let delegation = read.caller_of(&run)?.under;
     Ok(ShownRun {
         status,
         waiting: run.wait.or(stands_still),
@@ -99,6 +102,7 @@ pub fn shown(run: Run, read: &Reader<'_>) -> Result<ShownRun, Stop> {
         task: run.task,
         agent: run.agent,
         asker: run.asker,
+        delegation,
         parent: run.parent,
         steps: run.steps,
         tokens: Tokens { input: run.tokens_in, output: run.tokens_out },

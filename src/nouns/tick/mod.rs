@@ -189,7 +189,8 @@ impl Due {
             expired.push(entry.id);
         }
         for id in self.approvals {
-            draft.record(ApprovalExpired { id: Id::stored(&id) })?;
+            let requester = draft.read().approval(&id)?.map(|approval| approval.actor);
+            draft.record(ApprovalExpired { id: Id::stored(&id), requester })?;
             expired.push(id);
         }
         for Delegation { terms, .. } in self.delegations {

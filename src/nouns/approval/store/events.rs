@@ -162,12 +162,21 @@ events! {
     /// The approval expired; the operation will not be performed.
     ApprovalExpired = "approval_expired" {
         id: Id,
-    } about [id] => {
+        /// Who learns of it; in entries of before, nobody.
+        #[serde(default, skip_serializing_if = "Option::is_none")] requester: Option<ActorId>,
+    } about [id, requester] => {
         says: "recorded that {id:a request} expired",
         content: Content::SHOWN, tables: &[APPROVAL], memory: Memory::Nothing,
         fold: Some(|event, moment| became(moment, &event.id, ApprovalStatus::Expired)),
-        notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
+        notify: Notify::AndShow(notify_of_expiry), news: None,
     }
+}
+
+fn notify_of_expiry(event: &ApprovalExpired, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    inbox::resolve(moment, event.id.as_str())?;
+    let Some(requester) = &event.requester else { return Ok(()) };
+    let title = format!("your request has expired: {}", summary(moment, &event.id)?);
+    inbox::add(moment, requester, ItemKind::Decision, event.id.as_str(), &title)
 }
 
 fn requested(event: &ApprovalRequested, moment: &Moment<'_>) -> rusqlite::Result<Touched> {

@@ -18,6 +18,7 @@ use crate::nouns::brain::{
     SearchHit, ShowRecord, ShownCollection, ShownFlag, ShownRecord, ShownVersion, Synonyms, Upsert, Wanted,
 };
 use crate::nouns::knowledge::{self as knowledge_of, Accept, Recall, Retract};
+use crate::types::delimiter::delimiter;
 use crate::types::json;
 
 pub const COMMANDS: Commands = &[
@@ -331,7 +332,7 @@ fn of_csv(text: &str, of: &ShownCollection) -> Result<Vec<Row>, Failure> {
     if text.trim().is_empty() {
         return Err(Failure::new("the file is empty: its first line names the columns"));
     }
-    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter(text)).from_reader(text.as_bytes());
     let wrong = |error: csv::Error| Failure::new(message_of(&error));
     let names: Vec<String> = reader.headers().map_err(wrong)?.iter().map(str::to_owned).collect();
     if let Some(twice) = names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|one| one == *name)) {

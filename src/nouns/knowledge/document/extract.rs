@@ -6,6 +6,7 @@ use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 
 use super::bounded::is_bounded;
 use super::{docx, pdf};
+use types::delimiter::delimiter;
 use types::knowledge::DocumentType;
 
 /// The text of a file, or what is wrong with it.
@@ -123,7 +124,8 @@ fn after(tag: &[u8]) -> &'static str {
 
 /// Each row with the names of its columns, so that it can be understood alone.
 fn csv(file: &str) -> Result<String, String> {
-    let mut rows = csv::ReaderBuilder::new().flexible(true).from_reader(io::Cursor::new(file));
+    let mut rows =
+        csv::ReaderBuilder::new().delimiter(delimiter(file)).flexible(true).from_reader(io::Cursor::new(file));
     let wrong = |error: csv::Error| format!("is not CSV: {error}");
     let names = rows.headers().map_err(wrong)?.clone();
     let mut text = names.iter().collect::<Vec<_>>().join(", ");

@@ -37,7 +37,7 @@ pub const COMMANDS: Commands = &[
 ];
 
 const RUN: Columns<ShownRun> = columns!(
-    ShownRun; id, task, agent, asker, status, waiting, steps, cost_cents, budget_cents, error, created_at
+    ShownRun; id, task, agent, asker, delegation, status, waiting, steps, cost_cents, budget_cents, error, created_at
 );
 
 /// Ask an agent, and follow its run

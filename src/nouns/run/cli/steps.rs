@@ -63,6 +63,11 @@ fn waits(run: &WholeRun, is_served: bool) {
         Some(Wait::Budget { reason, until: None, payer, .. }) => {
             let payer = payer.as_ref().map_or(id.as_str(), |payer| payer.as_str());
             show::note(&format!("{reason}; to raise that budget: `ok run budget {payer} <cents>`."));
+            if let Some(delegation) = &run.run.delegation {
+                show::note(&format!(
+                    "It spends the budget of {delegation}, too: if nothing is left there, it cannot be raised; `ok run cancel` ends the run."
+                ));
+            }
             if let Some(request) = &run.request {
                 show::note(&format!("Its agent asks for more; an approver runs `ok approve {request}`."));
             }

@@ -149,6 +149,8 @@ events! {
         #[serde(default, skip_serializing_if = "Option::is_none")] payer: Option<Id>,
         #[serde(default, skip_serializing_if = "Option::is_none")] cost_cents: Option<u32>,
         #[serde(default, skip_serializing_if = "Option::is_none")] beside: Option<ActorId>,
+        /// Of a part, who asked for the whole: an agent that asked for the part can do nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")] origin: Option<ActorId>,
     } about [id, agent, asker] => {
         says: "held {id:a run} of @{agent}[: «{reason}»]",
         content: Content::SHOWN, tables: &[RUN, TASK], memory: Memory::Nothing,
@@ -361,7 +363,7 @@ fn notify_of_hold(event: &RunHeld, moment: &Moment<'_>) -> rusqlite::Result<()> 
         return Ok(());
     }
     let title = format!("a run of {} is held: {}", event.agent, event.reason);
-    inbox::add(moment, &event.asker, ItemKind::Alert, event.id.as_str(), &title)
+    inbox::add(moment, event.origin.as_ref().unwrap_or(&event.asker), ItemKind::Alert, event.id.as_str(), &title)
 }
 
 fn notify_of_completion(event: &RunCompleted, moment: &Moment<'_>) -> rusqlite::Result<()> {

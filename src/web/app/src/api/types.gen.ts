@@ -5551,6 +5551,10 @@ export type ShownRun = {
      */
     asker: ActorId;
     /**
+     * The delegation that it is done under.
+     */
+    delegation: Id | null;
+    /**
      * The run that it is a part of.
      */
     parent: string | null;
@@ -6930,6 +6934,10 @@ export type WholeRun = {
      * Who asked for it.
      */
     asker: ActorId;
+    /**
+     * The delegation that it is done under.
+     */
+    delegation: Id | null;
     /**
      * The run that it is a part of.
      */

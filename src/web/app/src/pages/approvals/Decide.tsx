@@ -134,7 +134,7 @@ function Answer({ approval, next, rejects }: { approval: ShownApproval; next?: (
         label="Note"
         description="the requester and the log keep it"
         error={isSilent && !note.trim() ? 'Say why, or reject once more to do so without a reason.' : undefined}
-        maxLength={1000}
+       
         value={note}
         onChange={(event) => setNote(event.currentTarget.value)}
         onKeyDown={(event) => {

@@ -105,7 +105,7 @@ function Decision({ of, end }: { of: ShownProposal; end: () => void }) {
                 void reject();
               }}
             >
-              <TextInput label="Or why not" description="whoever proposed it reads it" maxLength={1000} value={reason} onChange={(event) => setReason(event.currentTarget.value)} required />
+              <TextInput label="Or why not" description="whoever proposed it reads it" value={reason} onChange={(event) => setReason(event.currentTarget.value)} required />
               <Do op="schema.reject" target={of.id} type="submit" variant="default" loading={busy} disabled={!reason.trim()}>
                 Reject
               </Do>

@@ -104,7 +104,7 @@ function Review({ grant }: { grant: ShownGrant }) {
             { value: 'unjustified', label: 'It was not' },
           ]}
         />
-        <Textarea label="Note" maxLength={1000} value={note} onChange={(event) => setNote(event.currentTarget.value)} data-autofocus />
+        <Textarea label="Note" value={note} onChange={(event) => setNote(event.currentTarget.value)} data-autofocus />
       </FormDialog>
     </>
   );
@@ -125,7 +125,7 @@ function Open() {
   return (
     <form onSubmit={(event) => void submit(event)} className={parts.form}>
       <TextInput label="For which operations" description="such as actor.offboard, or token.*" required value={scope} onChange={(event) => setScope(event.currentTarget.value)} />
-      <Textarea label="Why it cannot wait" description="those who are skipped read it" required maxLength={1000} value={reason} onChange={(event) => setReason(event.currentTarget.value)} />
+      <Textarea label="Why it cannot wait" description="those who are skipped read it" required value={reason} onChange={(event) => setReason(event.currentTarget.value)} />
       <NumberInput label="Minutes" min={1} max={240} allowDecimal={false} value={minutes} onChange={setMinutes} />
       <Do op="break_glass.open" type="submit" color="red" loading={busy} disabled={operations.length === 0 || !reason.trim() || minutes === ''} leftSection={<Icon name="glass" />}>
         Break the glass

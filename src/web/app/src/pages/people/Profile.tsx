@@ -71,7 +71,7 @@ function Issue() {
   }
   return (
     <form onSubmit={(event) => void submit(event)} className={parts.form}>
-      <TextInput label="What is it for?" placeholder="laptop" maxLength={100} value={label} onChange={(event) => setLabel(event.currentTarget.value)} required />
+      <TextInput label="What is it for?" placeholder="laptop" value={label} onChange={(event) => setLabel(event.currentTarget.value)} required />
       <div>
         <div style={{ fontSize: 'var(--t-sm)', fontWeight: 500, marginBottom: 4 }} id="days">
           Valid for days

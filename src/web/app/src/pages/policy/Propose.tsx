@@ -2,7 +2,7 @@ import { Button, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
-import { policyDiff, policyPropose, type Exported } from '../../api';
+import { policyDiff, policyPropose, Refused, type Exported } from '../../api';
 import { Do, useAct } from '../../parts/act';
 import { useUnsent } from '../../parts/unsent';
 import { Modal } from '../../parts/later';
@@ -51,16 +51,18 @@ function Proposal({ exported, draft }: { exported: Exported; draft: Draft }) {
     setReason('');
     void navigate({ to: '/policy/changes/$id', params: { id: done.id } });
   };
+  // What cannot be loaded cannot be proposed either.
+  const isAmiss = compared.error instanceof Refused && compared.error.status === 422;
   return (
     <div className={parts.stack}>
       {draft.base !== exported.version && <Failed error={new Error(`version ${exported.version} came into force since you began with version ${draft.base}: look at what it changed first`)} />}
       {compared.error ? <Failed error={compared.error} retry={() => void compared.refetch()} /> : compared.data ? <Comparison of={compared.data} impact={compared.data.impact} needs={compared.data.impact_needs} /> : <Loading rows={6} what="comparing" />}
       {isLarge && <p className={parts.dim}>Answers to made-up questions are not compared here: the bundle is too large. <code>ok policy diff</code> compares them.</p>}
-      {compared.error && <p className={parts.dim}>It can be proposed without the comparison.</p>}
+      {compared.error && !isAmiss && <p className={parts.dim}>It can be proposed without the comparison.</p>}
       <form onSubmit={(event) => void submit(event)} className={parts.form}>
         <TextInput label="Why" description="reviewers read it" value={reason} onChange={(event) => setReason(event.currentTarget.value)} required />
         {asked && <Waits approval={asked} />}
-        <Do op="policy.propose" type="submit" loading={busy} disabled={!reason.trim()}>
+        <Do op="policy.propose" type="submit" loading={busy} disabled={!reason.trim() || isAmiss}>
           Propose
         </Do>
       </form>

@@ -79,7 +79,7 @@ export function Company({ company }: { company: CompanyAnswer }) {
   };
   return (
     <form onSubmit={submit} className={css.form}>
-      <TextInput label="Name" {...at('name')} value={fields.name} maxLength={100} onChange={(event) => set({ name: event.currentTarget.value })} required readOnly={readOnly} />
+      <TextInput label="Name" {...at('name')} value={fields.name} onChange={(event) => set({ name: event.currentTarget.value })} required readOnly={readOnly} />
       <Select label="Time zone" {...at('timezone')} data={ZONES.includes(fields.timezone) ? ZONES : [fields.timezone, ...ZONES]} searchable allowDeselect={false} value={fields.timezone} onChange={(zone) => set({ timezone: zone ?? fields.timezone })} readOnly={readOnly} />
       <div className={css.pair}>
         <TextInput type="time" label="Work begins" {...at('hours')} description="Monday to Friday" value={fields.hours.from} onChange={(event) => set({ hours: { ...fields.hours, from: event.currentTarget.value } })} required readOnly={readOnly} />

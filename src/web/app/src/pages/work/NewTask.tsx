@@ -22,6 +22,9 @@ export function useOwners() {
   );
 }
 
+/** Characters, as the server counts them. */
+const LONGEST_TITLE = 200;
+
 export function NewTask({ isOpen, close }: { isOpen: boolean; close: () => void }) {
   const [title, setTitle] = useUnsent('title of a new task');
   const [goal, setGoal] = useUnsent('goal of a new task');
@@ -30,6 +33,7 @@ export function NewTask({ isOpen, close }: { isOpen: boolean; close: () => void 
   const navigate = useNavigate();
   const { act, busy } = useAct();
   const set = (next: Partial<typeof fields>) => setFields((before) => ({ ...before, ...next }));
+  const excess = [...title.trim()].length - LONGEST_TITLE;
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     const body = {
@@ -49,8 +53,8 @@ export function NewTask({ isOpen, close }: { isOpen: boolean; close: () => void 
     void navigate({ to: '/tasks/$id', params: { id: made.id } });
   };
   return (
-    <FormDialog title="New task" isOpen={isOpen} close={close} submit={submit} action="Create" busy={busy} disabled={!title.trim()}>
-      <TextInput label="Title" description="the log keeps it forever: put personal data in the goal" maxLength={200} required value={title} onChange={(event) => setTitle(event.currentTarget.value)} data-autofocus />
+    <FormDialog title="New task" isOpen={isOpen} close={close} submit={submit} action="Create" busy={busy} disabled={!title.trim() || excess > 0}>
+      <TextInput label="Title" description="the log keeps it forever: put personal data in the goal" required error={excess > 0 ? `${excess} characters too long` : undefined} value={title} onChange={(event) => setTitle(event.currentTarget.value)} data-autofocus />
       <Textarea label="Goal" value={goal} onChange={(event) => setGoal(event.currentTarget.value)} />
       <Select label="Owner" placeholder="Nobody yet" data={owners} searchable clearable limit={100} value={fields.owner || null} onChange={(owner) => set({ owner: owner ?? '' })} />
       <div className={css.pair}>

@@ -117,6 +117,7 @@ function About({ run }: { run: WholeRun }) {
       </Link>,
     ],
   ];
+  if (run.delegation) of.push(['under', <code key="delegation">{run.delegation}</code>]);
   if (run.parent) {
     const { parent } = run;
     of.push([
@@ -154,7 +155,7 @@ function Cancel({ run }: { run: WholeRun }) {
       </Do>
       <FormDialog title="Cancel this run" isOpen={isOpen} close={() => setOpen(false)} submit={submit} action="Cancel the run" busy={busy} color="red">
         <p className={parts.dim}>It ends with its parts. What it has done stays done.</p>
-        <TextInput label="Why" maxLength={1000} value={reason} onChange={(event) => setReason(event.currentTarget.value)} data-autofocus />
+        <TextInput label="Why" value={reason} onChange={(event) => setReason(event.currentTarget.value)} data-autofocus />
       </FormDialog>
     </div>
   );

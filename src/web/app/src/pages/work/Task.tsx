@@ -195,7 +195,7 @@ function AddRef({ task, isOpen, close }: Dialog) {
     <FormDialog title="What the task is about" isOpen={isOpen} close={close} submit={submit} action="Add" busy={busy} disabled={!fields.thing.trim()}>
       <TextInput label="Collection" description="url, or the collection that holds the thing" required value={fields.collection} onChange={(event) => setFields({ ...fields, collection: event.currentTarget.value })} />
       <TextInput label={fields.collection === 'url' ? 'Address' : 'Thing'} required value={fields.thing} onChange={(event) => setFields({ ...fields, thing: event.currentTarget.value })} data-autofocus />
-      <TextInput label="Why it matters" maxLength={500} value={fields.note} onChange={(event) => setFields({ ...fields, note: event.currentTarget.value })} />
+      <TextInput label="Why it matters" value={fields.note} onChange={(event) => setFields({ ...fields, note: event.currentTarget.value })} />
     </FormDialog>
   );
 }

@@ -283,6 +283,11 @@ function Budget({ run }: { run: WholeRun }) {
       <p>
         It has spent {centsOf(run.cost_cents, budget)}, and its next step would cost more than is left.
       </p>
+      {run.delegation && (
+        <p>
+          It spends the budget of <code>{run.delegation}</code>, too: if nothing is left there, it cannot be raised, only cancelled.
+        </p>
+      )}
       <form onSubmit={(event) => void submit(event)} className={css.inline}>
         <NumberInput aria-label="What it may spend in all, in cents" suffix=" ct" min={run.cost_cents + 1} allowDecimal={false} value={next} onChange={setNext} w={140} />
         <Do op="budget.raise" target={run.id} type="submit" loading={busy} disabled={Number(next) <= budget}>
