@@ -172,7 +172,8 @@ fn named_in(says: &str) -> BTreeSet<String> {
     let braces = says.split('{').skip(1).map(|rest| rest.split('}').next().unwrap());
     let fields = braces.flat_map(|words| {
         let (paths, own) = (words.split(['?', '=', ':', '#']).next().unwrap(), words.split('«').nth(1));
-        paths.split('|').chain(own.map(|own| own.trim_end_matches('»')))
+        let chosen = words.split(['?', '|']).filter_map(|word| word.strip_prefix(':'));
+        paths.split('|').chain(own.map(|own| own.trim_end_matches('»'))).chain(chosen)
     });
     fields.map(|path| path.split('.').next().unwrap().to_owned()).collect()
 }

@@ -295,7 +295,8 @@ pub fn main() -> ExitCode {
 }
 
 fn run(CommandLine { global, command, given }: CommandLine) -> Result<Exit, Failure> {
-    for (name, meant) in config::mistyped() {
+    // (Where errors are JSON, nothing else stands beside them.)
+    for (name, meant) in config::mistyped().into_iter().filter(|_| global.format != Format::Json) {
         show::note(&format!("{name} is no setting and has no effect; did you mean {meant}?"));
     }
     let (needs, names_a_file) = (command.needs(), global.names_a_file());

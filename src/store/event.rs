@@ -125,8 +125,8 @@ pub struct EventKind {
     /// The event as a sentence, after the name of whoever did it. `{name}` is a field of the event, `{role|kind}` the first
     /// of several that is given, `{rows.0.id}` what a field holds. `@{name}` is an actor, `` `{name}` `` an identifier,
     /// `«{name}»` what somebody wrote, `{name:a change}` a link to what it names. `{flag?yes|no}` and `{field=value?yes|no}`
-    /// choose words, `{events#event}` counts. A part in brackets is omitted if a field in it is not given, or if an actor
-    /// in it is the one who did it.
+    /// choose words, or the field after a colon: `{kind=person?:role|:kind}`. `{events#event}` counts. A part in brackets is
+    /// omitted if a field in it is not given; one that begins with ` of @`, also if that actor is the one who did it.
     pub says: &'static str,
     pub fields: &'static [&'static str],
     pub content: Content,

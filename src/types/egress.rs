@@ -29,13 +29,17 @@ impl Egress {
         if text.len() > MOST_URL {
             return Err(format!("must have at most {MOST_URL} bytes"));
         }
-        // The parser drops some characters and encodes others: what is shown would not be what is called.
-        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err("must be printable ASCII without spaces: percent-encode everything else".into());
-        }
         let url = Url::parse(text).map_err(|why| format!("must be an https address: {why}"))?;
         self.check(&url)?;
         Ok(url)
+    }
+
+    /// A destination as somebody gives it, to be shown to others: written as it is called, so that nobody takes its host
+    /// for another. The parser drops some characters and decodes others (WHATWG URL).
+    pub fn given(&self, text: &str) -> Result<Url, String> {
+        let url = self.destination(text)?;
+        let is_as_called = url.as_str().strip_prefix(text).is_some_and(|rest| rest.is_empty() || rest == "/");
+        if is_as_called { Ok(url) } else { Err(format!("must be written as it is called: {url}")) }
     }
 
     /// The address of a page, from its host on: over https, or plain http where that stays on this machine and is wanted.

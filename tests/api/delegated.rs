@@ -285,3 +285,20 @@ async fn delegations_hold_after_a_restart() {
     let given = Given { test: test.reopened().await, cast, ben, sub };
     assert_eq!(given.under(&under, &given.cast.bot, "GET", "/me", json!({})).await.status, 403);
 }
+
+#[tokio::test]
+async fn a_retry_under_a_delegation_gets_the_first_answer() {
+    let given = Given::new().await;
+    let under = given.grant(&given.cast.lea, all("max")).await;
+    let bearer = format!("Bearer {}", given.cast.max);
+    let headers = [
+        ("authorization", &*bearer),
+        ("content-type", "application/json"),
+        ("ok-delegation", &*under),
+        ("idempotency-key", "once"),
+    ];
+    let asks = async || given.test.raw("POST", "/tasks", &headers, json!({ "title": "for lea" }).to_string()).await;
+    let (first, again) = (asks().await, asks().await);
+    assert_eq!((first.status, again.status), (201.try_into().unwrap(), 201.try_into().unwrap()), "{}", again.text());
+    assert_eq!((first.json()["id"].clone(), again.header("idempotent-replayed")), (again.json()["id"].clone(), "true"));
+}

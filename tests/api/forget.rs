@@ -148,10 +148,27 @@ async fn the_answer_that_was_kept_with_it_goes_too() {
     // The key stays used: a retry of what was done would do it again, and bring back what was erased.
     for body in [asked, json!({ "scope": "tool:other" }).to_string()] {
         let again = test.raw("POST", "/kill", &headers, body).await;
-        let gone = "a request with this Idempotency-Key was carried out, and its answer has been erased since";
+        let gone = "this Idempotency-Key was used, and the answer has been erased since; use another key";
         assert_eq!(again.error(), format!("409 conflict {gone}"));
     }
     assert_eq!(ok::gate::state::refold::compare(&test.file()).unwrap(), []);
     test.clock.advance(DAY);
     assert_ne!(test.raw("POST", "/kill", &headers, json!({ "scope": "tool:other" }).to_string()).await.status, 409);
+}
+
+#[tokio::test]
+async fn an_answer_outlives_the_erasure_of_an_earlier_one_under_its_key() {
+    let test = Test::new().await;
+    let mia = test.add("mia", "person", json!({})).await;
+    let bearer = format!("Bearer {mia}");
+    let headers = [("authorization", &*bearer), ("content-type", "application/json"), ("idempotency-key", "key-1")];
+    let asks = async |scope: &str| test.raw("POST", "/kill", &headers, json!({ "scope": scope }).to_string()).await;
+    asks("tool:first").await;
+    let first = test.last_seq().await;
+    test.clock.advance(DAY);
+    let second = asks("tool:second").await;
+    test.post("/context/forget", &test.admin, json!({ "events": [first], "reason": "a mistake" })).await;
+    let again = asks("tool:second").await;
+    assert_eq!((again.text(), again.header("idempotent-replayed")), (second.text(), "true"));
+    assert_eq!(ok::gate::state::refold::compare(&test.file()).unwrap(), []);
 }

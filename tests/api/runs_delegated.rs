@@ -104,3 +104,18 @@ async fn an_agent_at_work_does_not_pass_on_what_whoever_asked_was_given() {
     let refused = run(&given.test, &ask(&given, &under, passes).await).await;
     assert!(refused["trace"].to_string().contains("not an agent that works for them"), "{refused}");
 }
+
+#[tokio::test]
+async fn a_part_of_a_run_that_its_own_agent_asked_for_is_done_under_the_delegation_too() {
+    let given = Given::new().await;
+    let terms = json!({ "to": "bot", "scope": ["agent.ask", "task.create"], "authority": "act" });
+    let under = given.grant(&given.cast.lea, terms).await;
+    let part = json!({ "delegate": { "agent": "sub", "text": "do it", "plan": { "steps": [create()] } } });
+    let wish = json!({ "agent": "bot", "text": "do it", "plan": { "steps": [part] } });
+    let asked = given.under(&under, &given.cast.bot, "POST", "/ask", wish).await;
+    assert_eq!(asked.status, 202, "{}", asked.text());
+    go_on(&given.test).await;
+    let done = run(&given.test, asked.json()["run"].as_str().unwrap()).await;
+    assert_eq!(done["status"], "completed", "{done}");
+    assert!(titles(&given).await.contains(&"for lea".to_owned()), "{done}");
+}

@@ -19,7 +19,14 @@ async fn what_is_wrong_is_named() {
         body
     };
     let many: Vec<String> = (0..101).map(|number| format!("bot{number}")).collect();
-    let encode = "url: must be printable ASCII without spaces: percent-encode everything else";
+    let called = |url: &str| format!("url: must be written as it is called: {url}");
+    let [torn, turned, other, decoded] = [
+        "hooks.example.com/xX-Evil:%201",
+        "hooks.example.com/%E2%80%AEko",
+        "example.com/hooks.example.com/",
+        "xn--exmple-4nf.com/",
+    ]
+    .map(|url| called(&format!("https://{url}")));
     for (body, told) in [
         (new("http://hooks.example.com/"), "url: must be an https address"),
         (new("ftp://hooks.example.com/"), "url: must be an https address"),
@@ -30,8 +37,10 @@ async fn what_is_wrong_is_named() {
         (new("https://hooks.example.com:8443/"), "url: must use port 443, not 8443"),
         (new("https://me:secret@hooks.example.com/"), "url: must not contain a user name or a password"),
         (new(&long), "url: must have at most 2048 bytes"),
-        (new("https://hooks.example.com/x\r\nX-Evil: 1"), encode),
-        (new("https://hooks.example.com/\u{202e}ko"), encode),
+        (new("https://hooks.example.com/x\r\nX-Evil: 1"), &torn),
+        (new("https://hooks.example.com/\u{202e}ko"), &turned),
+        (new("https://example.com\\hooks.example.com/"), &other),
+        (new("https://ex%D0%B0mple.com/"), &decoded),
         (with("events", json!([])), "events: must name at least one"),
         (with("description", json!("x".repeat(257))), "description: must have at most 256 characters"),
         (with("agents", json!(["nobody"])), "agents: there is no agent `nobody`"),

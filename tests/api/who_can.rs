@@ -155,5 +155,8 @@ async fn a_call_is_explained_as_a_step_of_a_run() {
     }
     let under = json!({ "op": "actor.read", "target": "mia", "actor": "bot", "run": late, "under": "dlg_1" });
     let refused = test.post("/policy/explain", &test.admin, under).await;
-    assert_eq!(refused.error(), "422 invalid under: a run's step uses no delegation: omit this or `run`");
+    assert_eq!(
+        refused.error(),
+        "422 invalid under: a run's step is done under the run's own delegation, if any: omit this or `run`"
+    );
 }

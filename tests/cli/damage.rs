@@ -62,7 +62,7 @@ fn a_file_of_the_version_before_is_brought_up_to_date_with_the_runs_in_it() {
         DROP INDEX token_ended; DROP INDEX approval_open_with; ALTER TABLE approval DROP COLUMN token_id;
         DROP INDEX approval_decided_with; ALTER TABLE approval_decision DROP COLUMN token_id;
         DROP INDEX run_live_with; ALTER TABLE run DROP COLUMN token_id; DROP INDEX approval_open_under;
-        DROP INDEX run_live_under; ALTER TABLE run DROP COLUMN delegation;
+        DROP INDEX run_waits_under; ALTER TABLE run DROP COLUMN delegation;
         DROP INDEX change_rejected; DROP INDEX change_open_with; ALTER TABLE change DROP COLUMN token_id;
         DROP INDEX change_reviewed_with; ALTER TABLE change_review DROP COLUMN token_id;
         ALTER TABLE instance DROP COLUMN tokens_named_since;

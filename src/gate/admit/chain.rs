@@ -26,20 +26,26 @@ pub(crate) type Links = Vec<Arc<Terms>>;
 /// The chain that a caller acts under; `None` where it does not hold.
 pub(crate) fn links(world: &World, caller: &Caller, now: Time) -> Option<Links> {
     let Some(under) = &caller.under else { return Some(Vec::new()) };
-    // What a run does, it does under what whoever asked for it was given.
-    let mut taker = caller.run.as_ref().map_or_else(|| caller.actor(), |run| run.origin().clone());
+    let mut taker: Option<ActorId> = None;
     let mut next = Some(under.as_str());
     let mut links = Links::new();
     while let Some(id) = next {
         let link = world.delegations.get(id)?;
-        if !link.is_live(now) || link.to != taker || links.len() >= DEEPEST as usize || !is_active(world, &link.from) {
+        let is_theirs = taker.as_ref().map_or_else(|| is_taker(caller, &link.to), |taker| link.to == *taker);
+        if !link.is_live(now) || !is_theirs || links.len() >= DEEPEST as usize || !is_active(world, &link.from) {
             return None;
         }
-        taker = link.from.clone();
+        taker = Some(link.from.clone());
         links.push(Arc::clone(link));
         next = link.parent.as_deref();
     }
     Some(links)
+}
+
+/// Whether a delegation to somebody is one that the caller acts under. What a run does, it does under what one of those was
+/// given for whom it is done.
+fn is_taker(caller: &Caller, to: &ActorId) -> bool {
+    caller.actor() == *to || caller.run.as_ref().is_some_and(|run| run.askers.contains(to))
 }
 
 fn is_active(world: &World, actor: &ActorId) -> bool {

@@ -51,7 +51,7 @@ pub(crate) fn fingerprint(secret: &[u8; 32], value: &Value) -> Result<[u8; 32], 
 /// answer says.
 pub(crate) fn answer(read: &Reader<'_>, act: &dyn Act, kept: Kept, asked: &[u8; 32]) -> Result<Reply, Stop> {
     if kept.is_erased() {
-        let message = "a request with this Idempotency-Key was carried out, and its answer has been erased since";
+        let message = "this Idempotency-Key was used, and the answer has been erased since; use another key";
         return Err(Refusal::conflict(message).into());
     }
     if kept.request != *asked {
@@ -64,9 +64,11 @@ pub(crate) fn answer(read: &Reader<'_>, act: &dyn Act, kept: Kept, asked: &[u8; 
         let message = format!("policy denied me.read: {}", reading.reason());
         return Err(Refusal::new(Code::Denied, message).into());
     }
+    // What was done under a delegation was answered to whoever did it: they read it again in their own right.
+    let own = Caller { under: None, ..caller.clone() };
     let (status, body) = match kept.status {
         400.. => (kept.status, kept.body),
-        _ => match act.shown_again(kept.body, read) {
+        _ => match act.shown_again(kept.body, &read.acting_as(&own)) {
             Ok(body) => (kept.status, body),
             Err(Stop::Refused(refusal)) => (refusal.code.status(), refusal.body()),
             Err(failed) => return Err(failed),

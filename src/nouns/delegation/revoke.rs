@@ -78,8 +78,8 @@ fn end(ending: Vec<Delegation>, named: Option<&str>, draft: &mut Draft<'_>) -> R
             to: terms.to,
             with: named.filter(|named| *named != terms.id).map(Id::stored),
         })?;
-        crate::run::resume_under(&terms.id, draft)?;
         ended.push(terms.id);
     }
+    crate::run::resume_under(&ended, draft)?;
     Ok(ended)
 }

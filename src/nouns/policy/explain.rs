@@ -145,7 +145,11 @@ fn explain(
         (None, None) => About::Nothing,
     };
     if input.run.is_some() && input.under.is_some() {
-        return Err(Refusal::field("under", "a run's step uses no delegation: omit this or `run`").into());
+        return Err(Refusal::field(
+            "under",
+            "a run's step is done under the run's own delegation, if any: omit this or `run`",
+        )
+        .into());
     }
     let under = under(actor, input.under.as_deref(), read)?;
     let Some(op) = &input.op else {

@@ -19,7 +19,9 @@ use types::refusal::{Fault, Refusal, Stop};
 
 /// The delegation that somebody's call would be made under: one that the asker may see.
 pub(super) fn under(actor: &ActorId, named: Option<&str>, read: &Reader<'_>) -> Result<Option<Id>, Stop> {
-    let mine = || read.caller().under.clone().filter(|_| *actor == read.caller().actor());
+    // What a run is done under binds the run: outside of it, its agent holds none.
+    let own = |caller: &Caller| *actor == caller.actor() && caller.run.is_none();
+    let mine = || read.caller().under.clone().filter(|_| own(read.caller()));
     let Some(id) = named else { return Ok(mine()) };
     let found = read.delegation(id)?.filter(|delegation| delegation.terms.to == *actor);
     match found.filter(|delegation| read.sees(&read.delegation_target(delegation))) {
@@ -73,7 +75,7 @@ pub(super) fn at_work(caller: Caller, run: Option<&Run>, read: &Reader<'_>) -> R
     match run.filter(|run| run.agent == caller.actor() && !run.status.is_over()) {
         Some(run) => {
             let Caller { under, run, channel, .. } = read.caller_of(run)?;
-            Ok(Caller { under: under.or(caller.under), run, channel, ..caller })
+            Ok(Caller { under, run, channel, ..caller })
         }
         None => Ok(caller),
     }

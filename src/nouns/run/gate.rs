@@ -177,9 +177,14 @@ impl Reader<'_> {
         Ok(runs::begun::caller(self.conn()?, run)?)
     }
 
-    /// The runs that were asked for under a delegation and go on, as many as `limit`.
-    pub fn live_runs_under(&self, delegation: &str, limit: usize) -> Result<Vec<Run>, Fault> {
-        Ok(runs::begun::live_under(self.conn()?, delegation, limit)?)
+    /// The runs that were asked for under a delegation and wait, as many as `limit`.
+    pub fn waiting_runs_under(&self, delegation: &str, limit: usize) -> Result<Vec<Run>, Fault> {
+        Ok(runs::begun::waiting_under(self.conn()?, delegation, limit)?)
+    }
+
+    /// The runs that wait though their delegation ends by a time, as many as `limit`.
+    pub fn stranded_runs(&self, now: Time, limit: usize) -> Result<Vec<Run>, Fault> {
+        Ok(runs::begun::stranded(self.conn()?, now, limit)?)
     }
 
     /// The runs that wait for somebody's answer.

@@ -6,7 +6,7 @@ use store::runs::events::RunResumed;
 use types::id::Id;
 use types::refusal::Stop;
 
-/// The most runs under one delegation that are looked at when it ends.
+/// The most runs that are taken up when delegations end; the tick takes up the others.
 const MOST_RUNS: usize = 1_000;
 
 /// Takes these runs up again.
@@ -18,7 +18,13 @@ pub fn resume(runs: Vec<Run>, draft: &mut Draft<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Takes up the runs that were asked for under a delegation that has ended: they end, too.
-pub fn resume_under(delegation: &str, draft: &mut Draft<'_>) -> Result<(), Stop> {
-    resume(draft.read().live_runs_under(delegation, MOST_RUNS)?, draft)
+/// Takes up the runs that wait and were asked for under delegations that have ended: they end, too.
+pub fn resume_under(delegations: &[String], draft: &mut Draft<'_>) -> Result<(), Stop> {
+    let mut left = MOST_RUNS;
+    for delegation in delegations {
+        let runs = draft.read().waiting_runs_under(delegation, left)?;
+        left = left.saturating_sub(runs.len());
+        resume(runs, draft)?;
+    }
+    Ok(())
 }

@@ -137,6 +137,8 @@ struct Due {
     notices: Vec<Event>,
     late: Vec<Task>,
     known: Vec<Knowledge>,
+    /// Runs that wait, and whose delegation has ended.
+    stranded: Vec<Run>,
     old_tasks: Vec<Task>,
     old_runs: Vec<Run>,
     /// Of collections that keep nothing for good.
@@ -156,6 +158,7 @@ impl Due {
             notices: super::approval::due(read, now, MOST)?,
             late: read.late_tasks(now, MOST)?,
             known: read.overdue_knowledge(now, MOST)?,
+            stranded: read.stranded_runs(now, MOST)?,
             old_tasks,
             old_runs,
             data: super::brain::expired(now, MOST, read)?,
@@ -164,9 +167,11 @@ impl Due {
 
     /// More of one kind may be due.
     fn is_full(&self) -> bool {
-        let Due { tokens, approvals, delegations, notices, late, known, old_tasks, old_runs, .. } = self;
+        let Due { tokens, approvals, delegations, notices, late, known, stranded, old_tasks, old_runs, .. } = self;
         let counts = [tokens.len(), approvals.len(), delegations.len(), notices.len(), late.len(), known.len()];
-        counts.contains(&MOST) || [old_tasks.len(), old_runs.len()].contains(&MOST) || self.removed() >= MOST
+        counts.contains(&MOST)
+            || [stranded.len(), old_tasks.len(), old_runs.len()].contains(&MOST)
+            || self.removed() >= MOST
     }
 
     fn removed(&self) -> usize {
@@ -196,9 +201,9 @@ impl Due {
         for Delegation { terms, .. } in self.delegations {
             let id = Id::stored(&terms.id);
             draft.record(DelegationExpired { id, from: terms.from, to: terms.to })?;
-            super::run::resume_under(&terms.id, draft)?;
             expired.push(terms.id);
         }
+        super::run::resume(self.stranded, draft)?;
         for event in self.notices {
             escalated.extend(event.get::<ApprovalEscalated>().map(|event| event.id.to_string()));
             reminded.extend(event.get::<ApprovalReminded>().map(|event| event.id.to_string()));

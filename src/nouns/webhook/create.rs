@@ -1,7 +1,5 @@
 //! Naming a place outside that is told of some things.
 
-use std::collections::BTreeSet;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -103,7 +101,7 @@ impl Change for Create {
             updated_at: permit.now(),
             deleted: false,
         };
-        let problems = problems(&webhook, &BTreeSet::new(), draft.read());
+        let problems = problems(&webhook, None, draft.read());
         if !problems.is_empty() {
             return Err(Refusal::invalid(problems).into());
         }

@@ -74,10 +74,16 @@ fn host(url: &str) -> String {
     url.and_then(|url| Some(url.host_str()?.trim_end_matches('.').to_owned())).unwrap_or_default()
 }
 
-/// What is wrong with a webhook that is about these agents already.
-fn problems(webhook: &Webhook, named: &BTreeSet<ActorId>, read: &Reader<'_>) -> Vec<String> {
+/// What is wrong with a webhook that was sent to this address and is about these agents already, if there was one before.
+fn problems(webhook: &Webhook, before: Option<(&str, &BTreeSet<ActorId>)>, read: &Reader<'_>) -> Vec<String> {
+    let (egress, none) = (read.egress(), BTreeSet::new());
+    let url = match before {
+        Some((url, _)) if url == webhook.url => egress.destination(url),
+        _ => egress.given(&webhook.url),
+    };
+    let named = before.map_or(&none, |(_, named)| named);
     let mut problems = Vec::new();
-    problems.extend(read.egress().destination(&webhook.url).err().map(|why| format!("url: {why}")));
+    problems.extend(url.err().map(|why| format!("url: {why}")));
     problems.extend(webhook.topics.is_empty().then(|| "events: must name at least one".to_owned()));
     if webhook.description.chars().count() > DESCRIPTION {
         problems.push(format!("description: must have at most {DESCRIPTION} characters"));

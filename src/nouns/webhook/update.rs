@@ -71,8 +71,8 @@ impl Change for Update {
         let was_enabled = before.status != WebhookStatus::Disabled;
         let enabled = input.status.map_or(was_enabled, |status| status == Switch::Active);
         let moved = input.url.as_ref().is_some_and(|url| *url != before.url);
-        let named = before.agents.clone();
-        let url = input.url.unwrap_or_else(|| before.url.clone());
+        let (former, named) = (before.url.clone(), before.agents.clone());
+        let url = input.url.unwrap_or_else(|| former.clone());
         let webhook = Webhook {
             host: host(&url),
             url,
@@ -88,7 +88,7 @@ impl Change for Update {
             },
             ..before
         };
-        let problems = problems(&webhook, &named, draft.read());
+        let problems = problems(&webhook, Some((&former, &named)), draft.read());
         if !problems.is_empty() {
             return Err(Refusal::invalid(problems).into());
         }

@@ -144,7 +144,7 @@ async fn a_policy_says_which_hosts_are_fine_at_every_step() {
         );
     }
     assert_eq!(shown(&test, &id).await["url"], URL);
-    let later = json!({ "url": "https://LATER.example.com./" });
+    let later = json!({ "url": "https://later.example.com./" });
     assert_eq!(test.call("PATCH", &path, &test.admin, Some(later)).await.status, 200);
     assert_eq!(test.post(&format!("{path}/test"), &test.admin, json!({})).await.status, 200);
     assert_eq!(due(&test).await.len(), 0);

@@ -19,7 +19,7 @@ events! {
         id: ActorId, kind: ActorKind, name: String, role: Role, team: Option<ActorId>, lead: Option<ActorId>,
         owner: Option<ActorId>, skills: Vec<String>, trust: Trust,
     } about [id, team, lead, owner] => {
-        says: "added @{id} as {role|kind}",
+        says: "added @{id} as {kind=person?:role|:kind}",
         content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors,
         fold: Some(added), notify: Notify::AndShow(notify_of_new), news: None,
     }

@@ -18,7 +18,7 @@ use crate::nouns::brain::{
     SearchHit, ShowRecord, ShownCollection, ShownFlag, ShownRecord, ShownVersion, Synonyms, Upsert, Wanted,
 };
 use crate::nouns::knowledge::{self as knowledge_of, Accept, Recall, Retract};
-use crate::types::delimiter::delimiter;
+use crate::types::delimiter::{delimiter, unclosed};
 use crate::types::json;
 
 pub const COMMANDS: Commands = &[
@@ -332,6 +332,9 @@ fn of_csv(text: &str, of: &ShownCollection) -> Result<Vec<Row>, Failure> {
     if text.trim().is_empty() {
         return Err(Failure::new("the file is empty: its first line names the columns"));
     }
+    if let Some(line) = unclosed(text, delimiter(text)) {
+        return Err(Failure::new(format!("line {line}: a cell opens with a quotation mark that nothing closes")));
+    }
     let mut reader = csv::ReaderBuilder::new().delimiter(delimiter(text)).from_reader(text.as_bytes());
     let wrong = |error: csv::Error| Failure::new(message_of(&error));
     let names: Vec<String> = reader.headers().map_err(wrong)?.iter().map(str::to_owned).collect();
@@ -353,7 +356,7 @@ fn message_of(error: &csv::Error) -> String {
         csv::ErrorKind::UnequalLengths { pos: Some(pos), expected_len, len } => {
             let cells = |count: &u64| format!("{count} {}", if *count == 1 { "cell" } else { "cells" });
             let (line, len, expected) = (pos.line(), cells(len), cells(expected_len));
-            format!("line {line}: {len}, and the first line has {expected}; commas separate them")
+            format!("line {line}: {len}, and the first line has {expected}; the separator is that of the first line")
         }
         _ => error.to_string(),
     }

@@ -6,7 +6,7 @@ use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 
 use super::bounded::is_bounded;
 use super::{docx, pdf};
-use types::delimiter::delimiter;
+use types::delimiter::{delimiter, unclosed};
 use types::knowledge::DocumentType;
 
 /// The text of a file, or what is wrong with it.
@@ -124,6 +124,9 @@ fn after(tag: &[u8]) -> &'static str {
 
 /// Each row with the names of its columns, so that it can be understood alone.
 fn csv(file: &str) -> Result<String, String> {
+    if let Some(line) = unclosed(file, delimiter(file)) {
+        return Err(format!("is not CSV: a quotation mark in line {line} is not closed"));
+    }
     let mut rows =
         csv::ReaderBuilder::new().delimiter(delimiter(file)).flexible(true).from_reader(io::Cursor::new(file));
     let wrong = |error: csv::Error| format!("is not CSV: {error}");

@@ -28,6 +28,9 @@ pub(super) fn print(run: &WholeRun, parts: &[WholeRun], is_served: bool) -> Resu
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
     let steps = if run.run.steps == 1 { "1 step".to_owned() } else { format!("{} steps", run.run.steps) };
     show::note(&format!("{id} is {status}{why} ({steps}, {cost_cents} cents)"));
+    if let Some(delegation) = &run.run.delegation {
+        show::note(&format!("It is done under {delegation}."));
+    }
     waits(run, is_served);
     for part in parts {
         show::note(&format!("{} is {}", part.run.id, part.run.status));

@@ -8,6 +8,7 @@ use super::{COLUMNS, Run, read};
 use types::caller::{Caller, Channel, Who};
 use types::id::Id;
 use types::run::RunFacts;
+use types::time::Time;
 
 /// A run's next step, with the token and the delegation that the run was begun with.
 pub fn with(conn: &Connection, facts: RunFacts) -> rusqlite::Result<RunFacts> {
@@ -34,8 +35,19 @@ pub fn live_with(conn: &Connection, token: &str) -> rusqlite::Result<Vec<String>
         .collect()
 }
 
-/// The runs that were begun under a delegation and go on, as many as `limit`.
-pub fn live_under(conn: &Connection, delegation: &str, limit: usize) -> rusqlite::Result<Vec<Run>> {
-    let sql = format!("SELECT {COLUMNS} FROM run WHERE delegation = ? AND ended_at IS NULL ORDER BY id LIMIT ?");
+/// What waits in a run under a delegation, which its end takes up.
+const WAITS: &str = "delegation IS NOT NULL AND ended_at IS NULL AND (wait IS NOT NULL OR due_at IS NULL)";
+
+/// The runs that were begun under a delegation and wait, as many as `limit`.
+pub fn waiting_under(conn: &Connection, delegation: &str, limit: usize) -> rusqlite::Result<Vec<Run>> {
+    let sql = format!("SELECT {COLUMNS} FROM run WHERE delegation = ? AND {WAITS} ORDER BY id LIMIT ?");
     conn.prepare_cached(&sql)?.query_map(params![delegation, limit as i64], read)?.collect()
+}
+
+/// The runs that wait though the delegation that they were begun under ends by this time, as many as `limit`.
+pub fn stranded(conn: &Connection, now: Time, limit: usize) -> rusqlite::Result<Vec<Run>> {
+    let over =
+        "SELECT 1 FROM delegation d WHERE d.id = run.delegation AND (d.ended_at IS NOT NULL OR d.expires_at <= ?)";
+    let sql = format!("SELECT {COLUMNS} FROM run WHERE {WAITS} AND EXISTS ({over}) ORDER BY id LIMIT ?");
+    conn.prepare_cached(&sql)?.query_map(params![now.0, limit as i64], read)?.collect()
 }

@@ -14,7 +14,7 @@ export const EVENTS: Record<string, string> = {
   "canary_aborted": "aborted the canary of {id:a change}[: «{reason}»]",
   "change_promoted": "promoted {id:a change} to version {version}",
   "change_rejected": "{withdrawn?withdrew|rejected} {id:a change}[: «{reason}»]",
-  "actor_added": "added @{id} as {role|kind}",
+  "actor_added": "added @{id} as {kind=person?:role|:kind}",
   "actor_hired": "hired @{id}",
   "trust_changed": "set the trust of @{id} from {from} to {to}[: «{reason}»]",
   "role_changed": "changed the role of @{id} from {from} to {to}",

@@ -40,7 +40,8 @@ function field(event: Fields, mark: string, words: string, isOptional: boolean):
   if (sign === '?' || sign === '=') {
     const [wanted = '', choice = ''] = sign === '=' ? rest.split('?') : ['', rest];
     const [yes, no] = choice.split('|');
-    return (sign === '=' ? shown(value ?? '') === wanted : Boolean(value)) ? yes : no;
+    const chosen = (sign === '=' ? shown(value ?? '') === wanted : Boolean(value)) ? yes : no;
+    return chosen?.startsWith(':') ? shown(given(event, chosen.slice(1)) ?? '').replaceAll('_', ' ') : chosen;
   }
   if (sign === '#' && !(isOptional && value === undefined)) return counted(value, rest);
   if (value === undefined) return undefined;
@@ -55,15 +56,15 @@ function field(event: Fields, mark: string, words: string, isOptional: boolean):
 /** `code` with fields in it; «what somebody wrote»; a field with its mark. */
 const PART = /`((?:\{[^}]*\}|[^`{])*)`|«\{([^}]*)\}»|(@?)\{([^}]*)\}/g;
 
-/** Words with their fields. What stands in brackets is left out if a field is not given, or if an actor in it is `by`. */
-function filled(event: Fields, words: string, by?: string): ReactNode[] {
+/** Words with their fields. What stands in brackets is left out if a field is not given, or tells whose it is though `by` did it. */
+function filled(event: Fields, words: string, isOptional: boolean, by: string): ReactNode[] {
   const parts: ReactNode[] = [];
   let end = 0;
   for (const match of words.matchAll(PART)) {
     const [whole, code, said, mark = '', plain = ''] = match;
-    const part = code !== undefined ? filled(event, code, by) : said !== undefined ? field(event, '«', said, by !== undefined) : field(event, mark, plain, by !== undefined);
-    const isGiven = part !== undefined && !(Array.isArray(part) && part.length === 0) && !(mark === '@' && given(event, plain) === by);
-    if (!isGiven && by !== undefined) return [];
+    const part = code !== undefined ? filled(event, code, isOptional, by) : said !== undefined ? field(event, '«', said, isOptional) : field(event, mark, plain, isOptional);
+    const isOwn = words.startsWith(' of @') && given(event, plain) === by;
+    if (isOptional && (part === undefined || isOwn || (Array.isArray(part) && part.length === 0))) return [];
     parts.push(words.slice(end, match.index), code === undefined ? part : <code>{part}</code>);
     end = match.index + whole.length;
   }
@@ -75,7 +76,7 @@ export function sentence(event: Fields, by: string): ReactNode {
   const words = EVENTS[event.type];
   if (words === undefined) return event.type.replaceAll('_', ' ');
   // Brackets take turns with what stands between them.
-  const parts = words.split(/[[\]]/).flatMap((part, place) => filled(event, part, place % 2 ? by : undefined));
+  const parts = words.split(/[[\]]/).flatMap((part, place) => filled(event, part, place % 2 === 1, by));
   return parts.map((part, place) => <Fragment key={place}>{part}</Fragment>);
 }
 
