@@ -338,11 +338,10 @@ fn write_tile(conn: &Connection, tile: &FullTile) -> Result<(), Fault> {
 pub fn erase(conn: &Connection, seq: i64) -> Result<Option<Vec<u8>>, Fault> {
     let mut key = None;
     read::decided(conn, seq - 1, seq, &mut |entry| {
-        if let Some(bytes) = entry.idem.as_deref().and_then(|key| key.try_into().ok())
-            && idem::erase(conn, bytes, entry.at)?
-        {
-            key = entry.idem;
+        if let Some(bytes) = entry.idem.as_deref().and_then(|key| key.try_into().ok()) {
+            idem::erase(conn, bytes, entry.at)?;
         }
+        key = entry.idem;
         Ok(())
     })?;
     conn.execute("UPDATE log_entry SET salt = NULL, body = NULL WHERE seq = ?", [seq])?;

@@ -95,7 +95,7 @@ impl Tail {
         let seq = self.put(file, &row.leaf, payload, &keys)?;
         row.kept.iter().try_for_each(|kept| idem::keep(file, kept, self.ts))?;
         let key = link.idem.filter(|_| row.payload.is_none()).and_then(|key| BASE64.decode(key).ok()?.try_into().ok());
-        key.map_or(Ok(false), |key| idem::erase(file, key, self.ts))?;
+        key.map_or(Ok(()), |key| idem::erase(file, key, self.ts))?;
         Ok(seq)
     }
 

@@ -79,13 +79,14 @@ pub fn keep(conn: &Connection, kept: &Kept, at: Time) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Erases the answer to what was recorded at this time; whether it was the last one under its key. Until it would have gone
+/// Erases the answer to what was recorded at this time, unless a later one stands under its key. Until it would have gone
 /// anyway, the key stays used.
-pub fn erase(conn: &Connection, key: [u8; 32], at: Time) -> rusqlite::Result<bool> {
+pub fn erase(conn: &Connection, key: [u8; 32], at: Time) -> rusqlite::Result<()> {
     let Kept { request, status, body, .. } = Kept::erased(key);
     let sql = "INSERT INTO idem (key, request, status, body, expires_at) VALUES (?1, ?2, ?3, ?4, ?5) \
                ON CONFLICT (key) DO UPDATE SET request = ?2, status = ?3, body = ?4 WHERE expires_at = ?5";
-    Ok(conn.prepare_cached(sql)?.execute(params![key, request, status, body, at.plus_ms(KEPT_MS).0])? > 0)
+    conn.prepare_cached(sql)?.execute(params![key, request, status, body, at.plus_ms(KEPT_MS).0])?;
+    Ok(())
 }
 
 /// Forgets answers that nobody can ask for any more, some at a time.

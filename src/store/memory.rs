@@ -46,7 +46,7 @@ pub enum Touched {
     Delegations(Vec<String>),
     /// Break-glass grants.
     BreakGlass,
-    /// The places outside that are told of some things.
+    /// Webhook subscriptions.
     Webhooks,
     /// Entities that are kept for decisions.
     Entities,

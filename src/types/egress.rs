@@ -24,7 +24,7 @@ impl Default for Egress {
 }
 
 impl Egress {
-    /// A destination as everybody will read it, or what is wrong with it.
+    /// A destination, or what is wrong with it.
     pub fn destination(&self, text: &str) -> Result<Url, String> {
         if text.len() > MOST_URL {
             return Err(format!("must have at most {MOST_URL} bytes"));

@@ -61,7 +61,6 @@ pub mod collection;
 pub mod definition;
 #[path = "../nouns/delegation/types.rs"]
 pub mod delegation;
-pub mod delimiter;
 #[path = "../nouns/inbox/types.rs"]
 pub mod inbox;
 #[path = "../nouns/knowledge/types.rs"]
@@ -72,6 +71,7 @@ pub mod plan;
 pub mod run;
 #[path = "../nouns/brain/types/semantics/mod.rs"]
 pub mod semantics;
+pub mod separator;
 #[path = "../nouns/task/types.rs"]
 pub mod task;
 #[path = "../nouns/token/types.rs"]

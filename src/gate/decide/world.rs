@@ -71,7 +71,7 @@ pub struct World {
     pub(crate) histories: Option<Histories>,
     /// A candidate that is tried beside the policies in force.
     pub(crate) trial: Option<Arc<Trial>>,
-    /// The places outside that something is sent to.
+    /// Webhook subscriptions.
     pub(crate) webhooks: Arc<Vec<Webhook>>,
     /// The types of which the company keeps entities for decisions.
     pub(crate) kept: Arc<BTreeSet<String>>,

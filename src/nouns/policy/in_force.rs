@@ -137,7 +137,7 @@ impl Query for Export {
 /// The most earlier versions that are told at once.
 const MOST: u32 = 200;
 
-/// How much is to be told.
+/// Which earlier versions the answer includes.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 pub struct WhichApplied {
     /// How many earlier versions to include: 0 to 200, 0 by default.

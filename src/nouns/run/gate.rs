@@ -182,9 +182,9 @@ impl Reader<'_> {
         Ok(runs::begun::waiting_under(self.conn()?, delegation, limit)?)
     }
 
-    /// The runs that wait though their delegation ends by a time, as many as `limit`.
-    pub fn stranded_runs(&self, now: Time, limit: usize) -> Result<Vec<Run>, Fault> {
-        Ok(runs::begun::stranded(self.conn()?, now, limit)?)
+    /// The runs that wait though their delegation has ended, as many as `limit`.
+    pub fn stranded_runs(&self, limit: usize) -> Result<Vec<Run>, Fault> {
+        Ok(runs::begun::stranded(self.conn()?, limit)?)
     }
 
     /// The runs that wait for somebody's answer.

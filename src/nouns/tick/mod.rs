@@ -120,8 +120,11 @@ impl Change for Tick {
         let due = Due::by(now, draft.read())?;
         // At the present time, the server itself lets runs go on.
         let runs = input.now.map(|now| super::run::end_waits(now, MOST, draft)).transpose()?.unwrap_or_default();
-        let more = runs == MOST || due.is_full();
+        let is_full = due.is_full();
         let ticked = due.recorded(now, draft)?;
+        let stranded = draft.read().stranded_runs(MOST)?;
+        let more = is_full || [runs, stranded.len()].contains(&MOST);
+        super::run::resume(stranded, draft)?;
         if let Some(event) = super::change::measured(draft.read()) {
             draft.record(event)?;
         }
@@ -137,8 +140,6 @@ struct Due {
     notices: Vec<Event>,
     late: Vec<Task>,
     known: Vec<Knowledge>,
-    /// Runs that wait, and whose delegation has ended.
-    stranded: Vec<Run>,
     old_tasks: Vec<Task>,
     old_runs: Vec<Run>,
     /// Of collections that keep nothing for good.
@@ -158,7 +159,6 @@ impl Due {
             notices: super::approval::due(read, now, MOST)?,
             late: read.late_tasks(now, MOST)?,
             known: read.overdue_knowledge(now, MOST)?,
-            stranded: read.stranded_runs(now, MOST)?,
             old_tasks,
             old_runs,
             data: super::brain::expired(now, MOST, read)?,
@@ -167,11 +167,9 @@ impl Due {
 
     /// More of one kind may be due.
     fn is_full(&self) -> bool {
-        let Due { tokens, approvals, delegations, notices, late, known, stranded, old_tasks, old_runs, .. } = self;
+        let Due { tokens, approvals, delegations, notices, late, known, old_tasks, old_runs, .. } = self;
         let counts = [tokens.len(), approvals.len(), delegations.len(), notices.len(), late.len(), known.len()];
-        counts.contains(&MOST)
-            || [stranded.len(), old_tasks.len(), old_runs.len()].contains(&MOST)
-            || self.removed() >= MOST
+        counts.contains(&MOST) || [old_tasks.len(), old_runs.len()].contains(&MOST) || self.removed() >= MOST
     }
 
     fn removed(&self) -> usize {
@@ -203,7 +201,6 @@ impl Due {
             draft.record(DelegationExpired { id, from: terms.from, to: terms.to })?;
             expired.push(terms.id);
         }
-        super::run::resume(self.stranded, draft)?;
         for event in self.notices {
             escalated.extend(event.get::<ApprovalEscalated>().map(|event| event.id.to_string()));
             reminded.extend(event.get::<ApprovalReminded>().map(|event| event.id.to_string()));

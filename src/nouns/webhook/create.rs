@@ -1,4 +1,4 @@
-//! Naming a place outside that is told of some things.
+//! Creating a webhook subscription.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

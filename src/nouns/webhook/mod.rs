@@ -1,6 +1,6 @@
-//! Webhooks: places outside that are told of some things. What is told is recorded by the gate with what it tells of; here
-//! is who is told, and what came of it. To name such a place lets things out of the company, so the policies decide about
-//! its host.
+//! Webhook subscriptions: addresses outside the company, and the events that are sent to them. The gate records a message
+//! with the event that it is about; here are its subscribers, and what came of its delivery. A subscription lets data out of
+//! the company, so the policies decide about its host.
 
 mod body;
 pub mod create;

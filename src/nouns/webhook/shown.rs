@@ -13,7 +13,7 @@ use types::refusal::Stop;
 use types::time::Time;
 use types::webhook::{IntentState, Outcome, SignatureFormat, Topic, WebhookStatus};
 
-/// A place outside that is told of some things.
+/// A webhook subscription: an address outside the company, and the events that are sent to it.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct ShownWebhook {
     pub id: String,

@@ -1,4 +1,4 @@
-//! The vocabulary of webhooks: what is told to a place outside, and how telling it went.
+//! The vocabulary of webhooks: what is sent to a subscriber, and how its delivery went.
 
 use std::fmt;
 use std::str::FromStr;

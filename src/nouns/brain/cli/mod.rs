@@ -18,8 +18,8 @@ use crate::nouns::brain::{
     SearchHit, ShowRecord, ShownCollection, ShownFlag, ShownRecord, ShownVersion, Synonyms, Upsert, Wanted,
 };
 use crate::nouns::knowledge::{self as knowledge_of, Accept, Recall, Retract};
-use crate::types::delimiter::{delimiter, unclosed};
 use crate::types::json;
+use crate::types::separator::separator;
 
 pub const COMMANDS: Commands = &[
     &group(
@@ -332,10 +332,9 @@ fn of_csv(text: &str, of: &ShownCollection) -> Result<Vec<Row>, Failure> {
     if text.trim().is_empty() {
         return Err(Failure::new("the file is empty: its first line names the columns"));
     }
-    if let Some(line) = unclosed(text, delimiter(text)) {
-        return Err(Failure::new(format!("line {line}: a cell opens with a quotation mark that nothing closes")));
-    }
-    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter(text)).from_reader(text.as_bytes());
+    let unclosed = |line| Failure::new(format!("line {line}: a cell opens with a quotation mark that nothing closes"));
+    let mut reader =
+        csv::ReaderBuilder::new().delimiter(separator(text).map_err(unclosed)?).from_reader(text.as_bytes());
     let wrong = |error: csv::Error| Failure::new(message_of(&error));
     let names: Vec<String> = reader.headers().map_err(wrong)?.iter().map(str::to_owned).collect();
     if let Some(twice) = names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|one| one == *name)) {

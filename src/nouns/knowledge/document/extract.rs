@@ -6,8 +6,8 @@ use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 
 use super::bounded::is_bounded;
 use super::{docx, pdf};
-use types::delimiter::{delimiter, unclosed};
 use types::knowledge::DocumentType;
+use types::separator::separator;
 
 /// The text of a file, or what is wrong with it.
 pub fn text(kind: DocumentType, bytes: &[u8]) -> Result<String, String> {
@@ -124,11 +124,9 @@ fn after(tag: &[u8]) -> &'static str {
 
 /// Each row with the names of its columns, so that it can be understood alone.
 fn csv(file: &str) -> Result<String, String> {
-    if let Some(line) = unclosed(file, delimiter(file)) {
-        return Err(format!("is not CSV: a quotation mark in line {line} is not closed"));
-    }
-    let mut rows =
-        csv::ReaderBuilder::new().delimiter(delimiter(file)).flexible(true).from_reader(io::Cursor::new(file));
+    let unclosed = |line| format!("is not CSV: a quotation mark in line {line} is not closed");
+    let separator = separator(file).map_err(unclosed)?;
+    let mut rows = csv::ReaderBuilder::new().delimiter(separator).flexible(true).from_reader(io::Cursor::new(file));
     let wrong = |error: csv::Error| format!("is not CSV: {error}");
     let names = rows.headers().map_err(wrong)?.clone();
     let mut text = names.iter().collect::<Vec<_>>().join(", ");

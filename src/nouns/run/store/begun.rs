@@ -8,7 +8,6 @@ use super::{COLUMNS, Run, read};
 use types::caller::{Caller, Channel, Who};
 use types::id::Id;
 use types::run::RunFacts;
-use types::time::Time;
 
 /// A run's next step, with the token and the delegation that the run was begun with.
 pub fn with(conn: &Connection, facts: RunFacts) -> rusqlite::Result<RunFacts> {
@@ -44,10 +43,10 @@ pub fn waiting_under(conn: &Connection, delegation: &str, limit: usize) -> rusql
     conn.prepare_cached(&sql)?.query_map(params![delegation, limit as i64], read)?.collect()
 }
 
-/// The runs that wait though the delegation that they were begun under ends by this time, as many as `limit`.
-pub fn stranded(conn: &Connection, now: Time, limit: usize) -> rusqlite::Result<Vec<Run>> {
-    let over =
-        "SELECT 1 FROM delegation d WHERE d.id = run.delegation AND (d.ended_at IS NOT NULL OR d.expires_at <= ?)";
-    let sql = format!("SELECT {COLUMNS} FROM run WHERE {WAITS} AND EXISTS ({over}) ORDER BY id LIMIT ?");
-    conn.prepare_cached(&sql)?.query_map(params![now.0, limit as i64], read)?.collect()
+/// The runs that wait though the delegation that they were begun under has ended, as many as `limit`. The index holds those
+/// alone that wait under one.
+pub fn stranded(conn: &Connection, limit: usize) -> rusqlite::Result<Vec<Run>> {
+    let over = "SELECT 1 FROM delegation d WHERE d.id = run.delegation AND d.ended_at IS NOT NULL";
+    let sql = format!("SELECT {COLUMNS} FROM run INDEXED BY run_waits_under WHERE {WAITS} AND EXISTS ({over}) LIMIT ?");
+    conn.prepare_cached(&sql)?.query_map([limit as i64], read)?.collect()
 }

@@ -1,5 +1,4 @@
-//! Subscriptions: the places outside that are told of some things. A deleted one stays for the sake of what was sent to it,
-//! and nothing shows it.
+//! Webhook subscriptions. A deleted one is kept because of what was sent to it, and is shown nowhere.
 
 pub mod events;
 

@@ -5804,7 +5804,7 @@ export type ShownView = {
 };
 
 /**
- * A place outside that is told of some things.
+ * A webhook subscription: an address outside the company, and the events that are sent to it.
  */
 export type ShownWebhook = {
     id: string;
@@ -6820,7 +6820,7 @@ export type Which9 = {
 };
 
 /**
- * How much is to be told.
+ * Which earlier versions the answer includes.
  */
 export type WhichApplied = {
     /**
