@@ -10,17 +10,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::{Arc, LazyLock};
 
+use rusqlite::Connection;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
+pub(super) use super::subject::Subject;
+
 pub use super::moment::{Moment, Table};
 
 use super::memory::{Memory, Touched};
 use super::outbox::News;
-use types::actor::KillScope;
+use super::settles::{End, Settles, Standing};
 use types::id::{ActorId, Id};
 
 /// How the content of an event is treated.
@@ -87,6 +90,8 @@ pub struct Means<E: 'static> {
     pub tables: &'static [Table],
     /// What of the directory in memory its fold may change.
     pub memory: Memory,
+    /// What it says about other things: that one is over, how a request or a run's step stands.
+    pub settles: Settles<E>,
     pub fold: Option<fn(&E, &Moment<'_>) -> rusqlite::Result<Touched>>,
     /// What it puts into inboxes, or settles there; done before its fold.
     pub notify: Notify<E>,
@@ -133,6 +138,8 @@ pub struct EventKind {
     pub memory: Memory,
     /// Whether those whose inbox it reaches may read it.
     pub shows: bool,
+    /// Whether the call that led to it was carried out, and not held by a budget.
+    pub is_done: bool,
     notifies: bool,
     tables: &'static [Table],
     pub schema: fn(&mut SchemaGenerator) -> Schema,
@@ -160,6 +167,7 @@ impl EventKind {
             content: E::MEANS.content,
             memory: E::MEANS.memory,
             shows: matches!(E::MEANS.notify, Notify::AndShow(_)),
+            is_done: !matches!(E::MEANS.settles, Settles::Held(_)),
             notifies: !matches!(E::MEANS.notify, Notify::Nobody),
             tables: E::MEANS.tables,
             schema: |generator| generator.subschema_for::<E>(),
@@ -210,6 +218,9 @@ trait Happening: Debug + Send + Sync {
     fn notify(&self, moment: &Moment<'_>) -> rusqlite::Result<()>;
     fn fold(&self, moment: &Moment<'_>) -> rusqlite::Result<Touched>;
     fn news(&self, author: &Author<'_>) -> Option<News>;
+    fn ends(&self, conn: &Connection) -> rusqlite::Result<Vec<End>>;
+    fn request(&self) -> Option<(&Id, Standing)>;
+    fn step_of(&self) -> Option<&Id>;
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -234,6 +245,18 @@ impl<E: Declared> Happening for E {
     }
     fn news(&self, author: &Author<'_>) -> Option<News> {
         E::MEANS.news.and_then(|news| news(self, author))
+    }
+    fn ends(&self, conn: &Connection) -> rusqlite::Result<Vec<End>> {
+        if let Settles::Ends(ends) = E::MEANS.settles { ends(self, conn) } else { Ok(Vec::new()) }
+    }
+    fn request(&self) -> Option<(&Id, Standing)> {
+        if let Settles::Request(request) = E::MEANS.settles { Some(request(self)) } else { None }
+    }
+    fn step_of(&self) -> Option<&Id> {
+        match E::MEANS.settles {
+            Settles::Step(run) | Settles::Held(run) => Some(run(self)),
+            Settles::Nothing | Settles::Ends(_) | Settles::Request(_) => None,
+        }
     }
     fn as_any(&self) -> &dyn Any {
         self
@@ -269,6 +292,21 @@ impl Event {
         self.0.news(author)
     }
 
+    /// What is over with it, as the tables stand before it is folded.
+    pub fn ends(&self, conn: &Connection) -> rusqlite::Result<Vec<End>> {
+        self.0.ends(conn)
+    }
+
+    /// The request for approval that it settles or adds to, and how that stands.
+    pub fn request(&self) -> Option<(&Id, Standing)> {
+        self.0.request()
+    }
+
+    /// The run of whose current step it says how it stands.
+    pub fn step_of(&self) -> Option<&Id> {
+        self.0.step_of()
+    }
+
     /// Tells inboxes of it and folds it into the tables.
     pub fn fold(&self, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
         self.0.notify(moment)?;
@@ -299,60 +337,6 @@ impl Serialize for Event {
             fields.insert("type".into(), self.kind().name.into());
         }
         content.serialize(serializer)
-    }
-}
-
-/// What an event can be about.
-pub(super) trait Subject {
-    fn name(&self, ids: &mut BTreeSet<String>);
-}
-
-impl Subject for ActorId {
-    fn name(&self, ids: &mut BTreeSet<String>) {
-        ids.insert(self.to_string());
-    }
-}
-
-impl Subject for Id {
-    fn name(&self, ids: &mut BTreeSet<String>) {
-        ids.insert(self.to_string());
-    }
-}
-
-/// An id of whatever kind.
-impl Subject for String {
-    fn name(&self, ids: &mut BTreeSet<String>) {
-        ids.insert(self.clone());
-    }
-}
-
-/// The number of another event.
-impl Subject for i64 {
-    fn name(&self, ids: &mut BTreeSet<String>) {
-        ids.insert(format!("event:{self}"));
-    }
-}
-
-/// Whom or what a kill switch stops; nobody in particular where it stops everything.
-impl Subject for KillScope {
-    fn name(&self, ids: &mut BTreeSet<String>) {
-        match self {
-            KillScope::Global => {}
-            KillScope::Actor(id) | KillScope::Team(id) => id.name(ids),
-            KillScope::Tool(_) => self.to_string().name(ids),
-        }
-    }
-}
-
-impl<T: Subject> Subject for Option<T> {
-    fn name(&self, ids: &mut BTreeSet<String>) {
-        self.iter().for_each(|subject| subject.name(ids));
-    }
-}
-
-impl<T: Subject> Subject for Vec<T> {
-    fn name(&self, ids: &mut BTreeSet<String>) {
-        self.iter().for_each(|subject| subject.name(ids));
     }
 }
 

@@ -13,7 +13,9 @@ pub mod moment;
 pub mod open;
 pub mod outbox;
 pub mod search;
+pub mod settles;
 pub mod shape;
+mod subject;
 
 // The nouns' tables and events.
 #[path = "../nouns/actor/store/mod.rs"]

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::admit::admission;
-use crate::approve::ends;
 use crate::approve::hold::ParkedCall;
 use crate::decide::question;
 use crate::declare::operation::{Call, Entry, Prepared};
@@ -20,6 +19,7 @@ use crate::write::steps::{self, Step};
 use crate::write::work::act;
 use policy::Ruling;
 use store::approvals::Approval;
+use store::context::events::ERASED;
 use types::caller::Caller;
 use types::refusal::{Refusal, Stop};
 
@@ -137,7 +137,7 @@ impl Draft<'_> {
         let caller = approval.requester();
         let read = self.read().acting_as(&caller);
         if approval.erasable.is_none() {
-            return Ok(Err(ends::ERASED.into()));
+            return Ok(Err(ERASED.into()));
         }
         if approval.run.is_some() && self.read().run_waiting_for(approval)?.is_none() {
             return Ok(Err("the run that requested it has moved on without it".into()));

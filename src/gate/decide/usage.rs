@@ -19,7 +19,6 @@ use log::read::{self, Decided, Filter, Logged, Order};
 use log::record::Decision;
 use store::done::{self, DONE, Of};
 use store::event::{Event, EventKind, Moment};
-use store::runs::events::{RunHeld, RunStarted};
 use types::history::{Counts, month};
 use types::id::ActorId;
 use types::refusal::Fault;
@@ -111,13 +110,10 @@ fn add(
 }
 
 fn counts(actor: &ActorId, decision: Decision, kind: &EventKind) -> bool {
-    decision == Decision::Allow
-        && *actor != ActorId::system()
-        && !kind.content.erasable
-        && kind.name != RunHeld::KIND.name
+    decision == Decision::Allow && *actor != ActorId::system() && !kind.content.erasable && kind.is_done
 }
 
-/// Whether the fold of an event counts what something costs.
+/// Whether costs cannot be counted again without the fold of an event.
 pub(crate) fn is_counted(kind: &EventKind) -> bool {
     kind.tables().any(|table| table == DONE)
 }
@@ -149,7 +145,7 @@ impl Recount {
             0 => 0,
             _ => newest_by(log, Time(month(read::one(log, seq)?.at) - 1))?,
         };
-        let kinds = EventKind::all().filter(is_folded).map(|kind| kind.name).collect();
+        let kinds = EventKind::all().filter(is_counted).map(|kind| kind.name).collect();
         read::scan(log, Order::After(0), &Filter { kinds, ..Filter::default() }, &mut |logged| {
             if logged.seq > begun {
                 return Ok(ControlFlow::Break(()));
@@ -166,7 +162,7 @@ impl Recount {
         let logged = read::one(log, seq)?;
         count(&self.tables, &logged)?;
         let mut actors: Vec<ActorId> = logged.decided.iter().filter_map(|_| logged.actor.parse().ok()).collect();
-        if EventKind::named(&logged.kind).as_ref().is_some_and(is_folded) {
+        if EventKind::named(&logged.kind).as_ref().is_some_and(is_counted) {
             actors.extend(self.fold(logged)?.iter().flat_map(counted));
         }
         actors.into_iter().try_for_each(|actor| renew(&mut self.histories, &self.tables, actor))
@@ -182,11 +178,6 @@ impl Recount {
     pub fn histories(&self) -> &Histories {
         &self.histories
     }
-}
-
-/// Whether costs cannot be counted again without an event: those that count them, and the one that says whose a run is.
-fn is_folded(kind: &EventKind) -> bool {
-    is_counted(kind) || kind.name == RunStarted::KIND.name
 }
 
 /// Those whose costs an event may count.

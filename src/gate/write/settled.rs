@@ -7,9 +7,8 @@ use crate::write::record::Entry;
 use log::record::Decision;
 use store::delegations;
 use store::delegations::events::BudgetSettled;
-use store::event::Event;
-use store::runs::events::{RunCancelled, RunCompleted, RunFailed};
 use store::runs::{self, Run};
+use store::settles::End;
 use types::id::{ActorId, Id};
 use types::refusal::Fault;
 use types::run::StepStatus;
@@ -18,28 +17,30 @@ use types::run::StepStatus;
 pub(super) fn budgets(conn: &Connection, entries: &[Entry]) -> Result<Vec<Entry>, Fault> {
     let mut settled = Vec::new();
     for entry in entries {
-        let Some(id) = ended(&entry.event) else { continue };
-        let reserved = delegations::reserved_for(conn, id.as_str())?;
-        let Some(run) = runs::get(conn, id.as_str())?.filter(|_| !reserved.is_empty()) else { continue };
-        let mut left = spent(conn, &run)?;
-        let last = reserved.len().saturating_sub(1);
-        for (at, (reservation, delegation, cents)) in reserved.into_iter().enumerate() {
-            let Some(of) = delegations::get(conn, &delegation)? else { continue };
-            let cents = if at == last { left } else { left.min(cents) };
-            left = left.saturating_sub(cents);
-            let (id, delegation) = (Id::stored(&reservation), Id::stored(&delegation));
-            let event = BudgetSettled { id, delegation, to: of.terms.to, cents }.into();
-            settled.push(Entry { actor: ActorId::system(), event, decision: Decision::System, ..entry.clone() });
+        for id in entry.event.ends(conn)?.iter().filter_map(End::over_thing) {
+            for event in budgets_of(conn, id)? {
+                let (actor, decision) = (ActorId::system(), Decision::System);
+                settled.push(Entry { actor, event: event.into(), decision, ..entry.clone() });
+            }
         }
     }
     Ok(settled)
 }
 
-/// The run that ends with an event.
-fn ended(event: &Event) -> Option<&Id> {
-    let completed = event.get::<RunCompleted>().map(|event| &event.id);
-    let failed = || event.get::<RunFailed>().map(|event| &event.id);
-    completed.or_else(failed).or_else(|| event.get::<RunCancelled>().map(|event| &event.id))
+/// Settles what was reserved for a run, if this is one.
+fn budgets_of(conn: &Connection, id: &str) -> Result<Vec<BudgetSettled>, Fault> {
+    let reserved = delegations::reserved_for(conn, id)?;
+    let Some(run) = runs::get(conn, id)?.filter(|_| !reserved.is_empty()) else { return Ok(Vec::new()) };
+    let (mut settled, mut left) = (Vec::new(), spent(conn, &run)?);
+    let last = reserved.len().saturating_sub(1);
+    for (at, (reservation, delegation, cents)) in reserved.into_iter().enumerate() {
+        let Some(of) = delegations::get(conn, &delegation)? else { continue };
+        let cents = if at == last { left } else { left.min(cents) };
+        left = left.saturating_sub(cents);
+        let (id, delegation) = (Id::stored(&reservation), Id::stored(&delegation));
+        settled.push(BudgetSettled { id, delegation, to: of.terms.to, cents });
+    }
+    Ok(settled)
 }
 
 /// What a run has spent with the parts that have not ended; what was begun outside counts.

@@ -15,20 +15,16 @@ use crate::declare::spec::Spec;
 use crate::declare::target::Target;
 use crate::write::record::Entry;
 use log::record::Decision;
-use store::approvals::events::{ApprovalCancelled, ApprovalDecided, ApprovalExpired, ApprovalStale, ApprovalUsed};
 use store::approvals::{self, Approval};
 use store::content::events::ContentKept;
 use store::event::Event;
-use store::runs::events::{
-    RunCancelled, RunFailed, RunHeld, RunResumed, RunWaiting, StepCompleted, StepDecided, StepDenied, StepDispatched,
-};
+use store::runs::events::{RunResumed, RunWaiting, StepCompleted, StepDenied};
 use store::runs::{self, Run};
-use types::approval::ApprovalStatus;
+use store::settles::Standing;
 use types::caller::Caller;
 use types::field::Label;
 use types::id::{ActorId, Id};
 use types::json;
-use types::quoted::quoted;
 use types::refusal::{Fault, Refusal, Stop};
 use types::run::{RunStatus, StepStatus, Wait};
 use types::time::Time;
@@ -57,7 +53,7 @@ pub(crate) fn is_at(conn: &Connection, world: &World, caller: &Caller) -> Result
 /// Returns whether a call was not carried out because a budget holds its run. Its approval is then not used up.
 pub(crate) fn is_held<'e>(caller: &Caller, mut events: impl Iterator<Item = &'e Event>) -> bool {
     let Some(run) = &caller.run else { return false };
-    events.any(|event| event.get::<RunHeld>().is_some_and(|held| held.id == run.run))
+    events.any(|event| !event.kind().is_done && event.step_of() == Some(&run.run))
 }
 
 /// One call, as its run tells of it.
@@ -79,14 +75,7 @@ impl Step<'_> {
         (world, now): (&World, Time),
     ) -> Vec<Event> {
         let Some(run) = &self.caller.run else { return Vec::new() };
-        let settled = |event: &Event| {
-            let waits = event.get::<RunWaiting>().is_some_and(|event| event.id == run.run);
-            let held = event.get::<RunHeld>().is_some_and(|event| event.id == run.run);
-            let begun = event.get::<StepDispatched>().is_some_and(|event| event.id == run.run);
-            let decided = event.get::<StepDecided>().is_some_and(|event| event.id == run.run);
-            waits || held || begun || decided || event.get::<StepCompleted>().is_some_and(|event| event.id == run.run)
-        };
-        if events.any(settled) {
+        if events.any(|event| event.step_of() == Some(&run.run)) {
             return Vec::new();
         }
         let completed = StepCompleted {
@@ -163,15 +152,14 @@ pub(crate) fn waiting_for(conn: &Connection, approval: &Approval) -> Result<Opti
 pub(crate) fn go_on(conn: &Connection, entries: &[Entry]) -> Result<Vec<Entry>, Fault> {
     let (mut follow, mut seen) = (Vec::new(), BTreeSet::new());
     for entry in entries {
+        let Some((id, refused)) = over(&entry.event) else { continue };
         // One that is decided may be stale at once.
-        let Some((id, refused)) = ended(&entry.event).filter(|(id, _)| seen.insert(id.clone())) else { continue };
-        // What was carried out with the decision has said itself how the step stands: it may wait for a part, or an answer.
-        if entries.iter().any(|entry| entry.event.get::<ApprovalUsed>().is_some_and(|used| used.id.as_str() == id)) {
+        if !seen.insert(id) || entries.iter().any(|entry| is_carried_out(&entry.event, id)) {
             continue;
         }
-        let Some(approval) = approvals::get(conn, &id)? else { continue };
+        let Some(approval) = approvals::get(conn, id.as_str())? else { continue };
         let Some((run, step)) = waiting_for(conn, &approval)? else { continue };
-        if entries.iter().any(|entry| ends(&entry.event, &run.id)) {
+        if is_over(conn, &run.id, entries)? {
             continue;
         }
         let event = match refused {
@@ -183,28 +171,28 @@ pub(crate) fn go_on(conn: &Connection, entries: &[Entry]) -> Result<Vec<Entry>, 
     Ok(follow)
 }
 
-/// Whether a run ends with an event.
-fn ends(event: &Event, run: &str) -> bool {
-    let cancelled = event.get::<RunCancelled>().is_some_and(|event| event.id.as_str() == run);
-    cancelled || event.get::<RunFailed>().is_some_and(|event| event.id.as_str() == run)
+/// Whether something ends with one of these entries.
+fn is_over(conn: &Connection, id: &str, entries: &[Entry]) -> Result<bool, Fault> {
+    for entry in entries {
+        if entry.event.ends(conn)?.iter().any(|end| end.over_thing() == Some(id)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
-/// The request that an event ends without its effect, and why the call is refused; none where it is to be made anew.
-fn ended(event: &Event) -> Option<(String, Option<String>)> {
-    if let Some(ApprovalDecided { id, outcome, note, .. }) = event.get() {
-        let noted = if note.is_empty() { String::new() } else { format!(": {}", quoted(note)) };
-        return match outcome {
-            ApprovalStatus::Rejected => Some((id.to_string(), Some(format!("an approver rejected it{noted}")))),
-            // Carried out by the requester's next call.
-            ApprovalStatus::Approved => Some((id.to_string(), None)),
-            _ => None,
-        };
+/// What was carried out has said itself how the step stands: it may wait for a part, or an answer.
+fn is_carried_out(event: &Event, request: &Id) -> bool {
+    matches!(event.request(), Some((id, Standing::CarriedOut)) if id == request)
+}
+
+/// The request that an event ends without its effect, and why the call is refused; none where it is to be made again.
+fn over(event: &Event) -> Option<(&Id, Option<String>)> {
+    match event.request()? {
+        (_, Standing::Open | Standing::CarriedOut) => None,
+        (id, Standing::Refused(reason)) => Some((id, Some(reason))),
+        (id, Standing::Again) => Some((id, None)),
     }
-    let over = |id: &Id, why: &str| Some((id.to_string(), Some(why.to_owned())));
-    let expired = event.get::<ApprovalExpired>().and_then(|event| over(&event.id, "no decision in time"));
-    let cancelled = || event.get::<ApprovalCancelled>().and_then(|event| over(&event.id, "the request was taken back"));
-    let stale = || event.get::<ApprovalStale>().map(|event| (event.id.to_string(), None));
-    expired.or_else(cancelled).or_else(stale)
 }
 
 fn refused_step(run: &Run, step: &runs::Step, approval: &Approval, reason: String) -> StepDenied {

@@ -4,6 +4,7 @@ use rusqlite::params;
 
 use crate::event::{Content, Moment, Notify, Table, events};
 use crate::memory::{Memory, Touched};
+use crate::settles::Settles;
 use crate::to_json;
 use types::id::Id;
 
@@ -16,6 +17,7 @@ events! {
     } about [id] => {
         says: "stored the content of an event",
         content: Content::ERASABLE.hiding(&["kept"]), tables: &[CONTENT], memory: Memory::Nothing,
+        settles: Settles::Nothing,
         fold: Some(kept), notify: Notify::Nobody, news: None,
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::event::{Content, Notify, events};
 use crate::memory::Memory;
+use crate::settles::Settles;
 use types::time::Time;
 
 events! {
@@ -17,8 +18,8 @@ events! {
         last_at: Option<Time>,
     } about [target] => {
         says: "was refused `{operation}`[ on {target:}][, {count#more time}][: «{reason}»]",
-        content: Content::ERASABLE, tables: &[], memory: Memory::Nothing, fold: None, notify: Notify::Nobody,
-        news: None,
+        content: Content::ERASABLE, tables: &[], memory: Memory::Nothing, settles: Settles::Nothing,
+        fold: None, notify: Notify::Nobody, news: None,
     }
     /// Another program asked for a decision about the company's own types.
     AccessDecided = "access_decided" {
@@ -29,7 +30,7 @@ events! {
     // Whom another program asks about is nobody in the directory.
     } about [] => {
         says: "asked whether `{subject}` may `{action}` `{resource}`",
-        content: Content::ERASABLE.hiding(&["asked"]), tables: &[], memory: Memory::Nothing,
+        content: Content::ERASABLE.hiding(&["asked"]), tables: &[], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: None, notify: Notify::Nobody, news: None,
     }
 }

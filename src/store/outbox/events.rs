@@ -5,6 +5,7 @@ use rusqlite::params;
 use super::table::{OUTBOX, forget_old};
 use crate::event::{Content, Moment, Notify, events};
 use crate::memory::{Memory, Touched};
+use crate::settles::Settles;
 use crate::webhooks::events::{WEBHOOK, attempted};
 use types::id::{ActorId, Id};
 use types::time::Time;
@@ -17,6 +18,7 @@ events! {
     } about [id, webhook, owner] => {
         says: "is to deliver `{topic}`",
         content: Content::SHOWN.hiding(&["body"]), tables: &[OUTBOX], memory: Memory::Nothing,
+        settles: Settles::Nothing,
         fold: Some(intended), notify: Notify::Nobody, news: None,
     }
     /// The outcome of one delivery attempt.
@@ -25,7 +27,7 @@ events! {
         error: Option<String>, next_at: Option<Time>,
     } about [id, webhook, owner] => {
         says: "{outcome=delivered?delivered|could not deliver} a message[: «{error}»]",
-        content: Content::SHOWN, tables: &[OUTBOX, WEBHOOK], memory: Memory::Webhooks,
+        content: Content::SHOWN, tables: &[OUTBOX, WEBHOOK], memory: Memory::Webhooks, settles: Settles::Nothing,
         fold: Some(tried), notify: Notify::Nobody, news: None,
     }
     /// Somebody had a message redelivered.
@@ -33,7 +35,7 @@ events! {
         id: Id, webhook: Id, owner: ActorId,
     } about [id, webhook, owner] => {
         says: "requeued a delivery",
-        content: Content::SHOWN, tables: &[OUTBOX], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[OUTBOX], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(requeued), notify: Notify::Nobody, news: None,
     }
 }

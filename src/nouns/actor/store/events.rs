@@ -5,6 +5,7 @@ use rusqlite::params;
 use super::{COLUMNS, get};
 use crate::event::{Content, Moment, Notify, Table, events};
 use crate::memory::{Memory, Touched};
+use crate::settles::{End, Settles};
 use crate::{inbox, to_json};
 use types::actor::{ActorKind, Role, Trust};
 use types::id::ActorId;
@@ -20,7 +21,7 @@ events! {
         owner: Option<ActorId>, skills: Vec<String>, trust: Trust,
     } about [id, team, lead, owner] => {
         says: "added @{id} as {kind=person?:role|:kind}",
-        content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors,
+        content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors, settles: Settles::Nothing,
         fold: Some(added), notify: Notify::AndShow(notify_of_new), news: None,
     }
     /// An agent was hired by this definition; the event before added it.
@@ -28,7 +29,7 @@ events! {
         id: ActorId, #[schemars(extend("x-names" = "json"))] definition: serde_json::Value,
     } about [id] => {
         says: "hired @{id}",
-        content: Content::SHOWN, tables: &[DEFINITION], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[DEFINITION], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(hired), notify: Notify::Nobody, news: None,
     }
     /// An actor's trust tier changed.
@@ -36,7 +37,7 @@ events! {
         id: ActorId, from: Trust, to: Trust, reason: String,
     } about [id] => {
         says: "set the trust of @{id} from {from} to {to}[: «{reason}»]",
-        content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors,
+        content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors, settles: Settles::Nothing,
         fold: Some(|event, moment| set(moment, &event.id, "trust", Some(event.to.name()))), notify: Notify::Nobody,
         news: None,
     }
@@ -45,7 +46,7 @@ events! {
         id: ActorId, from: Role, to: Role,
     } about [id] => {
         says: "changed the role of @{id} from {from} to {to}",
-        content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors,
+        content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors, settles: Settles::Nothing,
         fold: Some(|event, moment| set(moment, &event.id, "role", Some(event.to.name()))),
         notify: Notify::AndShow(notify_of_role), news: None,
     }
@@ -54,7 +55,7 @@ events! {
         id: ActorId, from: Option<ActorId>, to: Option<ActorId>,
     } about [id, from, to] => {
         says: "moved @{id} {to?to|out of their team}[ @{to}]",
-        content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors,
+        content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors, settles: Settles::Nothing,
         fold: Some(|event, moment| set(moment, &event.id, "team", event.to.as_ref().map(ActorId::as_str))),
         notify: Notify::AndShow(notify_of_team), news: None,
     }
@@ -63,7 +64,7 @@ events! {
         id: ActorId, name: String,
     } about [id] => {
         says: "renamed `{id}` to «{name}»",
-        content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors,
+        content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors, settles: Settles::Nothing,
         fold: Some(|event, moment| set(moment, &event.id, "name", Some(&event.name))), notify: Notify::Nobody,
         news: None,
     }
@@ -73,6 +74,7 @@ events! {
     } about [id, successor] => {
         says: "offboarded @{id}[: «{reason}»]",
         content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors,
+        settles: Settles::Ends(|event, _| Ok(End::thing(&event.id, "was offboarded"))),
         fold: Some(|event, moment| set(moment, &event.id, "status", Some("offboarded"))),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
     }
@@ -81,7 +83,7 @@ events! {
         id: ActorId, owner: ActorId,
     } about [id, owner] => {
         says: "made @{owner} the owner of @{id}",
-        content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors,
+        content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors, settles: Settles::Nothing,
         fold: Some(|event, moment| set(moment, &event.id, "owner", Some(event.owner.as_str()))),
         notify: Notify::AndShow(|event, moment| answers_for(moment, &event.id, &event.owner)), news: None,
     }
@@ -90,7 +92,7 @@ events! {
         id: ActorId, lead: Option<ActorId>,
     } about [id, lead] => {
         says: "{lead?made|left} [@{lead} the lead of ]@{id}{lead?| without a lead}",
-        content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors,
+        content: Content::SHOWN, tables: &[ACTOR], memory: Memory::Actors, settles: Settles::Nothing,
         fold: Some(|event, moment| set(moment, &event.id, "lead", event.lead.as_ref().map(ActorId::as_str))),
         notify: Notify::AndShow(notify_of_lead), news: None,
     }

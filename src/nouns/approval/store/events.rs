@@ -8,11 +8,13 @@ use serde_json::json;
 use crate::event::{Author, Content, Moment, Notify, Table, events};
 use crate::memory::{Memory, Touched};
 use crate::outbox::News;
+use crate::settles::{Settles, Standing};
 use crate::{inbox, parsed, to_json};
 use types::approval::{ApprovalStatus, Notice, Verdict};
 use types::caller::Channel;
 use types::id::{ActorId, Id};
 use types::inbox::ItemKind;
+use types::quoted::quoted;
 use types::run::RunFacts;
 use types::target::Thing;
 use types::time::Time;
@@ -50,6 +52,7 @@ events! {
     } about [id] => {
         says: "requested approval[: {id:«summary»}]",
         content: Content::SHOWN.hiding(&["token_id"]), tables: &[APPROVAL], memory: Memory::Nothing,
+        settles: Settles::Nothing,
         fold: Some(requested), notify: Notify::AndShow(notify_approvers), news: Some(pending),
     }
     /// Arguments of a pending call, in an entry of their own so that they can be erased.
@@ -58,6 +61,7 @@ events! {
     } about [id, requester] => {
         says: "gave arguments with a request",
         content: Content::ERASABLE.hiding(&["arguments"]), tables: &[APPROVAL], memory: Memory::Nothing,
+        settles: Settles::Nothing,
         fold: Some(kept), notify: Notify::Nobody, news: None,
     }
     /// Somebody approved or rejected.
@@ -74,6 +78,7 @@ events! {
     } about [id, requester] => {
         says: "{verdict=approve?approved|rejected} {id:a request} of @{requester}[: «{note}»]",
         content: Content::SHOWN.hiding(&["token_id"]), tables: &[APPROVAL, DECISION], memory: Memory::Nothing,
+        settles: Settles::Request(|event| (&event.id, standing(event))),
         fold: Some(decided), notify: Notify::AndShow(notify_of_decision), news: None,
     }
     /// The approved operation was performed; the approval is used.
@@ -82,6 +87,7 @@ events! {
     } about [id, requester] => {
         says: "carried out {id:an approved request} of @{requester}",
         content: Content::SHOWN, tables: &[APPROVAL], memory: Memory::Nothing,
+        settles: Settles::Request(|event| (&event.id, Standing::CarriedOut)),
         fold: Some(|event, moment| became(moment, &event.id, ApprovalStatus::Used)),
         notify: Notify::AndShow(|event, moment| {
             inbox::resolve_alerts(moment, event.id.as_str())?;
@@ -95,6 +101,7 @@ events! {
     } about [id, requester] => {
         says: "found {id:a request} of @{requester} stale[: «{reason}»]",
         content: Content::SHOWN, tables: &[APPROVAL], memory: Memory::Nothing,
+        settles: Settles::Request(|event| (&event.id, Standing::Again)),
         fold: Some(stale),
         notify: Notify::AndShow(|event, moment| {
             inbox::resolve(moment, event.id.as_str())?;
@@ -109,7 +116,7 @@ events! {
         kind: String, approvers: Vec<ActorId>,
     } about [id, requester] => {
         says: "reminded those who may decide {id:a request} of @{requester}",
-        content: Content::SHOWN, tables: &[NOTICE], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[NOTICE], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(|event, moment| noticed(moment, &event.id, &event.kind, Notice::Reminded)),
         notify: Notify::AndShow(|event, moment| {
             let title = format!("{} {}: still waits for you", event.requester, summary(moment, &event.id)?);
@@ -122,7 +129,7 @@ events! {
         kind: String, approvers: Vec<ActorId>,
     } about [id, requester] => {
         says: "escalated {id:a request} of @{requester}",
-        content: Content::SHOWN, tables: &[NOTICE], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[NOTICE], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(|event, moment| noticed(moment, &event.id, &event.kind, Notice::Escalated)),
         notify: Notify::AndShow(|event, moment| {
             let what = summary(moment, &event.id)?;
@@ -137,6 +144,7 @@ events! {
     } about [id, requester] => {
         says: "cancelled {id:a request}",
         content: Content::SHOWN, tables: &[APPROVAL], memory: Memory::Nothing,
+        settles: Settles::Request(|event| (&event.id, Standing::Refused("the request was taken back".into()))),
         fold: Some(|event, moment| became(moment, &event.id, ApprovalStatus::Cancelled)),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
     }
@@ -146,7 +154,7 @@ events! {
         id: Id, requester: ActorId,
     } about [id, requester] => {
         says: "revoked a token with which {id:a request} of @{requester} was made or decided",
-        content: Content::SHOWN, tables: &[], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: None,
         notify: Notify::AndShow(|event, moment| {
             let what = summary(moment, &event.id)?;
@@ -167,8 +175,19 @@ events! {
     } about [id, requester] => {
         says: "recorded that {id:a request} expired",
         content: Content::SHOWN, tables: &[APPROVAL], memory: Memory::Nothing,
+        settles: Settles::Request(|event| (&event.id, Standing::Refused("no decision in time".into()))),
         fold: Some(|event, moment| became(moment, &event.id, ApprovalStatus::Expired)),
         notify: Notify::AndShow(notify_of_expiry), news: None,
+    }
+}
+
+/// What is approved and not carried out with that is carried out by the requester's next call.
+fn standing(event: &ApprovalDecided) -> Standing {
+    match event.outcome {
+        ApprovalStatus::Rejected if event.note.is_empty() => Standing::Refused("an approver rejected it".into()),
+        ApprovalStatus::Rejected => Standing::Refused(format!("an approver rejected it: {}", quoted(&event.note))),
+        ApprovalStatus::Approved => Standing::Again,
+        _ => Standing::Open,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::event::{Content, Notify, events};
 use crate::memory::Memory;
+use crate::settles::Settles;
 use types::id::Id;
 
 events! {
@@ -14,6 +15,7 @@ events! {
         change: Option<Id>,
     } about [change] => {
         says: "installed the blueprint {blueprint}",
-        content: Content::SHOWN, tables: &[], memory: Memory::Nothing, fold: None, notify: Notify::Nobody, news: None,
+        content: Content::SHOWN, tables: &[], memory: Memory::Nothing, settles: Settles::Nothing,
+        fold: None, notify: Notify::Nobody, news: None,
     }
 }

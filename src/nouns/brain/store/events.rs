@@ -11,6 +11,7 @@ use super::fold::{self, Remaking};
 use super::{retention, table};
 use crate::event::{Content, Moment, Notify, Table, events};
 use crate::memory::{Memory, Touched};
+use crate::settles::Settles;
 use crate::{search, to_json};
 use types::brain::{FlagKind, Operation, ProposalStatus, Written};
 use types::collection::Collection;
@@ -37,7 +38,7 @@ events! {
         reason: String, proposer: ActorId,
     } about [id, proposer] => {
         says: "proposed to change the schema of `{collection}`[: «{reason}»]",
-        content: Content::SHOWN, tables: &[PROPOSAL], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[PROPOSAL], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(proposed), notify: Notify::Nobody, news: None,
     }
     /// A schema proposal was applied: a collection was created, changed or, without a definition, retired.
@@ -51,6 +52,7 @@ events! {
     } about [id, proposer] => {
         says: "changed the schema of `{collection}`",
         content: Content::SHOWN, tables: &[COLLECTION, PROPOSAL, VERSION, search::TABLE], memory: Memory::Nothing,
+        settles: Settles::Nothing,
         fold: Some(applied), notify: Notify::Nobody, news: None,
     }
     /// A schema proposal was rejected.
@@ -58,7 +60,7 @@ events! {
         id: Id, collection: String, proposer: ActorId, reason: String,
     } about [id, proposer] => {
         says: "rejected a change of the schema of `{collection}`[: «{reason}»]",
-        content: Content::SHOWN, tables: &[PROPOSAL], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[PROPOSAL], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(|event, moment| decided(moment, &event.id, ProposalStatus::Rejected)),
         notify: Notify::Nobody, news: None,
     }
@@ -68,6 +70,7 @@ events! {
     } about [run] => {
         says: "wrote {count#record}[ `{rows.0.id}`{count=1?| and others}] of `{collection}`",
         content: Content::SHOWN.showing("rows", &["id", "version"]), tables: &[VERSION, search::TABLE], memory: Memory::Nothing,
+        settles: Settles::Nothing,
         fold: Some(written), notify: Notify::Nobody, news: None,
     }
     /// A record was deleted. Its history is kept.
@@ -75,7 +78,7 @@ events! {
         collection: String, id: Id, version: i64, run: Option<Id>,
     } about [id, run] => {
         says: "deleted `{id}` of `{collection}`",
-        content: Content::SHOWN, tables: &[VERSION, search::TABLE], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[VERSION, search::TABLE], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(deleted), notify: Notify::Nobody, news: None,
     }
     /// Earlier versions of records were removed, as the collection's `retention` says.
@@ -86,6 +89,7 @@ events! {
     } about [] => {
         says: "removed earlier versions of records of {collection}",
         content: Content::SHOWN.hiding(&["rows"]), tables: &[VERSION], memory: Memory::Nothing,
+        settles: Settles::Nothing,
         fold: Some(history_removed), notify: Notify::Nobody, news: None,
     }
     /// An earlier version of a record was restored as a new version.
@@ -95,6 +99,7 @@ events! {
     } about [id, run] => {
         says: "rolled `{id}` of `{collection}` back[: «{reason}»]",
         content: Content::SHOWN.hiding(&["fields"]), tables: &[VERSION, search::TABLE], memory: Memory::Nothing,
+        settles: Settles::Nothing,
         fold: Some(rolled_back), notify: Notify::Nobody, news: None,
     }
     /// Somebody flagged a record.
@@ -103,7 +108,7 @@ events! {
         note: String,
     } about [id, record] => {
         says: "flagged `{record}` of `{collection}`[: «{note}»]",
-        content: Content::SHOWN, tables: &[FLAG], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[FLAG], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(flagged), notify: Notify::Nobody, news: None,
     }
 }

@@ -4,6 +4,7 @@ use rusqlite::params;
 
 use crate::event::{Content, Moment, Notify, Table, events};
 use crate::memory::{Memory, Touched};
+use crate::settles::Settles;
 use crate::{inbox, to_json};
 use types::break_glass::BreakGlassVerdict;
 use types::id::{ActorId, Id};
@@ -22,7 +23,7 @@ events! {
         issuer: Option<ActorId>,
     } about [id] => {
         says: "opened a break-glass grant[: «{reason}»]",
-        content: Content::SHOWN, tables: &[BREAK_GLASS], memory: Memory::BreakGlass,
+        content: Content::SHOWN, tables: &[BREAK_GLASS], memory: Memory::BreakGlass, settles: Settles::Nothing,
         fold: Some(broken), notify: Notify::AndShow(notify_reviewers), news: None,
     }
     /// A break-glass grant was used for a call; those who would have approved it are notified.
@@ -31,7 +32,7 @@ events! {
         kinds: Vec<String>, skipped: Vec<ActorId>,
     } about [id, holder] => {
         says: "performed `{operation}` under break-glass",
-        content: Content::SHOWN, tables: &[BREAK_GLASS], memory: Memory::BreakGlass,
+        content: Content::SHOWN, tables: &[BREAK_GLASS], memory: Memory::BreakGlass, settles: Settles::Nothing,
         fold: Some(used), notify: Notify::AndShow(notify_skipped), news: None,
     }
     /// A break-glass grant was ended early.
@@ -39,7 +40,7 @@ events! {
         id: Id, holder: ActorId,
     } about [id, holder] => {
         says: "ended the break-glass grant of @{holder}",
-        content: Content::SHOWN, tables: &[BREAK_GLASS], memory: Memory::BreakGlass,
+        content: Content::SHOWN, tables: &[BREAK_GLASS], memory: Memory::BreakGlass, settles: Settles::Nothing,
         fold: Some(ended), notify: Notify::Nobody, news: None,
     }
     /// A break-glass grant was reviewed; its holder may open another.
@@ -47,7 +48,7 @@ events! {
         id: Id, holder: ActorId, verdict: BreakGlassVerdict, note: String,
     } about [id, holder] => {
         says: "reviewed the break-glass grant of @{holder}: {verdict}",
-        content: Content::SHOWN, tables: &[BREAK_GLASS], memory: Memory::BreakGlass,
+        content: Content::SHOWN, tables: &[BREAK_GLASS], memory: Memory::BreakGlass, settles: Settles::Nothing,
         fold: Some(reviewed), notify: Notify::AndShow(notify_holder), news: None,
     }
 }

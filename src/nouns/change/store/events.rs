@@ -7,6 +7,7 @@ use rusqlite::{Connection, params};
 use super::{COLUMNS, get};
 use crate::event::{Content, Moment, Notify, Table, events};
 use crate::memory::{Memory, Touched};
+use crate::settles::{End, Over, Settles};
 use crate::{inbox, parsed, to_json};
 use types::change::{ChangeState, ChangeTarget, EvalCase, RejectedBy, ReviewVerdict};
 use types::id::{ActorId, Id};
@@ -38,6 +39,7 @@ events! {
     } about [id] => {
         says: "proposed {id:a change}[ of the view `{target_id}`][: «{reason}»]",
         content: Content::SHOWN.hiding(&["files", "token_id"]), tables: &[CHANGE], memory: Memory::Nothing,
+        settles: Settles::Nothing,
         fold: Some(proposed),
         notify: Notify::AndShow(notify_reviewers),
         news: None,
@@ -53,6 +55,7 @@ events! {
     } about [id, author] => {
         says: "{verdict=approve?approved|requested changes to} {id:a change}[: «{note}»]",
         content: Content::SHOWN.hiding(&["token_id"]), tables: &[CHANGE, REVIEW], memory: Memory::Nothing,
+        settles: Settles::Nothing,
         fold: Some(reviewed),
         notify: Notify::AndShow(|event, moment| {
             if event.verdict == ReviewVerdict::Approve {
@@ -67,7 +70,7 @@ events! {
         id: Id, author: ActorId, hash: String, cases: Vec<EvalCase>,
     } about [id, author] => {
         says: "ran the tests of {id:a change}",
-        content: Content::COUNTED, tables: &[CHANGE], memory: Memory::Nothing,
+        content: Content::COUNTED, tables: &[CHANGE], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(tested), notify: Notify::Nobody, news: None,
     }
     /// A change's canary started; no answer is affected.
@@ -75,7 +78,7 @@ events! {
         id: Id, author: ActorId, terms: TrialTerms,
     } about [id, author] => {
         says: "started a canary of {id:a change}",
-        content: Content::SHOWN, tables: &[CHANGE], memory: Memory::Trial,
+        content: Content::SHOWN, tables: &[CHANGE], memory: Memory::Trial, settles: Settles::Nothing,
         fold: Some(started), notify: Notify::Nobody, news: None,
     }
     /// A canary's figures so far.
@@ -83,7 +86,7 @@ events! {
         id: Id, author: ActorId, trialled: Trialled,
     } about [id, author] => {
         says: "measured the canary of {id:a change}",
-        content: Content::COUNTED, tables: &[CHANGE], memory: Memory::Nothing,
+        content: Content::COUNTED, tables: &[CHANGE], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(measured), notify: Notify::Nobody, news: None,
     }
     /// A canary was aborted: too many decisions would have differed.
@@ -94,7 +97,7 @@ events! {
         notice: String,
     } about [id, author] => {
         says: "aborted the canary of {id:a change}[: «{reason}»]",
-        content: Content::COUNTED, tables: &[CHANGE], memory: Memory::Trial,
+        content: Content::COUNTED, tables: &[CHANGE], memory: Memory::Trial, settles: Settles::Nothing,
         fold: Some(aborted),
         notify: Notify::AndShow(|event, moment| {
             let title = format!("the trial of your change {} has ended: {}", event.id, event.notice);
@@ -108,6 +111,7 @@ events! {
     } about [id, author] => {
         says: "promoted {id:a change} to version {version}",
         content: Content::SHOWN, tables: &[CHANGE], memory: Memory::Trial,
+        settles: Settles::Ends(ended_by_promotion),
         fold: Some(promoted),
         notify: Notify::AndShow(notify_superseded),
         news: None,
@@ -118,9 +122,22 @@ events! {
     } about [id, author] => {
         says: "{withdrawn?withdrew|rejected} {id:a change}[: «{reason}»]",
         content: Content::SHOWN, tables: &[CHANGE], memory: Memory::Trial,
+        settles: Settles::Ends(|event, _| {
+            let why = if event.withdrawn { "was taken back" } else { "was rejected" };
+            Ok(End::thing(&event.id, why))
+        }),
         fold: Some(rejected), notify: Notify::AndShow(notify_author),
         news: None,
     }
+}
+
+/// The change itself, and those that were made from an earlier version.
+fn ended_by_promotion(event: &ChangePromoted, conn: &Connection) -> rusqlite::Result<Vec<End>> {
+    let ChangePromoted { id, version, .. } = event;
+    let superseded = super::open_before(conn, *version)?.into_iter().filter(|other| other != id.as_str());
+    let superseded =
+        superseded.map(|other| End { over: Over::Thing(other), because: format!("{id} came into force first") });
+    Ok(End::thing(id, "came into force by other means").into_iter().chain(superseded).collect())
 }
 
 fn notify_reviewers(event: &ChangeProposed, moment: &Moment<'_>) -> rusqlite::Result<()> {

@@ -9,6 +9,7 @@ use crate::to_json;
 
 const COMPANY: Table = Table { name: "company", key: "id" };
 
+use crate::settles::Settles;
 events! {
     /// A company was created.
     CompanyCreated = "company_created" {
@@ -16,6 +17,7 @@ events! {
     } about [] => {
         says: "founded {name}",
         content: Content::SHOWN.hiding(&["seal"]), tables: &[COMPANY], memory: Memory::Nothing,
+        settles: Settles::Nothing,
         fold: Some(created), notify: Notify::Nobody, news: None,
     }
     /// The company's settings changed.
@@ -23,7 +25,7 @@ events! {
         version: i64, settings: serde_json::Value,
     } about [] => {
         says: "changed the company’s settings",
-        content: Content::SHOWN, tables: &[COMPANY, RUN], memory: Memory::Company,
+        content: Content::SHOWN, tables: &[COMPANY, RUN], memory: Memory::Company, settles: Settles::Nothing,
         fold: Some(updated), notify: Notify::Nobody, news: None,
     }
     /// The log's key was lost. The machine's owner replaced it with a new one, which signs from this entry on and has re-signed the earlier log.
@@ -31,7 +33,7 @@ events! {
         size: u64, from: String, to: String,
     } about [] => {
         says: "replaced the log’s lost signing key with a new one",
-        content: Content::SHOWN, tables: &[], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: None, notify: Notify::Nobody, news: None,
     }
 }

@@ -6,7 +6,11 @@ use crate::entities::events::{self as entities, ENTITY};
 use crate::event::{Content, Moment, Notify, events};
 use crate::knowledge::documents::{self, CHUNK};
 use crate::memory::{Memory, Touched};
+use crate::settles::{End, Over, Settles};
 use types::id::Id;
+
+/// Why a request is stale of which a part is gone.
+pub const ERASED: &str = "a part of what was asked for has been erased";
 
 events! {
     /// The content of events was erased. The entry itself names them as `event:<seq>`.
@@ -23,8 +27,14 @@ events! {
     } about [events] => {
         says: "erased the content of {events#event}[: «{reason}»]",
         content: Content::SHOWN, tables: &[APPROVAL, CONTENT, CHUNK, ENTITY], memory: Memory::Entities,
+        settles: Settles::Ends(|event, _| Ok(event.approvals.iter().map(erased_part).collect())),
         fold: Some(erased), notify: Notify::Nobody, news: None,
     }
+}
+
+/// Nobody can agree to a call of which a part is gone.
+fn erased_part(request: &Id) -> End {
+    End { over: Over::Request(request.to_string()), because: ERASED.to_owned() }
 }
 
 fn erased(event: &ContextForgotten, moment: &Moment<'_>) -> rusqlite::Result<Touched> {

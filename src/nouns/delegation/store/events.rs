@@ -7,6 +7,7 @@ use rusqlite::{Connection, params};
 use super::{COLUMNS, get, reservation};
 use crate::event::{Content, Moment, Notify, Table, events};
 use crate::memory::{Memory, Touched};
+use crate::settles::{End, Over, Settles};
 use crate::{inbox, to_json};
 use types::delegation::{Authority, DelegationStatus};
 use types::id::{ActorId, Id};
@@ -27,7 +28,7 @@ events! {
         budget_cents: Option<i64>, expires_at: Time, parent: Option<Id>, depth: u32, chain: Vec<ActorId>,
     } about [id, to, parent, chain] => {
         says: "granted @{to} a delegation: {authority} `{scope}`",
-        content: Content::SHOWN, tables: &[DELEGATION], memory: Memory::Delegations,
+        content: Content::SHOWN, tables: &[DELEGATION], memory: Memory::Delegations, settles: Settles::Nothing,
         fold: Some(granted), notify: Notify::AndShow(notify_taker), news: None,
     }
     /// A delegation was revoked, or one that it rests on was.
@@ -36,6 +37,7 @@ events! {
     } about [id, from, to] => {
         says: "revoked the delegation from @{from} to @{to}",
         content: Content::SHOWN, tables: &[DELEGATION], memory: Memory::Delegations,
+        settles: Settles::Ends(|event, _| Ok(over(&event.id, "was revoked"))),
         fold: Some(|event, moment| ended(moment, &event.id, DelegationStatus::Revoked)),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
     }
@@ -45,6 +47,7 @@ events! {
     } about [id, from, to] => {
         says: "recorded that the delegation from @{from} to @{to} expired",
         content: Content::SHOWN, tables: &[DELEGATION], memory: Memory::Delegations,
+        settles: Settles::Ends(|event, _| Ok(over(&event.id, "has expired"))),
         fold: Some(|event, moment| ended(moment, &event.id, DelegationStatus::Expired)),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
     }
@@ -55,6 +58,7 @@ events! {
     } about [id, delegation, to] => {
         says: "reserved {cents} cents[: «{purpose}»]",
         content: Content::SHOWN, tables: &[DELEGATION, RESERVATION], memory: Memory::Delegations,
+        settles: Settles::Nothing,
         fold: Some(reserved), notify: Notify::Nobody, news: None,
     }
     /// A reservation was settled.
@@ -63,8 +67,17 @@ events! {
     } about [id, delegation, to] => {
         says: "settled {cents} cents",
         content: Content::SHOWN, tables: &[DELEGATION, RESERVATION], memory: Memory::Delegations,
+        settles: Settles::Nothing,
         fold: Some(settle), notify: Notify::Nobody, news: None,
     }
+}
+
+/// What is asked about a delegation is over with it, and what is asked for under it.
+fn over(id: &Id, why: &str) -> Vec<End> {
+    let mut ends = End::thing(id, why);
+    let because = format!("{id}, under which it was asked for, {why}");
+    ends.push(End { over: Over::Delegation(id.to_string()), because });
+    ends
 }
 
 fn notify_taker(event: &DelegationGranted, moment: &Moment<'_>) -> rusqlite::Result<()> {

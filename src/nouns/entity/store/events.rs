@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::event::{Content, Moment, Notify, Table, events};
 use crate::memory::{Memory, Touched};
+use crate::settles::Settles;
 use crate::to_json;
 use types::id::Id;
 
@@ -19,7 +20,7 @@ events! {
         kept: u64, removed: u64,
     } about [] => {
         says: "stored {kept#entity} for decisions and removed {removed}",
-        content: Content::SHOWN, tables: &[], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: None, notify: Notify::Nobody, news: None,
     }
     /// An entity of the company's own types was stored.
@@ -28,6 +29,7 @@ events! {
     } about [id] => {
         says: "stored `{kind}::{name}` for decisions",
         content: Content::ERASABLE.hiding(&["properties"]), tables: &[ENTITY], memory: Memory::Entities,
+        settles: Settles::Nothing,
         fold: Some(kept), notify: Notify::Nobody, news: None,
     }
     /// A stored entity was removed.
@@ -35,7 +37,7 @@ events! {
         id: Id,
     } about [id] => {
         says: "removed an entity stored for decisions",
-        content: Content::SHOWN, tables: &[ENTITY], memory: Memory::Entities,
+        content: Content::SHOWN, tables: &[ENTITY], memory: Memory::Entities, settles: Settles::Nothing,
         fold: Some(removed), notify: Notify::Nobody, news: None,
     }
 }

@@ -6,13 +6,14 @@ use super::TABLE;
 use crate::event::{Content, Moment, Notify, events};
 use crate::memory::{Memory, Touched};
 
+use crate::settles::Settles;
 events! {
     /// Somebody marked an item of their own inbox as read.
     InboxItemRead = "inbox_item_read" {
         item: String,
     } about [] => {
         says: "read an inbox item",
-        content: Content::SHOWN, tables: &[TABLE], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[TABLE], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(read), notify: Notify::Nobody, news: None,
     }
 }

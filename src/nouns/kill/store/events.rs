@@ -4,6 +4,7 @@ use rusqlite::{OptionalExtension as _, params};
 
 use crate::event::{Content, Moment, Notify, Table, events};
 use crate::memory::{Memory, Touched};
+use crate::settles::Settles;
 use crate::{inbox, parsed};
 use types::actor::KillScope;
 use types::id::ActorId;
@@ -17,7 +18,7 @@ events! {
         scope: KillScope, engaged: bool, reason: String,
     } about [scope] => {
         says: "{engaged?engaged|released} the kill switch `{scope}`[: «{reason}»]",
-        content: Content::SHOWN, tables: &[KILL], memory: Memory::Kills,
+        content: Content::SHOWN, tables: &[KILL], memory: Memory::Kills, settles: Settles::Nothing,
         fold: Some(switched), notify: Notify::AndShow(notify), news: None,
     }
 }

@@ -8,6 +8,7 @@ use super::vectors::VECTORS;
 use crate::event::{Author, Content, Moment, Notify, Table, events};
 use crate::memory::{Memory, Touched};
 use crate::outbox::News;
+use crate::settles::Settles;
 use crate::{inbox, to_json};
 use types::field::Label;
 use types::id::{ActorId, Id};
@@ -30,7 +31,7 @@ events! {
         expires_at: Option<Time>, notified: Vec<ActorId>,
     } about [id, proposer, person, notified] => {
         says: "proposed the knowledge entry `{id}`",
-        content: Content::SHOWN, tables: &[KNOWLEDGE, TOPIC], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[KNOWLEDGE, TOPIC], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(proposed), notify: Notify::AndShow(notify_of_proposal), news: None,
     }
     /// A document was read and indexed: its passages are found by their words.
@@ -40,6 +41,7 @@ events! {
     } about [id, proposer, person] => {
         says: "indexed the document `{id}`: {chunks#passage}",
         content: Content::SHOWN.hiding(&["bounds"]), tables: &[DOCUMENT, CHUNK], memory: Memory::Nothing,
+        settles: Settles::Nothing,
         fold: Some(indexed), notify: Notify::Nobody, news: Some(news_of_indexing),
     }
     /// A proposed knowledge entry was quarantined, for these reasons.
@@ -47,7 +49,7 @@ events! {
         id: Id, proposer: ActorId, reasons: Vec<String>, notified: Vec<ActorId>,
     } about [id, proposer, notified] => {
         says: "quarantined the knowledge entry `{id}`[: {reasons}]",
-        content: Content::SHOWN, tables: &[KNOWLEDGE], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[KNOWLEDGE], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(quarantined), notify: Notify::AndShow(notify_of_quarantine), news: None,
     }
     /// A knowledge entry was accepted: it is recalled from now on, and the one that it supersedes is not.
@@ -55,7 +57,7 @@ events! {
         id: Id, proposer: ActorId, supersedes: Option<Id>, edited: bool, note: String,
     } about [id, proposer] => {
         says: "accepted the knowledge entry `{id}` of @{proposer}[: «{note}»]",
-        content: Content::SHOWN, tables: &[KNOWLEDGE], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[KNOWLEDGE], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(accepted), notify: Notify::AndShow(|event, moment| notify_proposer(moment, &event.id, &event.proposer, "accepted", &event.note)),
         news: None,
     }
@@ -64,7 +66,7 @@ events! {
         id: Id, proposer: ActorId, note: String,
     } about [id, proposer] => {
         says: "rejected the knowledge entry `{id}` of @{proposer}[: «{note}»]",
-        content: Content::SHOWN, tables: &[KNOWLEDGE], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[KNOWLEDGE], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(|event, moment| became(moment, &event.id, KnowledgeStatus::Rejected)),
         notify: Notify::AndShow(|event, moment| notify_proposer(moment, &event.id, &event.proposer, "rejected", &event.note)),
         news: None,
@@ -74,7 +76,7 @@ events! {
         id: Id, proposer: ActorId, note: String,
     } about [id, proposer] => {
         says: "retracted the knowledge entry `{id}` of @{proposer}[: «{note}»]",
-        content: Content::SHOWN, tables: &[KNOWLEDGE], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[KNOWLEDGE], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(|event, moment| became(moment, &event.id, KnowledgeStatus::Retracted)),
         notify: Notify::AndShow(|event, moment| notify_proposer(moment, &event.id, &event.proposer, "retracted", &event.note)),
         news: None,
@@ -84,7 +86,7 @@ events! {
         id: Id, proposer: ActorId,
     } about [id, proposer] => {
         says: "recorded that the knowledge entry `{id}` expired",
-        content: Content::SHOWN, tables: &[KNOWLEDGE], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[KNOWLEDGE], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(|event, moment| became(moment, &event.id, KnowledgeStatus::Expired)),
         notify: Notify::Nobody, news: None,
     }
@@ -93,7 +95,7 @@ events! {
         id: Id, model: String, first: u32, chunks: u32, proposer: ActorId,
     } about [id] => {
         says: "sent texts of the knowledge entry `{id}` to {model} for embedding",
-        content: Content::SHOWN, tables: &[], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: None, notify: Notify::Nobody, news: None,
     }
     /// Texts of a knowledge entry were embedded: from now on they are also found by meaning.
@@ -101,7 +103,7 @@ events! {
         id: Id, model: String, dimensions: u32, first: u32, chunks: u32, proposer: ActorId,
     } about [id] => {
         says: "embedded the knowledge entry `{id}` with {model}: {chunks#passage}",
-        content: Content::SHOWN, tables: &[VECTORS], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[VECTORS], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(embedded), notify: Notify::Nobody, news: None,
     }
     /// A question was sent to an embedding model. The question is not stored.
@@ -109,7 +111,7 @@ events! {
         asker: ActorId, model: String, characters: u32,
     } about [asker] => {
         says: "embedded a question with {model}",
-        content: Content::SHOWN, tables: &[], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: None, notify: Notify::Nobody, news: None,
     }
 }

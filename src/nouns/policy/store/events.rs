@@ -7,6 +7,7 @@ use rusqlite::params;
 use crate::event::{Content, Moment, Notify, Table, events};
 use crate::memory::{Memory, Touched};
 use crate::runs::{self, events::RUN};
+use crate::settles::Settles;
 use types::change::SourceKind;
 use types::id::Id;
 
@@ -27,6 +28,7 @@ events! {
     } about [change] => {
         says: "brought version {version} of the policies into force",
         content: Content::SHOWN.hiding(&["files"]), tables: &[POLICY, FILE, RUN], memory: Memory::Policy,
+        settles: Settles::Nothing,
         fold: Some(applied), notify: Notify::Nobody, news: None,
     }
     /// The source of the company's policies was set.
@@ -34,7 +36,7 @@ events! {
         kind: SourceKind, url: Option<String>, r#ref: Option<String>, path: Option<String>, auto: bool,
     } about [] => {
         says: "set the source of the policies to {kind}",
-        content: Content::SHOWN, tables: &[SOURCE], memory: Memory::Policy,
+        content: Content::SHOWN, tables: &[SOURCE], memory: Memory::Policy, settles: Settles::Nothing,
         fold: Some(sourced), notify: Notify::Nobody, news: None,
     }
 }

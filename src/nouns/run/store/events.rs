@@ -6,23 +6,27 @@ use rusqlite::params;
 
 use super::budgets::others_look_again;
 use super::fold::{Taken, ended, go_on_below, mark, stand, taken_anew, task_waits};
-use super::notify::{self, Ended};
+use super::notify;
 use super::{get, step};
 use crate::done::DONE;
-use crate::event::{Author, Content, Moment, Notify, Table, events};
+use crate::event::{Content, Moment, Notify, Table, events};
 use crate::memory::{Memory, Touched};
-use crate::outbox::News;
+use crate::settles::{End, Over, Settles};
 use crate::tasks::events::{TASK, became};
 use crate::{inbox, to_json};
 use types::field::Label;
 use types::id::{ActorId, Id};
-use types::inbox::ItemKind;
 use types::run::{Beside, Failure, Happened, RunStatus, StepKind, StepStatus, Wait};
 use types::task::TaskStatus;
 use types::time::Time;
 
 pub const RUN: Table = Table { name: "run", key: "id" };
 const STEP: Table = Table { name: "step", key: "run || ' ' || printf('%06d', number)" };
+
+/// Why nobody need be asked about a run.
+const OVER: &str = "has ended";
+/// The operation by which a run may spend more.
+const RAISE: &str = "budget.raise";
 
 events! {
     /// A run started: an agent is to work on a task.
@@ -37,7 +41,9 @@ events! {
         #[serde(default, skip_serializing_if = "Option::is_none")] delegation: Option<Id>,
     } about [id, task, agent, asker] => {
         says: "started {id:a run} of @{agent}",
-        content: Content::SHOWN.hiding(&["token_id"]), tables: &[RUN, TASK], memory: Memory::Nothing,
+        content: Content::SHOWN.hiding(&["token_id"]), tables: &[RUN, TASK, DONE], memory: Memory::Nothing,
+        // It costs nothing by itself, and whose the costs of a run are is counted by it.
+        settles: Settles::Nothing,
         fold: Some(started), notify: Notify::Nobody, news: None,
     }
     /// A step waits: for approval, an answer, a time or another run.
@@ -48,6 +54,7 @@ events! {
     } about [id, agent, asker] => {
         says: "made {id:a run}[ of @{agent}] wait[ at `{name}`]",
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
+        settles: Settles::Step(|event| &event.id),
         fold: Some(waiting),
         notify: Notify::AndShow(|event, moment| {
             notify::of_question(moment, (&event.id, &event.agent), &event.name, &event.wait)
@@ -59,7 +66,7 @@ events! {
         id: Id, agent: ActorId, asker: ActorId, step: u32,
     } about [id, agent, asker] => {
         says: "resumed {id:a run}[ of @{agent}]",
-        content: Content::SHOWN, tables: &[RUN, STEP, TASK], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[RUN, STEP, TASK], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(resumed), notify: Notify::AndShow(|event, moment| notify::of_less(moment, &event.id, event.step)),
         news: None,
     }
@@ -72,6 +79,7 @@ events! {
     } about [id, agent, asker] => {
         says: "decided {id:a step}[ of @{agent}]",
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
+        settles: Settles::Step(|event| &event.id),
         fold: Some(decided_step), notify: Notify::Nobody, news: None,
     }
     /// An external step is about to start. Its budget is reserved until the outcome is recorded.
@@ -83,6 +91,7 @@ events! {
     } about [id, agent, asker] => {
         says: "dispatched {id:a step}[ of @{agent}]",
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
+        settles: Settles::Step(|event| &event.id),
         fold: Some(dispatched_step), notify: Notify::Nobody, news: None,
     }
     /// The outcome of an external step is unknown; its reservation counts as spent. The reason is stored as content, so that it can be erased.
@@ -94,7 +103,7 @@ events! {
         tokens_in: u32, tokens_out: u32, cost_cents: u32,
     } about [id, agent, asker] => {
         says: "does not know the outcome of {id:a step}[ of @{agent}]",
-        content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(unknown_step), notify: Notify::Nobody, news: None,
     }
     /// A step was taken. Of an operation, recorded in the transaction of its effect, with the labels of what it let the run
@@ -109,6 +118,7 @@ events! {
     } about [id, agent, asker] => {
         says: "took {id:a step}[ of @{agent}][: `{name}`]",
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
+        settles: Settles::Step(|event| &event.id),
         fold: Some(completed_step), notify: Notify::Nobody, news: None,
     }
     /// A step was refused, by the policies or by an approver; the run continues and is informed.
@@ -118,7 +128,7 @@ events! {
         #[schemars(extend("x-names" = "reference"))] target: String, reason: String,
     } about [id, agent, asker] => {
         says: "was refused {id:a step}[ of @{agent}]: `{name}`[: «{reason}»]",
-        content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(denied_step), notify: Notify::Nobody, news: None,
     }
     /// A step failed without effect; the run continues and is informed. The reason is stored as content, so that it can be erased: it may quote what an agent wrote.
@@ -129,7 +139,7 @@ events! {
         #[serde(default, skip_serializing_if = "BTreeSet::is_empty")] labels: BTreeSet<Label>,
     } about [id, agent, asker] => {
         says: "could not take {id:a step}[ of @{agent}]: `{name}`[: «{reason}»]",
-        content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(failed_step), notify: Notify::Nobody, news: None,
     }
     /// Somebody answered a run's question, or stated whether a tool's call took effect.
@@ -138,7 +148,7 @@ events! {
         #[serde(default, skip_serializing_if = "Option::is_none")] happened: Option<Happened>,
     } about [id, agent, asker, by] => {
         says: "answered {id:a question} of @{agent}",
-        content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(answered),
         notify: Notify::AndShow(|event, moment| notify::of_less(moment, &event.id, event.step)), news: None,
     }
@@ -154,7 +164,8 @@ events! {
     } about [id, agent, asker] => {
         says: "held {id:a run} of @{agent}[: «{reason}»]",
         content: Content::SHOWN, tables: &[RUN, TASK], memory: Memory::Nothing,
-        fold: Some(held), notify: Notify::AndShow(notify_of_hold), news: None,
+        settles: Settles::Held(|event| &event.id),
+        fold: Some(held), notify: Notify::AndShow(notify::of_hold), news: None,
     }
     /// A run's budget was raised; it resumes.
     RunBudgetRaised = "run_budget_raised" {
@@ -162,6 +173,7 @@ events! {
     } about [id, agent, asker] => {
         says: "raised the budget of {id:a run} of @{agent}",
         content: Content::SHOWN, tables: &[RUN, TASK], memory: Memory::Nothing,
+        settles: Settles::Ends(|event, _| Ok(vec![more_to_spend(&event.id)])),
         fold: Some(raised),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
     }
@@ -172,8 +184,9 @@ events! {
     } about [id, task, agent, asker] => {
         says: "completed {id:a run} of @{agent}",
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
+        settles: Settles::Ends(|event, _| Ok(End::thing(&event.id, OVER))),
         fold: Some(|event, moment| ended(moment, &event.id, RunStatus::Completed, None)),
-        notify: Notify::AndShow(notify_of_completion), news: Some(news_of_completion),
+        notify: Notify::AndShow(notify::of_completion), news: Some(notify::news_of_completion),
     }
     /// A run failed or timed out. The message of its plan, model or tool is stored as content, so that it can be erased.
     RunFailed = "run_failed" {
@@ -184,7 +197,8 @@ events! {
     } about [id, task, agent, asker] => {
         says: "recorded that {id:a run} of @{agent} failed[: «{reason}»]",
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
-        fold: Some(failed), notify: Notify::AndShow(notify_of_failure), news: Some(news_of_failure),
+        settles: Settles::Ends(|event, _| Ok(End::thing(&event.id, OVER))),
+        fold: Some(failed), notify: Notify::AndShow(notify::of_failure), news: Some(notify::news_of_failure),
     }
     /// A run was cancelled. The reason is stored as content, so that it can be erased.
     RunCancelled = "run_cancelled" {
@@ -194,6 +208,7 @@ events! {
     } about [id, task, agent, asker] => {
         says: "cancelled {id:a run} of @{agent}[: «{reason}»]",
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
+        settles: Settles::Ends(|event, _| Ok(End::thing(&event.id, OVER))),
         fold: Some(|event, moment| ended(moment, &event.id, RunStatus::Cancelled, None)),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
     }
@@ -202,9 +217,15 @@ events! {
         id: Id, task: Id, agent: ActorId, asker: ActorId,
     } about [id, task, agent, asker] => {
         says: "archived {id:a run} of @{agent}",
-        content: Content::SHOWN, tables: &[RUN], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[RUN], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(archived), notify: Notify::Nobody, news: None,
     }
+}
+
+/// Nobody need allow what is allowed already.
+fn more_to_spend(id: &Id) -> End {
+    let over = Over::Operation { on: id.to_string(), operation: RAISE };
+    End { over, because: format!("the budget of {id} was raised") }
 }
 
 fn started(event: &RunStarted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
@@ -355,38 +376,4 @@ fn archived(event: &RunArchived, moment: &Moment<'_>) -> rusqlite::Result<Touche
     let sql = "UPDATE run SET archived_at = ? WHERE id = ?";
     moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, event.id.as_str()])?;
     Ok(Touched::Nothing)
-}
-
-fn notify_of_hold(event: &RunHeld, moment: &Moment<'_>) -> rusqlite::Result<()> {
-    // That ends by itself, within minutes as a rule.
-    if event.beside.is_some() {
-        return Ok(());
-    }
-    let title = format!("a run of {} is held: {}", event.agent, event.reason);
-    inbox::add(moment, event.origin.as_ref().unwrap_or(&event.asker), ItemKind::Alert, event.id.as_str(), &title)
-}
-
-fn notify_of_completion(event: &RunCompleted, moment: &Moment<'_>) -> rusqlite::Result<()> {
-    inbox::resolve(moment, event.id.as_str())?;
-    let title = format!("{} has finished what you asked", event.agent);
-    inbox::add(moment, &event.asker, ItemKind::Decision, event.id.as_str(), &title)
-}
-
-fn notify_of_failure(event: &RunFailed, moment: &Moment<'_>) -> rusqlite::Result<()> {
-    inbox::resolve(moment, event.id.as_str())?;
-    let why = event.message.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
-    let title = format!("a run of {} failed{why}", event.agent);
-    inbox::add(moment, &event.asker, ItemKind::Failure, event.id.as_str(), &title)
-}
-
-fn news_of_completion(event: &RunCompleted, _: &Author<'_>) -> Option<News> {
-    let RunCompleted { id, agent, asker, askers, tokens_in, tokens_out, duration_ms, .. } = event;
-    let (tokens, duration_ms) = ((*tokens_in, *tokens_out), *duration_ms);
-    Some(Ended { id, agent, asker, askers, failure: None, tokens, duration_ms }.news())
-}
-
-fn news_of_failure(event: &RunFailed, _: &Author<'_>) -> Option<News> {
-    let RunFailed { id, agent, asker, askers, tokens_in, tokens_out, duration_ms, reason, .. } = event;
-    let (tokens, duration_ms) = ((*tokens_in, *tokens_out), *duration_ms);
-    Some(Ended { id, agent, asker, askers, failure: Some(*reason), tokens, duration_ms }.news())
 }

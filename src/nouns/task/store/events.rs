@@ -9,6 +9,7 @@ use crate::event::{Content, Moment, Notify, Table, events};
 use crate::inbox;
 use crate::memory::{Memory, Touched};
 use crate::search::{self, Texts, Thing};
+use crate::settles::Settles;
 use crate::to_json;
 use types::id::{ActorId, Id};
 use types::inbox::ItemKind;
@@ -27,7 +28,7 @@ events! {
         #[serde(default, skip_serializing_if = "Option::is_none")] deadlines: Option<Deadlines>,
     } about [id, creator, owner, parent] => {
         says: "created {id:a task}[: «{title}»]",
-        content: Content::SHOWN, tables: &[TASK, search::TABLE], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[TASK, search::TABLE], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(created), notify: Notify::AndShow(notify_of_task), news: None,
     }
     /// A task was assigned.
@@ -35,7 +36,7 @@ events! {
         id: Id, owner: ActorId, from: Option<ActorId>, creator: ActorId,
     } about [id, owner, from, creator] => {
         says: "assigned {id:a task} to @{owner}",
-        content: Content::SHOWN, tables: &[TASK], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[TASK], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(assigned), notify: Notify::AndShow(notify_of_assignment), news: None,
     }
     /// A task was linked to something. Readers of the task see the link only if they may see its target.
@@ -45,6 +46,7 @@ events! {
     } about [id, owner, creator] => {
         says: "added to what {id:a task} is about",
         content: Content::SHOWN.hiding(&["place", "thing", "note"]), tables: &[TASK, REF], memory: Memory::Nothing,
+        settles: Settles::Nothing,
         fold: Some(referred), notify: Notify::Nobody, news: None,
     }
     /// A task stalled: it passed its deadline.
@@ -52,7 +54,7 @@ events! {
         id: Id, owner: Option<ActorId>, creator: ActorId, reason: String,
     } about [id, owner, creator] => {
         says: "recorded that {id:a task} is stalled: {reason}",
-        content: Content::SHOWN, tables: &[TASK], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[TASK], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(stalled), notify: Notify::AndShow(notify_of_stall), news: None,
     }
     /// A task was archived: it closed longer ago than the company's retention.
@@ -60,7 +62,7 @@ events! {
         id: Id, owner: Option<ActorId>, creator: ActorId,
     } about [id, owner, creator] => {
         says: "archived {id:a task}",
-        content: Content::SHOWN, tables: &[TASK], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[TASK], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(archived), notify: Notify::Nobody, news: None,
     }
     /// A task was completed or cancelled.
@@ -68,7 +70,7 @@ events! {
         id: Id, owner: Option<ActorId>, creator: ActorId, outcome: TaskStatus,
     } about [id, owner, creator] => {
         says: "closed {id:a task} as {outcome}",
-        content: Content::SHOWN, tables: &[TASK], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[TASK], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(|event, moment| became(moment, event.id.as_str(), event.outcome)),
         notify: Notify::AndShow(notify_of_end), news: None,
     }

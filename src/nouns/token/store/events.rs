@@ -4,6 +4,7 @@ use rusqlite::params;
 
 use crate::event::{Content, Moment, Notify, Table, events};
 use crate::memory::{Memory, Touched};
+use crate::settles::{End, Settles};
 use crate::{actors, inbox, to_json, unreadable};
 use types::actor::ActorKind;
 use types::id::{ActorId, Id};
@@ -20,7 +21,7 @@ events! {
         expires_at: Time,
     } about [id, holder] => {
         says: "issued a token to @{holder}[: «{label}»]",
-        content: Content::SHOWN.hiding(&["hash"]), tables: &[TOKEN], memory: Memory::Tokens,
+        content: Content::SHOWN.hiding(&["hash"]), tables: &[TOKEN], memory: Memory::Tokens, settles: Settles::Nothing,
         fold: Some(issued), notify: Notify::Only(notify_holder), news: None,
     }
     /// A token was revoked.
@@ -29,6 +30,7 @@ events! {
     } about [id, holder] => {
         says: "revoked a token of @{holder}",
         content: Content::SHOWN, tables: &[TOKEN], memory: Memory::Tokens,
+        settles: Settles::Ends(|event, _| Ok(End::thing(&event.id, "was revoked"))),
         fold: Some(|event, moment| ended(moment, &event.id, "revoked")),
         notify: Notify::Only(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
     }
@@ -37,7 +39,7 @@ events! {
         id: Id, holder: ActorId, scopes: Scopes,
     } about [id, holder] => {
         says: "narrowed a token of @{holder}",
-        content: Content::SHOWN, tables: &[TOKEN], memory: Memory::Tokens,
+        content: Content::SHOWN, tables: &[TOKEN], memory: Memory::Tokens, settles: Settles::Nothing,
         fold: Some(narrowed), notify: Notify::Nobody, news: None,
     }
     /// A token expired; recorded by the tick.
@@ -46,6 +48,7 @@ events! {
     } about [id, holder] => {
         says: "recorded that a token of @{holder} expired",
         content: Content::SHOWN, tables: &[TOKEN], memory: Memory::Tokens,
+        settles: Settles::Ends(|event, _| Ok(End::thing(&event.id, "has expired"))),
         fold: Some(|event, moment| ended(moment, &event.id, "expired")),
         notify: Notify::Only(|event, moment| inbox::resolve(moment, event.id.as_str())), news: None,
     }

@@ -10,6 +10,7 @@ use crate::event::{Author, Content, Moment, Notify, Table, events};
 use crate::memory::{Memory, Touched};
 use crate::outbox::News;
 use crate::outbox::table::{OUTBOX, cancel};
+use crate::settles::{End, Settles};
 use crate::{inbox, to_json};
 use types::id::{ActorId, Id};
 use types::inbox::ItemKind;
@@ -28,6 +29,7 @@ events! {
     } about [id, owner] => {
         says: "created a webhook subscription to {host}",
         content: Content::SHOWN.hiding(&["url", "made_from"]), tables: &[WEBHOOK], memory: Memory::Webhooks,
+        settles: Settles::Nothing,
         fold: Some(created), notify: Notify::Nobody, news: None,
     }
     /// A webhook subscription was updated: its events, its URL, or whether it is enabled.
@@ -37,6 +39,7 @@ events! {
     } about [id, owner] => {
         says: "changed the webhook subscription to {host}",
         content: Content::SHOWN.hiding(&["url"]), tables: &[WEBHOOK, OUTBOX], memory: Memory::Webhooks,
+        settles: Settles::Nothing,
         fold: Some(updated), notify: Notify::AndShow(notify_of_update), news: None,
     }
     /// A webhook's signing secret was rotated; the previous one is valid until this time.
@@ -46,6 +49,7 @@ events! {
     } about [id, owner] => {
         says: "rotated the secret of a webhook subscription",
         content: Content::SHOWN.hiding(&["made_from"]), tables: &[WEBHOOK], memory: Memory::Webhooks,
+        settles: Settles::Nothing,
         fold: Some(rotated), notify: Notify::Nobody, news: None,
     }
     /// A webhook's owner changed.
@@ -53,7 +57,7 @@ events! {
         id: Id, from: ActorId, owner: ActorId,
     } about [id, from, owner] => {
         says: "handed a webhook subscription over to @{owner}",
-        content: Content::SHOWN, tables: &[WEBHOOK], memory: Memory::Webhooks,
+        content: Content::SHOWN, tables: &[WEBHOOK], memory: Memory::Webhooks, settles: Settles::Nothing,
         fold: Some(handed_on), notify: Notify::Nobody, news: None,
     }
     /// A webhook was disabled: nothing is sent until it is enabled. Its owner is notified.
@@ -61,7 +65,7 @@ events! {
         id: Id, owner: ActorId, host: String, reason: String, notified: Vec<ActorId>,
     } about [id, owner] => {
         says: "disabled the webhook subscription to {host}[: «{reason}»]",
-        content: Content::SHOWN, tables: &[WEBHOOK, OUTBOX], memory: Memory::Webhooks,
+        content: Content::SHOWN, tables: &[WEBHOOK, OUTBOX], memory: Memory::Webhooks, settles: Settles::Nothing,
         fold: Some(|event, moment| disabled(moment, &event.id)), notify: Notify::AndShow(notify_of_end), news: None,
     }
     /// A webhook was deleted; nothing more is sent.
@@ -70,6 +74,7 @@ events! {
     } about [id, owner] => {
         says: "deleted a webhook subscription",
         content: Content::SHOWN, tables: &[WEBHOOK, OUTBOX], memory: Memory::Webhooks,
+        settles: Settles::Ends(|event, _| Ok(End::thing(&event.id, "was removed"))),
         fold: Some(deleted),
         notify: Notify::AndShow(|event, moment| inbox::resolve(moment, event.id.as_str())),
         news: None,
@@ -79,7 +84,7 @@ events! {
         id: Id, owner: ActorId,
     } about [id, owner] => {
         says: "sent a test to a webhook subscription",
-        content: Content::SHOWN, tables: &[], memory: Memory::Nothing,
+        content: Content::SHOWN, tables: &[], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: None, notify: Notify::Nobody, news: Some(test),
     }
 }
