@@ -197,7 +197,7 @@ fn events() -> String {
     let mut text = format!(
         "{MADE}\n# Events\n\nEvery type of event, as `GET /api/events` shows it: `{{\"seq\": …, \"at\": …, \"actor\": …, \"decision\": …, \
          \"event\": {{\"type\": …, …}}}}`. `x-event-sentences` in [the API's document](openapi.json) has a template for each, which \
-         makes a sentence of its fields.\n\n| Type | What it says | Fields | Kept in the log, not shown | Recorded by | Content can be erased |\n\
+         makes a sentence of its fields; `x-minor-events` names those that summaries leave out.\n\n| Type | What it says | Fields | Kept in the log, not shown | Recorded by | Content can be erased |\n\
          |---|---|---|---|---|---|\n"
     );
     for kind in EventKind::all() {

@@ -24,7 +24,7 @@ use types::collection::{Collection, Source};
 use types::condition::Condition;
 
 pub use embedder::{Embedder, MOST_TEXTS};
-pub use row::{Kept, kept};
+pub use row::{SourceRow, kept};
 pub use sqlite::connect as connect_sqlite;
 
 /// The most rows that are read for one answer.

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use super::{Kept, MOST_BYTES, MOST_ROWS, Rows, Wanted, kept};
+use super::{MOST_BYTES, MOST_ROWS, Rows, SourceRow, Wanted, kept};
 use types::condition::{Condition, Scalar, Values};
 
 /// The most rows that are kept of those that are no records: whoever asks only learns that there are some.
@@ -60,7 +60,7 @@ impl<'a> First<'a> {
         Rows { rows: found.chain(self.misfits).collect(), is_cut: self.is_cut }
     }
 
-    fn values(&self, record: Kept) -> Values {
+    fn values(&self, record: SourceRow) -> Values {
         let of = self.wanted.of;
         let scalar = |name: &str, value| Scalar::of(of.field(name)?.kind, value);
         let fields = record.fields.iter().filter_map(|(name, value)| Some((name.clone(), scalar(name, value)?)));

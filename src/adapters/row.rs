@@ -8,7 +8,7 @@ use types::field::FieldKind;
 
 /// A row as a record has it.
 #[derive(Debug, PartialEq)]
-pub struct Kept {
+pub struct SourceRow {
     /// The value of the key.
     pub id: String,
     pub fields: Map<String, Value>,
@@ -18,7 +18,7 @@ pub struct Kept {
 const LONGEST_ID: usize = 200;
 
 /// A row, given the values of the fields in their order; or why it does not fit.
-pub fn kept(of: &Collection, row: Vec<Option<String>>) -> Result<Kept, String> {
+pub fn kept(of: &Collection, row: Vec<Option<String>>) -> Result<SourceRow, String> {
     let named = of.spec.fields.iter().zip(row);
     let given = named.filter_map(|((name, field), text)| Some((name.clone(), value(field.kind, text?))));
     let fields = of.checked(&given.collect()).map_err(|problems| problems.join("; "))?;
@@ -31,7 +31,7 @@ pub fn kept(of: &Collection, row: Vec<Option<String>>) -> Result<Kept, String> {
     if id.is_empty() || id.len() > LONGEST_ID || id.contains(char::is_control) {
         return Err(format!("its key is no id: 1 to {LONGEST_ID} bytes without control characters"));
     }
-    Ok(Kept { id, fields })
+    Ok(SourceRow { id, fields })
 }
 
 /// A text as the JSON that a field of this type is given as.
@@ -59,7 +59,7 @@ mod tests {
         source: {system: erp, table: orders}\n  fields:\n    amount: {type: money}\n    number: {type: integer, required: true}\n    \
         open: {type: flag}\n    tags: {type: choices, options: [a, b]}\n";
 
-    fn row(values: [&str; 4]) -> Result<Kept, String> {
+    fn row(values: [&str; 4]) -> Result<SourceRow, String> {
         let of: Collection = serde_yaml::from_str(ORDERS).unwrap();
         kept(&of, values.map(|text| (text != "-").then(|| text.to_owned())).into())
     }

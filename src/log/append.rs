@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::checkpoint::Signer;
 use super::head::{self, Head, Mark, Tip};
-use super::idem::{self, Kept};
+use super::idem::{self, KeptAnswer};
 use super::index::Unindexed;
 use super::journal::{Batch, Journal, NotCommitted};
 use super::read::{self, Published};
@@ -211,7 +211,7 @@ impl Tail {
     }
 
     /// Keeps an answer with the entry that comes next.
-    pub fn keep(&mut self, conn: &Connection, kept: &Kept, at: Time) -> Result<(), Fault> {
+    pub fn keep(&mut self, conn: &Connection, kept: &KeptAnswer, at: Time) -> Result<(), Fault> {
         idem::keep(conn, kept, at)?;
         self.open.kept.push((self.size() + 1, kept.key));
         Ok(())

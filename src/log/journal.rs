@@ -10,7 +10,7 @@ mod sqlite;
 use rusqlite::Connection;
 
 use super::head::{Mark, Tip};
-use super::idem::{self, Kept};
+use super::idem::{self, KeptAnswer};
 use super::read::{self, Published};
 use types::refusal::Fault;
 
@@ -94,7 +94,7 @@ pub struct Row {
     pub leaf: Vec<u8>,
     /// Salt and body; none once erased.
     pub payload: Option<([u8; 32], Vec<u8>)>,
-    pub kept: Option<Kept>,
+    pub kept: Option<KeptAnswer>,
 }
 
 /// What was read.

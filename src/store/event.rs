@@ -40,15 +40,21 @@ pub struct Content {
     /// Whether the event says how many recorded decisions would change. Only readers who may see all of those decisions
     /// see it.
     pub counts: bool,
+    /// Whether it only accompanies what really happened, such as an attempt to deliver a message. Summaries leave it out.
+    pub minor: bool,
 }
 
 impl Content {
-    pub const SHOWN: Content = Content { hidden: &[], partly: None, erasable: false, counts: false };
+    pub const SHOWN: Content = Content { hidden: &[], partly: None, erasable: false, counts: false, minor: false };
     pub const ERASABLE: Content = Content { erasable: true, ..Content::SHOWN };
     pub const COUNTED: Content = Content { counts: true, ..Content::SHOWN };
 
     pub const fn hiding(self, fields: &'static [&'static str]) -> Content {
         Content { hidden: fields, ..self }
+    }
+
+    pub const fn minor(self) -> Content {
+        Content { minor: true, ..self }
     }
 
     pub const fn showing(self, list: &'static str, fields: &'static [&'static str]) -> Content {

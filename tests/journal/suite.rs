@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ok::log::append::{self, Tail};
 use ok::log::checkpoint::Signer;
 use ok::log::head;
-use ok::log::idem::Kept;
+use ok::log::idem::KeptAnswer;
 use ok::log::journal::{InFile, Journal, NotCommitted, Passage, Row, Since};
 use ok::log::record::{Decision, Entry, PolicyStamp};
 use ok::log::verify::{Ask, verify_sqlite};
@@ -145,7 +145,7 @@ impl Pen {
     }
 }
 
-fn append(tail: &mut Tail, file: &Connection, text: &str, kept: Option<&Kept>) {
+fn append(tail: &mut Tail, file: &Connection, text: &str, kept: Option<&KeptAnswer>) {
     static SALT: AtomicU64 = AtomicU64::new(0);
     let mut salt = [0; 32];
     salt[..8].copy_from_slice(&SALT.fetch_add(1, Ordering::Relaxed).to_be_bytes());
@@ -245,8 +245,8 @@ fn a_former_owner_is_fenced_off(place: &dyn Place) {
     owner.assert_whole();
 }
 
-fn kept(number: u8) -> Kept {
-    Kept { key: [number; 32], request: [9; 32], status: 201, body: vec![number; 3] }
+fn kept(number: u8) -> KeptAnswer {
+    KeptAnswer { key: [number; 32], request: [9; 32], status: 201, body: vec![number; 3] }
 }
 
 fn an_answer_is_kept_in_the_same_step(place: &dyn Place) {

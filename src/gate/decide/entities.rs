@@ -23,9 +23,9 @@ const SHELF: usize = 64;
 pub(crate) struct Entities(OnceLock<Box<[OnceLock<Shelf>]>>);
 
 /// A place is made when it is wanted, too: to drop one takes longer than to have none.
-type Shelf = Box<[OnceLock<ArcSwapOption<Kept>>]>;
+type Shelf = Box<[OnceLock<ArcSwapOption<BuiltEntity>>]>;
 
-struct Kept {
+struct BuiltEntity {
     card: Arc<Card>,
     entity: Closed,
 }
@@ -40,13 +40,13 @@ impl Entities {
             return kept.entity.clone();
         }
         let entity = card.entity();
-        place.store(Some(Arc::new(Kept { card: Arc::clone(card), entity: entity.clone() })));
+        place.store(Some(Arc::new(BuiltEntity { card: Arc::clone(card), entity: entity.clone() })));
         entity
     }
 }
 
 impl Entities {
-    fn place(&self, card: &Arc<Card>) -> Option<&ArcSwapOption<Kept>> {
+    fn place(&self, card: &Arc<Card>) -> Option<&ArcSwapOption<BuiltEntity>> {
         let (shelf, place) = (place_of(card) / SHELF, place_of(card) % SHELF);
         let shelves = self.0.get_or_init(|| (0..SHELVES).map(|_| OnceLock::new()).collect());
         let shelf = shelves.get(shelf)?.get_or_init(|| (0..SHELF).map(|_| OnceLock::new()).collect());

@@ -54,6 +54,7 @@ pub fn document(entries: &[Entry]) -> Value {
         "security": [{ "bearer": [] }],
         "paths": paths,
         "x-event-sentences": EventKind::all().map(|kind| (kind.name.to_owned(), kind.says.into())).collect::<Map<_, Value>>(),
+        "x-minor-events": EventKind::all().filter(|kind| kind.content.minor).map(|kind| kind.name).collect::<Vec<_>>(),
         "components": {
             "schemas": schemas,
             "securitySchemes": { "bearer": { "type": "http", "scheme": "bearer" } },

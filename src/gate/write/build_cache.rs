@@ -20,10 +20,10 @@ type Made = Arc<dyn Any + Send + Sync>;
 pub struct BuildCache {
     /// The product's Cedar schema.
     schema: String,
-    made: Mutex<VecDeque<Kept>>,
+    made: Mutex<VecDeque<Entry>>,
 }
 
-struct Kept {
+struct Entry {
     key: String,
     /// Of the text that it was made of, where that is much.
     bytes: usize,
@@ -82,8 +82,8 @@ impl BuildCache {
     fn keep(&self, key: String, bytes: usize, thing: Made) {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         made.retain(|kept| kept.key != key);
-        made.push_back(Kept { key, bytes, thing });
-        let is_much = |made: &VecDeque<Kept>| made.iter().map(|kept| kept.bytes).sum::<usize>() > MOST_BYTES;
+        made.push_back(Entry { key, bytes, thing });
+        let is_much = |made: &VecDeque<Entry>| made.iter().map(|kept| kept.bytes).sum::<usize>() > MOST_BYTES;
         while made.len() > MOST || (made.len() > ALWAYS && is_much(&made)) {
             made.pop_front();
         }

@@ -23,7 +23,7 @@ use crate::write::wait::Wait;
 use crate::write::work::{AnsweredQuery, Changing, Work};
 use crate::write::writer::Writer;
 use crate::write::{outbox, settled};
-use log::idem::{self, Kept};
+use log::idem::{self, KeptAnswer};
 use log::record::Entry as ToLog;
 use policy::Ruling;
 use store::context::events::ContextForgotten;
@@ -217,7 +217,7 @@ impl Writer {
         &mut self,
         events: Vec<Drafted>,
         record: &Record<'_>,
-        kept: Option<Kept>,
+        kept: Option<KeptAnswer>,
     ) -> Result<Option<i64>, Halt> {
         let mut entries: Vec<record::Entry> = events.into_iter().map(|drafted| self.entry(drafted, record)).collect();
         let at = record.now.max(self.tail.ts());

@@ -16,7 +16,7 @@ use crate::write::reply::{Reply, denial};
 use crate::write::steps::{self, Step};
 use crate::write::work::Refused;
 use crate::write::writer::Writer;
-use log::idem::Kept;
+use log::idem::KeptAnswer;
 use log::record::Decision;
 use policy::Ruling;
 use store::decisions::events::Denied;
@@ -112,7 +112,12 @@ impl Writer {
     }
 
     /// The number of the entry that holds the refusal.
-    fn record_once(&mut self, event: Event, record: &Record<'_>, kept: Option<Kept>) -> Result<Option<i64>, Halt> {
+    fn record_once(
+        &mut self,
+        event: Event,
+        record: &Record<'_>,
+        kept: Option<KeptAnswer>,
+    ) -> Result<Option<i64>, Halt> {
         let (caller, now) = (record.caller, record.now);
         let entry = self.entry(Drafted { event, behalf: None }, record);
         let key = Key::of(caller, &entry)?;

@@ -12,7 +12,7 @@ use crate::declare::target::Target;
 use crate::reader::Reader;
 use crate::write::reply::Reply;
 use crate::write::work::Idem;
-use log::idem::Kept;
+use log::idem::KeptAnswer;
 use types::caller::Caller;
 use types::canonical;
 use types::refusal::{Code, Fault, Refusal, Stop};
@@ -49,7 +49,7 @@ pub(crate) fn fingerprint(secret: &[u8; 32], value: &Value) -> Result<[u8; 32], 
 
 /// Returns the stored answer to the same request. The caller must still be allowed to read at all, and to read what the
 /// answer says.
-pub(crate) fn answer(read: &Reader<'_>, act: &dyn Act, kept: Kept, asked: &[u8; 32]) -> Result<Reply, Stop> {
+pub(crate) fn answer(read: &Reader<'_>, act: &dyn Act, kept: KeptAnswer, asked: &[u8; 32]) -> Result<Reply, Stop> {
     if kept.is_erased() {
         let message = "this Idempotency-Key was used, and the answer has been erased since; use another key";
         return Err(Refusal::conflict(message).into());
@@ -88,17 +88,17 @@ pub(crate) fn answer(read: &Reader<'_>, act: &dyn Act, kept: Kept, asked: &[u8; 
 }
 
 /// The answer to keep with the record of what was done.
-pub(crate) fn done(idem: Option<Keyed>, spec: &Spec, body: &[u8]) -> Result<Option<Kept>, Fault> {
+pub(crate) fn done(idem: Option<Keyed>, spec: &Spec, body: &[u8]) -> Result<Option<KeptAnswer>, Fault> {
     let Some(Keyed { key, asked: request }) = idem else { return Ok(None) };
-    Ok(Some(Kept { key, request, status: spec.route.status, body: without(body, spec.route.once())? }))
+    Ok(Some(KeptAnswer { key, request, status: spec.route.status, body: without(body, spec.route.once())? }))
 }
 
 /// The answer to keep with the record of a refusal or a wait.
-pub(crate) fn refused(idem: Option<Keyed>, spec: &Spec, refusal: &Refusal) -> Option<Kept> {
+pub(crate) fn refused(idem: Option<Keyed>, spec: &Spec, refusal: &Refusal) -> Option<KeptAnswer> {
     // What waits with a secret for an answer is carried out by a later call: that one is not answered from here.
     let is_later = refusal.code == Code::NeedsApproval && spec.route.once().is_some();
     let Keyed { key, asked: request } = idem.filter(|_| !is_later)?;
-    Some(Kept { key, request, status: refusal.code.status(), body: refusal.body() })
+    Some(KeptAnswer { key, request, status: refusal.code.status(), body: refusal.body() })
 }
 
 /// An answer without the field that is shown only once.

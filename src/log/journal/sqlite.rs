@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{Batch, Journal, NotCommitted, Passage, Row, Since};
 use crate::head::{self, Tip};
-use crate::idem::{self, Kept};
+use crate::idem::{self, KeptAnswer};
 use crate::read;
 use types::refusal::Fault;
 
@@ -48,7 +48,7 @@ struct Keyed {
 }
 
 /// The answer that is kept with an entry: with the first of those that one call led to.
-fn kept(file: &Connection, seq: u64, leaf: &[u8]) -> Result<Option<Kept>, Fault> {
+fn kept(file: &Connection, seq: u64, leaf: &[u8]) -> Result<Option<KeptAnswer>, Fault> {
     let Some(text) = serde_json::from_slice::<Keyed>(leaf)?.idem else { return Ok(None) };
     let before = if seq > 1 { serde_json::from_slice::<Keyed>(&read::stored(file, seq - 1)?.0)?.idem } else { None };
     let key = BASE64.decode(&text).ok().and_then(|key| key.try_into().ok());

@@ -18,38 +18,38 @@ use types::refusal::Fault;
 
 /// Where it is looked up.
 #[derive(Clone, Copy)]
-pub enum Kept<'a> {
+pub enum EntitySource<'a> {
     Now(&'a Reader<'a>),
     /// As it was kept at a moment that has gone by.
     Then(&'a EntitiesThen<'a>),
 }
 
-impl Kept<'_> {
+impl EntitySource<'_> {
     fn is_nothing(self) -> bool {
         match self {
-            Kept::Now(read) => !read.keeps_anything(),
-            Kept::Then(then) => !then.keeps_anything(),
+            EntitySource::Now(read) => !read.keeps_anything(),
+            EntitySource::Then(then) => !then.keeps_anything(),
         }
     }
 
     fn has_any(self, kind: &str) -> bool {
         match self {
-            Kept::Now(read) => read.keeps_any(kind),
-            Kept::Then(then) => then.keeps_any(kind),
+            EntitySource::Now(read) => read.keeps_any(kind),
+            EntitySource::Then(then) => then.keeps_any(kind),
         }
     }
 
     fn entity(self, kind: &str, id: &str) -> Result<Option<store::Entity>, Fault> {
         match self {
-            Kept::Now(read) => read.entity(kind, id),
-            Kept::Then(then) => then.entity(kind, id),
+            EntitySource::Now(read) => read.entity(kind, id),
+            EntitySource::Then(then) => then.entity(kind, id),
         }
     }
 }
 
 /// Completes the questions of one request. What is kept of an entity is read once, so that all of them see the same.
 pub struct Keeper<'a> {
-    source: Kept<'a>,
+    source: EntitySource<'a>,
     snapshot: &'a Snapshot,
     known: RefCell<BTreeMap<Named, Option<Properties>>>,
 }
@@ -57,10 +57,10 @@ pub struct Keeper<'a> {
 impl<'a> Keeper<'a> {
     /// None where the company keeps nothing.
     pub fn of(read: &'a Reader<'a>, snapshot: &'a Snapshot) -> Option<Keeper<'a>> {
-        Keeper::with(Kept::Now(read), snapshot)
+        Keeper::with(EntitySource::Now(read), snapshot)
     }
 
-    fn with(source: Kept<'a>, snapshot: &'a Snapshot) -> Option<Keeper<'a>> {
+    fn with(source: EntitySource<'a>, snapshot: &'a Snapshot) -> Option<Keeper<'a>> {
         (!source.is_nothing()).then(|| Keeper { source, snapshot, known: RefCell::default() })
     }
 
@@ -157,7 +157,11 @@ fn properties(kept: &store::Entity) -> Result<Properties, Fault> {
 }
 
 /// One question, completed.
-pub fn completed<'q>(asked: &'q Evaluation, kept: Kept<'_>, snapshot: &Snapshot) -> Result<Cow<'q, Evaluation>, Fault> {
+pub fn completed<'q>(
+    asked: &'q Evaluation,
+    kept: EntitySource<'_>,
+    snapshot: &Snapshot,
+) -> Result<Cow<'q, Evaluation>, Fault> {
     match Keeper::with(kept, snapshot) {
         Some(keeper) => Ok(Cow::Owned(keeper.question(asked)?.into_owned())),
         None => Ok(Cow::Borrowed(asked)),

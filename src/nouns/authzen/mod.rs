@@ -10,7 +10,7 @@ mod recorded;
 mod search;
 mod words;
 
-pub use self::kept::{Kept, completed};
+pub use self::kept::{EntitySource, completed};
 use self::recorded::{Decision, Judge};
 pub(crate) use self::words::all;
 use self::words::bad;
@@ -55,7 +55,7 @@ impl Decide for Evaluate {
         let serving = read.serving();
         let mut judge = Judge::new(read, &serving);
         let decision = judge
-            .decide(&*completed(&input, Kept::Now(read), &serving)?, &Evaluation::default())
+            .decide(&*completed(&input, EntitySource::Now(read), &serving)?, &Evaluation::default())
             .map_err(|wrong| bad(&wrong))?;
         Ok((decision, judge.events))
     }

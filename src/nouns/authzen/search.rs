@@ -20,7 +20,7 @@ use crate::company::COMPANY;
 use gate::{Permit, Query, Reader, Spec, Target, post};
 use policy::Snapshot;
 use policy::own::{self, Asker, Properties, Thing, Wrong};
-use store::entities::Entity as Kept;
+use store::entities::Entity as StoredEntity;
 use types::refusal::{Refusal, Stop};
 use types::scope::Reach;
 
@@ -138,7 +138,7 @@ fn entities(input: &Search, open: End, pages: &Pages<'_>, read: &Reader<'_>) -> 
             let more = |after: &str, limit: usize| {
                 let (kept, keeper) = (read.entities_of(&kind, after, limit)?, keeper.as_ref());
                 // They are named, and completed where the question does not describe them itself.
-                let one = |kept: &Kept| keeper.map(|keeper| Ok((kept.name.clone(), keeper.know(kept)?)));
+                let one = |kept: &StoredEntity| keeper.map(|keeper| Ok((kept.name.clone(), keeper.know(kept)?)));
                 kept.iter().filter_map(one).collect()
             };
             // What does not fit the schema any more, nobody may; and it is nobody.

@@ -103,11 +103,11 @@ impl ShownEvals {
 }
 
 /// So many problems of an eval are told; all of them stand in the change.
-const TOLD: usize = 3;
+const NAMED: usize = 3;
 
 fn described(case: &str, problems: &[String]) -> String {
-    let told = problems.iter().take(TOLD).map(|problem| format!("\n  {problem}")).collect::<String>();
-    let rest = problems.len().saturating_sub(TOLD);
+    let told = problems.iter().take(NAMED).map(|problem| format!("\n  {problem}")).collect::<String>();
+    let rest = problems.len().saturating_sub(NAMED);
     let rest = if rest == 0 { String::new() } else { format!("\n  and {rest} more") };
     format!("{case}{told}{rest}")
 }

@@ -1,4 +1,4 @@
-//! Kept entities that another schema would not take.
+//! Stored entities that another schema would not take.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

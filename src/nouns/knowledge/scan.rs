@@ -28,7 +28,7 @@ const LEAVE: &str = "ignore disregard forget override bypass neglect
     dimentica ignorate
     ignorem esqueça";
 /// ... and so few words later one of these.
-const TOLD: &str =
+const INSTRUCTIONS: &str =
     "previous prior above preceding instruction instructions rule rules policies guidelines prompt everything
     anweisung anweisungen vorherigen bisherigen obigen regeln vorgaben
     précédentes consignes règles
@@ -101,7 +101,7 @@ fn steering(plain: &str) -> Option<String> {
         let looks = if word.len() <= LONGEST_WORD { look(word) } else { String::new() };
         if let Some((left, words)) = open.as_mut() {
             words.push(word);
-            if TOLD_LOOKS.contains(&looks) {
+            if INSTRUCTION_LOOKS.contains(&looks) {
                 return Some(words.join(" "));
             }
             *left -= 1;
@@ -119,7 +119,7 @@ fn steering(plain: &str) -> Option<String> {
 /// Bytes of a word that may be one of those.
 const LONGEST_WORD: usize = 64;
 static LEAVE_LOOKS: LazyLock<BTreeSet<String>> = LazyLock::new(|| looks(LEAVE));
-static TOLD_LOOKS: LazyLock<BTreeSet<String>> = LazyLock::new(|| looks(TOLD));
+static INSTRUCTION_LOOKS: LazyLock<BTreeSet<String>> = LazyLock::new(|| looks(INSTRUCTIONS));
 
 fn looks(words: &str) -> BTreeSet<String> {
     words.split_whitespace().map(look).collect()

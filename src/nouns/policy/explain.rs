@@ -16,7 +16,7 @@ use super::narrowed::narrowed;
 use super::question::{About, answer, at_work, caller, operation, own_run, run_about, sees_policies, target, under};
 use super::shown::ShownPolicy;
 use crate::actor::resource::ACTOR;
-use crate::authzen::{self, Evaluation, Kept};
+use crate::authzen::{self, EntitySource, Evaluation};
 use crate::brain;
 use gate::past::moment::AsOf;
 use gate::{Alteration, Entry, Inquiry, Permit, Query, Reader, Spec, Target, post};
@@ -287,7 +287,7 @@ fn evaluated(
     }
     let snapshot = then.serving();
     let kept_then = past.map(|past| read.entities_then(past)).transpose()?;
-    let kept = kept_then.as_ref().map_or(Kept::Now(read), Kept::Then);
+    let kept = kept_then.as_ref().map_or(EntitySource::Now(read), EntitySource::Then);
     let said = authzen::said(&*authzen::completed(asked, kept, &snapshot)?, &snapshot)?;
     let question = said.asked(&snapshot, Vec::new()).map_err(|wrong| Refusal::bad_request(wrong.to_string()))?;
     let ruling = question.answer(&snapshot).ruling;

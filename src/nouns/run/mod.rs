@@ -73,7 +73,7 @@ pub const ALL: &[Entry] = &[
     Entry::change::<answer::Answer>(),
     Entry::change::<cancel::Cancel>(),
     Entry::change::<budget::Raise>(),
-    Entry::change::<question::Question>(),
+    Entry::change::<question::AskSomebody>(),
     Entry::change::<model::Call>(),
     Entry::change::<model::Settle>(),
     Entry::query::<trace::List>(),

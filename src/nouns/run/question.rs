@@ -32,9 +32,9 @@ pub struct Waits {
 }
 
 /// Ask somebody.
-pub enum Question {}
+pub enum AskSomebody {}
 
-impl Change for Question {
+impl Change for AskSomebody {
     const SPEC: Spec = Spec {
         name: "run.ask",
         doc: "Ask a person something, and wait for the answer. Only for agents at work, about their own run.",

@@ -17,16 +17,16 @@ use crate::Snapshot;
 pub type Named = (String, String);
 
 /// How an entity is kept, or described elsewhere in the question; nothing where it is neither.
-type Kept<'a, E> = &'a mut dyn FnMut(&str, &str) -> Result<Option<Properties>, E>;
+type Lookup<'a, E> = &'a mut dyn FnMut(&str, &str) -> Result<Option<Properties>, E>;
 
 /// Fills in what is kept.
 pub struct Completion<'a, E> {
     snapshot: &'a Snapshot,
-    kept: Kept<'a, E>,
+    kept: Lookup<'a, E>,
 }
 
 impl<'a, E> Completion<'a, E> {
-    pub fn new(snapshot: &'a Snapshot, kept: Kept<'a, E>) -> Completion<'a, E> {
+    pub fn new(snapshot: &'a Snapshot, kept: Lookup<'a, E>) -> Completion<'a, E> {
         Completion { snapshot, kept }
     }
 

@@ -16,7 +16,7 @@ events! {
         id: Id, part: String, kept: serde_json::Map<String, serde_json::Value>,
     } about [id] => {
         says: "stored the content of an event",
-        content: Content::ERASABLE.hiding(&["kept"]), tables: &[CONTENT], memory: Memory::Nothing,
+        content: Content::ERASABLE.hiding(&["kept"]).minor(), tables: &[CONTENT], memory: Memory::Nothing,
         settles: Settles::Nothing,
         fold: Some(kept), notify: Notify::Nobody, news: None,
     }

@@ -17,7 +17,7 @@ events! {
         id: Id, webhook: Id, owner: ActorId, topic: String, body: String,
     } about [id, webhook, owner] => {
         says: "is to deliver `{topic}`",
-        content: Content::SHOWN.hiding(&["body"]), tables: &[OUTBOX], memory: Memory::Nothing,
+        content: Content::SHOWN.hiding(&["body"]).minor(), tables: &[OUTBOX], memory: Memory::Nothing,
         settles: Settles::Nothing,
         fold: Some(intended), notify: Notify::Nobody, news: None,
     }
@@ -27,7 +27,7 @@ events! {
         error: Option<String>, next_at: Option<Time>,
     } about [id, webhook, owner] => {
         says: "{outcome=delivered?delivered|could not deliver} a message[: «{error}»]",
-        content: Content::SHOWN, tables: &[OUTBOX, WEBHOOK], memory: Memory::Webhooks, settles: Settles::Nothing,
+        content: Content::SHOWN.minor(), tables: &[OUTBOX, WEBHOOK], memory: Memory::Webhooks, settles: Settles::Nothing,
         fold: Some(tried), notify: Notify::Nobody, news: None,
     }
     /// Somebody had a message redelivered.

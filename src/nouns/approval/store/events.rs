@@ -60,7 +60,7 @@ events! {
         id: Id, requester: ActorId, arguments: serde_json::Map<String, serde_json::Value>,
     } about [id, requester] => {
         says: "gave arguments with a request",
-        content: Content::ERASABLE.hiding(&["arguments"]), tables: &[APPROVAL], memory: Memory::Nothing,
+        content: Content::ERASABLE.hiding(&["arguments"]).minor(), tables: &[APPROVAL], memory: Memory::Nothing,
         settles: Settles::Nothing,
         fold: Some(kept), notify: Notify::Nobody, news: None,
     }

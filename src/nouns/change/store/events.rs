@@ -86,7 +86,7 @@ events! {
         id: Id, author: ActorId, trialled: Trialled,
     } about [id, author] => {
         says: "measured the canary of {id:a change}",
-        content: Content::COUNTED, tables: &[CHANGE], memory: Memory::Nothing, settles: Settles::Nothing,
+        content: Content::COUNTED.minor(), tables: &[CHANGE], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(measured), notify: Notify::Nobody, news: None,
     }
     /// A canary was aborted: too many decisions would have differed.

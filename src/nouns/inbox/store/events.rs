@@ -13,7 +13,7 @@ events! {
         item: String,
     } about [] => {
         says: "read an inbox item",
-        content: Content::SHOWN, tables: &[TABLE], memory: Memory::Nothing, settles: Settles::Nothing,
+        content: Content::SHOWN.minor(), tables: &[TABLE], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(read), notify: Notify::Nobody, news: None,
     }
 }

@@ -6,9 +6,13 @@ use super::{COLUMNS, Run, Step, get, read, step};
 use crate::done::{self, MODEL_CALL, PLANNED};
 use crate::event::Moment;
 use crate::parsed;
+use crate::settles::{End, Over};
 use types::id::{ActorId, Id};
 use types::run::Wait;
 use types::time::Time;
+
+/// The operation by which a run may spend more.
+const RAISE: &str = "budget.raise";
 
 /// Whether any run is held until somebody raises a budget.
 pub fn any_held_by_budget(conn: &Connection) -> rusqlite::Result<bool> {
@@ -89,4 +93,10 @@ pub fn look_again(moment: &Moment<'_>) -> rusqlite::Result<()> {
     let sql = "UPDATE run SET due_at = ? WHERE status = 'held' AND due_at IS NOT NULL AND ended_at IS NULL";
     moment.conn.prepare_cached(sql)?.execute([moment.at.0])?;
     Ok(())
+}
+
+/// Nobody need allow what is allowed already.
+pub(super) fn more_to_spend(id: &Id) -> End {
+    let over = Over::Operation { on: id.to_string(), operation: RAISE };
+    End { over, because: format!("the budget of {id} was raised") }
 }

@@ -4,18 +4,20 @@ use std::collections::BTreeSet;
 
 use rusqlite::params;
 
-use super::budgets::others_look_again;
+use super::budgets::{more_to_spend, others_look_again};
 use super::fold::{Taken, ended, go_on_below, mark, stand, taken_anew, task_waits};
-use super::notify;
+use super::notify::{self, Ended};
 use super::{get, step};
 use crate::done::DONE;
-use crate::event::{Content, Moment, Notify, Table, events};
+use crate::event::{Author, Content, Moment, Notify, Table, events};
 use crate::memory::{Memory, Touched};
-use crate::settles::{End, Over, Settles};
+use crate::outbox::News;
+use crate::settles::{End, Settles};
 use crate::tasks::events::{TASK, became};
 use crate::{inbox, to_json};
 use types::field::Label;
 use types::id::{ActorId, Id};
+use types::inbox::ItemKind;
 use types::run::{Beside, Failure, Happened, RunStatus, StepKind, StepStatus, Wait};
 use types::task::TaskStatus;
 use types::time::Time;
@@ -25,8 +27,6 @@ const STEP: Table = Table { name: "step", key: "run || ' ' || printf('%06d', num
 
 /// Why nobody need be asked about a run.
 const OVER: &str = "has ended";
-/// The operation by which a run may spend more.
-const RAISE: &str = "budget.raise";
 
 events! {
     /// A run started: an agent is to work on a task.
@@ -66,7 +66,7 @@ events! {
         id: Id, agent: ActorId, asker: ActorId, step: u32,
     } about [id, agent, asker] => {
         says: "resumed {id:a run}[ of @{agent}]",
-        content: Content::SHOWN, tables: &[RUN, STEP, TASK], memory: Memory::Nothing, settles: Settles::Nothing,
+        content: Content::SHOWN.minor(), tables: &[RUN, STEP, TASK], memory: Memory::Nothing, settles: Settles::Nothing,
         fold: Some(resumed), notify: Notify::AndShow(|event, moment| notify::of_less(moment, &event.id, event.step)),
         news: None,
     }
@@ -165,7 +165,7 @@ events! {
         says: "held {id:a run} of @{agent}[: «{reason}»]",
         content: Content::SHOWN, tables: &[RUN, TASK], memory: Memory::Nothing,
         settles: Settles::Held(|event| &event.id),
-        fold: Some(held), notify: Notify::AndShow(notify::of_hold), news: None,
+        fold: Some(held), notify: Notify::AndShow(notify_of_hold), news: None,
     }
     /// A run's budget was raised; it resumes.
     RunBudgetRaised = "run_budget_raised" {
@@ -186,7 +186,7 @@ events! {
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         settles: Settles::Ends(|event, _| Ok(End::thing(&event.id, OVER))),
         fold: Some(|event, moment| ended(moment, &event.id, RunStatus::Completed, None)),
-        notify: Notify::AndShow(notify::of_completion), news: Some(notify::news_of_completion),
+        notify: Notify::AndShow(notify_of_completion), news: Some(news_of_completion),
     }
     /// A run failed or timed out. The message of its plan, model or tool is stored as content, so that it can be erased.
     RunFailed = "run_failed" {
@@ -198,7 +198,7 @@ events! {
         says: "recorded that {id:a run} of @{agent} failed[: «{reason}»]",
         content: Content::SHOWN, tables: &[RUN, STEP, TASK, DONE], memory: Memory::Nothing,
         settles: Settles::Ends(|event, _| Ok(End::thing(&event.id, OVER))),
-        fold: Some(failed), notify: Notify::AndShow(notify::of_failure), news: Some(notify::news_of_failure),
+        fold: Some(failed), notify: Notify::AndShow(notify_of_failure), news: Some(news_of_failure),
     }
     /// A run was cancelled. The reason is stored as content, so that it can be erased.
     RunCancelled = "run_cancelled" {
@@ -222,42 +222,23 @@ events! {
     }
 }
 
-/// Nobody need allow what is allowed already.
-fn more_to_spend(id: &Id) -> End {
-    let over = Over::Operation { on: id.to_string(), operation: RAISE };
-    End { over, because: format!("the budget of {id} was raised") }
-}
-
 fn started(event: &RunStarted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
-    let RunStarted {
-        id,
-        task,
-        agent,
-        asker,
-        askers,
-        parent,
-        depth,
-        budget_cents,
-        labels,
-        planned,
-        token_id,
-        delegation,
-    } = event;
+    let RunStarted { id, task, parent, token_id, delegation, .. } = event;
     let sql = "INSERT INTO run (id, task, agent, asker, askers, asked, parent, depth, status, due_at, budget_cents, steps, \
                turn, turn_end, calls, cost_cents, labels, tokens_in, tokens_out, denials, created_at, planned) \
                VALUES (?1, ?2, ?3, ?4, ?5, '[]', ?6, ?7, 'queued', ?9, ?8, 0, 0, 0, 0, 0, ?10, 0, 0, 0, ?9, ?11)";
     moment.conn.prepare_cached(sql)?.execute(params![
         id.as_str(),
         task.as_str(),
-        agent.as_str(),
-        asker.as_str(),
-        to_json(askers)?,
+        event.agent.as_str(),
+        event.asker.as_str(),
+        to_json(&event.askers)?,
         parent.as_ref().map(Id::as_str),
-        depth,
-        budget_cents,
+        event.depth,
+        event.budget_cents,
         moment.at.0,
-        to_json(labels)?,
-        planned
+        to_json(&event.labels)?,
+        event.planned
     ])?;
     if token_id.is_some() || delegation.is_some() {
         let sql = "UPDATE run SET token_id = ?, delegation = ? WHERE id = ?";
@@ -376,4 +357,36 @@ fn archived(event: &RunArchived, moment: &Moment<'_>) -> rusqlite::Result<Touche
     let sql = "UPDATE run SET archived_at = ? WHERE id = ?";
     moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, event.id.as_str()])?;
     Ok(Touched::Nothing)
+}
+
+fn notify_of_hold(event: &RunHeld, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    // That ends by itself, within minutes as a rule.
+    if event.beside.is_some() {
+        return Ok(());
+    }
+    let title = format!("a run of {} is held: {}", event.agent, event.reason);
+    inbox::add(moment, event.origin.as_ref().unwrap_or(&event.asker), ItemKind::Alert, event.id.as_str(), &title)
+}
+
+fn notify_of_completion(event: &RunCompleted, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let title = format!("{} has finished what you asked", event.agent);
+    notify::of_end(moment, &event.id, &event.asker, ItemKind::Decision, &title)
+}
+
+fn notify_of_failure(event: &RunFailed, moment: &Moment<'_>) -> rusqlite::Result<()> {
+    let why = event.message.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+    let title = format!("a run of {} failed{why}", event.agent);
+    notify::of_end(moment, &event.id, &event.asker, ItemKind::Failure, &title)
+}
+
+fn news_of_completion(event: &RunCompleted, _: &Author<'_>) -> Option<News> {
+    let RunCompleted { id, agent, asker, askers, tokens_in, tokens_out, duration_ms, .. } = event;
+    let (tokens, duration_ms) = ((*tokens_in, *tokens_out), *duration_ms);
+    Some(Ended { id, agent, asker, askers, failure: None, tokens, duration_ms }.news())
+}
+
+fn news_of_failure(event: &RunFailed, _: &Author<'_>) -> Option<News> {
+    let RunFailed { id, agent, asker, askers, tokens_in, tokens_out, duration_ms, reason, .. } = event;
+    let (tokens, duration_ms) = ((*tokens_in, *tokens_out), *duration_ms);
+    Some(Ended { id, agent, asker, askers, failure: Some(*reason), tokens, duration_ms }.news())
 }

@@ -2,9 +2,8 @@
 
 use serde_json::json;
 
-use super::events::{RunCompleted, RunFailed, RunHeld};
 use super::{get, waits};
-use crate::event::{Author, Moment};
+use crate::event::Moment;
 use crate::inbox;
 use crate::outbox::News;
 use types::id::{ActorId, Id};
@@ -38,20 +37,20 @@ pub(super) fn of_less(moment: &Moment<'_>, run: &Id, over: u32) -> rusqlite::Res
 }
 
 /// A run as policies see it once it has ended, and how it ended.
-struct Ended<'a> {
-    id: &'a Id,
-    agent: &'a ActorId,
-    asker: &'a ActorId,
-    askers: &'a [ActorId],
-    failure: Option<Failure>,
+pub(super) struct Ended<'a> {
+    pub id: &'a Id,
+    pub agent: &'a ActorId,
+    pub asker: &'a ActorId,
+    pub askers: &'a [ActorId],
+    pub failure: Option<Failure>,
     /// Read and written.
-    tokens: (i64, i64),
-    duration_ms: i64,
+    pub tokens: (i64, i64),
+    pub duration_ms: i64,
 }
 
 impl Ended<'_> {
     /// For whoever may read the run.
-    fn news(&self) -> News {
+    pub fn news(&self) -> News {
         let (topic, status) = match self.failure {
             None => (Topic::RunCompleted, RunStatus::Completed),
             Some(Failure::TimedOut) => (Topic::RunFailed, RunStatus::TimedOut),
@@ -73,36 +72,14 @@ impl Ended<'_> {
     }
 }
 
-pub(super) fn of_hold(event: &RunHeld, moment: &Moment<'_>) -> rusqlite::Result<()> {
-    // That ends by itself, within minutes as a rule.
-    if event.beside.is_some() {
-        return Ok(());
-    }
-    let title = format!("a run of {} is held: {}", event.agent, event.reason);
-    inbox::add(moment, event.origin.as_ref().unwrap_or(&event.asker), ItemKind::Alert, event.id.as_str(), &title)
-}
-
-pub(super) fn of_completion(event: &RunCompleted, moment: &Moment<'_>) -> rusqlite::Result<()> {
-    inbox::resolve(moment, event.id.as_str())?;
-    let title = format!("{} has finished what you asked", event.agent);
-    inbox::add(moment, &event.asker, ItemKind::Decision, event.id.as_str(), &title)
-}
-
-pub(super) fn of_failure(event: &RunFailed, moment: &Moment<'_>) -> rusqlite::Result<()> {
-    inbox::resolve(moment, event.id.as_str())?;
-    let why = event.message.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
-    let title = format!("a run of {} failed{why}", event.agent);
-    inbox::add(moment, &event.asker, ItemKind::Failure, event.id.as_str(), &title)
-}
-
-pub(super) fn news_of_completion(event: &RunCompleted, _: &Author<'_>) -> Option<News> {
-    let RunCompleted { id, agent, asker, askers, tokens_in, tokens_out, duration_ms, .. } = event;
-    let (tokens, duration_ms) = ((*tokens_in, *tokens_out), *duration_ms);
-    Some(Ended { id, agent, asker, askers, failure: None, tokens, duration_ms }.news())
-}
-
-pub(super) fn news_of_failure(event: &RunFailed, _: &Author<'_>) -> Option<News> {
-    let RunFailed { id, agent, asker, askers, tokens_in, tokens_out, duration_ms, reason, .. } = event;
-    let (tokens, duration_ms) = ((*tokens_in, *tokens_out), *duration_ms);
-    Some(Ended { id, agent, asker, askers, failure: Some(*reason), tokens, duration_ms }.news())
+/// A run has ended, which whoever asked for it is told.
+pub(super) fn of_end(
+    moment: &Moment<'_>,
+    id: &Id,
+    asker: &ActorId,
+    kind: ItemKind,
+    title: &str,
+) -> rusqlite::Result<()> {
+    inbox::resolve(moment, id.as_str())?;
+    inbox::add(moment, asker, kind, id.as_str(), title)
 }

@@ -24,6 +24,8 @@ const TOUCHES: [RegExp, string[]][] = [
   [/^inbox_/, ['inbox']],
   [/^knowledge_/, ['knowledge', 'inbox', 'search']],
   [/^document_/, ['knowledge', 'search']],
+  [/^context_forgotten/, ['approval', 'task', 'run', 'trace', 'knowledge', 'record', 'search', 'eventList']],
+  [/^history_removed/, ['record']],
   [/^(record_|schema_|content_)/, ['collection', 'record', 'schema', 'search', 'flag', 'view']],
 ];
 
@@ -31,8 +33,8 @@ const TOUCHES: [RegExp, string[]][] = [
  * What others do is not always told: the log shows an event to those whom it is about, and a record or a switch to those who may see it. That
  * something has happened is seen by the number of the newest event; then these are asked for anew, at most every so often.
  */
-const UNTOLD = ['kill', 'collection', 'record', 'view'];
-const UNTOLD_EVERY_MS = 5_000;
+const UNSEEN = ['kill', 'collection', 'record', 'view'];
+const UNSEEN_EVERY_MS = 5_000;
 
 export type Live = { state: 'starting' | 'live' | 'lost' | 'refused'; lastSeq: number; events: EventRecord[] };
 
@@ -74,14 +76,14 @@ export function happenedSince(events: EventRecord[], date: string | null, began:
 }
 
 /** Whether more has happened than was told, and since when that has been asked for. */
-let isUntold = false;
-let untoldAsked = 0;
+let isUnseen = false;
+let unseenAsked = 0;
 
-function askUntold() {
-  if (!isUntold || Date.now() - untoldAsked < UNTOLD_EVERY_MS) return;
-  isUntold = false;
-  untoldAsked = Date.now();
-  askAnew(UNTOLD);
+function askUnseen() {
+  if (!isUnseen || Date.now() - unseenAsked < UNSEEN_EVERY_MS) return;
+  isUnseen = false;
+  unseenAsked = Date.now();
+  askAnew(UNSEEN);
 }
 
 let reading: Promise<void> | undefined;
@@ -96,7 +98,7 @@ async function read() {
   const newest = data.events.at(-1)?.seq ?? live.lastSeq;
   // A page that is full may have more behind it; then it is read on from its end.
   const lastSeq = data.events.length >= 500 ? newest : Math.max(data.last_seq, newest);
-  isUntold ||= !first && lastSeq - live.lastSeq > data.events.length;
+  isUnseen ||= !first && lastSeq - live.lastSeq > data.events.length;
   // A log that is shorter than before is another company's, or an older copy of this one.
   const isOther = data.last_seq < live.lastSeq;
   set({ state: 'live', lastSeq: isOther ? 0 : lastSeq, events: isOther ? [] : [...live.events, ...data.events].slice(-KEPT) });
@@ -105,7 +107,7 @@ async function read() {
   const isCut = first && news.length === LIVE;
   if (wasLost || isOther || isCut) void queries.invalidateQueries();
   else askAnew(news.flatMap((record) => touched(typeOf(record))));
-  askUntold();
+  askUnseen();
 }
 
 /** Follows the log while somebody is signed in, may read it, and looks at the page. */

@@ -1,6 +1,7 @@
 // @vitest-environment happy-dom
 import { describe, expect, it } from 'vitest';
 import type { EventRecord, ShownApproval, ShownChange } from './api';
+import { EVENTS } from './api/events.gen';
 import { happenedSince, touched } from './live';
 import { applied, write, writes } from './pages/policy/draft';
 import { keepUnsent, typedBy } from './parts/unsent';
@@ -44,6 +45,10 @@ describe('an event', () => {
     expect(touched('kill_switch')).toContain('kill');
     expect(touched('policy_applied')).toContain('policy');
     expect(touched('nothing_like_it')).toEqual([]);
+  });
+  it('of any type makes something stale, unless no page shows what it changes', () => {
+    const unshown = ['log_rekeyed', 'denied', 'access_decided', 'entities_changed', 'entity_kept', 'entity_removed', 'embedding_requested', 'question_embedded'];
+    expect(Object.keys(EVENTS).filter((type) => touched(type).length === 0)).toEqual(unshown);
   });
   it('that came after the page began to read is news, and is so where the server does not say what time it is', () => {
     const events = ['11:59:56.900', '11:59:57.100', '12:00:00.200'].map((at) => ({ at: `2026-11-22T${at}Z` }) as EventRecord);

@@ -121,7 +121,7 @@ const kill = createRoute({
   component: lazyRouteComponent(() => onceThere(() => import('./pages/kill/Kill')), 'Kill'),
   validateSearch: (search: Record<string, unknown>): { scope?: string } => ({ scope: text(search.scope) }),
 });
-const glass = createRoute({ getParentRoute: () => root, path: '/break-glass', component: lazyRouteComponent(() => onceThere(() => import('./pages/glass/BreakGlass')), 'BreakGlass') });
+const glass = createRoute({ getParentRoute: () => root, path: '/break-glass', component: lazyRouteComponent(() => onceThere(() => import('./pages/break-glass/BreakGlass')), 'BreakGlass') });
 const settings = createRoute({ getParentRoute: () => root, path: '/settings', component: lazyRouteComponent(() => onceThere(() => import('./pages/settings/Settings')), 'Settings') });
 const webhook = createRoute({ getParentRoute: () => root, path: '/settings/webhooks/$id', component: lazyRouteComponent(() => onceThere(() => import('./pages/settings/Webhook')), 'WebhookPage') });
 

@@ -107,3 +107,14 @@ export const EVENTS: Record<string, string> = {
   "knowledge_embedded": "embedded the knowledge entry `{id}` with {model}: {chunks#passage}",
   "question_embedded": "embedded a question with {model}",
 };
+
+/** What only accompanies other things. */
+export const MINOR: ReadonlySet<string> = new Set([
+  "canary_measured",
+  "arguments_kept",
+  "delivery_intended",
+  "delivery_attempted",
+  "inbox_item_read",
+  "content_kept",
+  "run_resumed",
+]);

@@ -2,6 +2,7 @@ import { Go } from '../../parts/Go';
 import type { ReactNode } from 'react';
 import { NEWS } from '../../ahead';
 import { inboxListOptions, type EventRecord, type Item, type ShownTask } from '../../api';
+import { MINOR } from '../../api/events.gen';
 import { useLive } from '../../live';
 import { Actor } from '../../parts/Actor';
 import { useGuarded } from '../../parts/guard';
@@ -136,14 +137,11 @@ function Row({ to, icon, tone, at, about, children }: { to: string; icon: IconNa
   );
 }
 
-/** What of the log a person would want to know: not every attempt to deliver a message. */
-const NOISE = new Set(['delivery_intended', 'delivery_attempted', 'inbox_item_read', 'arguments_kept', 'content_kept', 'canary_measured', 'run_resumed']);
-
 const TONES: Record<string, [string, IconName]> = { deny: ['deny', 'x'], needs_approval: ['wait', 'clock'], allow: ['allow', 'check'], system: ['plain', 'settings'] };
 
 function Happened() {
   const { events, state } = useLive();
-  const shown = events.filter((record) => !NOISE.has(fieldsOf(record).type)).slice(-12).reverse();
+  const shown = events.filter((record) => !MINOR.has(fieldsOf(record).type)).slice(-12).reverse();
   return (
     <Card flush title="What happened" aside={<Go to="/log">The log</Go>}>
       {state === 'refused' ? (

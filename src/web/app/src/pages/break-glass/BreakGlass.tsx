@@ -11,7 +11,7 @@ import { Empty, Shown } from '../../parts/states';
 import { Tag } from '../../parts/Verdict';
 import { When } from '../../parts/When';
 import { useMe } from '../../shell/useMe';
-import css from './glass.module.css';
+import css from './break-glass.module.css';
 import parts from '../../parts/parts.module.css';
 import { Said } from '../../parts/Said';
 import { Choices } from '../../parts/Choices';
