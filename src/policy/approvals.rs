@@ -1,12 +1,14 @@
 //! Who gives an approval: data beside the policies (`approvals.yaml`), versioned with them. That an approval is needed,
 //! and that it helps, is Cedar's to say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use super::yaml::{self, YamlError};
+use crate::Finding;
+use crate::finding::code;
 use types::actor::Role;
 use types::approval::Notice;
 use types::id::ActorId;
@@ -135,6 +137,25 @@ impl ApprovalRules {
             let line = yaml::line_of(text, &["kinds", kind, field]);
             Err(YamlError::at(line, format!("kinds.{kind}.{problem}")))
         })
+    }
+}
+
+impl ApprovalRules {
+    /// A finding for each team that may give an approval, or is asked later, and is not among those who are there.
+    pub fn strangers(&self, known: &BTreeSet<String>, text: &str) -> Vec<Finding> {
+        let of_rule = |(kind, rule): (&String, &ApprovalRule)| {
+            let escalation = rule.escalate.iter().flat_map(|more| &more.to).map(|one| ("escalate", one));
+            let eligible = rule.eligible.iter().map(|one| ("eligible", one)).chain(escalation);
+            let unknown = eligible.filter_map(|(field, one)| Some((field, one.team.as_ref()?)));
+            let unknown = unknown.filter(|(_, team)| !known.contains(team.as_str()));
+            let finding = |(field, team): (&str, &ActorId)| {
+                let line = yaml::line_of(text, &["kinds", kind, field]);
+                let message = format!("approvals of `{kind}`, {field}: the team `{team}` does not exist");
+                Finding::new(code::STRANGER, FILE, line, (0, 0), message)
+            };
+            unknown.map(finding).collect::<Vec<Finding>>()
+        };
+        self.kinds.iter().flat_map(of_rule).collect()
     }
 }
 

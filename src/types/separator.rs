@@ -1,43 +1,76 @@
 //! What separates the cells of a table in CSV.
 
+use std::fmt;
+
 /// The separator of a table in CSV: a comma, or a semicolon or a tab if the line of its names has more of these.
-/// Spreadsheets write semicolons where numbers have a decimal comma. Err: the line of a quotation mark that nothing
-/// closes, whose cell would take in all that follows.
-pub fn separator(text: &str) -> Result<u8, usize> {
+/// Spreadsheets write semicolons where numbers have a decimal comma. Text in which a cell is quoted wrongly is none: readers
+/// of tables guess what is meant.
+pub fn separator(text: &str) -> Result<u8, Misquoted> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let names = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     // Every second piece stands in quotation marks.
     let count = |byte: u8| names.split('"').step_by(2).flat_map(str::bytes).filter(|one| *one == byte).count();
     let more = [b';', b'\t'].into_iter().filter(|other| count(*other) > count(b','));
     let separator = more.max_by_key(|other| count(*other)).unwrap_or(b',');
-    unclosed(text, separator).map_or(Ok(separator), Err)
+    misquoted(text, separator).map_or(Ok(separator), Err)
+}
+
+/// The line of a quotation mark that cannot be one.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Misquoted {
+    /// Nothing closes it: its cell would take in all that follows.
+    Unclosed(usize),
+    /// It closes its cell, and the cell goes on.
+    Followed(usize),
+}
+
+impl fmt::Display for Misquoted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Misquoted::Unclosed(line) => {
+                write!(f, "line {line}: a cell opens with a quotation mark that nothing closes")
+            }
+            Misquoted::Followed(line) => {
+                write!(
+                    f,
+                    "line {line}: a cell goes on after its closing quotation mark; within a cell, double it: \"\""
+                )
+            }
+        }
+    }
 }
 
 /// A cell opens with a quotation mark only at its beginning, and holds one if that is doubled (RFC 4180).
-fn unclosed(text: &str, separator: u8) -> Option<usize> {
+fn misquoted(text: &str, separator: u8) -> Option<Misquoted> {
     let (mut line, mut opened, mut begins) = (1, None, true);
     let mut bytes = text.bytes().peekable();
     while let Some(byte) = bytes.next() {
+        // Spaces are passed over: what they lead to is read as it stands.
+        let ends = |next: &u8| [separator, b'\n', b'\r', b' '].contains(next);
         match (opened, byte) {
             (Some(_), b'"') if bytes.peek() == Some(&b'"') => drop(bytes.next()),
-            (Some(_), b'"') => opened = None,
+            (Some(_), b'"') if bytes.peek().is_none_or(ends) => opened = None,
+            (Some(_), b'"') => return Some(Misquoted::Followed(line)),
             (None, b'"') if begins => opened = Some(line),
             _ => {}
         }
         line += usize::from(byte == b'\n');
         begins = opened.is_none() && (byte == separator || byte == b'\n' || byte == b'\r');
     }
-    opened
+    opened.map(Misquoted::Unclosed)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::separator;
+    use super::{Misquoted, separator};
 
     #[test]
-    fn a_quotation_mark_that_nothing_closes_has_a_line() {
-        assert_eq!(separator("a,b\n1,\"open\n2,x\n"), Err(2));
-        assert_eq!(separator("\u{feff}\"a\"\"\n"), Err(1));
+    fn a_quotation_mark_that_cannot_be_one_has_a_line() {
+        assert_eq!(separator("a,b\n1,\"open\n2,x\n"), Err(Misquoted::Unclosed(2)));
+        assert_eq!(separator("\u{feff}\"a\"\"\n"), Err(Misquoted::Unclosed(1)));
+        assert_eq!(separator("a,b\n1,\"x\"y\n"), Err(Misquoted::Followed(2)));
+        assert_eq!(separator("a;b\n\"x\";\"y\"z\n"), Err(Misquoted::Followed(2)));
+        assert_eq!(separator("a;b\n\"x\" ;\"y\" \n"), Ok(b';'));
         for closed in ["", "a,\"b\nc\"\n", "\"say \"\"hi\"\"\",x\n", "5\" pipe,x\n", "\"\",\"\"\n"] {
             assert_eq!(separator(closed), Ok(b','), "{closed}");
         }

@@ -202,7 +202,7 @@ async fn a_file_that_cannot_be_read_is_refused_with_the_field_and_nothing_is_kep
         (text(&"a\n\n".repeat(1_000_000)), "text: contains more than 1048576 bytes of text"),
         (
             json!({ "name": "x", "content_type": "text/csv", "text": "a,b\n1,\"open\n2,x\n" }),
-            "text: is not CSV: a quotation mark in line 2 is not closed",
+            "text: is not CSV: line 2: a cell opens with a quotation mark that nothing closes",
         ),
         (bytes("text/plain", b"ab\xff"), "content_base64: is not UTF-8 from byte 2 on"),
         (bytes("text/plain", &vec![b'a'; 10_485_761]), "content_base64"),

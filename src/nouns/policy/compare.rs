@@ -53,7 +53,11 @@ impl<'a> Both<'a> {
         let directory = directory(read);
         let of = |(bundle, snapshot): &(&Bundle, Arc<Snapshot>)| {
             let unreachable = directory.iter().flat_map(|all| all.unreachable(snapshot, bundle.text(approvals::FILE)));
-            let strangers = snapshot.strangers(&known(&bundle.files, read), bundle.text(limits::FILE));
+            let strangers = snapshot.strangers(
+                &known(&bundle.files, read),
+                bundle.text(approvals::FILE),
+                bundle.text(limits::FILE),
+            );
             strangers.into_iter().chain(unreachable).collect::<Vec<Finding>>()
         };
         let before: BTreeSet<String> = of(&self.before).into_iter().map(|finding| finding.message).collect();

@@ -38,7 +38,7 @@ pub const COMMANDS: Commands = &[
 ];
 
 const TASK: Columns<WholeTask> = columns!(
-    WholeTask; task.id, task.title, task.status, task.owner, task.created_by, task.priority, task.due_at, goal, note, result
+    WholeTask; task.id, task.title, task.status, task.owner, task.created_by, task.priority, task.due_at, task.sla, task.parent, goal, note, result
 );
 
 /// A task with what it is about, and the runs in which agents work on it.

@@ -145,7 +145,7 @@ fn all(schema: &str, bundle: &Bundle, stage: &dyn Stage, options: &Options<'_>) 
             findings.extend(options.directory.iter().flat_map(|directory| directory.unreachable(&snapshot, text)));
             let limits = bundle.text(limits::FILE);
             findings.extend(Limits::empty_lists(limits));
-            findings.extend(options.known.iter().flat_map(|known| snapshot.strangers(known, limits)));
+            findings.extend(options.known.iter().flat_map(|known| snapshot.strangers(known, text, limits)));
             // Nobody really asks what tests ask.
             let snapshot = Arc::new(snapshot.apart());
             findings.extend(blind::findings(&snapshot, stage, text));

@@ -12,9 +12,11 @@ use crate::Finding;
 use crate::finding::code;
 
 impl Snapshot {
-    /// A finding for each actor or team that a policy, or a budget of these limits, names and that is not among those who are there.
-    pub fn strangers(&self, known: &BTreeSet<String>, limits: &str) -> Vec<Finding> {
+    /// A finding for each actor or team that a policy, an approval or a budget names and that is not among those who are there.
+    /// Given the texts of both files, to say where.
+    pub fn strangers(&self, known: &BTreeSet<String>, approvals: &str, limits: &str) -> Vec<Finding> {
         let mut findings = self.limits().strangers(known, limits);
+        findings.extend(self.approvals().strangers(known, approvals));
         for compiled in &self.policies {
             for part in compiled.condition.subexpressions() {
                 let ExprKind::Lit(Literal::EntityUID(uid)) = part.expr_kind() else { continue };

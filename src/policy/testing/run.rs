@@ -1,6 +1,6 @@
 //! Running the cases, and measuring them: which parts of the policies they have seen, and which mistakes they would notice.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::case::Expected;
@@ -176,6 +176,8 @@ pub fn cover(run: &Run, snapshot: &Snapshot) -> Coverage {
 #[derive(Clone, Debug)]
 pub struct Mutation {
     pub mutants: usize,
+    /// How many of them are of which file.
+    pub by_file: BTreeMap<String, usize>,
     pub survived: Vec<Finding>,
 }
 
@@ -207,5 +209,7 @@ pub fn mutate(run: &Run, snapshot: &Snapshot, files: Option<&BTreeSet<String>>) 
         let message = format!("no test detects this mutant of `{}`: {}", mutant.policy.id, mutant.what);
         Finding::new(code::SURVIVED, mutant.policy.file.as_str(), mutant.line, mutant.span, message)
     });
-    Mutation { survived: survived.collect(), mutants: mutants.len() }
+    let mut by_file = BTreeMap::new();
+    mutants.iter().for_each(|mutant| *by_file.entry(mutant.policy.file.clone()).or_default() += 1);
+    Mutation { survived: survived.collect(), mutants: mutants.len(), by_file }
 }

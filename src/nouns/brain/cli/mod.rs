@@ -332,9 +332,8 @@ fn of_csv(text: &str, of: &ShownCollection) -> Result<Vec<Row>, Failure> {
     if text.trim().is_empty() {
         return Err(Failure::new("the file is empty: its first line names the columns"));
     }
-    let unclosed = |line| Failure::new(format!("line {line}: a cell opens with a quotation mark that nothing closes"));
-    let mut reader =
-        csv::ReaderBuilder::new().delimiter(separator(text).map_err(unclosed)?).from_reader(text.as_bytes());
+    let separator = separator(text).map_err(|misquoted| Failure::new(misquoted.to_string()))?;
+    let mut reader = csv::ReaderBuilder::new().delimiter(separator).from_reader(text.as_bytes());
     let wrong = |error: csv::Error| Failure::new(message_of(&error));
     let names: Vec<String> = reader.headers().map_err(wrong)?.iter().map(str::to_owned).collect();
     if let Some(twice) = names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|one| one == *name)) {

@@ -124,8 +124,7 @@ fn after(tag: &[u8]) -> &'static str {
 
 /// Each row with the names of its columns, so that it can be understood alone.
 fn csv(file: &str) -> Result<String, String> {
-    let unclosed = |line| format!("is not CSV: a quotation mark in line {line} is not closed");
-    let separator = separator(file).map_err(unclosed)?;
+    let separator = separator(file).map_err(|misquoted| format!("is not CSV: {misquoted}"))?;
     let mut rows = csv::ReaderBuilder::new().delimiter(separator).flexible(true).from_reader(io::Cursor::new(file));
     let wrong = |error: csv::Error| format!("is not CSV: {error}");
     let names = rows.headers().map_err(wrong)?.clone();

@@ -77,7 +77,7 @@ pub struct Rollback {
 #[derive(clap::Args)]
 struct How {
     /// Why
-    #[arg(long, value_name = "TEXT", default_value = "applied from the command line")]
+    #[arg(long, value_name = "TEXT", default_value = "from the command line")]
     reason: String,
     /// The commit that it comes from
     #[arg(long, value_name = "SHA")]
