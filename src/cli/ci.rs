@@ -79,8 +79,8 @@ impl Done<'_> {
             "exit": self.exit() as u8,
             "steps": self.steps.iter().map(step).collect::<Vec<_>>(),
             "check": machine::json(&self.checked),
-            "diff": self.company.diff,
-            "drift": self.company.drift,
+            "diff": self.company.diff.as_ref().map(|told| &told.value),
+            "drift": self.company.drift.as_ref().map(|told| &told.value),
         })
     }
 

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::Context;
 use super::call::{self, Answer, Ask, Refused};
+use super::column::{Column, columns};
 use super::exit::Failure;
 use super::remote::Remote;
 use super::show;
@@ -17,10 +18,11 @@ use super::socket::Link;
 use super::{models, systems};
 use crate::adapters::{LONGEST, MOST_ROWS};
 use crate::config;
+use crate::gate::Query as _;
 use crate::gate::state::lock::Holder;
 use crate::gate::state::open::{self, CannotOpen, Company, Options};
 use crate::log::journal::InFile;
-use crate::nouns;
+use crate::nouns::{self, approval, break_glass, change, delegation, run, task, token};
 use crate::policy::Bundle;
 use crate::store::open::name;
 use crate::types::entropy::SystemEntropy;
@@ -231,7 +233,8 @@ impl Session {
     }
 
     async fn looked_up(&mut self, context: &Context, short: &str, of: &Ask) -> Result<String, Failure> {
-        let Some(list) = id::beginning(short) else {
+        let list = id::beginning(short);
+        let Some((list, id)) = LISTS.into_iter().find(|(name, _)| Some(*name) == list) else {
             return Ok(short.to_owned());
         };
         let (mut found, mut cursor) = (BTreeSet::new(), None);
@@ -240,7 +243,8 @@ impl Session {
             let under = of.under.clone().filter(|under| under != short);
             let ask = Ask { op: list.to_owned(), input: json!(page), actor: of.actor.clone(), under };
             let answer = self.ask(context, ask).await?;
-            let ids = answer.body.as_array().into_iter().flatten().filter_map(|row| row.get("id")?.as_str());
+            let rows = answer.body.as_array().into_iter().flatten();
+            let ids = rows.flat_map(|row| id.iter().filter_map(|id| id.of(row)?.as_str()));
             found.extend(ids.filter(|id| id.starts_with(short)).map(str::to_owned));
             cursor = answer.next;
             if cursor.is_none() {
@@ -360,6 +364,17 @@ async fn pages(
         }
     }
 }
+
+/// Where the ids are in what is listed of each kind of which the beginning of an id is enough.
+pub const LISTS: [(&str, &[Column]); 7] = [
+    (token::List::SPEC.name, columns!(token::ListedToken; id).list),
+    (approval::list::List::SPEC.name, columns!(approval::shown::ShownApproval; id).list),
+    (change::list::List::SPEC.name, columns!(change::ShownChange; id).list),
+    (delegation::list::List::SPEC.name, columns!(delegation::shown::ShownDelegation; id).list),
+    (break_glass::list::List::SPEC.name, columns!(break_glass::ShownGrant; id).list),
+    (task::List::SPEC.name, columns!(task::ShownTask; id).list),
+    (run::List::SPEC.name, columns!(run::ShownRun; id).list),
+];
 
 /// Of several ids that begin alike, so many are listed.
 const SHOWN: usize = 5;

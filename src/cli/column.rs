@@ -60,7 +60,12 @@ pub(super) use free;
 
 impl Column {
     pub fn title(&self) -> &'static str {
-        self.title.first().copied().unwrap_or_else(|| self.path.last().map_or("", |field| plain(field)))
+        self.title.first().copied().unwrap_or_else(|| self.field())
+    }
+
+    /// The name of the field itself.
+    pub fn field(&self) -> &'static str {
+        self.path.last().map_or("", |field| plain(field))
     }
 
     pub fn of<'a>(&self, row: &'a Value) -> Option<&'a Value> {

@@ -5,17 +5,17 @@ use super::Context;
 use super::client::Session;
 use super::exit::Failure;
 use super::operation::query;
-use super::policy::compared::word;
 use crate::nouns::policy::explain::{Explain, Question};
+use crate::types::impact::Decision;
 
-/// Returns `allow`, `deny` or `needs_approval`. None if the caller may not ask.
+/// Returns none if the caller may not ask.
 pub async fn decision(
     session: &mut Session,
     context: &Context,
     operation: &str,
     target: &str,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<Decision>, Failure> {
     let asked = Question { op: Some(operation.into()), target: Some(target.into()), ..Question::default() };
-    let answer = query::<Explain>().within(session, context, &asked).await?;
-    Ok(answer.ok().map(|answer| word(&answer.value, "/decision").to_owned()))
+    let Ok(answer) = query::<Explain>().within(session, context, &asked).await? else { return Ok(None) };
+    Ok(answer.read()?.decision())
 }

@@ -33,7 +33,7 @@ pub struct Operation<I, O, A = I> {
     /// Whether its answer is read page by page.
     is_paged: bool,
     shows: Shows<O>,
-    spared: Option<Spared>,
+    spared: Option<Spares<O>>,
     ends: Option<Ends<O>>,
     of: PhantomData<fn(A) -> I>,
 }
@@ -42,7 +42,7 @@ pub struct Operation<I, O, A = I> {
 type Read<O> = fn(Value) -> Result<O, Failure>;
 
 /// The fields of an answer that say nothing to people: of this one they do not apply.
-type Spared = fn(&Value) -> &'static [&'static str];
+type Spares<O> = (Read<O>, fn(&O) -> &'static [Column]);
 
 /// How a command ends by its answer.
 type Ends<O> = (Read<O>, fn(&O) -> Exit);
@@ -134,11 +134,6 @@ impl<I, O, A> Operation<I, O, A> {
         Operation { shows: Shows::Fields(columns.list), ..self }
     }
 
-    /// Spares people fields that do not apply to this answer; programs get them all.
-    pub const fn sparing(self, spared: Spared) -> Operation<I, O, A> {
-        Operation { spared: Some(spared), ..self }
-    }
-
     /// Reads the answer page by page, to its end or to `--limit` rows.
     pub const fn in_pages(self) -> Operation<I, O, A>
     where
@@ -162,6 +157,11 @@ impl<I, O: DeserializeOwned, A> Operation<I, O, A> {
         Operation { shows: Shows::Printed(read, print), ..self }
     }
 
+    /// Spares people fields that do not apply to this answer; programs get them all.
+    pub const fn sparing(self, spared: fn(&O) -> &'static [Column]) -> Operation<I, O, A> {
+        Operation { spared: Some((read, spared)), ..self }
+    }
+
     /// How it ends hangs on the answer.
     pub const fn ends(self, ends: fn(&O) -> Exit) -> Operation<I, O, A> {
         Operation { ends: Some((read, ends)), ..self }
@@ -181,10 +181,10 @@ fn sent(input: &impl Serialize) -> Result<Value, Failure> {
     Ok(input)
 }
 
-fn without(answer: &Value, spared: Option<Spared>) -> Value {
+fn without(answer: &Value, spared: &[Column]) -> Value {
     let mut shown = answer.clone();
-    let spared = spared.map(|spared| spared(answer)).unwrap_or_default();
-    shown.as_object_mut().into_iter().for_each(|fields| fields.retain(|name, _| !spared.contains(&name.as_str())));
+    let is_spared = |name: &str| spared.iter().any(|column| column.field() == name);
+    shown.as_object_mut().into_iter().for_each(|fields| fields.retain(|name, _| !is_spared(name)));
     shown
 }
 
@@ -209,7 +209,10 @@ where
     fn human(&self, answer: &Value) -> Result<(), Failure> {
         match self.shows {
             Shows::Nothing => Ok(()),
-            Shows::Fields(columns) => show::fields(columns, &without(answer, self.spared)),
+            Shows::Fields(columns) => match self.spared {
+                None => show::fields(columns, answer),
+                Some((read, spared)) => show::fields(columns, &without(answer, spared(&read(answer.clone())?))),
+            },
             Shows::Table { none, columns } => show::list(none, columns, listed(answer)),
             Shows::Printed(read, print) => print(&read(answer.clone())?),
         }
@@ -302,6 +305,13 @@ impl<O: Rows> Answer<O> {
 
 fn listed(answer: &Value) -> &[Value] {
     answer.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+impl<O: Serialize> Answer<O> {
+    /// What the operation would have answered.
+    pub fn of(output: &O) -> Result<Answer<O>, Failure> {
+        Ok(Answer { value: serde_json::to_value(output)?, of: PhantomData })
+    }
 }
 
 impl<O: DeserializeOwned> Answer<O> {

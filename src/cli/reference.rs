@@ -4,19 +4,21 @@ use std::fmt::Write as _;
 
 use clap::{Arg, Command};
 
+pub use super::client::LISTS;
 use super::column::Column;
 use super::command;
 use super::exit::Exit;
 use super::{NOUNS, declared};
 
-/// The operation of each command that declares one, with the fields of its answer that people read.
+/// The operation of each command that declares one, with the fields of its answer that people read; and each that lists
+/// ids of which the beginning is enough, with the field that holds them.
 pub fn columns() -> Vec<(&'static str, &'static [Column])> {
     fn below(commands: &[&'static dyn command::Command]) -> Vec<(&'static str, &'static [Column])> {
         let own = commands.iter().filter_map(|command| command.operation());
         let own = own.map(|operation| (operation.op(), operation.columns()));
         own.chain(commands.iter().flat_map(|command| below(command.below()))).collect()
     }
-    NOUNS.iter().flat_map(|noun| below(noun)).collect()
+    NOUNS.iter().flat_map(|noun| below(noun)).chain(LISTS).collect()
 }
 
 /// How much of an id is enough.

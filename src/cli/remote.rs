@@ -6,6 +6,7 @@ use std::time::Duration;
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, RequestBuilder, Url};
+use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 use super::call::{Answer, Ask, Refused};
@@ -14,7 +15,7 @@ use crate::config;
 use crate::gate::declare::operation::{Method as Verb, Route};
 use crate::nouns;
 use crate::types::json;
-use crate::types::refusal::Code;
+use crate::types::refusal::{Code, ErrorBody};
 
 const CONNECT: Duration = Duration::from_secs(10);
 /// Longer than a server may take: half a minute until there is a place for the work, and a minute for it.
@@ -148,23 +149,18 @@ fn answer(status: u16, (next, retry_after): (Option<String>, Option<u64>), text:
     if (200..300).contains(&status) && status != Code::NeedsApproval.status() {
         return Answer { status, body, next, partial_from: None, error: None };
     }
-    let said = |field: &str| body.get(field).and_then(Value::as_str).map(str::to_owned);
+    let ErrorBody { error, message, problems, evals, approval } = ErrorBody::deserialize(&body).unwrap_or_default();
     let error = Refused {
-        code: said("error").unwrap_or_else(|| Code::Invalid.name().to_owned()),
-        message: said("message").unwrap_or_else(|| match body.as_str() {
+        code: error.unwrap_or_else(|| Code::Invalid.name().to_owned()),
+        message: message.unwrap_or_else(|| match body.as_str() {
             Some(text) if !text.is_empty() => text.to_owned(),
             _ => format!("the server answers {status}"),
         }),
-        approval: said("approval"),
-        problems: list(&body),
+        approval,
+        problems: problems.or(evals).unwrap_or_default(),
         retry_after,
     };
     Answer { status, body: Value::Null, next: None, partial_from: None, error: Some(error) }
-}
-
-fn list(body: &Value) -> Vec<String> {
-    let found = body.get("problems").or_else(|| body.get("evals")).and_then(Value::as_array);
-    found.into_iter().flatten().filter_map(|one| Some(one.as_str()?.to_owned())).collect()
 }
 
 fn causes(error: &dyn std::error::Error) -> String {

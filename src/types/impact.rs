@@ -1,5 +1,6 @@
 //! Counts of decisions before and after, and budgets for what may come out otherwise.
 
+use std::borrow::Cow;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
@@ -76,6 +77,20 @@ impl Matrix {
             Decision::Deny => &mut self.deny,
         };
         *row.cell(after) += times;
+    }
+
+    /// How many decisions were the one before, and would be the other after.
+    pub fn of(&self, before: Decision, after: Decision) -> u64 {
+        let row = match before {
+            Decision::Allow => &self.allow,
+            Decision::NeedsApproval => &self.needs_approval,
+            Decision::Deny => &self.deny,
+        };
+        match after {
+            Decision::Allow => row.allow,
+            Decision::NeedsApproval => row.needs_approval,
+            Decision::Deny => row.deny,
+        }
     }
 
     pub fn add(&mut self, other: &Matrix) {
@@ -206,9 +221,9 @@ impl Ceilings {
 }
 
 /// A budget that is not kept.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Over {
-    pub budget: &'static str,
+    pub budget: Cow<'static, str>,
     pub max: u64,
     pub found: u64,
 }
@@ -237,7 +252,7 @@ impl Budgets {
 impl Over {
     fn beyond(budget: &'static str, max: Option<u64>, found: u64) -> Option<Over> {
         let max = max.filter(|max| found > *max)?;
-        Some(Over { budget, max, found })
+        Some(Over { budget: budget.into(), max, found })
     }
 }
 

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::token::masked;
 
 /// Why a caller does not get what was asked, in words for the caller.
@@ -203,25 +205,38 @@ impl<F: Into<Fault>> From<F> for Stop {
     }
 }
 
+/// An error as it travels: `problems`, `evals` and `approval` where they belong.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ErrorBody {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problems: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evals: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval: Option<String>,
+}
+
 impl Refusal {
-    /// The error as JSON: `error`, `message`, and `problems` or `approval` where they belong. A token's value that somebody sent
-    /// in the wrong place is not repeated: errors are logged.
+    /// The error as JSON. A token's value that somebody sent in the wrong place is not repeated: errors are logged.
     pub fn body(&self) -> Vec<u8> {
-        let mut body = serde_json::Map::new();
-        body.insert("error".into(), self.code.name().into());
-        body.insert("message".into(), masked(&self.message).into());
-        let list = match self.code {
-            Code::Invalid => Some("problems"),
-            Code::EvalsFailing | Code::EvalsNotRun => Some("evals"),
-            _ => None,
+        let list = || Some(self.problems.iter().map(|problem| masked(problem).into_owned()).collect());
+        let (problems, evals) = match self.code {
+            Code::Invalid => (list(), None),
+            Code::EvalsFailing | Code::EvalsNotRun => (None, list()),
+            _ => (None, None),
         };
-        if let Some(name) = list {
-            let problems = self.problems.iter().map(|problem| masked(problem).into_owned());
-            body.insert(name.into(), problems.collect::<Vec<_>>().into());
-        }
-        if let Some(approval) = &self.approval {
-            body.insert("approval".into(), (**approval).into());
-        }
-        serde_json::Value::Object(body).to_string().into_bytes()
+        let body = ErrorBody {
+            error: Some(self.code.name().to_owned()),
+            message: Some(masked(&self.message).into_owned()),
+            problems,
+            evals,
+            approval: self.approval.as_deref().map(str::to_owned),
+        };
+        serde_json::to_vec(&body).unwrap_or_default()
     }
 }

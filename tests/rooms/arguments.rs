@@ -6,6 +6,7 @@ use clap::ArgMatches;
 use ok::cli::show::Format;
 use ok::cli::{declared, reference};
 use ok::config;
+use ok::types::id::beginning;
 use serde_json::Value;
 
 #[test]
@@ -126,6 +127,16 @@ fn every_column_is_a_field_of_the_answer() {
         for column in columns.iter().filter(|_| typed) {
             assert!(is_field_of(column.path, row), "{operation} has no field {:?}", column.path);
         }
+    }
+}
+
+#[test]
+fn what_may_be_named_by_its_beginning_is_found_in_a_list() {
+    let prefixes = (0..26_u32.pow(3)).map(|n| [n / 676, n / 26 % 26, n % 26].map(|at| char::from(b'a' + at as u8)));
+    let lists: Vec<_> = prefixes.filter_map(|[a, b, c]| beginning(&format!("{a}{b}{c}_0000"))).collect();
+    assert!(lists.len() > 5);
+    for list in lists {
+        assert!(reference::LISTS.iter().any(|(name, _)| *name == list), "{list}");
     }
 }
 

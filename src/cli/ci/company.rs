@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::super::Context;
@@ -10,19 +11,20 @@ use super::super::call::Refused;
 use super::super::client::Session;
 use super::super::column::columns;
 use super::super::exit::Failure;
-use super::super::operation::query;
+use super::super::operation::{Answer, query};
 use super::super::policy::check::beyond;
 use super::super::policy::checked::Checked;
-use super::super::policy::compared::{excess, number, rows, terms, word};
+use super::super::policy::compared::{counted, excess, terms};
 use super::super::policy::lock::{PolicyLock, passed_over};
 use super::super::show;
 use super::steps::{Status, Step, UNLOADED};
 use crate::nouns::Nothing;
 use crate::nouns::policy::check::{Check, Checked as OnServer, Files};
-use crate::nouns::policy::diff::{Candidate, Diff};
-use crate::nouns::policy::drift::ShowDrift;
+use crate::nouns::policy::diff::{Candidate, Compared, Diff};
+use crate::nouns::policy::drift::{Drift, ShowDrift};
 use crate::policy::Finding;
-use crate::types::impact::{Ceilings, grouped};
+use crate::policy::diff::{Over, Semantic, Shift};
+use crate::types::impact::{Budgets, Ceilings, grouped};
 use crate::types::refusal::Code;
 
 /// More pairs than this are counted in a step's line.
@@ -42,12 +44,18 @@ pub struct OfCompany {
     frozen: bool,
 }
 
+/// An answer as it came, and as it reads.
+pub struct Told<O> {
+    pub value: Value,
+    pub read: O,
+}
+
 /// The company's answers. A part without an answer says why.
 pub struct Company {
     /// What only the company could find in the same files: who could approve, and whether anybody could change them again.
     pub findings: Vec<Finding>,
-    pub diff: Option<Value>,
-    pub drift: Option<Value>,
+    pub diff: Option<Told<Compared>>,
+    pub drift: Option<Told<Drift>>,
     no_diff: Option<Step>,
     no_drift: Option<Step>,
     /// Whether the folder was made from what is in force, by hand or not.
@@ -66,15 +74,15 @@ impl Company {
     pub fn steps(&self, asked: &OfCompany) -> Vec<Step> {
         let mut steps = Vec::new();
         match (&self.diff, &self.no_diff) {
-            (Some(answer), _) => steps.extend([diff(answer, asked.frozen), impact(answer)]),
+            (Some(told), _) => steps.extend([diff(&told.read, asked.frozen), impact(&told.read)]),
             (None, Some(step)) => {
                 let why = if step.status == Status::Skipped { step.result() } else { "there is no diff" };
                 steps.extend([step.clone(), Step::skipped("impact", why)]);
             }
             (None, None) => {}
         }
-        steps
-            .extend(self.drift.as_ref().map(|answer| drift(answer, self.taken_over)).or_else(|| self.no_drift.clone()));
+        let drift = self.drift.as_ref().map(|told| drift(&told.read, self.taken_over));
+        steps.extend(drift.or_else(|| self.no_drift.clone()));
         steps
     }
 }
@@ -115,14 +123,14 @@ impl OfCompany {
         let candidate = Candidate { files, unedited, since, max, ..Candidate::default() };
         let (diff, no_diff) = match checked.report.loads() {
             false => (None, Some(Step::skipped("diff", UNLOADED))),
-            true => match query::<Diff>().within(session, context, &candidate).await {
-                Ok(Ok(answer)) => (Some(answer.value), None),
+            true => match told(query::<Diff>().within(session, context, &candidate).await) {
+                Ok(Ok(told)) => (Some(told), None),
                 Ok(Err(refused)) => (None, Some(Step::new("diff", Status::Broken, problems(&refused)))),
                 Err(failure) => return Company::absent(&said(failure), true),
             },
         };
-        let (drift, no_drift) = match query::<ShowDrift>().within(session, context, &Nothing {}).await {
-            Ok(Ok(answer)) => (Some(answer.value), None),
+        let (drift, no_drift) = match told(query::<ShowDrift>().within(session, context, &Nothing {}).await) {
+            Ok(Ok(told)) => (Some(told), None),
             // A token for policies alone does not reach it.
             Ok(Err(refused)) if [Code::TokenScope, Code::Denied].map(Code::name).contains(&refused.code.as_str()) => {
                 (None, Some(Step::skipped("drift", &refused.message)))
@@ -130,9 +138,18 @@ impl OfCompany {
             Ok(Err(refused)) => (None, Some(Step::new("drift", Status::Broken, problems(&refused)))),
             Err(failure) => (None, Some(Step::new("drift", Status::Broken, said(failure)))),
         };
-        let taken_over = drift.as_ref().is_some_and(|drift| is_from(word(drift, "/applied_hash"), checked));
+        let taken_over = drift.as_ref().is_some_and(|drift| is_from(&drift.read.applied_hash, checked));
         let findings = if diff.is_some() { found(session, context, checked).await } else { Vec::new() };
         Company { findings, diff, drift, no_diff, no_drift, taken_over }
+    }
+}
+
+fn told<O: DeserializeOwned>(
+    asked: Result<Result<Answer<O>, Refused>, Failure>,
+) -> Result<Result<Told<O>, Refused>, Failure> {
+    match asked? {
+        Ok(answer) => Ok(Ok(Told { read: answer.read()?, value: answer.value })),
+        Err(refused) => Ok(Err(refused)),
     }
 }
 
@@ -167,37 +184,31 @@ fn problems(refused: &Refused) -> String {
 }
 
 /// `2 added, 1 changed; looser for lead on policy.export; differences found in 1,204 questions`
-fn diff(answer: &Value, frozen: bool) -> Step {
-    let version = number(answer, "/base/version");
-    if answer.get("same") == Some(&Value::Bool(true)) {
+fn diff(found: &Compared, frozen: bool) -> Step {
+    let version = found.base.version;
+    if found.same {
         return Step::new("diff", Status::Passed, format!("same as version {version}"));
     }
-    let mut said = Vec::new();
-    let policies = rows(answer, "/text/policies");
-    for change in ["added", "removed", "changed", "moved"] {
-        let found = policies.iter().filter(|row| word(row, "/change") == change).count();
-        said.extend((found > 0).then(|| format!("{found} {change}")));
-    }
-    let files = rows(answer, "/text/files").len();
+    let mut said = counted(&found.text);
+    let files = found.text.files.len();
     said.extend((files > 0).then(|| format!("other files: {files}")));
     let mut summary = said.join(", ");
-    for change in ["looser", "tighter", "mixed"] {
-        if let Some(pairs) = pairs(answer, change) {
-            summary = format!("{summary}; {change} for {pairs}");
+    for change in [Shift::Looser, Shift::Tighter, Shift::Mixed] {
+        if let Some(pairs) = pairs(&found.semantic, change) {
+            summary = format!("{summary}; {} for {pairs}", change.name());
         }
     }
-    let terms = terms(answer);
+    let terms = terms(&found.terms);
     for term in terms.iter().take(PAIRS) {
         summary = format!("{summary}; {term}");
     }
     if terms.len() > PAIRS {
         summary = format!("{summary} and {} more", terms.len() - PAIRS);
     }
-    let searched = word(answer, "/semantic/summary");
-    if !searched.is_empty() {
-        summary = format!("{summary}; {searched}");
+    if !found.semantic.summary.is_empty() {
+        summary = format!("{summary}; {}", found.semantic.summary);
     }
-    let over = over(answer, false);
+    let over = over(&found.over_budget, false);
     match frozen {
         _ if !over.is_empty() => Step::new("diff", Status::Failed, format!("{summary}{over}")),
         true => Step::new(
@@ -210,10 +221,10 @@ fn diff(answer: &Value, frozen: bool) -> Step {
 }
 
 /// `lead, member on policy.export; ops on tick and 4 more`
-fn pairs(answer: &Value, change: &str) -> Option<String> {
+fn pairs(semantic: &Semantic, change: Shift) -> Option<String> {
     let mut kinds: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for pair in rows(answer, "/semantic/pairs").iter().filter(|pair| word(pair, "/change") == change) {
-        kinds.entry(word(pair, "/operation")).or_default().insert(word(pair, "/actor_kind"));
+    for pair in semantic.pairs.iter().filter(|pair| pair.change == change) {
+        kinds.entry(&pair.operation).or_default().insert(&pair.actor_kind);
     }
     let listed = |(operation, kinds): (&&str, &BTreeSet<&str>)| {
         format!("{} on {operation}", kinds.iter().copied().collect::<Vec<_>>().join(", "))
@@ -225,36 +236,35 @@ fn pairs(answer: &Value, change: &str) -> Option<String> {
 }
 
 /// `1,204 of 1,204 replayed, 0 not replayable: 0 newly allowed, 0 newly denied, 0 newly need approval`
-fn impact(answer: &Value) -> Step {
-    if answer.get("impact").is_none_or(Value::is_null) {
+fn impact(found: &Compared) -> Step {
+    let Some(impact) = &found.impact else {
         return Step::skipped("impact", "shown only to callers who may read the audit");
-    }
-    let newly = |field: &str| grouped(number(answer, &format!("/impact/{field}")));
+    };
     let summary = format!(
         "{}: {} newly allowed, {} newly denied, {} newly need approval",
-        word(answer, "/impact/denominator/summary"),
-        newly("newly_allowed"),
-        newly("newly_denied"),
-        newly("newly_approval"),
+        impact.denominator.summary,
+        grouped(impact.newly.newly_allowed),
+        grouped(impact.newly.newly_denied),
+        grouped(impact.newly.newly_approval),
     );
-    let over = over(answer, true);
+    let over = over(&found.over_budget, true);
     Step::new("impact", if over.is_empty() { Status::Passed } else { Status::Failed }, format!("{summary}{over}"))
 }
 
 /// `; over budget: looser is 2, at most 0 allowed`; of the decisions of the log, or of the answers.
-fn over(answer: &Value, of_decisions: bool) -> String {
-    let is_asked = |over: &&Value| word(over, "/budget").starts_with("newly_") == of_decisions;
-    rows(answer, "/over_budget").iter().filter(is_asked).map(|over| format!("; {}", excess(over))).collect()
+fn over(all: &[Over], of_decisions: bool) -> String {
+    let is_asked = |over: &&Over| Budgets::NAMES.contains(&&*over.budget) == of_decisions;
+    all.iter().filter(is_asked).map(|over| format!("; {}", excess(over))).collect()
 }
 
 /// `in sync`
-fn drift(answer: &Value, taken_over: bool) -> Step {
-    let status = word(answer, "/status").replace('_', " ");
-    if answer.get("drifted") != Some(&Value::Bool(true)) {
+fn drift(found: &Drift, taken_over: bool) -> Step {
+    let status = show::said(&found.status).replace('_', " ");
+    if !found.drifted {
         return Step::new("drift", Status::Passed, status);
     }
-    let (version, change) = (number(answer, "/applied_version"), word(answer, "/declared_change"));
-    if answer.get("waits") == Some(&Value::Bool(true)) {
+    let (version, change) = (found.applied_version, found.declared_change.as_deref().unwrap_or_default());
+    if found.waits {
         return Step::new("drift", Status::Differs, format!("{status}: {change} waits to come into force"));
     }
     if taken_over {

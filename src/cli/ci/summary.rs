@@ -3,14 +3,15 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
-
 use super::super::exit::Exit;
-use super::super::policy::compared::{DECISIONS, number, rows, witnessed, word};
+use super::super::policy::compared::{DECISIONS, witnessed};
 use super::super::show;
 use super::Done;
+use crate::nouns::policy::check::Problem;
+use crate::nouns::policy::diff::Compared;
 use crate::policy::Finding;
-use crate::types::impact::grouped;
+use crate::policy::diff::{Group, Impact, Pair, PolicyChange, Shift, Unmet};
+use crate::types::impact::{Decision, grouped};
 
 /// The most bytes of a page; GitHub drops one of more than 1 MiB.
 pub const MOST: usize = 1_000_000;
@@ -39,12 +40,12 @@ pub fn text(done: &Done<'_>, most: usize) -> String {
     let columns = ["Place", "Code", "Message"];
     page.table("Failed tests", &columns, found(&mut done.checked.report.tests()));
     page.table("Findings", &columns, found(&mut done.checked.report.findings.iter()));
-    if let Some(answer) = &done.company.diff {
-        differences(&mut page, answer);
-        decisions(&mut page, answer);
+    if let Some(told) = &done.company.diff {
+        differences(&mut page, &told.read);
+        told.read.impact.iter().for_each(|impact| decisions(&mut page, impact));
     }
-    if let Some(answer) = &done.company.drift {
-        page.table("In force, and allows more than declared", &CHANGED, answers(answer, "/weaker"));
+    if let Some(told) = &done.company.drift {
+        page.table("In force, and allows more than declared", &CHANGED, answers(&told.read.weaker));
     }
     page.table("Not covered", &columns, found(&mut done.checked.report.open().iter()));
     page.text
@@ -52,56 +53,53 @@ pub fn text(done: &Done<'_>, most: usize) -> String {
 
 const CHANGED: [&str; 4] = ["Operation", "Actor", "Change", "Witness"];
 
-fn differences(page: &mut Page, answer: &Value) {
-    let policy = |row: &Value| {
-        let place = format!("{}:{}", word(row, "/file"), number(row, "/line"));
-        vec![word(row, "/change").to_owned(), word(row, "/effect").to_owned(), word(row, "/id").to_owned(), place]
+fn differences(page: &mut Page, found: &Compared) {
+    let policy = |policy: &PolicyChange| {
+        let place = format!("{}:{}", policy.file, policy.line);
+        vec![policy.change.name().to_owned(), policy.effect.clone().into_owned(), policy.id.clone(), place]
     };
-    let policies = rows(answer, "/text/policies").iter().map(policy).collect();
+    let policies = found.text.policies.iter().map(policy).collect();
     page.table("Policies that differ", &["Change", "Effect", "Policy", "Place"], policies);
-    page.table("Answers that differ", &CHANGED, answers(answer, "/semantic/pairs"));
-    if answer.get("same") != Some(&Value::Bool(true)) {
-        page.line(word(answer, "/semantic/summary"));
+    page.table("Answers that differ", &CHANGED, answers(&found.semantic.pairs));
+    if !found.same {
+        page.line(&found.semantic.summary);
     }
-    let warning = |row: &Value| {
-        vec![word(row, "/message").to_owned(), format!("{}:{}", word(row, "/file"), number(row, "/line"))]
-    };
-    let warnings = rows(answer, "/warnings").iter().map(warning).collect();
+    let warning = |Problem { message, file, line, .. }: &Problem| vec![message.clone(), format!("{file}:{line}")];
+    let warnings = found.warnings.iter().map(warning).collect();
     page.table("Warnings", &["Warning", "Place"], warnings);
-    let unmet = |row: &Value| {
-        let place = format!("{}:{}", word(row, "/file"), number(row, "/line"));
-        vec![word(row, "/policy").to_owned(), word(row, "/part").to_owned(), place]
+    let unmet = |Unmet { policy, file, line, part }: &Unmet| {
+        vec![policy.clone(), part.clone().unwrap_or_default(), format!("{file}:{line}")]
     };
-    let unmet = rows(answer, "/semantic/unmet").iter().map(unmet).collect();
+    let unmet = found.semantic.unmet.iter().map(unmet).collect();
     page.table("Policies, or parts of them, that decided no question", &["Policy", "Part", "Place"], unmet);
 }
 
 /// A row a witness.
-fn answers(answer: &Value, pointer: &str) -> Vec<Vec<String>> {
-    let changed = rows(answer, pointer).iter().filter(|pair| word(pair, "/change") != "same");
-    let row = |pair: &Value| {
-        let cells = ["/operation", "/actor_kind", "/change"].map(|field| word(pair, field).to_owned()).to_vec();
-        let witnesses = rows(pair, "/witnesses").iter().map(witnessed);
+fn answers(pairs: &[Pair]) -> Vec<Vec<String>> {
+    let changed = pairs.iter().filter(|pair| pair.change != Shift::Same);
+    let row = |pair: &Pair| {
+        let cells = [pair.operation.clone(), pair.actor_kind.clone(), pair.change.name().to_owned()];
+        let witnesses = pair.witnesses.iter().map(witnessed);
         witnesses.map(move |witness| cells.iter().cloned().chain([witness]).collect()).collect::<Vec<_>>()
     };
     changed.flat_map(row).collect()
 }
 
-fn decisions(page: &mut Page, answer: &Value) {
-    let Some(impact) = answer.get("impact").filter(|impact| !impact.is_null()) else { return };
-    let row = |before: &str| {
-        let cells = DECISIONS.map(|after| grouped(number(impact, &format!("/matrix/{before}/{after}"))));
-        std::iter::once(before.to_owned()).chain(cells).collect()
+fn decisions(page: &mut Page, impact: &Impact) {
+    let row = |before: Decision| {
+        let cells = DECISIONS.map(|after| grouped(impact.matrix.of(before, after)));
+        std::iter::once(before.name().to_owned()).chain(cells).collect()
     };
-    let columns = ["Before / after", DECISIONS[0], DECISIONS[1], DECISIONS[2]];
+    let [allow, needs_approval, deny] = DECISIONS.map(Decision::name);
+    let columns = ["Before / after", allow, needs_approval, deny];
     page.table("Decisions of the log", &columns, DECISIONS.map(row).to_vec());
-    page.line(word(impact, "/denominator/summary"));
-    let group = |row: &Value| {
-        let counts = ["newly_allowed", "newly_denied", "newly_approval"];
-        let counts = counts.map(|field| grouped(number(row, &format!("/{field}"))));
-        std::iter::once(word(row, "/name").to_owned()).chain(counts).collect::<Vec<_>>()
+    page.line(&impact.denominator.summary);
+    let group = |group: &Group| {
+        let newly = group.newly;
+        let counts = [newly.newly_allowed, newly.newly_denied, newly.newly_approval];
+        std::iter::once(group.name.clone()).chain(counts.map(grouped)).collect::<Vec<_>>()
     };
-    let groups = rows(impact, "/by_operation/rows").iter().map(group).collect();
+    let groups = impact.by_operation.rows.iter().map(group).collect();
     page.table("By operation", &["Operation", "Newly allowed", "Newly denied", "Newly need approval"], groups);
 }
 

@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde_json::Value;
-
-use super::column::{Columns, columns};
+use super::column::{Column, Columns, columns};
 use super::command::{Commands, group};
 use super::definition::text_of;
 use super::exit::Failure;
@@ -36,7 +34,7 @@ pub const COMMANDS: Commands = &[&group(
             ShownActor;
             actor.id, actor.kind, actor.name, actor.role, actor.team, actor.lead, actor.owner, actor.skills,
             actor.trust, actor.status, actor.created_at, members, leads, agents, stopped_by, definition
-        )).sparing(of_other_kinds),
+        )).sparing(|shown| of_other_kinds(&shown.actor)),
         &change::<Add>().command("add-human").help("Add a person").given::<NewHuman>().fields(FIELDS).sparing(of_other_kinds),
         &change::<Add>()
             .command("add-team")
@@ -54,7 +52,7 @@ pub const COMMANDS: Commands = &[&group(
             .command("set")
             .help("Change a person's role, anybody's team or name, or a team's lead")
             .example("ok actor set max --role lead --team team:ops")
-            .fields(SET).sparing(of_other_kinds),
+            .fields(SET).sparing(|updated| of_other_kinds(&updated.actor)),
         &change::<SetTrust>().command("trust").help("Set an agent's trust tier").fields(FIELDS).sparing(of_other_kinds),
         &change::<Offboard>()
             .command("offboard")
@@ -77,14 +75,11 @@ const FIELDS: Columns<Actor> =
     columns!(Actor; id, kind, name, role, team, lead, owner, skills, trust, status, created_at);
 
 /// What an actor has that means something of other kinds only: agents alone are trusted so far, and a team has no role.
-fn of_other_kinds(actor: &Value) -> &'static [&'static str] {
-    let is = |kind: ActorKind| actor.get("kind").and_then(Value::as_str) == Some(kind.name());
-    if is(ActorKind::Team) {
-        &["role", "trust"]
-    } else if is(ActorKind::Person) {
-        &["trust"]
-    } else {
-        &[]
+fn of_other_kinds(actor: &Actor) -> &'static [Column] {
+    match actor.kind {
+        ActorKind::Team => columns!(Actor; role, trust).list,
+        ActorKind::Person => columns!(Actor; trust).list,
+        _ => &[],
     }
 }
 

@@ -132,7 +132,7 @@ pub struct OneActor {
 }
 
 /// An actor with what hangs on it.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct ShownActor {
     #[serde(flatten)]
     pub actor: Actor,
@@ -143,10 +143,10 @@ pub struct ShownActor {
     /// Of a person: the agents that they answer for.
     pub agents: Vec<ActorId>,
     /// The engaged kill switches that stop it, as far as the caller may see them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stopped_by: Vec<KillScope>,
     /// For a hired agent: the definition it was hired with.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<AgentDefinition>,
 }
 

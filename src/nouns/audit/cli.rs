@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::column::columns;
 use super::command::{Commands, Run, owns};
 use super::exit::{Exit, Failure};
 use super::{Context, client, file, show};
@@ -261,7 +262,8 @@ fn head(context: &Context) -> Result<Exit, Failure> {
 fn checkpoints(context: &Context, limit: Option<u32>) -> Result<Exit, Failure> {
     let rows = read::checkpoints(&file::open(context)?, u64::MAX, limit.unwrap_or(u32::MAX) as usize)?;
     let rows: Vec<Value> = rows.into_iter().map(|row| json(&Checkpoint::from(row))).collect::<Result<_, _>>()?;
-    context.show(&rows.clone().into(), || show::list("no checkpoints", &["size", "root", "at"], &rows))
+    let columns = columns!(Checkpoint; size, root, at).list;
+    context.show(&rows.clone().into(), || show::list("no checkpoints", columns, &rows))
 }
 
 fn prove(context: &Context, seq: u64) -> Result<Exit, Failure> {

@@ -9,7 +9,7 @@ use super::{Context, show};
 use crate::nouns::change::OneChange;
 use crate::nouns::change::canary::Canary;
 use crate::nouns::change::evals::Evals;
-use crate::nouns::change::list::{Compared, Comparing, Diff, List};
+use crate::nouns::change::list::{Comparing, Diff, List};
 use crate::nouns::change::promote::Promote;
 use crate::nouns::change::reject::Reject;
 use crate::nouns::change::review::{Review, Said};
@@ -56,8 +56,9 @@ impl Run for Show {
         let input = Comparing { id: self.of.id, semantic: self.no_answers.then_some(false) };
         let answer = query::<Diff>().ask(context, &input).await?;
         context.show(&answer.value, || {
-            shown(&answer.part(columns!(Compared; change))?)?;
-            show::text(&compared::text(&answer.value))
+            let found = answer.read()?;
+            shown(&found.change)?;
+            show::text(&compared::text(&found))
         })
     }
 }

@@ -80,7 +80,7 @@ impl Query for List {
 }
 
 /// A change with what it would change.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Compared {
     pub change: ShownChange,
     /// The version that it was made from.
@@ -89,7 +89,7 @@ pub struct Compared {
     /// Actors and teams that its policies name but that do not exist, and kinds of approval with fewer eligible people
     /// than required; at most 100, only those that its base does not have. Entity types whose stored entities would not
     /// fit its schema.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Problem>,
     /// The policies and files that differ.
     pub text: TextDiff,

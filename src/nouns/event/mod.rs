@@ -79,7 +79,7 @@ impl Which {
 }
 
 /// One event.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct EventRecord {
     /// The event number.
     pub seq: i64,
@@ -89,7 +89,7 @@ pub struct EventRecord {
     pub actor: String,
     /// The token that made the call, or that started its run, for those who may see it; none for the state file's
     /// holder, the server and visitors, and once erased.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_id: Option<String>,
     /// On whose behalf, the nearest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -99,27 +99,27 @@ pub struct EventRecord {
     #[schemars(with = "String", extend("enum" = ["allow", "deny", "needs_approval", "system"]))]
     pub decision: Decision,
     /// The policy version that decided it; none before the first.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<PolicyVersion>,
     /// The ids of the policies that determined it, for whoever may export them; none once erased.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policies: Option<Vec<String>>,
     /// The event with its `type`; `erased` where its content was erased.
     pub event: Value,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Events {
     /// Oldest first.
     pub events: Vec<EventRecord>,
     /// The log's newest event number; in a partial answer to `since`, the last one examined: continue after it.
     pub last_seq: i64,
     /// Only part of the log was searched: there may be more.
-    #[serde(rename = "partial", skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, rename = "partial", skip_serializing_if = "std::ops::Not::not")]
     pub is_partial: bool,
     /// When filtering by token: entries before this time may not name it and are not found, as an earlier version wrote
     /// them.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unnamed_before: Option<Time>,
 }
 

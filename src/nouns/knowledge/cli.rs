@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
 
 use super::column::{Columns, columns};
 use super::command::Run;
@@ -12,7 +11,7 @@ use super::definition::bytes_of;
 use super::exit::{Exit, Failure};
 use super::operation::change;
 use super::{Context, show};
-use crate::nouns::knowledge::{DocumentText, NewDocument, Recalled, ShownKnowledge, Upload};
+use crate::nouns::knowledge::{DocumentText, NewDocument, Passage, Recalled, Recollection, ShownKnowledge, Upload};
 use crate::types::id::ActorId;
 use crate::types::knowledge::{DocumentType, SourceKind};
 use crate::types::time::Time;
@@ -29,20 +28,26 @@ pub const ROW: Columns<ShownKnowledge> =
 pub const HELD: Columns<ShownKnowledge> =
     columns!(ShownKnowledge; id, statement, reasons, source, proposed_by, created_at);
 
+/// What is recalled; and where any of it says how near it is, that too.
+const KNOWN: Columns<Recollection> =
+    columns!(Recollection; id, kind, statement, topics, origin, proposed_by, accepted_by);
+const NEAR: Columns<Recollection> =
+    columns!(Recollection; id, kind, statement, topics, origin, proposed_by, accepted_by, similarity);
+const PASSAGE: Columns<Passage> = columns!(Passage; document, name, chunk, text, origin, proposed_by, accepted_by);
+const NEAR_PASSAGE: Columns<Passage> =
+    columns!(Passage; document, name, chunk, text, origin, proposed_by, accepted_by, similarity);
+
 /// What is known, as a table.
 pub fn print(recalled: &Recalled) -> Result<(), Failure> {
-    let entries = serde_json::to_value(&recalled.entries)?;
-    let rows = entries.as_array().map(Vec::as_slice).unwrap_or_default();
-    if !rows.is_empty() || recalled.passages.is_empty() {
-        let columns = ["id", "kind", "statement", "topics", "origin", "proposed_by", "accepted_by"];
-        show::list("nothing is known", &with_similarity(&columns, rows), rows)?;
+    let Recalled { entries, passages, .. } = recalled;
+    if entries.is_empty() && passages.is_empty() {
+        show::text("nothing is known")?;
     }
-    if !recalled.passages.is_empty() {
-        let passages = serde_json::to_value(&recalled.passages)?;
-        let rows = passages.as_array().map(Vec::as_slice).unwrap_or_default();
+    show::rows(if entries.iter().any(|entry| entry.similarity.is_some()) { NEAR } else { KNOWN }, entries)?;
+    if !passages.is_empty() {
         show::text("")?;
-        let columns = ["document", "name", "chunk", "text", "origin", "proposed_by", "accepted_by"];
-        show::table(&with_similarity(&columns, rows), rows)?;
+        let is_near = passages.iter().any(|passage| passage.similarity.is_some());
+        show::rows(if is_near { NEAR_PASSAGE } else { PASSAGE }, passages)?;
     }
     if let Some(why) = &recalled.words_alone {
         show::note(&format!("By words alone: {why}."));
@@ -51,12 +56,6 @@ pub fn print(recalled: &Recalled) -> Result<(), Failure> {
         show::note("There is more than was looked at: name topics.");
     }
     Ok(())
-}
-
-/// The columns, with how near the rows are where any says so.
-fn with_similarity<'a>(columns: &[&'a str], rows: &[Value]) -> Vec<&'a str> {
-    let similarity = rows.iter().any(|row| row.get("similarity").is_some()).then_some("similarity");
-    columns.iter().copied().chain(similarity).collect()
 }
 
 /// The text of a document.

@@ -1,5 +1,6 @@
 //! What a bundle would change: its texts, what it answers, and what it would have answered to the decisions of the log.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -50,7 +51,7 @@ pub struct Candidate {
 }
 
 /// What it would change.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Compared {
     /// Whether every file is the same as in force.
     pub same: bool,
@@ -62,12 +63,12 @@ pub struct Compared {
     pub hash: String,
     /// Collections and views in force that are not among the files: they stay. To change a collection, propose a
     /// schema; to remove a view, propose that change.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<String>,
     /// Actors and teams that the candidate's policies name but that do not exist: differences for them concern nobody
     /// yet. Kinds of approval with fewer eligible people than required. At most 100, only those that the other side
     /// does not have. Entity types whose stored entities would not fit the schema.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Problem>,
     pub text: TextDiff,
     /// What differs in meaning in `approvals.yaml` and `limits.yaml`.
@@ -76,8 +77,8 @@ pub struct Compared {
     /// None if it was not asked for, or the caller may not read the audit.
     pub impact: Option<Impact>,
     /// The operation that the caller would need for the replay; absent if nothing is missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub impact_needs: Option<&'static str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub impact_needs: Option<Cow<'static, str>>,
     /// The budgets that are exceeded.
     pub over_budget: Vec<Over>,
 }
@@ -166,7 +167,7 @@ impl Query for Diff {
             terms,
             semantic,
             impact: impact.map(|impact| shown(impact, read)),
-            impact_needs: (input.impact.is_none() && !may_count).then_some(COUNTS),
+            impact_needs: (input.impact.is_none() && !may_count).then_some(COUNTS.into()),
         })
     }
 }

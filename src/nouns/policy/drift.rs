@@ -1,7 +1,7 @@
 //! Whether what is in force is what the repository declares.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::compare::Both;
 use super::in_force::may_export;
@@ -14,7 +14,7 @@ use types::refusal::Stop;
 use types::scope::Reach;
 
 /// What is in force, held against what was declared.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Drift {
     pub status: Status,
     /// Whether a file differs.
@@ -35,7 +35,7 @@ pub struct Drift {
     pub weaker: Vec<Pair>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Every file is the same.

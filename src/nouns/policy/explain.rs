@@ -1,5 +1,6 @@
 //! Why the gate answers as it does: for one call, or for everything that somebody could do.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -58,7 +59,7 @@ pub struct Question {
 }
 
 /// One answer, or that of every operation.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Explanation {
     One(Box<Explained>),
@@ -66,8 +67,19 @@ pub enum Explanation {
     All(AllExplained),
 }
 
+impl Explanation {
+    /// The answer to one question.
+    pub fn decision(&self) -> Option<Decision> {
+        match self {
+            Explanation::One(one) => Some(one.decision),
+            Explanation::Evaluated(one) => Some(one.decision),
+            Explanation::All(_) => None,
+        }
+    }
+}
+
 /// What the gate would answer to somebody, operation by operation.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct AllExplained {
     pub actor: ActorId,
     pub operations: Vec<BrieflyExplained>,
@@ -75,12 +87,12 @@ pub struct AllExplained {
     pub at: Time,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct BrieflyExplained {
-    pub operation: &'static str,
+    pub operation: Cow<'static, str>,
     /// `allow`, `needs_approval`, `deny`, or `depends` on a target that must be named.
     #[schemars(extend("enum" = ["allow", "needs_approval", "deny", "depends"]))]
-    pub decision: &'static str,
+    pub decision: Cow<'static, str>,
     pub reason: String,
 }
 
@@ -332,12 +344,12 @@ fn row(caller: Caller, entry: &'static Entry, read: &Reader<'_>, then: &Reader<'
         Ok(target) => target,
         Err(Stop::Refused(refusal)) if matches!(refusal.code, Code::Invalid | Code::NotFound) => {
             let reason = "it depends on the target; name one".to_owned();
-            return Ok(BrieflyExplained { operation: entry.spec.name, decision: "depends", reason });
+            return Ok(BrieflyExplained { operation: entry.spec.name.into(), decision: "depends".into(), reason });
         }
         Err(other) => return Err(other),
     };
     let inquiry = read.inquire(then, caller, entry.spec.name, &target, None);
     let (decision, ruling, hidden) = answer(entry, &inquiry);
     let reason = hidden.unwrap_or_else(|| ruling.reason().to_owned());
-    Ok(BrieflyExplained { operation: entry.spec.name, decision: decision.name(), reason })
+    Ok(BrieflyExplained { operation: entry.spec.name.into(), decision: decision.name().into(), reason })
 }

@@ -1,7 +1,9 @@
 //! A decision as it is told: the policies behind it, what would change it, and who could approve it.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::narrowed::Narrowed;
@@ -18,7 +20,7 @@ use types::refusal::Stop;
 use types::time::Time;
 
 /// The gate's answer, and why.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Explained {
     /// `allow`, `needs_approval` or `deny`.
     pub decision: Decision,
@@ -27,7 +29,7 @@ pub struct Explained {
     #[schemars(extend("x-names" = "reference"))]
     pub target: String,
     /// On whose behalf, the nearest first, with the answer for each.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on_behalf_of: Vec<ExplainedLink>,
     /// The reason: that of the first policy in the way.
     pub reason: String,
@@ -41,12 +43,12 @@ pub struct Explained {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_given: Vec<String>,
     /// If the operation returns a collection's records: which of them the policies allow.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub narrowed: Option<Narrowed>,
     /// The kinds of approval that would turn the answer to `allow`; all are required.
     pub approvals: Vec<NeededApproval>,
     /// The effect of a break-glass grant; shown to those who may see the actor's grants.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub break_glass: Option<ShownBreakGlass>,
     /// The engaged kill switches that touch the actor.
     pub kill: Vec<KillScope>,
@@ -62,7 +64,7 @@ pub struct Explained {
 }
 
 /// The answer to a question about the company's own types, and why.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct EvaluationExplained {
     /// `allow`, `needs_approval` or `deny`; for another program, anything but `allow` is a denial.
     pub decision: Decision,
@@ -87,7 +89,7 @@ pub struct EvaluationExplained {
 }
 
 /// A kind of approval that is needed.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct NeededKind {
     pub kind: String,
     /// How many people must agree.
@@ -95,14 +97,14 @@ pub struct NeededKind {
 }
 
 /// Somebody on whose behalf a call would be made: it is allowed only if they may do it, and if they have handed it on.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct ExplainedLink {
     pub delegation: String,
     pub from: ActorId,
     /// `allow`, `needs_approval` or `deny`.
     pub decision: Decision,
     /// Why not, if it is not `allow`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
@@ -117,14 +119,14 @@ pub(super) fn links(inquiry: &Inquiry<'_>) -> Vec<ExplainedLink> {
     inquiry.links().into_iter().map(link).collect()
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct PolicyVersion {
     pub version: i64,
     pub hash: String,
 }
 
 /// One kind of approval that is needed.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct NeededApproval {
     pub kind: String,
     /// Who may give it, as far as the asker may see them.
@@ -138,7 +140,7 @@ pub struct NeededApproval {
 }
 
 /// A rate limit that a call counts against.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct RateLimit {
     pub id: String,
     /// Calls that it admits in one window.
@@ -156,12 +158,21 @@ impl From<Left> for RateLimit {
     }
 }
 
+/// Whether there is a break-glass grant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    Active,
+    /// The actor could open one.
+    Possible,
+}
+
 /// A break-glass grant of the actor's for this call.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct ShownBreakGlass {
     /// `active`: there is one; `possible`: there is none, but the actor could open one.
-    #[schemars(extend("enum" = ["active", "possible"]))]
-    pub state: &'static str,
+    #[schemars(with = "String", extend("enum" = ["active", "possible"]))]
+    pub state: Standing,
     pub id: Option<Id>,
     pub expires_at: Option<Time>,
     /// The answer with it: `allow`, `needs_approval` or `deny`.
@@ -175,10 +186,10 @@ impl ShownBreakGlass {
         match break_glass {
             BreakGlass::Possible => {
                 let decision = Decision::Allow;
-                ShownBreakGlass { state: "possible", id: None, expires_at: None, decision, reason: None }
+                ShownBreakGlass { state: Standing::Possible, id: None, expires_at: None, decision, reason: None }
             }
             BreakGlass::Held { id, until, ruling } => ShownBreakGlass {
-                state: "active",
+                state: Standing::Active,
                 id: Some(id),
                 expires_at: Some(until),
                 // A grant that does not help leaves the call to wait.
@@ -190,11 +201,11 @@ impl ShownBreakGlass {
 }
 
 /// One change of the company, or of the call.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct ShownChange {
     /// `approval`, `channel`, `kill`, `time`, `input`, `trust`, `owner`, `lead`, `team` or `role`.
     #[schemars(extend("enum" = ["approval", "channel", "kill", "time", "input", "trust", "owner", "lead", "team", "role"]))]
-    pub change: &'static str,
+    pub change: Cow<'static, str>,
     /// Of what; none if the call itself changes.
     #[schemars(extend("x-names" = "reference"))]
     pub of: Option<String>,
@@ -210,14 +221,20 @@ impl ShownChange {
     pub(super) fn of(change: &Alteration, inquiry: &Inquiry<'_>) -> ShownChange {
         let seen = |id: &Option<ActorId>| id.clone().filter(|id| inquiry.sees(id));
         let row = |id: &ActorId| inquiry.actor(id);
-        let made = |change, of: &ActorId, from: Value, to: Value, text: String| ShownChange {
-            change,
+        let made = |change: &'static str, of: &ActorId, from: Value, to: Value, text: String| ShownChange {
+            change: change.into(),
             of: Some(of.to_string()),
             from,
             to,
             text,
         };
-        let call = |change, from: Value, to: Value, text: String| ShownChange { change, of: None, from, to, text };
+        let call = |change: &'static str, from: Value, to: Value, text: String| ShownChange {
+            change: change.into(),
+            of: None,
+            from,
+            to,
+            text,
+        };
         match change {
             Alteration::Approval(kind) => {
                 call("approval", Value::Null, json!(kind), format!("there is an approval of the kind `{kind}`"))

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::shown::ShownPolicy;
 use crate::brain::{ANSWERED_WITH_RECORDS, COLLECTION, refused_labels};
@@ -16,14 +16,14 @@ use types::field::{FieldKind, Label};
 const READ: &str = "record.read";
 
 /// What of a collection a query answers with.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Narrowed {
     /// `all` of the records, `some`, or `none`; `each` if they are decided one by one: a policy reads what no column
     /// holds, or the query is on somebody's behalf.
-    #[schemars(extend("enum" = ["all", "some", "none", "each"]))]
-    pub records: &'static str,
+    #[schemars(with = "String", extend("enum" = ["all", "some", "none", "each"]))]
+    pub records: Share,
     /// The condition on those records, for those who may read policies.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
     /// The policies that decide this, except those that match no record.
     pub by: Vec<NarrowedBy>,
@@ -31,21 +31,32 @@ pub struct Narrowed {
     pub withheld: Vec<WithheldFields>,
 }
 
+/// How many of a collection's records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Share {
+    All,
+    Some,
+    None,
+    /// They are decided one by one.
+    Each,
+}
+
 /// A policy, and the records that it is about.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct NarrowedBy {
     #[serde(flatten)]
     pub policy: ShownPolicy,
     /// `all` of the records, or `some`.
-    #[schemars(extend("enum" = ["all", "some"]))]
-    pub records: &'static str,
+    #[schemars(with = "String", extend("enum" = ["all", "some"]))]
+    pub records: Share,
     /// The condition on them, for those who may read policies.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
 }
 
 /// The fields with a label, and why they are left out.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct WithheldFields {
     pub label: Label,
     pub fields: Vec<String>,
@@ -62,7 +73,7 @@ pub fn narrowed(operation: &str, target: &Target, caller: &Reader<'_>, with_sour
     let withheld = refused_labels(&of, caller).into_iter().map(|(label, ruling)| withheld(&of, label, &ruling));
     let said = |condition: &Condition| with_source.then(|| describe(condition, &of));
     let (records, condition) = match caller.rows(READ, &of) {
-        None => ("each", None),
+        None => (Share::Each, None),
         Some(rows) => (share(&rows), said(&rows)),
     };
     let by = caller.rows_by_policy(READ, &of).unwrap_or_default().into_iter();
@@ -74,11 +85,11 @@ pub fn narrowed(operation: &str, target: &Target, caller: &Reader<'_>, with_sour
     Some(Narrowed { records, condition, by: by.collect(), withheld: withheld.collect() })
 }
 
-fn share(rows: &Condition) -> &'static str {
+fn share(rows: &Condition) -> Share {
     match rows {
-        Condition::Always => "all",
-        Condition::Never => "none",
-        _ => "some",
+        Condition::Always => Share::All,
+        Condition::Never => Share::None,
+        _ => Share::Some,
     }
 }
 

@@ -20,6 +20,7 @@ use crate::nouns::token::{
     ShownToken, TokenToRevoke, Which,
 };
 use crate::types::id::{ActorId, BadId, Kind};
+use crate::types::impact::Decision;
 use crate::types::token;
 
 pub const COMMANDS: Commands = &[&group(
@@ -233,8 +234,8 @@ fn revoked(answer: &Answer<Revoked>, shown: Option<&ShownToken>, context: &Conte
 /// A token, where the caller may read it.
 async fn readable(id: String, context: &Context) -> Result<Option<ShownToken>, Failure> {
     let mut session = Session::open(context).await?;
-    let shown = match decision(&mut session, context, Show::SPEC.name, &id).await?.as_deref() {
-        Some("allow") => query::<Show>().within(&mut session, context, &OneToken { id }).await?.ok(),
+    let shown = match decision(&mut session, context, Show::SPEC.name, &id).await? {
+        Some(Decision::Allow) => query::<Show>().within(&mut session, context, &OneToken { id }).await?.ok(),
         _ => None,
     };
     session.close().await;

@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use pair::Pair;
 pub use report::{Denominator, Group, Groups, Impact, Sample};
@@ -78,7 +78,7 @@ impl Sides<'_> {
 }
 
 /// What one side answers to a question.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {
     /// `allow`, `needs_approval` or `deny`.
     pub decision: Decision,
@@ -108,7 +108,7 @@ impl Answer {
 }
 
 /// Which way an answer, or all the answers to one kind of actor, moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Shift {
     /// More is allowed, or fewer approvals are asked for.
@@ -121,6 +121,15 @@ pub enum Shift {
 }
 
 impl Shift {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Shift::Looser => "looser",
+            Shift::Tighter => "tighter",
+            Shift::Mixed => "mixed",
+            Shift::Same => "same",
+        }
+    }
+
     /// Denied, less than approved, less than allowed; and one more kind of approval is tighter.
     pub fn between(before: &Answer, after: &Answer) -> Shift {
         let kinds = |answer: &Answer| answer.approvals.iter().cloned().collect::<BTreeSet<String>>();

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::witness::Witness;
 use super::{Answer, Shift};
 
 /// One operation, for one kind of actor.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pair {
     pub operation: String,
     /// A person's role, `agent`, `visitor` or `server`.

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Answer;
 use types::impact::{Matrix, Newly};
 use types::time::Time;
 
 /// What the change would have done to the decisions of the log.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Impact {
     pub denominator: Denominator,
     /// Rows: what the policies in force answer. Columns: what the candidate answers.
@@ -30,11 +30,11 @@ pub struct Impact {
     pub by_actor: Groups,
     pub by_policy: Groups,
     /// Some of the decisions that would come out otherwise; only for who may see every event.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<Vec<Sample>>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Denominator {
     /// All that were recorded.
     pub decisions: u64,
@@ -47,7 +47,7 @@ pub struct Denominator {
 }
 
 /// The decisions that would come out otherwise, by one of their properties.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Groups {
     /// Those with the most changed decisions, at most 20.
     #[schemars(length(max = 20))]
@@ -58,7 +58,7 @@ pub struct Groups {
     pub untracked: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Group {
     pub name: String,
     pub changed: u64,
@@ -69,7 +69,7 @@ pub struct Group {
 }
 
 /// One recorded decision that would come out otherwise.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sample {
     /// The number of its event.
     pub seq: i64,

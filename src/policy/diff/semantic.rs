@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::aim::{aimed, in_part};
@@ -35,7 +35,7 @@ const FEWEST: usize = 16;
 const SHARE: usize = 512;
 
 /// What was found.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Semantic {
     /// The questions that were compared; those that meet no policy that differs are counted, too.
     pub questions: usize,

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Shift, Sides};
 use crate::Snapshot;
@@ -19,7 +19,7 @@ use types::id::ActorId;
 use types::view::View;
 
 /// What differs about one kind of approval, one limit or one view.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Term {
     /// `approvals.yaml`, `limits.yaml` or a view's, such as `views/late.yaml`.
     pub file: String,

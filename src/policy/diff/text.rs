@@ -1,9 +1,10 @@
 //! The texts: policies by their `@id`, wherever they stand, and all other files by their path.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Sides;
 use crate::bundle::is_policy;
@@ -17,7 +18,7 @@ const MOST_LINES: usize = 4_000;
 const AROUND: usize = 3;
 
 /// What changed in the texts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TextDiff {
     /// In the order of their ids.
     pub policies: Vec<PolicyChange>,
@@ -25,7 +26,7 @@ pub struct TextDiff {
     pub files: Vec<FileChange>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
     Added,
@@ -46,14 +47,14 @@ impl ChangeKind {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PolicyChange {
     pub id: String,
     /// `added`, `removed`, `changed` or `moved`.
     pub change: ChangeKind,
     /// `permit` or `forbid`; of a removed policy, what it was.
     #[schemars(extend("enum" = ["permit", "forbid"]))]
-    pub effect: &'static str,
+    pub effect: Cow<'static, str>,
     /// Where it stands, or stood.
     pub file: String,
     pub line: usize,
@@ -61,7 +62,7 @@ pub struct PolicyChange {
     pub diff: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileChange {
     pub path: String,
     /// `added`, `removed` or `changed`.
@@ -105,8 +106,8 @@ fn policies(before: &Snapshot, after: &Snapshot) -> Vec<PolicyChange> {
             id: id.to_owned(),
             change,
             effect: match shown.effect {
-                Effect::Permit => "permit",
-                Effect::Forbid => "forbid",
+                Effect::Permit => "permit".into(),
+                Effect::Forbid => "forbid".into(),
             },
             file: shown.file.clone(),
             line: shown.line,

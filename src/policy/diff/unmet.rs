@@ -1,7 +1,7 @@
 //! The policies that differ, and which of them hold in no question that was compared.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::pair::Decisive;
 use super::{Answer, Shift, Sides};
@@ -11,13 +11,13 @@ use crate::testing::{Across, Gathered, OwnedQuestion};
 
 /// A policy that differs, and that no question met; or a part of one that none met: an operation that it lists, an alternative, an
 /// exception, a condition in the place of another.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Unmet {
     pub policy: String,
     pub file: String,
     pub line: usize,
     /// The part, where the policy was met.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Answer, Decision, Shift};
@@ -13,7 +13,7 @@ use types::id::ActorId;
 use types::scope::listed;
 
 /// A question, and both answers to it. It was asked of both sides.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Witness {
     /// `looser`, `tighter`, or `mixed` where only the kinds of approval are others.
     pub change: Shift,

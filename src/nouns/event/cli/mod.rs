@@ -6,12 +6,13 @@ use std::ops::ControlFlow;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::column::columns;
 use super::exit::{Exit, Failure};
-use super::operation::query;
+use super::operation::{Answer, query};
 use super::{Context, client, file, show};
 use crate::gate::state::keys;
 use crate::log::read::{self, Filter, Order};
-use crate::nouns::event::{List, Scan, Which, collect};
+use crate::nouns::event::{EventRecord, Events, List, Scan, Which, collect};
 use crate::store::open::is_sealed;
 use crate::types::id::ActorId;
 use crate::types::json as input;
@@ -20,14 +21,14 @@ use crate::types::refusal::{Code, Stop};
 use crate::types::time::Time;
 
 /// Some events, as the operation gives them.
-pub struct Events {
+pub struct Found {
     pub rows: Vec<Value>,
     pub last_seq: i64,
     /// Before when what was done with a token may not name it.
     unnamed_before: Option<Time>,
 }
 
-impl Events {
+impl Found {
     pub fn show(&self, context: &Context) -> Result<Exit, Failure> {
         if let Some(since) = self.unnamed_before {
             show::note(&unnamed(since));
@@ -42,13 +43,13 @@ impl Events {
     }
 
     fn print(&self) -> Result<(), Failure> {
-        if self.rows.is_empty() { show::text("no events") } else { show::text(&lines(&self.rows)) }
+        if self.rows.is_empty() { show::text("no events") } else { show::text(&lines(&self.rows)?) }
     }
 }
 
 /// Reads events. Those after `which.since`, if it is given, to their end or to `limit`; else the newest.
-pub async fn read(context: &Context, mut which: Which, limit: Option<u32>) -> Result<Events, Failure> {
-    let mut found = Events { rows: Vec::new(), last_seq: 0, unnamed_before: None };
+pub async fn read(context: &Context, mut which: Which, limit: Option<u32>) -> Result<Found, Failure> {
+    let mut found = Found { rows: Vec::new(), last_seq: 0, unnamed_before: None };
     loop {
         let missing = limit.map(|limit| limit.saturating_sub(found.rows.len() as u32));
         let page = match which.since {
@@ -56,29 +57,19 @@ pub async fn read(context: &Context, mut which: Which, limit: Option<u32>) -> Re
             None => missing.unwrap_or(DEFAULT_LIMIT),
         };
         which.limit = Some(page);
-        let Page { events, last_seq, partial, unnamed_before } =
-            serde_json::from_value(one_page(context, &which).await?)?;
+        let answer = one_page(context, &which).await?;
+        let Events { events, last_seq, is_partial, unnamed_before } = answer.read()?;
         let is_full = events.len() >= page as usize;
-        let whole = which.since.is_none() || !is_full && !partial;
-        let last = events.last().and_then(|last| last.get("seq")?.as_i64());
+        let whole = which.since.is_none() || !is_full && !is_partial;
+        let last = events.last().map(|last| last.seq);
         which.since = if is_full { last } else { Some(last_seq) };
         found.last_seq = last_seq;
         found.unnamed_before = unnamed_before;
-        found.rows.extend(events);
+        found.rows.extend(answer.part::<Vec<Value>>(columns!(Events; events))?);
         if whole || limit.is_some_and(|limit| found.rows.len() >= limit as usize) {
             return Ok(found);
         }
     }
-}
-
-/// An answer of `event.list`.
-#[derive(Deserialize)]
-struct Page {
-    events: Vec<Value>,
-    last_seq: i64,
-    #[serde(default)]
-    partial: bool,
-    unnamed_before: Option<Time>,
 }
 
 /// What lacks where somebody asks for what was done with a token.
@@ -88,22 +79,21 @@ pub fn unnamed(before: Time) -> String {
     )
 }
 
-async fn one_page(context: &Context, which: &Which) -> Result<Value, Failure> {
+async fn one_page(context: &Context, which: &Which) -> Result<Answer<Events>, Failure> {
     if context.server.is_none() && (keys::missing(&context.state).is_some() || is_sealed(&context.state)) {
         return unfiltered(context, which);
     }
     match query::<List>().attempt(context, which).await? {
-        Ok(answer) => Ok(answer.value),
         Err(refused) if refused.code == Code::Unauthorized.name() => {
             client::begin(context).await?;
             unfiltered(context, which)
         }
-        Err(refused) => Err(refused.into()),
+        answered => Ok(answered?),
     }
 }
 
 /// Everything that is asked for, from the file itself.
-fn unfiltered(context: &Context, which: &Which) -> Result<Value, Failure> {
+fn unfiltered(context: &Context, which: &Which) -> Result<Answer<Events>, Failure> {
     let mut conn = file::open(context)?;
     let moment = file::moment(&mut conn)?;
     let scan: Scan<'_> = &|order, filter, each| read::scan(&moment, order, filter, each);
@@ -113,7 +103,7 @@ fn unfiltered(context: &Context, which: &Which) -> Result<Value, Failure> {
         return Err(Failure::new(format!("nothing in the log names a token `{id}`")));
     }
     match collect(which, read::last_seq(&moment)?, (scan, &ActorId::system()), |_| Ok(true)) {
-        Ok(events) => Ok(serde_json::to_value(events)?),
+        Ok(events) => Answer::of(&events),
         Err(Stop::Refused(refusal)) => Err(Failure::new(refusal.message)),
         Err(Stop::Failed(fault)) => Err(fault.into()),
     }
@@ -134,22 +124,22 @@ const TYPE: &str = "type";
 const TIMES: &str = "count";
 
 /// One line an event: number, time, actor, decision, type, and what it says.
-fn lines(events: &[Value]) -> String {
+fn lines(events: &[Value]) -> Result<String, Failure> {
     let row = |event: &Value| {
-        let said = |field| show::cell(event.get(field));
-        let body = event.get("event").unwrap_or(&Value::Null);
-        let actor = match event.get("on_behalf_of") {
-            Some(behalf) => format!("{} (for {})", said("actor"), show::cell(Some(behalf))),
-            None => said("actor"),
+        let EventRecord { seq, at, actor, on_behalf_of, decision, event, .. } = EventRecord::deserialize(event)?;
+        let actor = match on_behalf_of.is_empty() {
+            true => show::said(&actor),
+            false => format!("{} (for {})", show::said(&actor), show::said(&on_behalf_of)),
         };
-        let kind = show::cell(body.get(TYPE));
-        let kind = match body.get(TIMES) {
+        let kind = show::cell(event.get(TYPE));
+        let kind = match event.get(TIMES) {
             Some(times) => format!("{kind} {times} times"),
             None => kind,
         };
-        vec![said("seq"), said("at"), actor, said("decision"), kind, details(body)]
+        Ok(vec![seq.to_string(), show::said(&at), actor, show::said(&decision), kind, details(&event)])
     };
-    show::aligned(events.iter().map(row))
+    let rows: Vec<Vec<String>> = events.iter().map(row).collect::<Result<_, Failure>>()?;
+    Ok(show::aligned(rows.into_iter()))
 }
 
 /// A field's value; what is JSON in a text, such as a message that is to be sent, as what it says.

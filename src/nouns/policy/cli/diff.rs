@@ -6,10 +6,9 @@ use serde_json::Value;
 
 use super::super::Context;
 use super::super::call::Refused;
-use super::super::column::columns;
 use super::super::command::{Needs, Run};
 use super::super::exit::{Exit, Failure};
-use super::super::operation::{Answer, query};
+use super::super::operation::query;
 use super::super::save::put;
 use super::super::show;
 use super::compared;
@@ -71,17 +70,17 @@ impl Run for Diff {
         let (change, since, max) = (self.change, self.since, self.max);
         let candidate = Candidate { files, unedited, change, since, max, impact, semantic, ..Candidate::default() };
         let answer = query::<operation::Diff>().attempt(context, &candidate).await?.map_err(hinted)?;
-        context.show(&answer.value, || compared::show(&answer.value))?;
-        let over: Vec<Value> = answer.part(columns!(Compared; over_budget))?;
+        let found = answer.read()?;
+        context.show(&answer.value, || show::whole(&compared::text(&found)))?;
+        let keeps = found.over_budget.is_empty();
         match (&self.save, &bundle) {
-            (Some(path), Some(bundle)) if over.is_empty() => save(path, bundle, &answer)?,
+            (Some(path), Some(bundle)) if keeps => save(path, bundle, &found, answer.value)?,
             (Some(path), _) => {
                 show::note(&format!("{} is not written: the report exceeds the budget.", path.display()))
             }
             (None, _) => {}
         }
-        let same = answer.part(columns!(Compared; same))?;
-        Ok(match (over.is_empty(), same) {
+        Ok(match (keeps, found.same) {
             (false, _) => Exit::Untested,
             (true, false) => Exit::Findings,
             (true, true) => Exit::Done,
@@ -104,10 +103,8 @@ fn hinted(mut refused: Refused) -> Refused {
     refused
 }
 
-/// Writes a plan.
-fn save(path: &Path, bundle: &Bundle, answer: &Answer<Compared>) -> Result<(), Failure> {
-    let version = answer.part(columns!(Compared; base.version))?;
-    let base = Base { version, hash: answer.part(columns!(Compared; base.hash))? };
-    let company = answer.part(columns!(Compared; company))?;
-    put(path, &Plan::new(company, base, bundle, answer.value.clone()).text()?)
+/// Writes a plan, with the report as it came.
+fn save(path: &Path, bundle: &Bundle, found: &Compared, report: Value) -> Result<(), Failure> {
+    let base = Base { version: found.base.version, hash: found.base.hash.clone() };
+    put(path, &Plan::new(found.company.clone(), base, bundle, report).text()?)
 }

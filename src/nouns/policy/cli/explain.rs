@@ -12,9 +12,10 @@ use super::super::definition::text_of;
 use super::super::exit::{Exit, Failure};
 use super::super::operation::{Operation, query};
 use super::super::{Context, show};
-use super::{explained, tree};
+use super::explained::{self, Told};
+use super::tree;
 use crate::nouns::authzen::Evaluation;
-use crate::nouns::policy::explain::{self, Question};
+use crate::nouns::policy::explain::{self, BrieflyExplained, Explanation, Question};
 use crate::nouns::policy::moment::Moment;
 use crate::nouns::policy::who_can::{self, Able, Wanted};
 use crate::types::id::ActorId;
@@ -76,11 +77,19 @@ impl Run for Explain {
         let (op, target, input) = (self.op, self.target, self.input.map(|input| input.0));
         let Explain { actor, under, run, at, .. } = self;
         let question = Question { op, target, input, actor, under, run, at, evaluation };
-        let answer = query::<explain::Explain>().ask(context, &question).await?.value;
-        context.show(&answer, || match answer.get("operations").and_then(Value::as_array) {
-            Some(rows) => show::table(&["operation", "decision", "reason"], rows),
-            None if is_tree => show::painted(&tree::drawn(&answer, is_past, show::is_coloured())),
-            None => explained::print(&answer, is_past),
+        let answer = query::<explain::Explain>().ask(context, &question).await?;
+        context.show(&answer.value, || {
+            let told: Told = match answer.read()? {
+                Explanation::One(one) => (*one).into(),
+                Explanation::Evaluated(one) => (*one).into(),
+                Explanation::All(all) => {
+                    return show::rows(columns!(BrieflyExplained; operation, decision, reason), &all.operations);
+                }
+            };
+            match is_tree {
+                true => show::painted(&tree::drawn(&told, is_past, show::is_coloured())),
+                false => explained::print(&told, is_past),
+            }
         })
     }
 }

@@ -1,147 +1,225 @@
 //! An explanation as people read it, and the words that its tree has too.
 
-use serde_json::Value;
+use serde::Serialize;
 
+use super::super::column::columns;
 use super::super::exit::Failure;
-use super::super::{client, show};
+use super::super::show;
+use crate::nouns::policy::explained::{
+    EvaluationExplained, Explained, ExplainedLink, NeededApproval, NeededKind, RateLimit, ShownBreakGlass, ShownChange,
+    Standing,
+};
+use crate::nouns::policy::narrowed::{Narrowed, NarrowedBy, Share, WithheldFields};
+use crate::nouns::policy::shown::{PolicySource, ShownPolicy};
+use crate::types::actor::KillScope;
+use crate::types::impact::Decision;
+use crate::types::time::Time;
 
-pub(super) fn print(answer: &Value, is_past: bool) -> Result<(), Failure> {
-    let said = with(answer, "because", named(answer.get("because")));
-    let said = with(&said, "near_misses", missed(answer.get("near_misses")));
-    let said = with(&said, "policy", answer.pointer("/policy/version").cloned().unwrap_or_default());
-    let said = if is_past { said } else { with(&said, "at", Value::Null) };
-    let left = Value::from(limits(&said));
-    let said = with(&said, "limits", left);
-    let fields = [
-        "decision",
-        "operation",
-        "actor",
-        "target",
-        "reason",
-        "because",
-        "near_misses",
-        "kill",
-        "limits",
-        "policy",
-        "at",
-    ];
-    show::fields(&fields, &said)?;
-    let not_given: Vec<String> =
-        list(answer.get("not_given")).iter().filter_map(Value::as_str).map(|name| format!("`{name}`")).collect();
+/// The answer to one question. Where it is about the company's own types, there is less to tell.
+pub(super) struct Told {
+    pub decision: Decision,
+    pub operation: String,
+    pub actor: String,
+    pub target: String,
+    pub on_behalf_of: Vec<ExplainedLink>,
+    pub reason: String,
+    pub because: Vec<ShownPolicy>,
+    pub near_misses: Vec<ShownPolicy>,
+    pub not_given: Vec<String>,
+    pub narrowed: Option<Narrowed>,
+    pub approvals: Vec<NeededApproval>,
+    pub break_glass: Option<ShownBreakGlass>,
+    pub kill: Vec<KillScope>,
+    pub limits: Vec<RateLimit>,
+    pub what_would_change: Vec<Vec<ShownChange>>,
+    pub policy: i64,
+    pub at: Time,
+}
+
+impl From<Explained> for Told {
+    fn from(told: Explained) -> Told {
+        Told {
+            decision: told.decision,
+            operation: told.operation,
+            actor: told.actor.to_string(),
+            target: told.target,
+            on_behalf_of: told.on_behalf_of,
+            reason: told.reason,
+            because: told.because,
+            near_misses: told.near_misses,
+            not_given: told.not_given,
+            narrowed: told.narrowed,
+            approvals: told.approvals,
+            break_glass: told.break_glass,
+            kill: told.kill,
+            limits: told.limits,
+            what_would_change: told.what_would_change,
+            policy: told.policy.version,
+            at: told.at,
+        }
+    }
+}
+
+impl From<EvaluationExplained> for Told {
+    fn from(told: EvaluationExplained) -> Told {
+        let needed = |NeededKind { kind, threshold }| NeededApproval {
+            kind,
+            threshold,
+            who_may_decide: Vec::new(),
+            held: Vec::new(),
+            request: None,
+        };
+        Told {
+            decision: told.decision,
+            operation: told.operation,
+            actor: told.actor,
+            target: told.target,
+            on_behalf_of: Vec::new(),
+            reason: told.reason,
+            because: told.because,
+            near_misses: told.near_misses,
+            not_given: Vec::new(),
+            narrowed: None,
+            approvals: told.approvals.into_iter().map(needed).collect(),
+            break_glass: None,
+            kill: Vec::new(),
+            limits: Vec::new(),
+            what_would_change: Vec::new(),
+            policy: told.policy.version,
+            at: told.at,
+        }
+    }
+}
+
+/// What an answer begins with, a line each.
+#[derive(Serialize)]
+struct Lines<'a> {
+    decision: Decision,
+    operation: &'a str,
+    actor: &'a str,
+    target: &'a str,
+    reason: &'a str,
+    because: Vec<String>,
+    near_misses: Vec<String>,
+    kill: &'a [KillScope],
+    limits: Vec<String>,
+    policy: i64,
+    at: Option<Time>,
+}
+
+pub(super) fn print(told: &Told, is_past: bool) -> Result<(), Failure> {
+    let lines = Lines {
+        decision: told.decision,
+        operation: &told.operation,
+        actor: &told.actor,
+        target: &told.target,
+        reason: &told.reason,
+        because: told.because.iter().map(named).collect(),
+        near_misses: told.near_misses.iter().map(missed).collect(),
+        kill: &told.kill,
+        limits: limits(&told.limits),
+        policy: told.policy,
+        at: is_past.then_some(told.at),
+    };
+    let fields = columns!(
+        Lines<'_>; decision, operation, actor, target, reason, because, near_misses, kill, limits, policy, at
+    );
+    show::one(fields, &lines)?;
+    let not_given: Vec<String> = told.not_given.iter().map(|name| format!("`{name}`")).collect();
     if !not_given.is_empty() {
         let names = not_given.join(" and ");
         show::text(&format!("\nPolicies read {names} from the input: with `--input`, the answer may differ."))?;
     }
-    if let Some(rows) = answer.get("narrowed") {
+    if let Some(rows) = &told.narrowed {
         narrowed(rows)?;
     }
-    let links = list(answer.get("on_behalf_of"));
-    if !links.is_empty() {
+    if !told.on_behalf_of.is_empty() {
         show::text("\nOn behalf of:")?;
-        show::table(&["from", "delegation", "decision", "reason"], links)?;
+        show::rows(columns!(ExplainedLink; from, delegation, decision, reason), &told.on_behalf_of)?;
     }
-    if let Some(needed) = list(answer.get("approvals")).first() {
+    if let Some(needed) = told.approvals.first() {
         show::text(&format!("\nIt needs approval{}:", asked(needed)))?;
-        show::table(&["kind", "threshold", "held", "who_may_decide"], list(answer.get("approvals")))?;
+        show::rows(columns!(NeededApproval; kind, threshold, held, who_may_decide), &told.approvals)?;
     }
-    if let Some(said) = answer.get("break_glass").map(break_glass) {
+    if let Some(said) = told.break_glass.as_ref().map(break_glass) {
         show::text(&format!("\nWith break-glass: {said}"))?;
     }
-    let sets: Vec<String> = list(answer.get("what_would_change")).iter().map(sentence).collect();
-    if !sets.is_empty() {
-        let lines: Vec<String> = sets.iter().map(|set| format!("  {set}")).collect();
+    let lines: Vec<String> = told.what_would_change.iter().map(|set| format!("  {}", sentence(set))).collect();
+    if !lines.is_empty() {
         show::text(&format!("\nIt would be allowed if:\n{}", lines.join("\n  or\n")))?;
     }
     Ok(())
 }
 
 /// `changes-by-people: 5999 of 6000 in 60 s left`
-pub(super) fn limits(answer: &Value) -> Vec<String> {
-    let left = |limit: &Value| {
-        let [id, left, most, seconds] = ["id", "left", "most", "seconds"].map(|field| said(limit, field));
-        let over = if left == "0" { ": answered 429" } else { "" };
-        format!("{id}: {left} of {most} in {seconds} s left{over}")
+pub(super) fn limits(limits: &[RateLimit]) -> Vec<String> {
+    let left = |RateLimit { id, most, seconds, left }: &RateLimit| {
+        let over = if *left == 0 { ": answered 429" } else { "" };
+        format!("{}: {left} of {most} in {seconds} s left{over}", show::said(id))
     };
-    list(answer.get("limits")).iter().map(left).collect()
+    limits.iter().map(left).collect()
 }
 
 /// Which records a query answers with, by which policies, and what of them is left out.
-fn narrowed(rows: &Value) -> Result<(), Failure> {
-    let whole = match (said(rows, "records").as_str(), rows.get("condition")) {
-        ("each", _) => "those that are each decided separately".to_owned(),
-        ("some", Some(condition)) => format!("those with {}", show::cell(Some(condition))),
-        (share, _) => share.to_owned(),
+fn narrowed(rows: &Narrowed) -> Result<(), Failure> {
+    let whole = match (rows.records, &rows.condition) {
+        (Share::Each, _) => "those that are each decided separately".to_owned(),
+        (Share::Some, Some(condition)) => format!("those with {}", show::said(condition)),
+        (share, _) => show::said(&share),
     };
     show::text(&format!("\nRecords: {whole}"))?;
-    let by = list(rows.get("by"));
-    if !by.is_empty() {
-        show::table(&["id", "effect", "records", "condition"], by)?;
-    }
-    let withheld = list(rows.get("withheld"));
-    if !withheld.is_empty() {
+    show::rows(columns!(NarrowedBy; policy.id, policy.effect, records, condition), &rows.by)?;
+    if !rows.withheld.is_empty() {
         show::text("\nFields that are left out:")?;
-        show::table(&["label", "fields", "reason"], withheld)?;
+        show::rows(columns!(WithheldFields; label, fields, reason), &rows.withheld)?;
     }
     Ok(())
 }
 
-fn asked(needed: &Value) -> String {
-    needed.get("request").and_then(Value::as_str).map(|id| format!(", and {id} asks for it")).unwrap_or_default()
+fn asked(needed: &NeededApproval) -> String {
+    needed.request.as_ref().map(|id| format!(", and {id} asks for it")).unwrap_or_default()
 }
 
 /// `allow, by bgl_01M7… (until 2026-11-20T09:10:00Z)`
-pub(super) fn break_glass(break_glass: &Value) -> String {
-    let [decision, id, until] = ["decision", "id", "expires_at"].map(|field| said(break_glass, field));
-    if said(break_glass, "state") == "possible" {
+pub(super) fn break_glass(break_glass: &ShownBreakGlass) -> String {
+    let ShownBreakGlass { state, id, expires_at, decision, reason } = break_glass;
+    let decision = decision.name();
+    if *state == Standing::Possible {
         return format!("{decision}, by a grant that they could open (ok policy break-glass)");
     }
-    let why = break_glass.get("reason").filter(|why| why.is_string()).map(|why| format!(": {}", show::cell(Some(why))));
-    format!("{decision}, by {id} (until {until}){}", why.unwrap_or_default())
+    let why = reason.as_ref().map(|why| format!(": {}", show::said(why))).unwrap_or_default();
+    format!("{decision}, by {} (until {}){why}", show::said(id), show::said(expires_at))
 }
 
 /// `the role of mia is lead, and mia leads team:ops`
-pub(super) fn sentence(set: &Value) -> String {
-    list(Some(set)).iter().map(|change| show::cell(change.get("text"))).collect::<Vec<_>>().join(", and ")
+pub(super) fn sentence(set: &[ShownChange]) -> String {
+    set.iter().map(|change| show::said(&change.text)).collect::<Vec<_>>().join(", and ")
 }
 
 /// `tokens-for-others-by-admins (forbid, base/tokens.cedar:33)`
-fn named(policies: Option<&Value>) -> Vec<String> {
-    list(policies).iter().map(|policy| format!("{} ({})", said(policy, "id"), place(policy))).collect()
+fn named(policy: &ShownPolicy) -> String {
+    format!("{} ({})", show::said(&policy.id), place(policy))
 }
 
 /// `tokens-for-oneself (1 part fails, base/tokens.cedar:3)`
-fn missed(policies: Option<&Value>) -> Vec<String> {
-    let one = |policy: &Value| match policy.get("failing").and_then(Value::as_u64) {
-        Some(failing) => format!("{} ({}, {})", said(policy, "id"), fails(failing), source(policy).unwrap_or_default()),
-        None => said(policy, "id"),
-    };
-    list(policies).iter().map(one).collect()
+fn missed(policy: &ShownPolicy) -> String {
+    let id = show::said(&policy.id);
+    match &policy.source {
+        Some(source) => format!("{id} ({}, {})", fails(source.failing), line_of(source)),
+        None => id,
+    }
 }
 
-pub(super) fn fails(parts: u64) -> String {
+pub(super) fn fails(parts: usize) -> String {
     if parts == 1 { "1 part fails".into() } else { format!("{parts} parts fail") }
 }
 
 /// `forbid, base/tokens.cedar:33`; only the effect where the asker may not read policies.
-pub(super) fn place(policy: &Value) -> String {
-    let effect = said(policy, "effect");
-    source(policy).map_or_else(|| effect.clone(), |source| format!("{effect}, {source}"))
+pub(super) fn place(policy: &ShownPolicy) -> String {
+    let effect = show::said(&policy.effect);
+    policy.source.as_ref().map_or_else(|| effect.clone(), |source| format!("{effect}, {}", line_of(source)))
 }
 
-fn source(policy: &Value) -> Option<String> {
-    policy.get("file").map(|file| format!("{}:{}", show::cell(Some(file)), said(policy, "line")))
-}
-
-fn with(thing: &Value, field: &str, value: impl Into<Value>) -> Value {
-    let mut thing = thing.clone();
-    client::set(&mut thing, field, value);
-    thing
-}
-
-pub(super) fn said(thing: &Value, field: &str) -> String {
-    show::cell(thing.get(field))
-}
-
-pub(super) fn list(value: Option<&Value>) -> &[Value] {
-    value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+fn line_of(source: &PolicySource) -> String {
+    format!("{}:{}", show::said(&source.file), source.line)
 }

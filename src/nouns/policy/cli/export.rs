@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::super::client::Session;
 use super::super::column::{Columns, columns};
@@ -232,20 +232,18 @@ impl Run for Drift {
             let text = serde_yaml::to_string(&answer.value).map_err(|error| Failure::new(error.to_string()))?;
             put(path, &text)?;
         }
-        let (drifted, waits): (bool, bool) =
-            (answer.part(columns!(drift::Drift; drifted))?, answer.part(columns!(drift::Drift; waits))?);
+        let found = answer.read()?;
         context.show(&answer.value, || {
             let fields = columns!(drift::Drift; status, declared_change, declared_hash, applied_version, applied_hash);
-            show::fields(fields.list, &answer.value)?;
-            if waits {
-                let change = answer.said(columns!(drift::Drift; declared_change)).unwrap_or_default();
+            show::one(fields, &found)?;
+            if found.waits {
+                let change = found.declared_change.as_deref().unwrap_or_default();
                 show::text(&format!("{change} waits to come into force"))?;
             }
-            terms(&answer.value).iter().try_for_each(|term| show::text(term))?;
-            let weaker: Vec<Value> = answer.part(columns!(drift::Drift; weaker))?;
-            show::table(columns!(Pair; operation, actor_kind, change).list, &weaker)
+            terms(&found.terms).iter().try_for_each(|term| show::text(term))?;
+            show::rows(columns!(Pair; operation, actor_kind, change), &found.weaker)
         })?;
-        Ok(if drifted && !waits { Exit::Findings } else { Exit::Done })
+        Ok(if found.drifted && !found.waits { Exit::Findings } else { Exit::Done })
     }
 }
 

@@ -24,6 +24,7 @@ use crate::nouns::policy::propose::{NewPolicies, Propose};
 use crate::types::approval::{ApprovalStatus, Verdict};
 use crate::types::change::ChangeState;
 use crate::types::id::ActorId;
+use crate::types::impact::Decision;
 use crate::types::page::PageQuery;
 use crate::types::refusal::Code;
 
@@ -104,7 +105,7 @@ impl Rollout {
         passed(&tested)?;
         match refused {
             Some(refused) => Ok(Err(refused)),
-            None if decision(session, context, Promote::SPEC.name, &of.id).await?.as_deref() == Some("deny") => {
+            None if decision(session, context, Promote::SPEC.name, &of.id).await? == Some(Decision::Deny) => {
                 Ok(Err(Refused::new(Code::Denied)))
             }
             None => Ok(change::<Promote>().within(session, context, &of).await?.map(drop)),
@@ -207,7 +208,7 @@ pub fn in_force(applied: &AppliedVersion) -> String {
 async fn warn(session: &mut Session, context: &Context, id: &str) -> Result<(), Failure> {
     if let Ok(compared) = query::<Diff>().within(session, context, &texts_alone(id)).await? {
         let mut told = String::new();
-        warnings(&compared.value, &mut told);
+        warnings(&compared.read()?.warnings, &mut told);
         told.lines().for_each(show::note);
     }
     Ok(())

@@ -4,7 +4,11 @@ use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
 use super::super::show;
-use super::explained::{break_glass, fails, limits, list, place, said, sentence};
+use super::explained::{Told, break_glass, fails, limits, place, sentence};
+use crate::nouns::policy::explained::{ExplainedLink, NeededApproval};
+use crate::nouns::policy::shown::ShownPolicy;
+use crate::policy::{Observed, ShownPart, State};
+use crate::types::impact::Decision;
 
 /// A line with what stands below it.
 struct Node {
@@ -13,50 +17,40 @@ struct Node {
 }
 
 /// The tree as text; only colours that are asked for.
-pub(super) fn drawn(answer: &Value, is_past: bool, in_colour: bool) -> String {
+pub(super) fn drawn(told: &Told, is_past: bool, in_colour: bool) -> String {
     let painter = Painter { in_colour };
     let group = |title: &str, below: Vec<Node>| Node { text: painter.paint(Style::new().bold(), title), below };
-    let policies = |field: &str| list(answer.get(field)).iter().map(|policy| painter.policy(policy)).collect();
+    let policies = |all: &[ShownPolicy]| all.iter().map(|policy| painter.policy(policy)).collect();
     let leaf = |text: String| Node { text, below: Vec::new() };
-    let approvals = list(answer.get("approvals")).iter().map(|needed| {
-        let held = list(needed.get("held")).len();
-        leaf(format!(
-            "{}: {held} of {}, by {}",
-            said(needed, "kind"),
-            said(needed, "threshold"),
-            said(needed, "who_may_decide")
-        ))
-    });
-    let changes = list(answer.get("what_would_change")).iter().map(|set| leaf(sentence(set)));
-    let kills = list(answer.get("kill")).iter().map(|scope| leaf(show::cell(Some(scope))));
-    let links = list(answer.get("on_behalf_of")).iter().map(|link| {
-        let [from, delegation, decision] = ["from", "delegation", "decision"].map(|field| said(link, field));
-        let why = link.get("reason").map(|why| format!(": {}", show::cell(Some(why)))).unwrap_or_default();
-        leaf(format!("{from}, by {delegation}: {decision}{why}"))
-    });
-    let root = Node {
-        text: painter.headline(answer),
-        below: vec![
-            group("because", policies("because")),
-            group("near misses", policies("near_misses")),
-            group("on behalf of", links.collect()),
-            group("approvals", approvals.collect()),
-            group(
-                "with break-glass",
-                answer.get("break_glass").into_iter().map(|held| leaf(break_glass(held))).collect(),
-            ),
-            group("kill switches", kills.collect()),
-            group("rate limits", limits(answer).into_iter().map(leaf).collect()),
-            group("it would be allowed if", changes.collect()),
-        ]
-        .into_iter()
-        .filter(|group| !group.below.is_empty())
-        .collect(),
-    };
-    let then = if is_past { format!(" (at {})", said(answer, "at")) } else { String::new() };
-    let mut text = format!("{}{then}\n", root.text);
-    draw(&root.below, "", &mut text);
+    let changes = told.what_would_change.iter().map(|set| leaf(sentence(set)));
+    let kills = told.kill.iter().map(|scope| leaf(show::said(scope)));
+    let groups = [
+        group("because", policies(&told.because)),
+        group("near misses", policies(&told.near_misses)),
+        group("on behalf of", told.on_behalf_of.iter().map(|link| leaf(handed_on(link))).collect()),
+        group("approvals", told.approvals.iter().map(|needed| leaf(held(needed))).collect()),
+        group("with break-glass", told.break_glass.iter().map(|held| leaf(break_glass(held))).collect()),
+        group("kill switches", kills.collect()),
+        group("rate limits", limits(&told.limits).into_iter().map(leaf).collect()),
+        group("it would be allowed if", changes.collect()),
+    ];
+    let below: Vec<Node> = groups.into_iter().filter(|group| !group.below.is_empty()).collect();
+    let then = if is_past { format!(" (at {})", show::said(&told.at)) } else { String::new() };
+    let mut text = format!("{}{then}\n", painter.headline(told));
+    draw(&below, "", &mut text);
     text
+}
+
+/// `admin: 0 of 1, by ana, ben`
+fn held(needed: &NeededApproval) -> String {
+    let (kind, by) = (show::said(&needed.kind), show::said(&needed.who_may_decide));
+    format!("{kind}: {} of {}, by {by}", needed.held.len(), needed.threshold)
+}
+
+/// `mia, by dlg_01M7…: deny: only leads hire`
+fn handed_on(link: &ExplainedLink) -> String {
+    let why = link.reason.as_ref().map(|why| format!(": {}", show::said(why))).unwrap_or_default();
+    format!("{}, by {}: {}{why}", show::said(&link.from), show::said(&link.delegation), link.decision.name())
 }
 
 fn draw(nodes: &[Node], indent: &str, into: &mut String) {
@@ -77,48 +71,42 @@ impl Painter {
     }
 
     /// `deny: token.issue of max by mia: only admins issue tokens for others`
-    fn headline(&self, answer: &Value) -> String {
-        let decision = said(answer, "decision");
-        let colour = match decision.as_str() {
-            "allow" => AnsiColor::Green,
-            "needs_approval" => AnsiColor::Yellow,
-            _ => AnsiColor::Red,
+    fn headline(&self, told: &Told) -> String {
+        let colour = match told.decision {
+            Decision::Allow => AnsiColor::Green,
+            Decision::NeedsApproval => AnsiColor::Yellow,
+            Decision::Deny => AnsiColor::Red,
         };
-        let decision = self.paint(colour.on_default().bold(), &decision);
+        let decision = self.paint(colour.on_default().bold(), told.decision.name());
         let [operation, target, actor, reason] =
-            ["operation", "target", "actor", "reason"].map(|field| said(answer, field));
+            [&told.operation, &told.target, &told.actor, &told.reason].map(show::said);
         format!("{decision}: {operation} of {target} by {actor}: {reason}")
     }
 
-    fn policy(&self, policy: &Value) -> Node {
-        let failing = policy.get("failing").and_then(Value::as_u64).filter(|failing| *failing > 0);
+    fn policy(&self, policy: &ShownPolicy) -> Node {
+        let failing = policy.source.as_ref().map(|source| source.failing).filter(|failing| *failing > 0);
         let failing = failing.map(|failing| format!(", {}", fails(failing))).unwrap_or_default();
+        let parts = policy.source.iter().flat_map(|source| &source.observed);
         Node {
-            text: format!("{} ({}{failing})", said(policy, "id"), place(policy)),
-            below: list(policy.get("observed")).iter().map(|part| self.part(part)).collect(),
+            text: format!("{} ({}{failing})", show::said(&policy.id), place(policy)),
+            below: parts.map(|part| self.part(part)).collect(),
         }
     }
 
     /// `FAIL principal.trust > 2    principal.trust = 1`
-    fn part(&self, part: &Value) -> Node {
-        let state = said(part, "state");
-        let (word, style) = match state.as_str() {
-            "ok" => ("ok  ", AnsiColor::Green.on_default()),
-            "fail" => ("FAIL", AnsiColor::Red.on_default().bold()),
-            "hidden" => ("?   ", Style::new().dimmed()),
-            _ => ("n/a ", Style::new().dimmed()),
+    fn part(&self, part: &ShownPart) -> Node {
+        let (word, style) = match part.state {
+            State::Ok => ("ok  ", AnsiColor::Green.on_default()),
+            State::Fail => ("FAIL", AnsiColor::Red.on_default().bold()),
+            State::Hidden => ("?   ", Style::new().dimmed()),
+            State::NotAsked => ("n/a ", Style::new().dimmed()),
         };
-        let wanted = part.get("wanted").and_then(Value::as_bool).unwrap_or(true);
-        let not = if wanted { "" } else { "not " };
-        let read: Vec<String> = list(part.get("observed"))
-            .iter()
-            .map(|seen| {
-                let value = seen.get("value").map(written).unwrap_or_default();
-                format!("{} = {}", said(seen, "what"), show::visible(&value))
-            })
-            .collect();
+        let not = if part.wanted { "" } else { "not " };
+        let seen =
+            |Observed { what, value }: &Observed| format!("{} = {}", show::said(what), show::visible(&written(value)));
+        let read: Vec<String> = part.observed.iter().map(seen).collect();
         let read = if read.is_empty() { String::new() } else { format!("    {}", read.join(", ")) };
-        let text = format!("{} {not}{}", self.paint(style, word), said(part, "text"));
+        let text = format!("{} {not}{}", self.paint(style, word), show::said(&part.text));
         Node { text: format!("{text}{}", self.paint(Style::new().dimmed(), &read)), below: Vec::new() }
     }
 }
