@@ -5,17 +5,17 @@ use super::Context;
 use super::client::Session;
 use super::exit::Failure;
 use super::operation::query;
-use crate::nouns::policy::explain::{Explain, Question};
+use crate::nouns::policy::explain::{Explain, ToExplain};
 use crate::types::impact::Decision;
 
-/// Returns none if the caller may not ask.
+/// Returns none if the caller may not ask, or the answer is one of another version.
 pub async fn decision(
     session: &mut Session,
     context: &Context,
     operation: &str,
     target: &str,
 ) -> Result<Option<Decision>, Failure> {
-    let asked = Question { op: Some(operation.into()), target: Some(target.into()), ..Question::default() };
+    let asked = ToExplain { op: Some(operation.into()), target: Some(target.into()), ..ToExplain::default() };
     let Ok(answer) = query::<Explain>().within(session, context, &asked).await? else { return Ok(None) };
-    Ok(answer.read()?.decision())
+    Ok(answer.read().ok().and_then(|explanation| explanation.decision()))
 }

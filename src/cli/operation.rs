@@ -169,7 +169,10 @@ impl<I, O: DeserializeOwned, A> Operation<I, O, A> {
 }
 
 fn read<T: DeserializeOwned>(answer: Value) -> Result<T, Failure> {
-    Ok(serde_json::from_value(answer)?)
+    serde_json::from_value(answer).map_err(|error| {
+        let message = "the answer is not as this version of ok reads it; use the version that the server runs";
+        Failure::new(format!("{message} ({error})"))
+    })
 }
 
 /// An input as it is sent: what is not given is left out.

@@ -149,7 +149,7 @@ fn answer(status: u16, (next, retry_after): (Option<String>, Option<u64>), text:
     if (200..300).contains(&status) && status != Code::NeedsApproval.status() {
         return Answer { status, body, next, partial_from: None, error: None };
     }
-    let ErrorBody { error, message, problems, evals, approval } = ErrorBody::deserialize(&body).unwrap_or_default();
+    let ErrorBody { error, message, problems, evals, approval } = body_of(&body);
     let error = Refused {
         code: error.unwrap_or_else(|| Code::Invalid.name().to_owned()),
         message: message.unwrap_or_else(|| match body.as_str() {
@@ -161,6 +161,11 @@ fn answer(status: u16, (next, retry_after): (Option<String>, Option<u64>), text:
         retry_after,
     };
     Answer { status, body: Value::Null, next: None, partial_from: None, error: Some(error) }
+}
+
+/// What stands in an error; nothing where it is none of ours.
+fn body_of(body: &Value) -> ErrorBody {
+    Some(body).filter(|body| body.is_object()).and_then(|body| ErrorBody::deserialize(body).ok()).unwrap_or_default()
 }
 
 fn causes(error: &dyn std::error::Error) -> String {

@@ -85,7 +85,7 @@ use types::caller::{Caller, Who};
 use types::delegation::Terms;
 use types::field::Label;
 use types::history::History;
-use types::id::ActorId;
+use types::id::{ActorId, Id};
 use types::refusal::{Fault, Refusal, Stop};
 use types::time::Time;
 
@@ -219,12 +219,17 @@ impl<'a> Reader<'a> {
         &self.world.build_cache
     }
 
-    /// Returns the company as it was after the event `seq`. The time needed depends on the size of the directory then
-    /// and, if policies look at past calls, on the events of that period.
+    /// Returns the company as it was after the event `seq`. The time needed depends on the size of the directory then.
     pub fn as_of(&self, seq: i64) -> Result<AsOf, Stop> {
         let at = self.event(seq)?.map(|logged| logged.at);
         let at = at.ok_or_else(|| Refusal::field("at", format!("there is no event {seq}")))?;
         Ok(AsOf { world: moment::at(self.conn()?, self.world, seq)?, at, seq })
+    }
+
+    /// Returns that company with what an actor, and everybody on whose behalf they act under this delegation, had done.
+    pub fn knowing(&self, mut past: AsOf, actor: &ActorId, under: Option<&Id>) -> Result<AsOf, Fault> {
+        past.know(self.conn()?, actor, under.map(Id::as_str))?;
+        Ok(past)
     }
 
     /// The last event that had happened by a time; 0 before the first.

@@ -141,21 +141,20 @@ impl ApprovalRules {
 }
 
 impl ApprovalRules {
-    /// A finding for each team that may give an approval, or is asked later, and is not among those who are there.
+    /// A finding for each team that is to be asked later, and is not among those who are there: nobody else is. Who may
+    /// give an approval from the beginning is counted (`approvals_unreachable`).
     pub fn strangers(&self, known: &BTreeSet<String>, text: &str) -> Vec<Finding> {
-        let of_rule = |(kind, rule): (&String, &ApprovalRule)| {
-            let escalation = rule.escalate.iter().flat_map(|more| &more.to).map(|one| ("escalate", one));
-            let eligible = rule.eligible.iter().map(|one| ("eligible", one)).chain(escalation);
-            let unknown = eligible.filter_map(|(field, one)| Some((field, one.team.as_ref()?)));
-            let unknown = unknown.filter(|(_, team)| !known.contains(team.as_str()));
-            let finding = |(field, team): (&str, &ActorId)| {
-                let line = yaml::line_of(text, &["kinds", kind, field]);
-                let message = format!("approvals of `{kind}`, {field}: the team `{team}` does not exist");
-                Finding::new(code::STRANGER, FILE, line, (0, 0), message)
-            };
-            unknown.map(finding).collect::<Vec<Finding>>()
+        let escalations = self.kinds.iter().filter_map(|(kind, rule)| Some((kind, rule.escalate.as_ref()?)));
+        let teams = escalations.flat_map(|(kind, escalation)| {
+            let teams: BTreeSet<&ActorId> = escalation.to.iter().filter_map(|one| one.team.as_ref()).collect();
+            teams.into_iter().map(move |team| (kind, team))
+        });
+        let finding = |(kind, team): (&String, &ActorId)| {
+            let line = yaml::line_of(text, &["kinds", kind, "escalate"]);
+            let message = format!("approvals of `{kind}` escalate to the team `{team}`, which does not exist");
+            Finding::new(code::STRANGER, FILE, line, (0, 0), message)
         };
-        self.kinds.iter().flat_map(of_rule).collect()
+        teams.filter(|(_, team)| !known.contains(team.as_str())).map(finding).collect()
     }
 }
 

@@ -353,7 +353,7 @@ pub const ALL: &[Code] = &[
     note(
         STRANGER,
         "An actor or a team that does not exist",
-        "A policy, an approval or a budget names an actor or a team that the company does not have, or that the caller may not see: it matches nobody until somebody with that id joins. Checked only against a company: with a server or a state file.",
+        "A policy, an escalation or a budget names an actor or a team that the company does not have, or that the caller may not see: it matches nobody until somebody with that id joins. Checked only against a company: with a server or a state file.",
         "Correct the id, or keep it if they have yet to join.",
     ),
     note(

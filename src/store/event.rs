@@ -92,7 +92,7 @@ pub struct Means<E: 'static> {
     /// What it says of whoever did it, as a sentence without its subject: see [`EventKind::says`].
     pub says: &'static str,
     pub content: Content,
-    /// The tables that its fold may write.
+    /// The tables that its fold may write, or that cannot be made again without it.
     pub tables: &'static [Table],
     /// What of the directory in memory its fold may change.
     pub memory: Memory,

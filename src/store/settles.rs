@@ -42,6 +42,18 @@ pub enum Over {
     Request(String),
 }
 
+impl Over {
+    /// Of several reasons why a request is stale, the one with the highest rank is told.
+    pub fn rank(&self) -> u8 {
+        match self {
+            Over::Thing(_) => 0,
+            Over::Operation { .. } => 1,
+            Over::Delegation(_) => 2,
+            Over::Request(_) => 3,
+        }
+    }
+}
+
 impl End {
     /// Nothing can be asked about this thing any more, because it `why`.
     pub fn thing(id: &impl Display, why: &str) -> Vec<End> {

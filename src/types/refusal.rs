@@ -4,7 +4,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use crate::token::masked;
 
@@ -209,16 +211,21 @@ impl<F: Into<Fault>> From<F> for Stop {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ErrorBody {
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient")]
     pub error: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient")]
     pub message: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient")]
     pub problems: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient")]
     pub evals: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient")]
     pub approval: Option<String>,
+}
+
+/// Errors come from proxies, too: a field of another type is none.
+fn lenient<'de, T: DeserializeOwned, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    Ok(serde_json::from_value(Value::deserialize(from)?).ok())
 }
 
 impl Refusal {
@@ -238,5 +245,21 @@ impl Refusal {
             approval: self.approval.as_deref().map(str::to_owned),
         };
         serde_json::to_vec(&body).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::ErrorBody;
+
+    #[test]
+    fn what_a_proxy_writes_otherwise_costs_no_other_field() {
+        let read = |body: Value| serde_json::from_value::<ErrorBody>(body).unwrap();
+        let foreign = read(json!({ "error": { "code": 403 }, "message": "quota exceeded", "problems": [{ "at": 1 }] }));
+        assert_eq!((foreign.error, foreign.message.as_deref(), foreign.problems), (None, Some("quota exceeded"), None));
+        let ours = read(json!({ "error": "invalid", "message": "no", "problems": ["id: taken"] }));
+        assert_eq!((ours.error.as_deref(), ours.problems), (Some("invalid"), Some(vec!["id: taken".to_owned()])));
     }
 }

@@ -33,31 +33,42 @@ impl fmt::Display for Misquoted {
             Misquoted::Followed(line) => {
                 write!(
                     f,
-                    "line {line}: a cell goes on after its closing quotation mark; within a cell, double it: \"\""
+                    "line {line}: a cell goes on after its closing quotation mark; a quotation mark within the cell is written twice"
                 )
             }
         }
     }
 }
 
+/// Where in a cell something stands.
+#[derive(Clone, Copy)]
+enum At {
+    Begin,
+    Plain,
+    /// Within quotation marks, opened in this line.
+    Quoted(usize),
+    /// Behind the closing one: only blanks may follow.
+    Closed,
+}
+
 /// A cell opens with a quotation mark only at its beginning, and holds one if that is doubled (RFC 4180).
 fn misquoted(text: &str, separator: u8) -> Option<Misquoted> {
-    let (mut line, mut opened, mut begins) = (1, None, true);
+    let (mut line, mut at) = (1, At::Begin);
     let mut bytes = text.bytes().peekable();
     while let Some(byte) = bytes.next() {
-        // Spaces are passed over: what they lead to is read as it stands.
-        let ends = |next: &u8| [separator, b'\n', b'\r', b' '].contains(next);
-        match (opened, byte) {
-            (Some(_), b'"') if bytes.peek() == Some(&b'"') => drop(bytes.next()),
-            (Some(_), b'"') if bytes.peek().is_none_or(ends) => opened = None,
-            (Some(_), b'"') => return Some(Misquoted::Followed(line)),
-            (None, b'"') if begins => opened = Some(line),
-            _ => {}
-        }
+        at = match (at, byte) {
+            (At::Quoted(_), b'"') if bytes.next_if_eq(&b'"').is_none() => At::Closed,
+            (At::Quoted(_), _) => at,
+            (_, b'\n' | b'\r') => At::Begin,
+            (_, byte) if byte == separator => At::Begin,
+            (At::Begin, b'"') => At::Quoted(line),
+            (At::Closed, b' ' | b'\t') => At::Closed,
+            (At::Closed, _) => return Some(Misquoted::Followed(line)),
+            (At::Begin | At::Plain, _) => At::Plain,
+        };
         line += usize::from(byte == b'\n');
-        begins = opened.is_none() && (byte == separator || byte == b'\n' || byte == b'\r');
     }
-    opened.map(Misquoted::Unclosed)
+    if let At::Quoted(line) = at { Some(Misquoted::Unclosed(line)) } else { None }
 }
 
 #[cfg(test)]
@@ -70,7 +81,8 @@ mod tests {
         assert_eq!(separator("\u{feff}\"a\"\"\n"), Err(Misquoted::Unclosed(1)));
         assert_eq!(separator("a,b\n1,\"x\"y\n"), Err(Misquoted::Followed(2)));
         assert_eq!(separator("a;b\n\"x\";\"y\"z\n"), Err(Misquoted::Followed(2)));
-        assert_eq!(separator("a;b\n\"x\" ;\"y\" \n"), Ok(b';'));
+        assert_eq!(separator("a,b\n1,\"5\" pipe\n"), Err(Misquoted::Followed(2)));
+        assert_eq!(separator("a;b\n\"x\" ;\"y\"\t\n"), Ok(b';'));
         for closed in ["", "a,\"b\nc\"\n", "\"say \"\"hi\"\"\",x\n", "5\" pipe,x\n", "\"\",\"\"\n"] {
             assert_eq!(separator(closed), Ok(b','), "{closed}");
         }

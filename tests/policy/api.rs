@@ -111,7 +111,7 @@ async fn a_check_tells_whom_policies_name_and_nobody_knows() {
     test.cast().await;
     let policy = "@id(\"a\") @reason(\"r\") forbid (principal in Ok::Team::\"team:op\", action == Ok::Action::\"task.read\", resource) when { [Ok::Actor::\"mia\", Ok::Actor::\"nyx\"].contains(principal) || principal in Ok::Team::\"team:ops\" };";
     let limits = "teams:\n  team:ops: {month_cents: 5}\n  team:opps: {month_cents: 5}\n";
-    let approvals = "kinds:\n  admin:\n    eligible: [{role: admin}, {team: team:ops}]\n    escalate: {after_hours: 2, to: [{team: team:opps}]}\n";
+    let approvals = "kinds:\n  admin:\n    eligible: [{role: admin}, {team: team:op}]\n    escalate: {after_hours: 2, to: [{team: team:opps}]}\n";
     let files = json!({ "files": { "a.cedar": policy, "approvals.yaml": approvals, "limits.yaml": limits } });
     let checked = test.post("/policy/check", &test.admin, files).await.json();
     let told = checked["problems"].as_array().unwrap().iter().filter(|problem| problem["code"] == "names_nobody");
@@ -121,7 +121,7 @@ async fn a_check_tells_whom_policies_name_and_nobody_knows() {
         [
             "the policy `a` names the team `team:op`, which does not exist",
             "the policy `a` names the actor `nyx`, which does not exist",
-            "approvals of `admin`, escalate: the team `team:opps` does not exist",
+            "approvals of `admin` escalate to the team `team:opps`, which does not exist",
             "there is a budget for the team `team:opps`, which does not exist",
         ]
     );

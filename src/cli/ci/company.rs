@@ -147,10 +147,13 @@ impl OfCompany {
 fn told<O: DeserializeOwned>(
     asked: Result<Result<Answer<O>, Refused>, Failure>,
 ) -> Result<Result<Told<O>, Refused>, Failure> {
-    match asked? {
-        Ok(answer) => Ok(Ok(Told { read: answer.read()?, value: answer.value })),
-        Err(refused) => Ok(Err(refused)),
-    }
+    Ok(match asked? {
+        Ok(answer) => match answer.read() {
+            Ok(read) => Ok(Told { read, value: answer.value }),
+            Err(failure) => Err(Refused::unread(said(failure))),
+        },
+        Err(refused) => Err(refused),
+    })
 }
 
 /// What the company finds in the files and was not found here.

@@ -11,25 +11,48 @@ use rusqlite::Connection;
 use crate::write::record::Entry;
 use log::record::Decision;
 use store::approvals::{self, Approval, events::ApprovalStale};
-use store::settles::Over;
+use store::settles::{End, Over};
 use types::id::{ActorId, Id};
 use types::refusal::Fault;
 use types::time::Time;
 
-/// The requests that have nothing to be about any more, once these entries are recorded.
-pub(crate) fn requests(conn: &Connection, entries: &[Entry], now: Time) -> Result<Vec<Entry>, Fault> {
-    let decided: BTreeSet<&str> = entries.iter().filter_map(|entry| Some(entry.event.request()?.0.as_str())).collect();
-    // A thing may end twice over, as a change that is superseded: its requests end once.
-    let mut stale = BTreeMap::new();
+/// What is over, and the entry with which it is.
+pub(crate) type Ended<'e> = (End, &'e Entry);
+
+/// All that these entries end, each with the entry that does; what a request was made under after what it is about, and a
+/// part of a request that is erased last.
+pub(crate) fn of<'e>(conn: &Connection, entries: &'e [Entry]) -> Result<Vec<Ended<'e>>, Fault> {
+    let mut ends = Vec::new();
     for entry in entries {
-        for end in entry.event.ends(conn)? {
-            let open = open(conn, &end.over, now)?.into_iter().filter(|open| !decided.contains(open.id.as_str()));
-            stale.extend(open.map(|open| (open.id.clone(), (open, end.because.clone(), entry))));
-        }
+        ends.extend(entry.event.ends(conn)?.into_iter().map(|end| (end, entry)));
     }
-    let recorded = |(open, reason, entry): (Approval, String, &Entry)| {
+    ends.sort_by_key(|(end, _)| end.over.rank());
+    Ok(ends)
+}
+
+/// The things among them.
+pub(crate) fn things(ends: &[Ended<'_>]) -> BTreeSet<String> {
+    ends.iter().filter_map(|(end, _)| end.over_thing()).map(str::to_owned).collect()
+}
+
+/// The requests that have nothing to be about any more, once these entries are recorded.
+pub(crate) fn requests(
+    conn: &Connection,
+    ends: &[Ended<'_>],
+    entries: &[Entry],
+    now: Time,
+) -> Result<Vec<Entry>, Fault> {
+    let decided: BTreeSet<&str> = entries.iter().filter_map(|entry| Some(entry.event.request()?.0.as_str())).collect();
+    // What is asked may end twice over: the last reason stands.
+    let mut stale = BTreeMap::new();
+    for (end, entry) in ends {
+        let open = open(conn, &end.over, now)?.into_iter().filter(|open| !decided.contains(open.id.as_str()));
+        stale.extend(open.map(|open| (open.id.clone(), (open, &end.because, entry))));
+    }
+    let recorded = |(open, because, entry): (Approval, &String, &&Entry)| {
+        let reason = because.clone();
         let event = ApprovalStale { id: Id::stored(&open.id), requester: open.actor, reason }.into();
-        Entry { actor: ActorId::system(), event, decision: Decision::System, ..entry.clone() }
+        Entry { actor: ActorId::system(), event, decision: Decision::System, ..(*entry).clone() }
     };
     Ok(stale.into_values().map(recorded).collect())
 }

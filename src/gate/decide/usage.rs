@@ -3,8 +3,8 @@
 //!
 //! Always true: it is kept in memory only while policies look at it; the table is always kept.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Slot;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -135,26 +135,36 @@ pub(crate) struct Recount {
 }
 
 impl Recount {
+    fn nothing() -> Result<Recount, Fault> {
+        let tables = Connection::open_in_memory()?;
+        tables.execute_batch(&store::schema())?;
+        Ok(Recount { tables, histories: Histories::default() })
+    }
+
     /// Recounts up to the entry `seq`. From months that were over by then, nothing is counted; only the owners of runs
     /// are read.
     pub fn after(log: &Connection, seq: i64) -> Result<Recount, Fault> {
-        let tables = Connection::open_in_memory()?;
-        tables.execute_batch(&store::schema())?;
-        let mut recount = Recount { tables, histories: Histories::default() };
-        let begun = match seq {
-            0 => 0,
-            _ => newest_by(log, Time(month(read::one(log, seq)?.at) - 1))?,
-        };
-        let kinds = EventKind::all().filter(is_counted).map(|kind| kind.name).collect();
-        read::scan(log, Order::After(0), &Filter { kinds, ..Filter::default() }, &mut |logged| {
-            if logged.seq > begun {
-                return Ok(ControlFlow::Break(()));
-            }
-            recount.fold(logged)?;
-            Ok(ControlFlow::Continue(()))
-        })?;
+        let (mut recount, begun) = (Recount::nothing()?, month_before(log, seq)?);
+        each(log, (0, begun), &costs(None), &mut |logged| recount.fold(logged).map(drop))?;
         (begun + 1..=seq).try_for_each(|seq| recount.pass(log, seq))?;
         Ok(recount)
+    }
+
+    /// Recounts what one actor had done up to the entry `seq`: of the log, only what the actor did and what is about it
+    /// is read.
+    pub fn of(log: &Connection, seq: i64, actor: &ActorId) -> Result<Of, Fault> {
+        let (mut recount, begun) = (Recount::nothing()?, month_before(log, seq)?);
+        each(log, (0, begun), &costs(Some(actor)), &mut |logged| recount.fold(logged).map(drop))?;
+        let done = Filter { actor: Some(actor.to_string()), ..Filter::default() };
+        let mut entries = BTreeSet::new();
+        for filter in [done, costs(Some(actor))] {
+            each(log, (begun, seq), &filter, &mut |logged| {
+                entries.insert(logged.seq);
+                Ok(())
+            })?;
+        }
+        entries.into_iter().try_for_each(|seq| recount.pass(log, seq))?;
+        Ok(done::of(&recount.tables, actor)?)
     }
 
     /// Counts one more entry.
@@ -178,6 +188,33 @@ impl Recount {
     pub fn histories(&self) -> &Histories {
         &self.histories
     }
+}
+
+/// What costs are counted by.
+fn costs(of: Option<&ActorId>) -> Filter {
+    let kinds = EventKind::all().filter(is_counted).map(|kind| kind.name).collect();
+    Filter { kinds, refs: of.iter().map(ToString::to_string).collect(), ..Filter::default() }
+}
+
+/// The last entry of the months that were over by the entry `seq`.
+fn month_before(log: &Connection, seq: i64) -> Result<i64, Fault> {
+    if seq == 0 { Ok(0) } else { newest_by(log, Time(month(read::one(log, seq)?.at) - 1)) }
+}
+
+/// The entries after one, up to another.
+fn each(
+    log: &Connection,
+    (after, to): (i64, i64),
+    filter: &Filter,
+    what: &mut dyn FnMut(Logged) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    read::scan(log, Order::After(after), filter, &mut |logged| {
+        if logged.seq > to {
+            return Ok(ControlFlow::Break(()));
+        }
+        what(logged)?;
+        Ok(ControlFlow::Continue(()))
+    })
 }
 
 /// Those whose costs an event may count.

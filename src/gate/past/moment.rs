@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use crate::decide::usage::Recount;
+use crate::decide::usage::{Histories, Recount};
 use crate::decide::world::World;
 use crate::past::recorded::event_of;
 use log::read::{self, Filter, Order};
@@ -17,6 +17,7 @@ use store::history::{self, Part};
 use store::kills::Kill;
 use store::policies::events::PolicyApplied;
 use types::delegation::Terms;
+use types::id::ActorId;
 use types::refusal::{Fault, Refusal, Stop};
 use types::time::Time;
 
@@ -34,6 +35,18 @@ pub struct AsOf {
 }
 
 impl AsOf {
+    /// Reads what an actor had done by then, and everybody in this delegation's chain, if the policies look at it. The time
+    /// needed depends on how much they did in that month.
+    pub(crate) fn know(&mut self, conn: &Connection, actor: &ActorId, under: Option<&str>) -> Result<(), Fault> {
+        let Some(histories) = &mut self.world.histories else { return Ok(()) };
+        let chain = under.and_then(|id| self.world.delegations.get(id)).map(|terms| terms.chain.clone());
+        for actor in chain.unwrap_or_default().into_iter().chain([actor.clone()]) {
+            let of = Recount::of(conn, self.seq, &actor)?;
+            histories.insert_mut(actor, Arc::new(of));
+        }
+        Ok(())
+    }
+
     /// The same company at a later time at which it had not changed.
     #[must_use]
     pub fn at(self, at: Time) -> AsOf {
@@ -98,8 +111,7 @@ impl<'a> Past<'a> {
 }
 
 /// Returns the company after the event `seq`, with the policies in force then. The time needed depends on the size of
-/// the directory at that point, not on the length of the log before it, unless the policies look at what actors have
-/// done.
+/// the directory at that point, not on the length of the log before it. What actors had done is not known yet: see `AsOf::know`.
 pub(crate) fn at(conn: &Connection, now: &World, seq: i64) -> Result<World, Stop> {
     let mut world = Past::after(seq, conn, now)?.world;
     let mut applied = None;
@@ -121,7 +133,8 @@ pub(crate) fn at(conn: &Connection, now: &World, seq: i64) -> Result<World, Stop
         world.govern(compiled, version);
     }
     if world.policy.looks_back() {
-        world.histories = Some(Recount::after(conn, seq)?.histories().clone());
+        // Whose is asked about is not known here.
+        world.histories = Some(Histories::default());
     }
     Ok(world)
 }

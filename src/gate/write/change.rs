@@ -221,9 +221,12 @@ impl Writer {
     ) -> Result<Option<i64>, Halt> {
         let mut entries: Vec<record::Entry> = events.into_iter().map(|drafted| self.entry(drafted, record)).collect();
         let at = record.now.max(self.tail.ts());
-        entries.extend(ends::requests(&self.conn, &entries, at)?);
-        entries.extend(settled::budgets(&self.conn, &entries)?);
-        entries.extend(steps::go_on(&self.conn, &entries)?);
+        let ends = ends::of(&self.conn, &entries)?;
+        let mut follow = ends::requests(&self.conn, &ends, &entries, at)?;
+        follow.extend(settled::budgets(&self.conn, &ends)?);
+        let over = ends::things(&ends);
+        entries.extend(follow);
+        entries.extend(steps::go_on(&self.conn, &over, &entries)?);
         entries.extend(outbox::intents(&self.world, &entries, &*self.entropy, at)?);
         ask_once(&mut entries);
         if let (Some(first), Some(kept)) = (entries.first_mut(), &kept) {

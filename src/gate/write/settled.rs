@@ -3,25 +3,23 @@
 
 use rusqlite::Connection;
 
+use crate::approve::ends::Ended;
 use crate::write::record::Entry;
 use log::record::Decision;
 use store::delegations;
 use store::delegations::events::BudgetSettled;
 use store::runs::{self, Run};
-use store::settles::End;
 use types::id::{ActorId, Id};
 use types::refusal::Fault;
 use types::run::StepStatus;
 
-/// What these entries, which are about to be recorded, settle.
-pub(super) fn budgets(conn: &Connection, entries: &[Entry]) -> Result<Vec<Entry>, Fault> {
+/// What these ends settle.
+pub(super) fn budgets(conn: &Connection, ends: &[Ended<'_>]) -> Result<Vec<Entry>, Fault> {
     let mut settled = Vec::new();
-    for entry in entries {
-        for id in entry.event.ends(conn)?.iter().filter_map(End::over_thing) {
-            for event in budgets_of(conn, id)? {
-                let (actor, decision) = (ActorId::system(), Decision::System);
-                settled.push(Entry { actor, event: event.into(), decision, ..entry.clone() });
-            }
+    for (end, entry) in ends {
+        for event in end.over_thing().map_or(Ok(Vec::new()), |id| budgets_of(conn, id))? {
+            let (actor, decision) = (ActorId::system(), Decision::System);
+            settled.push(Entry { actor, event: event.into(), decision, ..(*entry).clone() });
         }
     }
     Ok(settled)
@@ -30,7 +28,10 @@ pub(super) fn budgets(conn: &Connection, entries: &[Entry]) -> Result<Vec<Entry>
 /// Settles what was reserved for a run, if this is one.
 fn budgets_of(conn: &Connection, id: &str) -> Result<Vec<BudgetSettled>, Fault> {
     let reserved = delegations::reserved_for(conn, id)?;
-    let Some(run) = runs::get(conn, id)?.filter(|_| !reserved.is_empty()) else { return Ok(Vec::new()) };
+    if reserved.is_empty() {
+        return Ok(Vec::new());
+    }
+    let Some(run) = runs::get(conn, id)? else { return Ok(Vec::new()) };
     let (mut settled, mut left) = (Vec::new(), spent(conn, &run)?);
     let last = reserved.len().saturating_sub(1);
     for (at, (reservation, delegation, cents)) in reserved.into_iter().enumerate() {

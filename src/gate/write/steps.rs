@@ -148,20 +148,20 @@ pub(crate) fn waiting_for(conn: &Connection, approval: &Approval) -> Result<Opti
     Ok(run.zip(step.filter(|step| step.status == StepStatus::Waiting && step.wait == waits)))
 }
 
-/// What follows for runs from how requests of theirs ended.
-pub(crate) fn go_on(conn: &Connection, entries: &[Entry]) -> Result<Vec<Entry>, Fault> {
-    let (mut follow, mut seen) = (Vec::new(), BTreeSet::new());
+/// What follows for runs from how requests of theirs ended, but for runs that are over themselves.
+pub(crate) fn go_on(conn: &Connection, over: &BTreeSet<String>, entries: &[Entry]) -> Result<Vec<Entry>, Fault> {
+    let (mut follow, carried_out) = (Vec::new(), carried_out(entries));
+    let mut seen = BTreeSet::new();
     for entry in entries {
-        let Some((id, refused)) = over(&entry.event) else { continue };
+        let Some((id, refused)) = without_effect(&entry.event) else { continue };
         // One that is decided may be stale at once.
-        if !seen.insert(id) || entries.iter().any(|entry| is_carried_out(&entry.event, id)) {
+        if !seen.insert(id) || carried_out.contains(id) {
             continue;
         }
         let Some(approval) = approvals::get(conn, id.as_str())? else { continue };
-        let Some((run, step)) = waiting_for(conn, &approval)? else { continue };
-        if is_over(conn, &run.id, entries)? {
+        let Some((run, step)) = waiting_for(conn, &approval)?.filter(|(run, _)| !over.contains(&run.id)) else {
             continue;
-        }
+        };
         let event = match refused {
             Some(reason) => refused_step(&run, &step, &approval, reason).into(),
             None => resumed(&run, &step).into(),
@@ -171,23 +171,14 @@ pub(crate) fn go_on(conn: &Connection, entries: &[Entry]) -> Result<Vec<Entry>, 
     Ok(follow)
 }
 
-/// Whether something ends with one of these entries.
-fn is_over(conn: &Connection, id: &str, entries: &[Entry]) -> Result<bool, Fault> {
-    for entry in entries {
-        if entry.event.ends(conn)?.iter().any(|end| end.over_thing() == Some(id)) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
 /// What was carried out has said itself how the step stands: it may wait for a part, or an answer.
-fn is_carried_out(event: &Event, request: &Id) -> bool {
-    matches!(event.request(), Some((id, Standing::CarriedOut)) if id == request)
+fn carried_out(entries: &[Entry]) -> BTreeSet<&Id> {
+    let requests = entries.iter().filter_map(|entry| entry.event.request());
+    requests.filter(|(_, standing)| matches!(standing, Standing::CarriedOut)).map(|(id, _)| id).collect()
 }
 
 /// The request that an event ends without its effect, and why the call is refused; none where it is to be made again.
-fn over(event: &Event) -> Option<(&Id, Option<String>)> {
+fn without_effect(event: &Event) -> Option<(&Id, Option<String>)> {
     match event.request()? {
         (_, Standing::Open | Standing::CarriedOut) => None,
         (id, Standing::Refused(reason)) => Some((id, Some(reason))),

@@ -65,7 +65,7 @@ pub struct Compared {
     /// schema; to remove a view, propose that change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<String>,
-    /// Actors and teams that the candidate's policies name but that do not exist: differences for them concern nobody
+    /// Actors and teams that the candidate's policies, budgets and escalations name but that do not exist: differences for them concern nobody
     /// yet. Kinds of approval with fewer eligible people than required. At most 100, only those that the other side
     /// does not have. Entity types whose stored entities would not fit the schema.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::agreed::agreed;
@@ -32,7 +33,7 @@ use types::time::Time;
 
 /// What is to be explained.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
-pub struct Question {
+pub struct ToExplain {
     /// The actor; the caller unless given.
     pub actor: Option<ActorId>,
     /// The operation, such as `token.issue`; all of them unless given.
@@ -59,12 +60,25 @@ pub struct Question {
 }
 
 /// One answer, or that of every operation.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Explanation {
     One(Box<Explained>),
     Evaluated(Box<EvaluationExplained>),
     All(AllExplained),
+}
+
+impl<'de> Deserialize<'de> for Explanation {
+    /// By what only one of them has: an answer that is read as another loses the rest.
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Explanation, D::Error> {
+        let answer = Value::deserialize(from)?;
+        let read = match (answer.get("operations"), answer.get("limits")) {
+            (Some(_), _) => serde_json::from_value(answer).map(Explanation::All),
+            (None, Some(_)) => serde_json::from_value(answer).map(Explanation::One),
+            (None, None) => serde_json::from_value(answer).map(Explanation::Evaluated),
+        };
+        read.map_err(D::Error::custom)
+    }
 }
 
 impl Explanation {
@@ -108,11 +122,11 @@ impl Query for Explain {
         about: &[&ACTOR],
         events: &[],
     };
-    type Input = Question;
+    type Input = ToExplain;
     type Output = Explanation;
 
     /// The actor about whom is asked.
-    fn target(input: &Question, read: &Reader<'_>) -> Result<Target, Stop> {
+    fn target(input: &ToExplain, read: &Reader<'_>) -> Result<Target, Stop> {
         let actor = input.actor.clone().unwrap_or_else(|| read.caller().actor());
         if actor.is_team() {
             return Err(Refusal::field("actor", "teams do not act; name a person or an agent").into());
@@ -121,9 +135,11 @@ impl Query for Explain {
         Ok(Target::Actor(actor))
     }
 
-    fn run(permit: Permit<Self>, input: Question, read: &Reader<'_>) -> Result<Explanation, Stop> {
+    fn run(permit: Permit<Self>, input: ToExplain, read: &Reader<'_>) -> Result<Explanation, Stop> {
         let actor = input.actor.clone().unwrap_or_else(|| permit.actor());
         let past = input.at.map(|at| at.company(read)).transpose()?;
+        let under = under(&actor, input.under.as_deref(), read).ok().flatten();
+        let past = past.map(|past| read.knowing(past, &actor, under.as_ref())).transpose()?;
         match &past {
             Some(past) => explain(&actor, &input, read, (&read.in_past(past), Some(past))),
             None => explain(&actor, &input, read, (read, None)),
@@ -134,7 +150,7 @@ impl Query for Explain {
 /// The answer of the company as `then` has it, told to the caller of `read`.
 fn explain(
     actor: &ActorId,
-    input: &Question,
+    input: &ToExplain,
     read: &Reader<'_>,
     (then, past): (&Reader<'_>, Option<&AsOf>),
 ) -> Result<Explanation, Stop> {

@@ -239,7 +239,7 @@ async fn readable(id: String, context: &Context) -> Result<Option<ShownToken>, F
         _ => None,
     };
     session.close().await;
-    shown.map(|shown| shown.read()).transpose()
+    Ok(shown.and_then(|shown| shown.read().ok()))
 }
 
 impl Run for Revocation {

@@ -12,7 +12,7 @@ use crate::Finding;
 use crate::finding::code;
 
 impl Snapshot {
-    /// A finding for each actor or team that a policy, an approval or a budget names and that is not among those who are there.
+    /// A finding for each actor or team that a policy, an escalation or a budget names and that is not among those who are there.
     /// Given the texts of both files, to say where.
     pub fn strangers(&self, known: &BTreeSet<String>, approvals: &str, limits: &str) -> Vec<Finding> {
         let mut findings = self.limits().strangers(known, limits);

@@ -134,7 +134,7 @@ impl Given {
             let between = Candidate { from: moved.from, impact: Some(false), ..Candidate::default() };
             if let (Some(from), Ok(between)) = (moved.from, query::<Diff>().within(session, context, &between).await?) {
                 show::note(&format!("what came into force between version {from} and {}:", applied.last.version));
-                show::note(&compared::text(&between.read()?));
+                between.read().iter().for_each(|between| show::note(&compared::text(between)));
             }
         }
         Err(Failure::new(format!("{}. {}", moved.why, moved.way)))

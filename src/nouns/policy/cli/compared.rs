@@ -244,7 +244,7 @@ fn grouped(name: &str, groups: &Groups, into: &mut String) {
     }
 }
 
-/// `over budget: looser is 2, and may be 0`
+/// `over budget: looser is 2, at most 0 allowed`
 pub fn excess(Over { budget, found, max }: &Over) -> String {
     format!("over budget: {budget} is {found}, at most {max} allowed")
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::super::Context;
 use super::super::call::Refused;
+use super::super::column::columns;
 use super::super::command::{Needs, Run};
 use super::super::exit::{Exit, Failure};
 use super::super::operation::query;
@@ -17,7 +18,7 @@ use super::lock::passed_over;
 use crate::nouns::policy::diff::{self as operation, Candidate, Compared};
 use crate::policy::Bundle;
 use crate::policy::plan::{Base, Plan};
-use crate::types::impact::Ceilings;
+use crate::types::impact::{Ceilings, Over};
 use crate::types::refusal::{Code, TOO_LONG};
 
 /// Show what a folder of policies would change; nothing is applied
@@ -70,17 +71,17 @@ impl Run for Diff {
         let (change, since, max) = (self.change, self.since, self.max);
         let candidate = Candidate { files, unedited, change, since, max, impact, semantic, ..Candidate::default() };
         let answer = query::<operation::Diff>().attempt(context, &candidate).await?.map_err(hinted)?;
-        let found = answer.read()?;
-        context.show(&answer.value, || show::whole(&compared::text(&found)))?;
-        let keeps = found.over_budget.is_empty();
+        context.show(&answer.value, || show::whole(&compared::text(&answer.read()?)))?;
+        let over: Vec<Over> = answer.part(columns!(Compared; over_budget))?;
+        let (keeps, same) = (over.is_empty(), answer.part(columns!(Compared; same))?);
         match (&self.save, &bundle) {
-            (Some(path), Some(bundle)) if keeps => save(path, bundle, &found, answer.value)?,
+            (Some(path), Some(bundle)) if keeps => save(path, bundle, &answer.read()?, answer.value)?,
             (Some(path), _) => {
                 show::note(&format!("{} is not written: the report exceeds the budget.", path.display()))
             }
             (None, _) => {}
         }
-        Ok(match (keeps, found.same) {
+        Ok(match (keeps, same) {
             (false, _) => Exit::Untested,
             (true, false) => Exit::Findings,
             (true, true) => Exit::Done,

@@ -15,7 +15,7 @@ use super::super::{Context, show};
 use super::explained::{self, Told};
 use super::tree;
 use crate::nouns::authzen::Evaluation;
-use crate::nouns::policy::explain::{self, BrieflyExplained, Explanation, Question};
+use crate::nouns::policy::explain::{self, BrieflyExplained, Explanation, ToExplain};
 use crate::nouns::policy::moment::Moment;
 use crate::nouns::policy::who_can::{self, Able, Wanted};
 use crate::types::id::ActorId;
@@ -76,7 +76,7 @@ impl Run for Explain {
         let evaluation = self.evaluation.as_deref().map(read).transpose()?;
         let (op, target, input) = (self.op, self.target, self.input.map(|input| input.0));
         let Explain { actor, under, run, at, .. } = self;
-        let question = Question { op, target, input, actor, under, run, at, evaluation };
+        let question = ToExplain { op, target, input, actor, under, run, at, evaluation };
         let answer = query::<explain::Explain>().ask(context, &question).await?;
         context.show(&answer.value, || {
             let told: Told = match answer.read()? {

@@ -232,8 +232,8 @@ impl Run for Drift {
             let text = serde_yaml::to_string(&answer.value).map_err(|error| Failure::new(error.to_string()))?;
             put(path, &text)?;
         }
-        let found = answer.read()?;
         context.show(&answer.value, || {
+            let found = answer.read()?;
             let fields = columns!(drift::Drift; status, declared_change, declared_hash, applied_version, applied_hash);
             show::one(fields, &found)?;
             if found.waits {
@@ -243,7 +243,9 @@ impl Run for Drift {
             terms(&found.terms).iter().try_for_each(|term| show::text(term))?;
             show::rows(columns!(Pair; operation, actor_kind, change), &found.weaker)
         })?;
-        Ok(if found.drifted && !found.waits { Exit::Findings } else { Exit::Done })
+        let drifted: bool = answer.part(columns!(drift::Drift; drifted))?;
+        let waits: bool = answer.part(columns!(drift::Drift; waits))?;
+        Ok(if drifted && !waits { Exit::Findings } else { Exit::Done })
     }
 }
 

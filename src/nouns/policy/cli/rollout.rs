@@ -206,9 +206,10 @@ pub fn in_force(applied: &AppliedVersion) -> String {
 
 /// Tells what a comparison warns of, to those who may see it.
 async fn warn(session: &mut Session, context: &Context, id: &str) -> Result<(), Failure> {
-    if let Ok(compared) = query::<Diff>().within(session, context, &texts_alone(id)).await? {
+    let compared = query::<Diff>().within(session, context, &texts_alone(id)).await?;
+    if let Some(compared) = compared.ok().and_then(|compared| compared.read().ok()) {
         let mut told = String::new();
-        warnings(&compared.read()?.warnings, &mut told);
+        warnings(&compared.warnings, &mut told);
         told.lines().for_each(show::note);
     }
     Ok(())

@@ -42,7 +42,7 @@ events! {
     } about [id, task, agent, asker] => {
         says: "started {id:a run} of @{agent}",
         content: Content::SHOWN.hiding(&["token_id"]), tables: &[RUN, TASK, DONE], memory: Memory::Nothing,
-        // It costs nothing by itself, and whose the costs of a run are is counted by it.
+        // It counts no costs by itself, and without it nobody knows whose a run's costs are.
         settles: Settles::Nothing,
         fold: Some(started), notify: Notify::Nobody, news: None,
     }

@@ -934,7 +934,7 @@ export type Compared2 = {
      */
     kept?: Array<string>;
     /**
-     * Actors and teams that the candidate's policies name but that do not exist: differences for them concern nobody
+     * Actors and teams that the candidate's policies, budgets and escalations name but that do not exist: differences for them concern nobody
      * yet. Kinds of approval with fewer eligible people than required. At most 100, only those that the other side
      * does not have. Entity types whose stored entities would not fit the schema.
      */
@@ -4139,48 +4139,6 @@ export type Question = {
     default?: string | null;
 };
 
-/**
- * What is to be explained.
- */
-export type QuestionInput = {
-    /**
-     * The actor; the caller unless given.
-     */
-    actor?: ActorId | null;
-    /**
-     * The operation, such as `token.issue`; all of them unless given.
-     */
-    op?: string | null;
-    /**
-     * The target: the id of an actor, a token, an approval, a change, a delegation, a grant, a task, a run or an event, or a kill
-     * switch; the company unless given.
-     */
-    target?: string | null;
-    /**
-     * The operation's input. Without a `target` it must be complete, and determines the target; with one, omitted
-     * fields are blank.
-     */
-    input?: unknown;
-    /**
-     * The delegation to act under; the one that the caller acts under, or none, unless given.
-     */
-    under?: string | null;
-    /**
-     * The actor's run whose next step would perform it; for operations that only running agents can perform, by
-     * default the target run.
-     */
-    run?: string | null;
-    /**
-     * A question about the company's own types, as other programs ask it; replaces all of the above except `actor`.
-     */
-    evaluation?: Evaluation | null;
-    /**
-     * An event number or a time: answer with the policies, the directory and the stored entities of then; by default,
-     * now.
-     */
-    at?: number | string | null;
-};
-
 export type Raised = {
     /**
      * The run.
@@ -6178,6 +6136,48 @@ export type Ticked = {
      * More is due; tick again.
      */
     more: boolean;
+};
+
+/**
+ * What is to be explained.
+ */
+export type ToExplain = {
+    /**
+     * The actor; the caller unless given.
+     */
+    actor?: ActorId | null;
+    /**
+     * The operation, such as `token.issue`; all of them unless given.
+     */
+    op?: string | null;
+    /**
+     * The target: the id of an actor, a token, an approval, a change, a delegation, a grant, a task, a run or an event, or a kill
+     * switch; the company unless given.
+     */
+    target?: string | null;
+    /**
+     * The operation's input. Without a `target` it must be complete, and determines the target; with one, omitted
+     * fields are blank.
+     */
+    input?: unknown;
+    /**
+     * The delegation to act under; the one that the caller acts under, or none, unless given.
+     */
+    under?: string | null;
+    /**
+     * The actor's run whose next step would perform it; for operations that only running agents can perform, by
+     * default the target run.
+     */
+    run?: string | null;
+    /**
+     * A question about the company's own types, as other programs ask it; replaces all of the above except `actor`.
+     */
+    evaluation?: Evaluation | null;
+    /**
+     * An event number or a time: answer with the policies, the directory and the stored entities of then; by default,
+     * now.
+     */
+    at?: number | string | null;
 };
 
 /**
