@@ -3,16 +3,17 @@
 //!
 //! `cargo bench -- log [<events>]`
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::support;
-use ok::gate::state::open::open;
+use ok::gate::state::open::{Company, open};
 use ok::log::verify::{Ask, verify_sqlite};
 use ok::store::open::{Mode, connect};
 use ok::types::caller::Credential;
 use rusqlite::Connection;
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use tokio::runtime::Runtime;
 
 pub fn main() {
     let events = support::argument(1_000_000.0) as u64;
@@ -25,16 +26,9 @@ pub fn main() {
     let start = Instant::now();
     let company = open(&support::options(dir.path())).unwrap();
     let started = start.elapsed();
-    let then = json!({ "op": "tick", "at": events / 2 });
-    let explain = || {
-        let ana = Credential::Holder("ana".parse().unwrap());
-        runtime.block_on(support::perform(&company.gate, ana, "policy.explain", then.clone()))
-    };
-    explain();
-    let start = Instant::now();
-    explain();
-    let explained = start.elapsed();
+    let explained = explained(&runtime, &company, json!({ "op": "tick", "at": events / 2 }));
     runtime.block_on(company.close());
+    let looked_back = looked_back(&runtime, events);
 
     let conn = connect(&path, Mode::Read).unwrap();
     let start = Instant::now();
@@ -50,6 +44,9 @@ pub fn main() {
     println!("events in the log          {:>12}", report.size);
     println!("start, milliseconds        {:>12.0}", started.as_secs_f64() * 1e3);
     println!("explain --at, milliseconds {:>11.1}", explained.as_secs_f64() * 1e3);
+    for (who, took) in looked_back {
+        println!("  by what {who} had done    {:>12.1}", took.as_secs_f64() * 1e3);
+    }
     println!("verify, events/s           {:>12.0}", rate(verified));
     println!(
         "bare SHA-256, events/s     {:>12.0}   ({:.0} bytes an event)",
@@ -58,6 +55,36 @@ pub fn main() {
     );
     println!("ratio                      {:>12.2}", rate(verified) / rate(hashed));
     support::conditions();
+}
+
+/// How long a question as of an event takes, once the policies are compiled.
+fn explained(runtime: &Runtime, company: &Company, question: Value) -> Duration {
+    let explain = || {
+        let ana = Credential::Holder("ana".parse().unwrap());
+        runtime.block_on(support::perform(&company.gate, ana, "policy.explain", question.clone()))
+    };
+    explain();
+    let start = Instant::now();
+    explain();
+    start.elapsed()
+}
+
+/// The same under policies that look at what actors have done: of ana, who is behind every event, and of lena, who did nothing.
+fn looked_back(runtime: &Runtime, events: u64) -> [(&'static str, Duration); 2] {
+    let dir = support::folder();
+    let mut options = support::options(dir.path());
+    let seldom = r#"@id("seldom") @reason("three an hour") forbid (principal, action == Ok::Action::"task.create", resource)
+        when { principal.kind == "person" && context.hist["task.create"].hour >= 3 };"#;
+    options.policies.files.insert("seldom.cedar".into(), seldom.into());
+    runtime.block_on(async { support::company_by(options).await.close().await });
+    grow(dir.path(), events);
+    let company = open(&support::options(dir.path())).unwrap();
+    let took = ["ana", "lena"].map(|who| {
+        let question = json!({ "actor": who, "op": "task.create", "input": { "title": "t" }, "at": events / 2 });
+        (who, explained(runtime, &company, question))
+    });
+    runtime.block_on(company.close());
+    took
 }
 
 /// Appends in large transactions.

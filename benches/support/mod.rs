@@ -58,7 +58,12 @@ pub fn options(dir: &Path) -> Options {
 
 /// A company with the admins `ana` and `lena`.
 pub async fn company(dir: &Path) -> Company {
-    let company = company_of_one(dir).await;
+    company_by(options(dir)).await
+}
+
+/// The same under other policies.
+pub async fn company_by(options: Options) -> Company {
+    let company = company_of_one_by(options).await;
     let lena = json!({ "id": "lena", "kind": "person", "role": "admin" });
     perform(&company.gate, Credential::Holder("ana".parse().unwrap()), "actor.add", lena).await;
     company
@@ -66,7 +71,11 @@ pub async fn company(dir: &Path) -> Company {
 
 /// A company whose only admin is `ana`: what she proposes comes into force without anybody else.
 pub async fn company_of_one(dir: &Path) -> Company {
-    let company = open(&options(dir)).unwrap();
+    company_of_one_by(options(dir)).await
+}
+
+async fn company_of_one_by(options: Options) -> Company {
+    let company = open(&options).unwrap();
     perform(&company.gate, Credential::Server, "company.init", json!({ "id": "ana" })).await;
     company
 }

@@ -150,12 +150,15 @@ fn answer(status: u16, (next, retry_after): (Option<String>, Option<u64>), text:
         return Answer { status, body, next, partial_from: None, error: None };
     }
     let ErrorBody { error, message, problems, evals, approval } = body_of(&body);
+    let known = error.filter(|code| Code::ALL.iter().any(|known| known.name() == code));
     let error = Refused {
-        code: error.unwrap_or_else(|| Code::Invalid.name().to_owned()),
-        message: message.unwrap_or_else(|| match body.as_str() {
-            Some(text) if !text.is_empty() => text.to_owned(),
-            _ => format!("the server answers {status}"),
-        }),
+        message: match (&known, message) {
+            (Some(_), Some(message)) => message,
+            // What is wrong with an input, in words alone.
+            _ if status == Code::Invalid.status() && body.is_string() => body.as_str().unwrap_or_default().to_owned(),
+            _ => foreign(status, &body),
+        },
+        code: known.unwrap_or_else(|| code_of(status).name().to_owned()),
         approval,
         problems: problems.or(evals).unwrap_or_default(),
         retry_after,
@@ -166,6 +169,26 @@ fn answer(status: u16, (next, retry_after): (Option<String>, Option<u64>), text:
 /// What stands in an error; nothing where it is none of ours.
 fn body_of(body: &Value) -> ErrorBody {
     Some(body).filter(|body| body.is_object()).and_then(|body| ErrorBody::deserialize(body).ok()).unwrap_or_default()
+}
+
+/// Where a proxy says what is wrong: RFC 9457, RFC 6750 and habit.
+const SAID: [&str; 6] = ["/message", "/detail", "/error_description", "/title", "/error/message", "/error"];
+/// The most characters of such a text.
+const MOST_SAID: usize = 500;
+
+/// What somebody else than `ok` answers.
+fn foreign(status: u16, body: &Value) -> String {
+    let said = SAID.iter().find_map(|field| body.pointer(field)?.as_str()).or(body.as_str()).unwrap_or_default();
+    let is_long = said.chars().nth(MOST_SAID).is_some();
+    let said: String = said.trim().chars().take(MOST_SAID).chain(is_long.then_some('…')).collect();
+    let colon = if said.is_empty() { "" } else { ": " };
+    format!("the server, or a proxy before it, answers {status}{colon}{said}")
+}
+
+/// The code that is nearest to a status.
+fn code_of(status: u16) -> Code {
+    let same = Code::ALL.iter().find(|code| code.status() == status && status != Code::Unavailable.status());
+    same.copied().unwrap_or(if status < 500 { Code::BadRequest } else { Code::Unavailable })
 }
 
 fn causes(error: &dyn std::error::Error) -> String {

@@ -57,6 +57,8 @@ pub struct Logged {
 pub enum Order {
     /// Events after this seq, oldest first.
     After(i64),
+    /// Events after the first and up to the second seq, oldest first.
+    Between(i64, i64),
     /// All events, newest first.
     Newest,
 }
@@ -121,9 +123,10 @@ pub fn scan(
     filter: &Filter,
     each: &mut dyn FnMut(Logged) -> Result<ControlFlow<()>, Fault>,
 ) -> Result<(), Fault> {
-    let (mut at, descending) = match order {
-        Order::After(seq) => (seq, false),
-        Order::Newest => (i64::MAX, true),
+    let (mut at, to, descending) = match order {
+        Order::After(seq) => (seq, i64::MAX, false),
+        Order::Between(seq, to) => (seq, to, false),
+        Order::Newest => (i64::MAX, i64::MAX, true),
     };
     let keys = filter.keys();
     loop {
@@ -131,6 +134,9 @@ pub fn scan(
         let Some(last) = seqs.last().copied() else { return Ok(()) };
         at = last;
         for seq in seqs {
+            if seq > to {
+                return Ok(());
+            }
             effort::spend(1);
             let logged = one(conn, seq)?;
             if filter.matches(&logged) && each(logged)?.is_break() {

@@ -141,20 +141,24 @@ impl ApprovalRules {
 }
 
 impl ApprovalRules {
-    /// A finding for each team that is to be asked later, and is not among those who are there: nobody else is. Who may
-    /// give an approval from the beginning is counted (`approvals_unreachable`).
-    pub fn strangers(&self, known: &BTreeSet<String>, text: &str) -> Vec<Finding> {
+    /// The teams that are asked later, by kind.
+    pub fn escalation_teams(&self) -> impl Iterator<Item = (&String, &ActorId)> {
         let escalations = self.kinds.iter().filter_map(|(kind, rule)| Some((kind, rule.escalate.as_ref()?)));
-        let teams = escalations.flat_map(|(kind, escalation)| {
+        escalations.flat_map(|(kind, escalation)| {
             let teams: BTreeSet<&ActorId> = escalation.to.iter().filter_map(|one| one.team.as_ref()).collect();
             teams.into_iter().map(move |team| (kind, team))
-        });
+        })
+    }
+
+    /// A finding for each of these teams that is not among those who are there: nobody else is asked then. Who may give an
+    /// approval from the beginning is counted (`approvals_unreachable`).
+    pub fn strangers(&self, known: &BTreeSet<String>, text: &str) -> Vec<Finding> {
         let finding = |(kind, team): (&String, &ActorId)| {
             let line = yaml::line_of(text, &["kinds", kind, "escalate"]);
             let message = format!("approvals of `{kind}` escalate to the team `{team}`, which does not exist");
             Finding::new(code::STRANGER, FILE, line, (0, 0), message)
         };
-        teams.filter(|(_, team)| !known.contains(team.as_str())).map(finding).collect()
+        self.escalation_teams().filter(|(_, team)| !known.contains(team.as_str())).map(finding).collect()
     }
 }
 

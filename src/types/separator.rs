@@ -47,7 +47,7 @@ enum At {
     Plain,
     /// Within quotation marks, opened in this line.
     Quoted(usize),
-    /// Behind the closing one: only blanks may follow.
+    /// Behind the closing one.
     Closed,
 }
 
@@ -62,7 +62,6 @@ fn misquoted(text: &str, separator: u8) -> Option<Misquoted> {
             (_, b'\n' | b'\r') => At::Begin,
             (_, byte) if byte == separator => At::Begin,
             (At::Begin, b'"') => At::Quoted(line),
-            (At::Closed, b' ' | b'\t') => At::Closed,
             (At::Closed, _) => return Some(Misquoted::Followed(line)),
             (At::Begin | At::Plain, _) => At::Plain,
         };
@@ -82,7 +81,8 @@ mod tests {
         assert_eq!(separator("a,b\n1,\"x\"y\n"), Err(Misquoted::Followed(2)));
         assert_eq!(separator("a;b\n\"x\";\"y\"z\n"), Err(Misquoted::Followed(2)));
         assert_eq!(separator("a,b\n1,\"5\" pipe\n"), Err(Misquoted::Followed(2)));
-        assert_eq!(separator("a;b\n\"x\" ;\"y\"\t\n"), Ok(b';'));
+        assert_eq!(separator("a;b\n\"x\" ;\"y\"\n"), Err(Misquoted::Followed(2)));
+        assert_eq!(separator("a;b\r\n\"x\";\"y\"\r\n"), Ok(b';'));
         for closed in ["", "a,\"b\nc\"\n", "\"say \"\"hi\"\"\",x\n", "5\" pipe,x\n", "\"\",\"\"\n"] {
             assert_eq!(separator(closed), Ok(b','), "{closed}");
         }

@@ -296,6 +296,32 @@ async fn a_request_for_more_ends_when_the_budget_is_raised_directly_or_its_run_i
 }
 
 #[tokio::test]
+async fn whoever_asked_is_told_that_nobody_let_their_run_spend_more() {
+    let (test, cast) = company().await;
+    let thinks = json!({ "model": { "text": "so", "cost_cents": 11 } });
+    let wish = json!({ "agent": "bot", "text": "think", "plan": { "steps": [thinks] }, "budget_cents": 10 });
+    let id = test.post("/ask", &cast.mia, wish).await.json()["run"].as_str().unwrap().to_owned();
+    go_on(&test).await;
+    let asked = requests(&test).await;
+    let path = format!("/approvals/{}", asked[0].1);
+    let rejected = test.post(&path, &test.admin, json!({ "decision": "reject", "note": "not this month" })).await;
+    assert_eq!(rejected.status, 200, "{}", rejected.text());
+    let held = run(&test, &id).await;
+    let why = "0 of 10 cents are spent, and the next step takes 11; more was not approved: an approver rejected it: not this month";
+    assert_eq!((&held["status"], &held["waiting"]["reason"]), (&json!("held"), &json!(why)), "{held}");
+    let inbox = test.get("/inbox", &cast.mia).await.json();
+    let titles: Vec<&str> = inbox.as_array().unwrap().iter().map(|item| item["title"].as_str().unwrap()).collect();
+    assert!(titles.contains(&format!("a run of bot is held: {why}").as_str()), "{titles:?}");
+    go_on(&test).await;
+    assert_eq!(requests(&test).await, [], "nobody is asked again");
+    let raised = test.post(&format!("/runs/{id}/budget"), &test.admin, json!({ "budget_cents": 12 })).await;
+    assert_eq!(raised.status, 200, "{}", raised.text());
+    go_on(&test).await;
+    assert_eq!(status(&test, &id).await, "completed");
+    accounted_for(&test);
+}
+
+#[tokio::test]
 async fn what_a_run_may_spend_is_set_aside_from_the_delegation_that_it_is_asked_for_under() {
     let given = Given::new().await;
     let mut terms = all("mia");

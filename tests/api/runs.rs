@@ -1,10 +1,9 @@
 //! Agents at work, through the router: plans stand in for models, and the clock stands still.
 
-use ok::gate::state::refold;
 use ok::types::time::{DAY, SECOND};
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Cast, Test};
+use crate::harness::{Answer, Cast, Test, counted};
 
 pub async fn company() -> (Test, Cast) {
     let test = Test::new().await;
@@ -43,7 +42,7 @@ fn steps(run: &Value) -> Vec<String> {
 
 /// What the tables hold is what the log says, and the log verifies.
 pub fn accounted_for(test: &Test) {
-    assert_eq!(refold::compare(&test.file()).unwrap(), []);
+    counted::are_as_logged(&test.file());
     assert!(test.verdict().ok);
 }
 

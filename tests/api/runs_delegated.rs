@@ -4,7 +4,7 @@ use ok::types::time::{DAY, HOUR};
 use serde_json::{Value, json};
 
 use super::delegations::Given;
-use super::runs::{accounted_for, go_on, run};
+use super::runs::{accounted_for, go_on, run, wary};
 
 /// `mia` asks `bot` on behalf of the lead `lea`.
 async fn ask(given: &Given, under: &str, steps: Value) -> String {
@@ -93,6 +93,26 @@ async fn a_run_ends_with_the_delegation_that_it_was_asked_for_under() {
     given.test.clock.advance(HOUR);
     go_on(&given.test).await;
     assert!(!titles(&given).await.contains(&"for lea".to_owned()));
+    accounted_for(&given.test);
+}
+
+#[tokio::test]
+async fn a_run_that_waits_for_an_approval_is_taken_up_once_when_its_delegation_ends() {
+    let (test, cast) = wary().await;
+    let (ben, sub) = (cast.lea.clone(), cast.bot.clone());
+    let given = Given { test, cast, ben, sub };
+    let under = given.grant(&given.cast.lea, to_mia(&["agent.ask", "task.create"])).await;
+    let id = ask(&given, &under, json!([create()])).await;
+    let waits = run(&given.test, &id).await["waiting"].clone();
+    let approval = waits["approval"].as_str().unwrap_or_else(|| panic!("{waits}")).to_owned();
+    given.revoke(&given.cast.lea, &under).await;
+    let shown = given.test.get(&format!("/approvals/{approval}"), &given.test.admin).await.json();
+    let reason = format!("{under}, under which it was asked for, was revoked");
+    assert_eq!((&shown["status"], &shown["stale"]), (&json!("stale"), &json!(reason)), "{shown}");
+    let resumed = given.test.get(&format!("/events?type=run_resumed&run={id}"), &given.test.admin).await.json();
+    assert_eq!(resumed["events"].as_array().map(Vec::len), Some(1), "{resumed}");
+    go_on(&given.test).await;
+    assert_eq!(run(&given.test, &id).await["error"]["code"], "delegation_ended");
     accounted_for(&given.test);
 }
 

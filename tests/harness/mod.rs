@@ -3,6 +3,7 @@
 
 mod answer;
 pub mod contract;
+pub mod counted;
 pub mod fake;
 pub mod history;
 pub mod journal;

@@ -109,9 +109,10 @@ async fn a_threshold_that_the_company_cannot_meet_is_told() {
 async fn a_check_tells_whom_policies_name_and_nobody_knows() {
     let test = Test::new().await;
     test.cast().await;
+    test.add("team:new", "team", json!({})).await;
     let policy = "@id(\"a\") @reason(\"r\") forbid (principal in Ok::Team::\"team:op\", action == Ok::Action::\"task.read\", resource) when { [Ok::Actor::\"mia\", Ok::Actor::\"nyx\"].contains(principal) || principal in Ok::Team::\"team:ops\" };";
     let limits = "teams:\n  team:ops: {month_cents: 5}\n  team:opps: {month_cents: 5}\n";
-    let approvals = "kinds:\n  admin:\n    eligible: [{role: admin}, {team: team:op}]\n    escalate: {after_hours: 2, to: [{team: team:opps}]}\n";
+    let approvals = "kinds:\n  admin:\n    eligible: [{role: admin}, {team: team:op}]\n    escalate: {after_hours: 2, to: [{team: team:opps}, {team: team:new}]}\n";
     let files = json!({ "files": { "a.cedar": policy, "approvals.yaml": approvals, "limits.yaml": limits } });
     let checked = test.post("/policy/check", &test.admin, files).await.json();
     let told = checked["problems"].as_array().unwrap().iter().filter(|problem| problem["code"] == "names_nobody");

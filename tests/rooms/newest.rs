@@ -54,6 +54,7 @@ fn looked(which: Value, sees: impl Fn(&Logged) -> bool) -> (Events, usize) {
             _ if !filter.refs.is_empty() => Box::new(std::iter::empty()),
             (None, Order::Newest) => Box::new((1..=ENTRIES).rev()),
             (None, Order::After(since)) => Box::new(since + 1..=ENTRIES),
+            (None, Order::Between(since, to)) => Box::new(since + 1..=to.min(ENTRIES)),
         };
         for seq in all {
             read.set(read.get() + 1);

@@ -4,7 +4,7 @@ use super::super::policy::checked::Checked;
 use super::super::policy::human::count;
 use crate::policy::Finding;
 use crate::policy::check::Options;
-use crate::policy::codes;
+use crate::policy::codes::{self, Severity};
 
 /// How a step ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,17 +98,19 @@ pub fn of(checked: &Checked<'_>, options: &Options<'_>) -> Vec<Step> {
 
 fn of_findings(checked: &Checked<'_>, name: &'static str) -> Step {
     let report = &checked.report;
-    let found = report.findings.iter().filter(|finding| step_of(finding) == name).count();
-    match (found, name) {
+    let of = || report.findings.iter().filter(|finding| step_of(finding) == name);
+    let notes = of().filter(|finding| finding.severity == Severity::Note).count();
+    let beside = if notes > 0 { format!(", {}", count(notes, "note")) } else { String::new() };
+    match (of().count() - notes, name) {
         (0, _) if report.cut_short => Step::skipped(name, "what policies may name is not known"),
         // What does not load is not looked at any further.
         (0, "lint") if !report.loads() => Step::skipped(name, UNLOADED),
         (0, "validation") => {
             let policies = if report.policies == 1 { "policy" } else { "policies" };
-            Step::new(name, Status::Passed, format!("ok, {} {policies}", report.policies))
+            Step::new(name, Status::Passed, format!("ok, {} {policies}{beside}", report.policies))
         }
-        (0, _) => Step::new(name, Status::Passed, "ok"),
-        _ => Step::new(name, Status::Findings, count(found, "finding")),
+        (0, _) => Step::new(name, Status::Passed, format!("ok{beside}")),
+        (found, _) => Step::new(name, Status::Findings, format!("{}{beside}", count(found, "finding"))),
     }
 }
 

@@ -17,6 +17,7 @@ use crate::past::recorded::{event_of, newest_by};
 use crate::write::record;
 use log::read::{self, Decided, Filter, Logged, Order};
 use log::record::Decision;
+use store::approvals;
 use store::done::{self, DONE, Of};
 use store::event::{Event, EventKind, Moment};
 use types::history::{Counts, month};
@@ -129,36 +130,44 @@ pub(crate) fn uncount(histories: &mut Histories, (actor, operation): (&ActorId, 
 }
 
 /// What everybody had done by an earlier moment: the log counted again, in separate tables.
-pub(crate) struct Recount {
+pub struct Recount {
     tables: Connection,
     histories: Histories,
 }
 
 impl Recount {
-    fn nothing() -> Result<Recount, Fault> {
+    /// Of approvals, the folds of costs read when they were used: that is taken over.
+    fn before(log: &Connection, seq: i64) -> Result<Recount, Fault> {
         let tables = Connection::open_in_memory()?;
         tables.execute_batch(&store::schema())?;
+        let by = if seq == 0 { Time(0) } else { read::one(log, seq)?.at };
+        approvals::copy_used(log, &tables, done::MODEL_CALL, by)?;
         Ok(Recount { tables, histories: Histories::default() })
     }
 
     /// Recounts up to the entry `seq`. From months that were over by then, nothing is counted; only the owners of runs
     /// are read.
     pub fn after(log: &Connection, seq: i64) -> Result<Recount, Fault> {
-        let (mut recount, begun) = (Recount::nothing()?, month_before(log, seq)?);
+        let (mut recount, begun) = (Recount::before(log, seq)?, month_before(log, seq)?);
         each(log, (0, begun), &costs(None), &mut |logged| recount.fold(logged).map(drop))?;
         (begun + 1..=seq).try_for_each(|seq| recount.pass(log, seq))?;
         Ok(recount)
     }
 
-    /// Recounts what one actor had done up to the entry `seq`: of the log, only what the actor did and what is about it
-    /// is read.
-    pub fn of(log: &Connection, seq: i64, actor: &ActorId) -> Result<Of, Fault> {
-        let (mut recount, begun) = (Recount::nothing()?, month_before(log, seq)?);
-        each(log, (0, begun), &costs(Some(actor)), &mut |logged| recount.fold(logged).map(drop))?;
-        let done = Filter { actor: Some(actor.to_string()), ..Filter::default() };
+    /// Recounts what one actor had done up to the entry `seq`. Of the log, what the actor did in that month is read and, of an
+    /// agent, what has ever been about it: only agents cost something.
+    pub fn of(log: &Connection, seq: i64, actor: &ActorId, is_agent: bool) -> Result<Of, Fault> {
+        let (mut recount, begun) = (Recount::before(log, seq)?, month_before(log, seq)?);
         let mut entries = BTreeSet::new();
-        for filter in [done, costs(Some(actor))] {
-            each(log, (begun, seq), &filter, &mut |logged| {
+        let done = Filter { actor: Some(actor.to_string()), ..Filter::default() };
+        each(log, (begun, seq), &done, &mut |logged| {
+            let counts = logged.decided.is_some() && logged.decision == Decision::Allow;
+            entries.extend(counts.then_some(logged.seq));
+            Ok(())
+        })?;
+        if is_agent {
+            each(log, (0, begun), &costs(Some(actor)), &mut |logged| recount.fold(logged).map(drop))?;
+            each(log, (begun, seq), &costs(Some(actor)), &mut |logged| {
                 entries.insert(logged.seq);
                 Ok(())
             })?;
@@ -208,13 +217,7 @@ fn each(
     filter: &Filter,
     what: &mut dyn FnMut(Logged) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
-    read::scan(log, Order::After(after), filter, &mut |logged| {
-        if logged.seq > to {
-            return Ok(ControlFlow::Break(()));
-        }
-        what(logged)?;
-        Ok(ControlFlow::Continue(()))
-    })
+    read::scan(log, Order::Between(after, to), filter, &mut |logged| what(logged).map(ControlFlow::Continue))
 }
 
 /// Those whose costs an event may count.

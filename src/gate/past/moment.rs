@@ -16,6 +16,7 @@ use store::event::EventKind;
 use store::history::{self, Part};
 use store::kills::Kill;
 use store::policies::events::PolicyApplied;
+use types::actor::ActorKind;
 use types::delegation::Terms;
 use types::id::ActorId;
 use types::refusal::{Fault, Refusal, Stop};
@@ -36,14 +37,16 @@ pub struct AsOf {
 
 impl AsOf {
     /// Reads what an actor had done by then, and everybody in this delegation's chain, if the policies look at it. The time
-    /// needed depends on how much they did in that month.
+    /// needed depends on how much they did in that month; of agents, on how often they have ever been asked.
     pub(crate) fn know(&mut self, conn: &Connection, actor: &ActorId, under: Option<&str>) -> Result<(), Fault> {
-        let Some(histories) = &mut self.world.histories else { return Ok(()) };
+        let Some(mut histories) = self.world.histories.take() else { return Ok(()) };
         let chain = under.and_then(|id| self.world.delegations.get(id)).map(|terms| terms.chain.clone());
         for actor in chain.unwrap_or_default().into_iter().chain([actor.clone()]) {
-            let of = Recount::of(conn, self.seq, &actor)?;
+            let is_agent = self.world.card(&actor).is_some_and(|card| card.actor.kind != ActorKind::Person);
+            let of = Recount::of(conn, self.seq, &actor, is_agent)?;
             histories.insert_mut(actor, Arc::new(of));
         }
+        self.world.histories = Some(histories);
         Ok(())
     }
 

@@ -151,7 +151,7 @@ pub(crate) fn waiting_for(conn: &Connection, approval: &Approval) -> Result<Opti
 /// What follows for runs from how requests of theirs ended, but for runs that are over themselves.
 pub(crate) fn go_on(conn: &Connection, over: &BTreeSet<String>, entries: &[Entry]) -> Result<Vec<Entry>, Fault> {
     let (mut follow, carried_out) = (Vec::new(), carried_out(entries));
-    let mut seen = BTreeSet::new();
+    let (resumes, mut seen) = (resumes(entries), BTreeSet::new());
     for entry in entries {
         let Some((id, refused)) = without_effect(&entry.event) else { continue };
         // One that is decided may be stale at once.
@@ -159,16 +159,31 @@ pub(crate) fn go_on(conn: &Connection, over: &BTreeSet<String>, entries: &[Entry
             continue;
         }
         let Some(approval) = approvals::get(conn, id.as_str())? else { continue };
+        if let Some(why) = &refused {
+            let held = runs::still_held(conn, &approval, why)?.into_iter().map(Event::from);
+            follow.extend(held.map(|event| by_system(entry, event)));
+        }
         let Some((run, step)) = waiting_for(conn, &approval)?.filter(|(run, _)| !over.contains(&run.id)) else {
             continue;
         };
         let event = match refused {
             Some(reason) => refused_step(&run, &step, &approval, reason).into(),
+            None if resumes.contains(&(run.id.as_str(), step.number)) => continue,
             None => resumed(&run, &step).into(),
         };
-        follow.push(Entry { actor: ActorId::system(), event, decision: Decision::System, ..entry.clone() });
+        follow.push(by_system(entry, event));
     }
     Ok(follow)
+}
+
+fn by_system(entry: &Entry, event: Event) -> Entry {
+    Entry { actor: ActorId::system(), event, decision: Decision::System, ..entry.clone() }
+}
+
+/// The steps at which runs are taken up again by what was done itself.
+fn resumes(entries: &[Entry]) -> BTreeSet<(&str, u32)> {
+    let resumed = entries.iter().filter_map(|entry| entry.event.get::<RunResumed>());
+    resumed.map(|event| (event.id.as_str(), event.step)).collect()
 }
 
 /// What was carried out has said itself how the step stands: it may wait for a part, or an answer.

@@ -214,7 +214,8 @@ impl WhatHappens {
             return WhatHappens { on_approve, on_reject, on_expiry };
         }
         if status != ApprovalStatus::Pending {
-            let nothing = || format!("nothing: it is {status} already");
+            let why = approval.stale.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+            let nothing = || format!("nothing: it is {status} already{why}");
             return WhatHappens { on_approve: nothing(), on_reject: nothing(), on_expiry: nothing() };
         }
         if let Some(by) = frozen_by(approval, read) {

@@ -12,6 +12,7 @@ use crate::company::COMPANY;
 use gate::Card;
 use gate::explain::fixture;
 use gate::{Permit, Query, Reader, Spec, Target, post};
+use policy::approvals::{self, ApprovalRules};
 use policy::brain::is_collection;
 use policy::bundle::{is_policy, problems};
 use policy::check::{Directory, Options, Person};
@@ -149,12 +150,17 @@ fn locked_out(bundle: &Bundle, read: &Reader<'_>) -> Option<Finding> {
     Some(Finding::new(codes::LOCKED_OUT, "*.cedar", 1, (0, 0), why))
 }
 
-/// The actors and teams that are there, of all that stands between quotation marks in the policies, and of those that have budgets.
+/// The actors and teams that are there, of all that stands between quotation marks in the policies, of those that have budgets,
+/// and of those to whom approvals escalate.
 pub(super) fn known(files: &BTreeMap<String, String>, read: &Reader<'_>) -> BTreeSet<String> {
     let policies = files.iter().filter(|(path, _)| is_policy(path));
     let quoted = policies.flat_map(|(_, text)| text.split('"'));
     let limits = files.get(limits::FILE).and_then(|text| Limits::parse(text).ok()).unwrap_or_default();
-    let named: BTreeSet<&str> = quoted.chain(limits.teams.keys().map(ActorId::as_str)).collect();
+    let rules = files.get(approvals::FILE).and_then(|text| ApprovalRules::parse(text).ok()).unwrap_or_default();
+    let named: BTreeSet<&str> = quoted
+        .chain(limits.teams.keys().map(ActorId::as_str))
+        .chain(rules.escalation_teams().map(|(_, team)| team.as_str()))
+        .collect();
     let is_there = |id: &&str| id.parse().is_ok_and(|id| read.knows(&id));
     named.into_iter().filter(is_there).map(str::to_owned).collect()
 }

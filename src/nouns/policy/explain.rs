@@ -138,8 +138,11 @@ impl Query for Explain {
     fn run(permit: Permit<Self>, input: ToExplain, read: &Reader<'_>) -> Result<Explanation, Stop> {
         let actor = input.actor.clone().unwrap_or_else(|| permit.actor());
         let past = input.at.map(|at| at.company(read)).transpose()?;
+        // What is wrong with the question is told below.
+        let is_own = input.evaluation.is_none();
         let under = under(&actor, input.under.as_deref(), read).ok().flatten();
-        let past = past.map(|past| read.knowing(past, &actor, under.as_ref())).transpose()?;
+        let known = |past| if is_own { read.knowing(past, &actor, under.as_ref()) } else { Ok(past) };
+        let past = past.map(known).transpose()?;
         match &past {
             Some(past) => explain(&actor, &input, read, (&read.in_past(past), Some(past))),
             None => explain(&actor, &input, read, (read, None)),

@@ -224,15 +224,6 @@ fn is_one_comparison(denied: &Expr, compared: &Expr) -> bool {
     matches!(compared.expr_kind(), ExprKind::BinaryApp { .. }) && place(denied) == place(compared)
 }
 
-/// What a condition is made of, between `&&`, `||` and `!`.
-pub(super) fn leaves(expr: &Expr) -> Vec<&Expr> {
-    match expr.expr_kind() {
-        ExprKind::And { left, right } | ExprKind::Or { left, right } => [leaves(left), leaves(right)].concat(),
-        ExprKind::UnaryApp { op: UnaryOp::Not, arg } => leaves(arg),
-        _ => vec![expr],
-    }
-}
-
 /// What a condition is made of, between `&&`, `||`, `!` and `if`.
 pub(super) fn conditions(expr: &Expr) -> Vec<&Expr> {
     turned_conditions(expr).into_iter().map(|(part, _)| part).collect()

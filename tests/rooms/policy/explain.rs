@@ -231,6 +231,22 @@ fn parts_tell_what_they_read_and_how_they_stand() {
 }
 
 #[test]
+fn what_need_not_be_asked_reads_as_it_is_written() {
+    let text = r#"@id("any") @reason("r") forbid (principal, action == Ok::Action::"actor.offboard", resource)
+        when { !principal.admin || principal.trust >= 5 || principal.trust != 7 || !(principal.trust > 3) };"#;
+    let snapshot = snapshot(text);
+    let company = Company { snapshot: &snapshot, people: two(), facts: facts(), words: ("a0", "actor.offboard", "a1") };
+    let explained = company.explained(EVERYTHING);
+    let parts = explained.because.iter().flat_map(|policy| &policy.parts);
+    let unasked: Vec<(&str, bool)> = parts
+        .filter(|part| part.state == ok::policy::State::NotAsked)
+        .map(|part| (part.text.as_str(), part.wanted))
+        .collect();
+    let expected = [("principal.trust >= 5", true), ("principal.trust != 7", true), ("principal.trust > 3", false)];
+    assert_eq!(unasked, expected);
+}
+
+#[test]
 fn the_smallest_sets_of_changes_are_found() {
     let snapshot = snapshot(OFFBOARDING);
     let words = ("a0", "actor.offboard", "a1");

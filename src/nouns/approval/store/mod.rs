@@ -5,7 +5,8 @@ pub mod events;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use rusqlite::types::Value as Cell;
+use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
 
 use serde_json::{Map, Value};
 
@@ -203,6 +204,21 @@ pub fn open_under(conn: &Connection, delegation: &str, now: Time) -> rusqlite::R
     ))?
     .query_map(params![delegation, now.0], read)?
     .collect()
+}
+
+/// Copies the approvals of an operation that were used by a time into other tables of the same form.
+pub fn copy_used(from: &Connection, to: &Connection, operation: &str, by: Time) -> rusqlite::Result<()> {
+    let sql = "SELECT * FROM approval WHERE operation = ? AND status = 'used' AND ended_at <= ?";
+    let mut select = from.prepare_cached(sql)?;
+    let columns = select.column_names().join(", ");
+    let places = vec!["?"; select.column_count()].join(", ");
+    let mut insert = to.prepare(&format!("INSERT INTO approval ({columns}) VALUES ({places})"))?;
+    let mut rows = select.query(params![operation, by.0])?;
+    while let Some(row) = rows.next()? {
+        let values = (0..row.as_ref().column_count()).map(|at| row.get::<_, Cell>(at));
+        insert.execute(params_from_iter(values.collect::<rusqlite::Result<Vec<Cell>>>()?))?;
+    }
+    Ok(())
 }
 
 /// The newest approvals of an operation that came to an end by people, but for one.

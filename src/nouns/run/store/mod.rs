@@ -7,9 +7,11 @@ mod denials;
 pub mod events;
 mod fold;
 mod notify;
+mod unraised;
 
 pub(crate) use budgets::look_again;
 pub use budgets::{any_held_by_budget, held_by_budgets, set_aside};
+pub use unraised::still_held;
 
 use std::collections::BTreeSet;
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::Eyes;
 use crate::engine::compiled::CompiledPolicy;
 use crate::engine::evaluate::is_true;
-use crate::engine::parts::{PartKind, clauses, leaves};
+use crate::engine::parts::{PartKind, clauses};
 
 /// How one part of a policy stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -193,12 +193,7 @@ impl<'a> Walk<'_, 'a> {
         let first = self.condition(left, wanted);
         let between = self.parts.len();
         if first.as_wanted == Some(true) {
-            self.parts.extend(leaves(right).into_iter().map(|leaf| Seen {
-                kind: PartKind::Condition,
-                expr: Leaf::Condition(leaf),
-                wanted,
-                state: State::NotAsked,
-            }));
+            self.not_asked(right, wanted);
             return first;
         }
         let second = self.condition(right, wanted);
@@ -210,6 +205,21 @@ impl<'a> Walk<'_, 'a> {
             (None, _) => first,
             (Some(_), None) => second,
             (Some(_), Some(false)) => Met { failing: first.failing.min(second.failing), ..first },
+        }
+    }
+
+    /// What need not be asked any more.
+    fn not_asked(&mut self, expr: &'a Expr, wanted: bool) {
+        match expr.expr_kind() {
+            ExprKind::UnaryApp { op: UnaryOp::Not, arg } => self.not_asked(arg, !wanted),
+            ExprKind::And { left, right } | ExprKind::Or { left, right } => {
+                self.not_asked(left, wanted);
+                self.not_asked(right, wanted);
+            }
+            _ => {
+                let expr = Leaf::Condition(expr);
+                self.parts.push(Seen { kind: PartKind::Condition, expr, wanted, state: State::NotAsked });
+            }
         }
     }
 
