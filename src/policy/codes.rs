@@ -48,6 +48,7 @@ pub const APPROVALS_UNUSED: &str = "approvals_unused";
 pub const LIMITS_FILE: &str = "limits_invalid";
 pub const LIMITS_EMPTY: &str = "limits_empty";
 pub const ESCALATES_TO_NOBODY: &str = "escalates_to_nobody";
+pub const EXPIRES_FIRST: &str = "expires_first";
 pub const APPROVALS_BLIND: &str = "approvals_blind";
 pub const APPROVALS_UNREACHABLE: &str = "approvals_unreachable";
 pub const LOCKED_OUT: &str = "locked_out";
@@ -239,6 +240,12 @@ pub const ALL: &[Code] = &[
         "An approval escalates to nobody",
         "`escalate.to` of a kind in `approvals.yaml` is empty, or has an entry without a role, a team or a lead.",
         "Name who may decide from then on, or leave `escalate` out.",
+    ),
+    warning(
+        EXPIRES_FIRST,
+        "A request expires before anybody is reminded of it",
+        "`remind_hours` or `escalate.after_hours` of a kind in `approvals.yaml` is not less than its `ttl_hours`: it has no effect.",
+        "Remind or escalate earlier, let requests live longer, or leave the setting out.",
     ),
     warning(
         APPROVALS_BLIND,

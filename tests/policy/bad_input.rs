@@ -196,6 +196,7 @@ fn a_name_that_is_near_none_is_told_without_a_guess() {
 fn a_command_ends_with_what_the_reference_says_of_the_finding() {
     let (tick, all) = (permit("a", "tick"), "@id(\"all\")\npermit (principal, action, resource);\n");
     let kind = "kinds:\n  legal: {eligible: [{role: admin}]}\n";
+    let hasty = "kinds: {admin: {eligible: [{role: admin}], ttl_hours: 2, remind_hours: 2, escalate: {after_hours: 5, to: [{role: auditor}]}}}\n";
     let nobody = "kinds:\n  admin: {eligible: [{role: admin}], escalate: {after_hours: 1, to: []}}\n";
     let bad = |text: &str| forbid("a", "tick", text);
     let case = |expect: &str| format!("cases:\n  - {{actor: server, op: tick, expect: {expect}}}\n");
@@ -224,6 +225,7 @@ fn a_command_ends_with_what_the_reference_says_of_the_finding() {
         (codes::LIMITS_FILE, vec![("limits.yaml", "rates: 1\n")]),
         (codes::LIMITS_EMPTY, vec![("a.cedar", &tick), ("limits.yaml", "rates:\n  a: {most: 3, kinds: []}\n")]),
         (codes::ESCALATES_TO_NOBODY, vec![("a.cedar", &tick), ("approvals.yaml", nobody)]),
+        (codes::EXPIRES_FIRST, vec![("a.cedar", &tick), ("approvals.yaml", hasty)]),
         (codes::FORMAT, vec![("a.cedar", "@id(\"a\") permit (principal, action, resource);")]),
         (codes::SHADOWED, vec![("a.cedar", &tick), ("b.cedar", all)]),
         (codes::ALLOWS_ALL, vec![("a.cedar", all)]),

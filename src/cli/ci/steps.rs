@@ -77,6 +77,7 @@ fn step_of(finding: &Finding) -> &'static str {
         | codes::APPROVALS_BLIND
         | codes::APPROVALS_UNREACHABLE
         | codes::ESCALATES_TO_NOBODY
+        | codes::EXPIRES_FIRST
         | codes::LOCKED_OUT => "approvals",
         _ => "validation",
     }

@@ -41,6 +41,27 @@ pub(super) fn lost(snapshot: &Snapshot, text: &str) -> Vec<Finding> {
     lost.collect()
 }
 
+/// A finding for each reminder and escalation before which a request has expired.
+pub(super) fn too_late(snapshot: &Snapshot, text: &str) -> Vec<Finding> {
+    let of_rule = |(kind, rule): (&String, &ApprovalRule)| {
+        let life = rule.ttl_hours?;
+        let settings = [
+            (rule.remind_hours, "remind_hours"),
+            (rule.escalate.as_ref().map(|more| more.after_hours), "escalate.after_hours"),
+        ];
+        let late =
+            settings.into_iter().filter_map(|(hours, field)| Some((hours.filter(|hours| *hours >= life)?, field)));
+        let finding = |(hours, field): (u32, &str)| {
+            let path: Vec<&str> = ["kinds", kind].into_iter().chain(field.split('.')).collect();
+            let message =
+                format!("kinds.{kind}.{field}: a request expires after {life} h, before these {hours} h are over");
+            Finding::new(code::EXPIRES_FIRST, FILE, yaml::line_of(text, &path), (0, 0), message)
+        };
+        Some(late.map(finding).collect::<Vec<Finding>>())
+    };
+    snapshot.approvals().kinds.iter().filter_map(of_rule).flatten().collect()
+}
+
 /// The kinds that policies name.
 fn named(snapshot: &Snapshot) -> BTreeSet<&str> {
     snapshot.policies().flat_map(|policy| policy.kinds.iter().map(String::as_str)).collect()

@@ -142,6 +142,7 @@ fn all(schema: &str, bundle: &Bundle, stage: &dyn Stage, options: &Options<'_>) 
             let text = bundle.text(approvals::FILE);
             findings.extend(eligible::unused(&of_schema(schema), &snapshot, text));
             findings.extend(eligible::lost(&snapshot, text));
+            findings.extend(eligible::too_late(&snapshot, text));
             findings.extend(options.directory.iter().flat_map(|directory| directory.unreachable(&snapshot, text)));
             let limits = bundle.text(limits::FILE);
             findings.extend(Limits::empty_lists(limits));
