@@ -150,19 +150,15 @@ fn answer(status: u16, (next, retry_after): (Option<String>, Option<u64>), text:
         return Answer { status, body, next, partial_from: None, error: None };
     }
     let ErrorBody { error, message, problems, evals, approval } = body_of(&body);
-    let known = error.filter(|code| Code::ALL.iter().any(|known| known.name() == code));
-    let error = Refused {
-        message: match (&known, message) {
-            (Some(_), Some(message)) => message,
-            // What is wrong with an input, in words alone.
-            _ if status == Code::Invalid.status() && body.is_string() => body.as_str().unwrap_or_default().to_owned(),
-            _ => foreign(status, &body),
-        },
-        code: known.unwrap_or_else(|| code_of(status).name().to_owned()),
-        approval,
-        problems: problems.or(evals).unwrap_or_default(),
-        retry_after,
+    let ours = error.filter(|code| Code::ALL.iter().any(|known| known.name() == code));
+    let message = match (&ours, message) {
+        (Some(_), Some(message)) => message,
+        _ => foreign(status, &body),
     };
+    // What others answer decides nothing here; whether a call had an effect before they did, nobody knows.
+    let retry_after = retry_after.filter(|_| ours.is_some());
+    let code = ours.unwrap_or_else(|| Code::Unavailable.name().to_owned());
+    let error = Refused { code, message, approval, problems: problems.or(evals).unwrap_or_default(), retry_after };
     Answer { status, body: Value::Null, next: None, partial_from: None, error: Some(error) }
 }
 
@@ -178,17 +174,17 @@ const MOST_SAID: usize = 500;
 
 /// What somebody else than `ok` answers.
 fn foreign(status: u16, body: &Value) -> String {
-    let said = SAID.iter().find_map(|field| body.pointer(field)?.as_str()).or(body.as_str()).unwrap_or_default();
+    let said = |text: &&str| !text.trim().is_empty();
+    let fields = SAID.iter().filter_map(|field| body.pointer(field)?.as_str());
+    let said = fields.chain(body.as_str()).find(said).unwrap_or_default();
+    // What is wrong with an input, `ok` says in words alone.
+    if status == Code::Invalid.status() && body.is_string() && !said.is_empty() {
+        return said.chars().take(MOST_SAID).collect();
+    }
     let is_long = said.chars().nth(MOST_SAID).is_some();
     let said: String = said.trim().chars().take(MOST_SAID).chain(is_long.then_some('…')).collect();
     let colon = if said.is_empty() { "" } else { ": " };
     format!("the server, or a proxy before it, answers {status}{colon}{said}")
-}
-
-/// The code that is nearest to a status.
-fn code_of(status: u16) -> Code {
-    let same = Code::ALL.iter().find(|code| code.status() == status && status != Code::Unavailable.status());
-    same.copied().unwrap_or(if status < 500 { Code::BadRequest } else { Code::Unavailable })
 }
 
 fn causes(error: &dyn std::error::Error) -> String {

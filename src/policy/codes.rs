@@ -243,7 +243,7 @@ pub const ALL: &[Code] = &[
     ),
     warning(
         EXPIRES_FIRST,
-        "A request expires before anybody is reminded of it",
+        "A reminder or an escalation comes after its request has expired",
         "`remind_hours` or `escalate.after_hours` of a kind in `approvals.yaml` is not less than its `ttl_hours`: it has no effect.",
         "Remind or escalate earlier, let requests live longer, or leave the setting out.",
     ),

@@ -299,9 +299,13 @@ async fn a_request_for_more_ends_when_the_budget_is_raised_directly_or_its_run_i
 async fn whoever_asked_is_told_that_nobody_let_their_run_spend_more() {
     let (test, cast) = company().await;
     let thinks = json!({ "model": { "text": "so", "cost_cents": 11 } });
-    let wish = json!({ "agent": "bot", "text": "think", "plan": { "steps": [thinks] }, "budget_cents": 10 });
-    let id = test.post("/ask", &cast.mia, wish).await.json()["run"].as_str().unwrap().to_owned();
-    go_on(&test).await;
+    let begin = async || {
+        let wish = json!({ "agent": "bot", "text": "think", "plan": { "steps": [thinks] }, "budget_cents": 10 });
+        let id = test.post("/ask", &cast.mia, wish).await.json()["run"].as_str().unwrap().to_owned();
+        go_on(&test).await;
+        id
+    };
+    let id = begin().await;
     let asked = requests(&test).await;
     let path = format!("/approvals/{}", asked[0].1);
     let rejected = test.post(&path, &test.admin, json!({ "decision": "reject", "note": "not this month" })).await;
@@ -314,10 +318,24 @@ async fn whoever_asked_is_told_that_nobody_let_their_run_spend_more() {
     assert!(titles.contains(&format!("a run of bot is held: {why}").as_str()), "{titles:?}");
     go_on(&test).await;
     assert_eq!(requests(&test).await, [], "nobody is asked again");
+    let other = begin().await;
+    let request = requests(&test).await[0].1.clone();
+    let withdrawn = test.call("DELETE", &format!("/approvals/{request}"), &cast.bot, None).await;
+    assert_eq!(withdrawn.status, 200, "{}", withdrawn.text());
+    let why = run(&test, &other).await["waiting"]["reason"].as_str().unwrap().to_owned();
+    assert!(why.ends_with("more was not approved: the request was taken back"), "{why}");
     let raised = test.post(&format!("/runs/{id}/budget"), &test.admin, json!({ "budget_cents": 12 })).await;
     assert_eq!(raised.status, 200, "{}", raised.text());
     go_on(&test).await;
     assert_eq!(status(&test, &id).await, "completed");
+    let last = begin().await;
+    assert_eq!(requests(&test).await.len(), 1);
+    let left = test.post("/actors/bot/offboard", &test.admin, json!({ "reason": "replaced" })).await;
+    assert_eq!(left.status, 200, "{}", left.text());
+    go_on(&test).await;
+    for ended in [other, last] {
+        assert_eq!(status(&test, &ended).await, "failed", "an agent that leaves is held no more");
+    }
     accounted_for(&test);
 }
 

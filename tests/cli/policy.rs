@@ -248,20 +248,26 @@ fn server_with(files: serde_json::Value) -> String {
 
 /// The same, too busy for the first calls.
 fn server_busy_for(mut calls: usize, files: serde_json::Value) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
     let body = serde_json::json!({
         "files": files, "schema": "", "company": "ok", "version": 1, "event": 1, "hash": "", "by": "ana",
         "at": "2026-11-20T09:00:00Z", "earlier": [],
     });
-    let body = body.to_string();
+    answering(move || {
+        let busy = r#"{"error":"unavailable","message":"too many questions at once; try again"}"#;
+        let now = calls;
+        calls = calls.saturating_sub(1);
+        if now > 0 { ("503 Service Unavailable", busy.to_owned()) } else { ("200 OK", body.to_string()) }
+    })
+}
+
+fn answering(mut answer: impl FnMut() -> (&'static str, String) + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
         for line in listener.incoming() {
             let mut line = line.unwrap();
             let _ = line.read(&mut [0; 4096]);
-            let busy = r#"{"error":"unavailable","message":"too many questions at once; try again"}"#;
-            let (status, body) = if calls > 0 { ("503 Service Unavailable", busy) } else { ("200 OK", body.as_str()) };
-            calls = calls.saturating_sub(1);
+            let (status, body) = answer();
             let head = format!(
                 "HTTP/1.1 {status}\r\ncontent-type: application/json\r\nretry-after: 1\r\nconnection: close\r\n"
             );
@@ -269,6 +275,22 @@ fn server_busy_for(mut calls: usize, files: serde_json::Value) -> String {
         }
     });
     address
+}
+
+#[test]
+fn what_a_proxy_answers_is_told_with_its_status_and_not_taken_for_an_answer_of_the_server() {
+    let place = Place::new();
+    for (status, body, told) in [
+        ("401 Unauthorized", r#"{"error":"invalid_token","error_description":"expired"}"#, "answers 401: expired"),
+        ("502 Bad Gateway", r#"{"message":"upstream gone"}"#, "answers 502: upstream gone"),
+        ("429 Too Many Requests", r#"{"message":"","detail":"slow down"}"#, "answers 429: slow down"),
+        ("503 Service Unavailable", "[1]", "answers 503\n"),
+    ] {
+        let address = answering(move || (status, body.to_owned()));
+        let ran = place.ok_with(&format!("policy export --dir out --server {address}"), &[("OK_TOKEN", "ok_x")]);
+        let is_told = ran.stderr.contains(told) && !ran.stderr.contains("trying again");
+        assert!(ran.code == 1 && is_told, "{ran}");
+    }
 }
 
 #[test]

@@ -137,18 +137,18 @@ pub struct Recount {
 
 impl Recount {
     /// Of approvals, the folds of costs read when they were used: that is taken over.
-    fn before(log: &Connection, seq: i64) -> Result<Recount, Fault> {
+    fn before(log: &Connection, seq: i64, of: Option<&ActorId>) -> Result<Recount, Fault> {
         let tables = Connection::open_in_memory()?;
         tables.execute_batch(&store::schema())?;
         let by = if seq == 0 { Time(0) } else { read::one(log, seq)?.at };
-        approvals::copy_used(log, &tables, done::MODEL_CALL, by)?;
+        approvals::copy_used((log, &tables), done::MODEL_CALL, of, by)?;
         Ok(Recount { tables, histories: Histories::default() })
     }
 
     /// Recounts up to the entry `seq`. From months that were over by then, nothing is counted; only the owners of runs
     /// are read.
     pub fn after(log: &Connection, seq: i64) -> Result<Recount, Fault> {
-        let (mut recount, begun) = (Recount::before(log, seq)?, month_before(log, seq)?);
+        let (mut recount, begun) = (Recount::before(log, seq, None)?, month_before(log, seq)?);
         each(log, (0, begun), &costs(None), &mut |logged| recount.fold(logged).map(drop))?;
         (begun + 1..=seq).try_for_each(|seq| recount.pass(log, seq))?;
         Ok(recount)
@@ -157,7 +157,7 @@ impl Recount {
     /// Recounts what one actor had done up to the entry `seq`. Of the log, what the actor did in that month is read and, of an
     /// agent, what has ever been about it: only agents cost something.
     pub fn of(log: &Connection, seq: i64, actor: &ActorId, is_agent: bool) -> Result<Of, Fault> {
-        let (mut recount, begun) = (Recount::before(log, seq)?, month_before(log, seq)?);
+        let (mut recount, begun) = (Recount::before(log, seq, Some(actor))?, month_before(log, seq)?);
         let mut entries = BTreeSet::new();
         let done = Filter { actor: Some(actor.to_string()), ..Filter::default() };
         each(log, (begun, seq), &done, &mut |logged| {

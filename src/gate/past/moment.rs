@@ -42,7 +42,7 @@ impl AsOf {
         let Some(mut histories) = self.world.histories.take() else { return Ok(()) };
         let chain = under.and_then(|id| self.world.delegations.get(id)).map(|terms| terms.chain.clone());
         for actor in chain.unwrap_or_default().into_iter().chain([actor.clone()]) {
-            let is_agent = self.world.card(&actor).is_some_and(|card| card.actor.kind != ActorKind::Person);
+            let is_agent = self.world.card(&actor).is_none_or(|card| card.actor.kind != ActorKind::Person);
             let of = Recount::of(conn, self.seq, &actor, is_agent)?;
             histories.insert_mut(actor, Arc::new(of));
         }

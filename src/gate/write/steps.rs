@@ -18,7 +18,7 @@ use log::record::Decision;
 use store::approvals::{self, Approval};
 use store::content::events::ContentKept;
 use store::event::Event;
-use store::runs::events::{RunResumed, RunWaiting, StepCompleted, StepDenied};
+use store::runs::events::{RunBudgetRaised, RunResumed, RunWaiting, StepCompleted, StepDenied};
 use store::runs::{self, Run};
 use store::settles::Standing;
 use types::caller::Caller;
@@ -159,9 +159,10 @@ pub(crate) fn go_on(conn: &Connection, over: &BTreeSet<String>, entries: &[Entry
             continue;
         }
         let Some(approval) = approvals::get(conn, id.as_str())? else { continue };
-        if let Some(why) = &refused {
-            let held = runs::still_held(conn, &approval, why)?.into_iter().map(Event::from);
-            follow.extend(held.map(|event| by_system(entry, event)));
+        if let Some(why) = refused.as_ref().filter(|_| !is_raised(entries, &approval.target)) {
+            let held = runs::still_held(conn, &approval, why)?.into_iter();
+            let goes_on = |run: &str| over.contains(run) || resumes.iter().any(|(resumed, _)| *resumed == run);
+            follow.extend(held.filter(|held| !goes_on(held.id.as_str())).map(|held| by_system(entry, held.into())));
         }
         let Some((run, step)) = waiting_for(conn, &approval)?.filter(|(run, _)| !over.contains(&run.id)) else {
             continue;
@@ -178,6 +179,11 @@ pub(crate) fn go_on(conn: &Connection, over: &BTreeSet<String>, entries: &[Entry
 
 fn by_system(entry: &Entry, event: Event) -> Entry {
     Entry { actor: ActorId::system(), event, decision: Decision::System, ..entry.clone() }
+}
+
+/// Whether a run may spend more with one of these entries.
+fn is_raised(entries: &[Entry], run: &str) -> bool {
+    entries.iter().any(|entry| entry.event.get::<RunBudgetRaised>().is_some_and(|event| event.id.as_str() == run))
 }
 
 /// The steps at which runs are taken up again by what was done itself.

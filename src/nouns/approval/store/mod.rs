@@ -206,14 +206,21 @@ pub fn open_under(conn: &Connection, delegation: &str, now: Time) -> rusqlite::R
     .collect()
 }
 
-/// Copies the approvals of an operation that were used by a time into other tables of the same form.
-pub fn copy_used(from: &Connection, to: &Connection, operation: &str, by: Time) -> rusqlite::Result<()> {
-    let sql = "SELECT * FROM approval WHERE operation = ? AND status = 'used' AND ended_at <= ?";
+/// Copies the approvals of an operation that were used by a time, those of one requester or all, into other tables of the same
+/// form.
+pub fn copy_used(
+    (from, to): (&Connection, &Connection),
+    operation: &str,
+    requester: Option<&ActorId>,
+    by: Time,
+) -> rusqlite::Result<()> {
+    let sql = "SELECT * FROM approval WHERE operation = ?1 AND status = 'used' AND ended_at <= ?2 \
+               AND (?3 IS NULL OR actor = ?3)";
     let mut select = from.prepare_cached(sql)?;
     let columns = select.column_names().join(", ");
     let places = vec!["?"; select.column_count()].join(", ");
     let mut insert = to.prepare(&format!("INSERT INTO approval ({columns}) VALUES ({places})"))?;
-    let mut rows = select.query(params![operation, by.0])?;
+    let mut rows = select.query(params![operation, by.0, requester.map(ActorId::as_str)])?;
     while let Some(row) = rows.next()? {
         let values = (0..row.as_ref().column_count()).map(|at| row.get::<_, Cell>(at));
         insert.execute(params_from_iter(values.collect::<rusqlite::Result<Vec<Cell>>>()?))?;
