@@ -150,7 +150,8 @@ fn answer(status: u16, (next, retry_after): (Option<String>, Option<u64>), text:
         return Answer { status, body, next, partial_from: None, error: None };
     }
     let ErrorBody { error, message, problems, evals, approval } = body_of(&body);
-    let ours = error.filter(|code| Code::ALL.iter().any(|known| known.name() == code));
+    let is_ours = |code: &String| Code::ALL.iter().any(|known| known.name() == code && known.status() == status);
+    let ours = error.filter(is_ours);
     let message = match (&ours, message) {
         (Some(_), Some(message)) => message,
         _ => foreign(status, &body),

@@ -284,7 +284,7 @@ fn what_a_proxy_answers_is_told_with_its_status_and_not_taken_for_an_answer_of_t
         ("401 Unauthorized", r#"{"error":"invalid_token","error_description":"expired"}"#, "answers 401: expired"),
         ("502 Bad Gateway", r#"{"message":"upstream gone"}"#, "answers 502: upstream gone"),
         ("429 Too Many Requests", r#"{"message":"","detail":"slow down"}"#, "answers 429: slow down"),
-        ("503 Service Unavailable", "[1]", "answers 503\n"),
+        ("503 Service Unavailable", r#"{"error":"unauthorized","message":"no"}"#, "answers 503: no"),
     ] {
         let address = answering(move || (status, body.to_owned()));
         let ran = place.ok_with(&format!("policy export --dir out --server {address}"), &[("OK_TOKEN", "ok_x")]);
