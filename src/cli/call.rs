@@ -61,12 +61,6 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// What was answered cannot be read.
-    pub fn unread(message: String) -> Refused {
-        let code = Code::Unavailable.name().to_owned();
-        Refused { code, message, approval: None, problems: Vec::new(), retry_after: None }
-    }
-
     /// By its code alone.
     pub fn new(code: Code) -> Refused {
         Refused {

@@ -76,7 +76,7 @@ impl Remote {
         let text = response.text().await.map_err(failed)?;
         // A page of whatever stands between says no more than its status.
         let text = if is_page { String::new() } else { text };
-        Ok(answer(status, (next, retry_after), text))
+        answer(status, (next, retry_after), text)
     }
 
     fn request(&self, route: &Route, input: &Value) -> Result<RequestBuilder, Failure> {
@@ -144,23 +144,39 @@ fn base(address: &str) -> Result<Url, Failure> {
     }
 }
 
-fn answer(status: u16, (next, retry_after): (Option<String>, Option<u64>), text: String) -> Answer {
+fn answer(status: u16, (next, retry_after): (Option<String>, Option<u64>), text: String) -> Result<Answer, Failure> {
     let body: Value = json::read(text.as_bytes()).unwrap_or(Value::String(text));
     if (200..300).contains(&status) && status != Code::NeedsApproval.status() {
-        return Answer { status, body, next, partial_from: None, error: None };
+        return Ok(Answer { status, body, next, partial_from: None, error: None });
     }
     let ErrorBody { error, message, problems, evals, approval } = body_of(&body);
     let is_ours = |code: &String| Code::ALL.iter().any(|known| known.name() == code && known.status() == status);
-    let ours = error.filter(is_ours);
-    let message = match (&ours, message) {
-        (Some(_), Some(message)) => message,
-        _ => foreign(status, &body),
+    let error = match (error.filter(is_ours), in_words(status, &body)) {
+        (Some(code), _) => Refused {
+            code,
+            message: message.unwrap_or_default(),
+            approval,
+            problems: problems.or(evals).unwrap_or_default(),
+            retry_after,
+        },
+        (None, Some(code)) => {
+            let message = body.as_str().unwrap_or_default().to_owned();
+            Refused { message, ..Refused::new(code) }
+        }
+        // What others answer decides nothing here; whether a call had an effect before they did, nobody knows.
+        (None, None) => return Err(foreign(status, &body)),
     };
-    // What others answer decides nothing here; whether a call had an effect before they did, nobody knows.
-    let retry_after = retry_after.filter(|_| ours.is_some());
-    let code = ours.unwrap_or_else(|| Code::Unavailable.name().to_owned());
-    let error = Refused { code, message, approval, problems: problems.or(evals).unwrap_or_default(), retry_after };
-    Answer { status, body: Value::Null, next: None, partial_from: None, error: Some(error) }
+    Ok(Answer { status, body: Value::Null, next: None, partial_from: None, error: Some(error) })
+}
+
+/// What is wrong with the form of an input, `ok` says in words alone.
+fn in_words(status: u16, body: &Value) -> Option<Code> {
+    body.as_str().filter(|text| !text.is_empty())?;
+    match status {
+        400 | 405 | 415 => Some(Code::BadRequest),
+        422 => Some(Code::Invalid),
+        _ => None,
+    }
 }
 
 /// What stands in an error; nothing where it is none of ours.
@@ -173,19 +189,15 @@ const SAID: [&str; 6] = ["/message", "/detail", "/error_description", "/title", 
 /// The most characters of such a text.
 const MOST_SAID: usize = 500;
 
-/// What somebody else than `ok` answers.
-fn foreign(status: u16, body: &Value) -> String {
-    let said = |text: &&str| !text.trim().is_empty();
+/// What somebody else than `ok` answers. The server may be there again later only where that says so.
+fn foreign(status: u16, body: &Value) -> Failure {
     let fields = SAID.iter().filter_map(|field| body.pointer(field)?.as_str());
-    let said = fields.chain(body.as_str()).find(said).unwrap_or_default();
-    // What is wrong with an input, `ok` says in words alone.
-    if status == Code::Invalid.status() && body.is_string() && !said.is_empty() {
-        return said.chars().take(MOST_SAID).collect();
-    }
+    let said = fields.chain(body.as_str()).find(|text| !text.trim().is_empty()).unwrap_or_default().trim();
     let is_long = said.chars().nth(MOST_SAID).is_some();
-    let said: String = said.trim().chars().take(MOST_SAID).chain(is_long.then_some('…')).collect();
+    let said: String = said.chars().take(MOST_SAID).chain(is_long.then_some('…')).collect();
     let colon = if said.is_empty() { "" } else { ": " };
-    format!("the server, or a proxy before it, answers {status}{colon}{said}")
+    let message = format!("the server, or a proxy before it, answers {status}{colon}{said}");
+    if status >= 500 || status == 429 { Failure::NoAnswer(message) } else { Failure::new(message) }
 }
 
 fn causes(error: &dyn std::error::Error) -> String {

@@ -60,6 +60,11 @@ impl End {
         vec![End { over: Over::Thing(id.to_string()), because: format!("{id} {why}") }]
     }
 
+    /// Whether this operation on this thing is over.
+    pub fn is_of(&self, thing: &str, of: &str) -> bool {
+        matches!(&self.over, Over::Operation { on, operation } if on == thing && *operation == of)
+    }
+
     /// The thing about which nothing can be asked any more.
     pub fn over_thing(&self) -> Option<&str> {
         if let Over::Thing(id) = &self.over { Some(id) } else { None }

@@ -61,6 +61,7 @@ mod tick;
 pub mod together;
 mod tokens;
 mod two_teams;
+mod unraised;
 mod vectors;
 mod veil;
 mod waiting;

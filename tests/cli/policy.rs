@@ -285,11 +285,11 @@ fn what_a_proxy_answers_is_told_with_its_status_and_not_taken_for_an_answer_of_t
         ("502 Bad Gateway", r#"{"message":"upstream gone"}"#, "answers 502: upstream gone"),
         ("429 Too Many Requests", r#"{"message":"","detail":"slow down"}"#, "answers 429: slow down"),
         ("503 Service Unavailable", r#"{"error":"unauthorized","message":"no"}"#, "answers 503: no"),
+        ("422 Unprocessable Entity", "id: `A!` is no id", "Error: id: `A!` is no id"),
     ] {
         let address = answering(move || (status, body.to_owned()));
         let ran = place.ok_with(&format!("policy export --dir out --server {address}"), &[("OK_TOKEN", "ok_x")]);
-        let is_told = ran.stderr.contains(told) && !ran.stderr.contains("trying again");
-        assert!(ran.code == 1 && is_told, "{ran}");
+        assert!(ran.code == 1 && ran.stderr.contains(told) && !ran.stderr.contains("trying again"), "{ran}");
     }
 }
 

@@ -150,7 +150,7 @@ fn told<O: DeserializeOwned>(
     Ok(match asked? {
         Ok(answer) => match answer.read() {
             Ok(read) => Ok(Told { read, value: answer.value }),
-            Err(failure) => Err(Refused::unread(said(failure))),
+            Err(failure) => Err(Refused { message: said(failure), ..Refused::new(Code::Unavailable) }),
         },
         Err(refused) => Err(refused),
     })

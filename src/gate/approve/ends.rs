@@ -9,10 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::Connection;
 
 use crate::write::record::Entry;
-use log::record::Decision;
 use store::approvals::{self, Approval, events::ApprovalStale};
 use store::settles::{End, Over};
-use types::id::{ActorId, Id};
+use types::id::Id;
 use types::refusal::Fault;
 use types::time::Time;
 
@@ -28,11 +27,6 @@ pub(crate) fn of<'e>(conn: &Connection, entries: &'e [Entry]) -> Result<Vec<Ende
     }
     ends.sort_by_key(|(end, _)| end.over.rank());
     Ok(ends)
-}
-
-/// The things among them.
-pub(crate) fn things(ends: &[Ended<'_>]) -> BTreeSet<String> {
-    ends.iter().filter_map(|(end, _)| end.over_thing()).map(str::to_owned).collect()
 }
 
 /// The requests that have nothing to be about any more, once these entries are recorded.
@@ -51,8 +45,7 @@ pub(crate) fn requests(
     }
     let recorded = |(open, because, entry): (Approval, &String, &&Entry)| {
         let reason = because.clone();
-        let event = ApprovalStale { id: Id::stored(&open.id), requester: open.actor, reason }.into();
-        Entry { actor: ActorId::system(), event, decision: Decision::System, ..(*entry).clone() }
+        entry.followed_by(ApprovalStale { id: Id::stored(&open.id), requester: open.actor, reason })
     };
     Ok(stale.into_values().map(recorded).collect())
 }

@@ -29,6 +29,7 @@ use policy::Ruling;
 use store::context::events::ContextForgotten;
 use store::event::{Event, Moment};
 use store::memory::Memory;
+use store::settles::End;
 use types::caller::Caller;
 use types::refusal::{Fault, Refusal, Stop};
 use types::time::Time;
@@ -224,9 +225,9 @@ impl Writer {
         let ends = ends::of(&self.conn, &entries)?;
         let mut follow = ends::requests(&self.conn, &ends, &entries, at)?;
         follow.extend(settled::budgets(&self.conn, &ends)?);
-        let over = ends::things(&ends);
+        let ends: Vec<End> = ends.into_iter().map(|(end, _)| end).collect();
         entries.extend(follow);
-        entries.extend(steps::go_on(&self.conn, &over, &entries)?);
+        entries.extend(steps::go_on(&self.conn, &ends, &entries, at)?);
         entries.extend(outbox::intents(&self.world, &entries, &*self.entropy, at)?);
         ask_once(&mut entries);
         if let (Some(first), Some(kept)) = (entries.first_mut(), &kept) {

@@ -28,6 +28,13 @@ pub struct Entry {
     pub gate: GateRecord,
 }
 
+impl Entry {
+    /// What follows from it by itself, recorded beside it.
+    pub fn followed_by(&self, event: impl Into<Event>) -> Entry {
+        Entry { actor: ActorId::system(), event: event.into(), decision: Decision::System, ..self.clone() }
+    }
+}
+
 /// How the gate came to its decision, kept in the payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateRecord {

@@ -5,11 +5,10 @@ use rusqlite::Connection;
 
 use crate::approve::ends::Ended;
 use crate::write::record::Entry;
-use log::record::Decision;
 use store::delegations;
 use store::delegations::events::BudgetSettled;
 use store::runs::{self, Run};
-use types::id::{ActorId, Id};
+use types::id::Id;
 use types::refusal::Fault;
 use types::run::StepStatus;
 
@@ -17,10 +16,8 @@ use types::run::StepStatus;
 pub(super) fn budgets(conn: &Connection, ends: &[Ended<'_>]) -> Result<Vec<Entry>, Fault> {
     let mut settled = Vec::new();
     for (end, entry) in ends {
-        for event in end.over_thing().map_or(Ok(Vec::new()), |id| budgets_of(conn, id))? {
-            let (actor, decision) = (ActorId::system(), Decision::System);
-            settled.push(Entry { actor, event: event.into(), decision, ..(*entry).clone() });
-        }
+        let of = end.over_thing().map_or(Ok(Vec::new()), |id| budgets_of(conn, id))?;
+        settled.extend(of.into_iter().map(|event| entry.followed_by(event)));
     }
     Ok(settled)
 }

@@ -4,7 +4,7 @@
 //! Always true: a call counts only if it is the run's current step; a run whose request is decided, stale or over
 //! continues in the transaction that says so.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 use serde_json::{Map, Value};
@@ -14,16 +14,15 @@ use crate::decide::world::World;
 use crate::declare::spec::Spec;
 use crate::declare::target::Target;
 use crate::write::record::Entry;
-use log::record::Decision;
 use store::approvals::{self, Approval};
 use store::content::events::ContentKept;
 use store::event::Event;
-use store::runs::events::{RunBudgetRaised, RunResumed, RunWaiting, StepCompleted, StepDenied};
+use store::runs::events::{RunResumed, RunWaiting, StepCompleted, StepDenied};
 use store::runs::{self, Run};
-use store::settles::Standing;
+use store::settles::{End, Standing};
 use types::caller::Caller;
 use types::field::Label;
-use types::id::{ActorId, Id};
+use types::id::Id;
 use types::json;
 use types::refusal::{Fault, Refusal, Stop};
 use types::run::{RunStatus, StepStatus, Wait};
@@ -149,41 +148,45 @@ pub(crate) fn waiting_for(conn: &Connection, approval: &Approval) -> Result<Opti
 }
 
 /// What follows for runs from how requests of theirs ended, but for runs that are over themselves.
-pub(crate) fn go_on(conn: &Connection, over: &BTreeSet<String>, entries: &[Entry]) -> Result<Vec<Entry>, Fault> {
-    let (mut follow, carried_out) = (Vec::new(), carried_out(entries));
-    let (resumes, mut seen) = (resumes(entries), BTreeSet::new());
+pub(crate) fn go_on(conn: &Connection, ends: &[End], entries: &[Entry], now: Time) -> Result<Vec<Entry>, Fault> {
+    let over: BTreeSet<&str> = ends.iter().filter_map(End::over_thing).collect();
+    let (carried_out, resumes) = (carried_out(entries), resumes(entries));
+    let (mut follow, mut seen, mut unraised) = (Vec::new(), BTreeSet::new(), BTreeMap::new());
     for entry in entries {
         let Some((id, refused)) = without_effect(&entry.event) else { continue };
         // One that is decided may be stale at once.
-        if !seen.insert(id) || carried_out.contains(id) {
+        if !seen.insert(id.as_str()) || carried_out.contains(id) {
             continue;
         }
         let Some(approval) = approvals::get(conn, id.as_str())? else { continue };
-        if let Some(why) = refused.as_ref().filter(|_| !is_raised(entries, &approval.target)) {
-            let held = runs::still_held(conn, &approval, why)?.into_iter();
-            let goes_on = |run: &str| over.contains(run) || resumes.iter().any(|(resumed, _)| *resumed == run);
-            follow.extend(held.filter(|held| !goes_on(held.id.as_str())).map(|held| by_system(entry, held.into())));
+        if let Some(why) = refused.as_ref().filter(|_| approval.operation == runs::RAISE) {
+            unraised.insert(approval.target.clone(), (why.clone(), entry));
         }
-        let Some((run, step)) = waiting_for(conn, &approval)?.filter(|(run, _)| !over.contains(&run.id)) else {
+        let Some((run, step)) = waiting_for(conn, &approval)?.filter(|(run, _)| !over.contains(run.id.as_str())) else {
             continue;
         };
-        let event = match refused {
-            Some(reason) => refused_step(&run, &step, &approval, reason).into(),
+        follow.push(match refused {
+            Some(reason) => entry.followed_by(refused_step(&run, &step, &approval, reason)),
             None if resumes.contains(&(run.id.as_str(), step.number)) => continue,
-            None => resumed(&run, &step).into(),
-        };
-        follow.push(by_system(entry, event));
+            None => entry.followed_by(resumed(&run, &step)),
+        });
+    }
+    for (payer, (why, entry)) in unraised {
+        let is_raised = ends.iter().any(|end| end.is_of(&payer, runs::RAISE));
+        if is_raised || is_asked_otherwise(conn, &payer, &seen, now)? {
+            continue;
+        }
+        let goes_on = |run: &str| over.contains(run) || resumes.iter().any(|(resumed, _)| *resumed == run);
+        let held = runs::still_held(conn, &payer, &why)?.into_iter().filter(|held| !goes_on(held.id.as_str()));
+        follow.extend(held.map(|held| entry.followed_by(held)));
     }
     Ok(follow)
 }
 
-fn by_system(entry: &Entry, event: Event) -> Entry {
-    Entry { actor: ActorId::system(), event, decision: Decision::System, ..entry.clone() }
-}
-
-/// Whether a run may spend more with one of these entries.
-fn is_raised(entries: &[Entry], run: &str) -> bool {
-    entries.iter().any(|entry| entry.event.get::<RunBudgetRaised>().is_some_and(|event| event.id.as_str() == run))
+/// Whether somebody is asked to let a run spend more, by another request than these.
+fn is_asked_otherwise(conn: &Connection, run: &str, but: &BTreeSet<&str>, now: Time) -> Result<bool, Fault> {
+    let mut open = approvals::open_about(conn, run, now)?.into_iter();
+    Ok(open.any(|other| other.operation == runs::RAISE && !but.contains(other.id.as_str())))
 }
 
 /// The steps at which runs are taken up again by what was done itself.

@@ -45,7 +45,7 @@ impl Change for Open {
         about: &[&ACTOR],
         events: &[BreakGlassOpened::KIND],
     };
-    const SAYS: &'static str = "breaks the glass for {scope}";
+    const SAYS: &'static str = "opens break-glass for {scope}";
     type Input = NewGrant;
     type Output = ShownGrant;
 

@@ -12,7 +12,7 @@ use types::run::Wait;
 use types::time::Time;
 
 /// The operation by which a run may spend more.
-pub(super) const RAISE: &str = "budget.raise";
+pub const RAISE: &str = "budget.raise";
 
 /// Whether any run is held until somebody raises a budget.
 pub fn any_held_by_budget(conn: &Connection) -> rusqlite::Result<bool> {

@@ -41,8 +41,8 @@ events! {
         #[serde(default, skip_serializing_if = "Option::is_none")] delegation: Option<Id>,
     } about [id, task, agent, asker] => {
         says: "started {id:a run} of @{agent}",
+        // It counts no costs itself; without it, nobody knows whose a run's costs are.
         content: Content::SHOWN.hiding(&["token_id"]), tables: &[RUN, TASK, DONE], memory: Memory::Nothing,
-        // It counts no costs by itself, and without it nobody knows whose a run's costs are.
         settles: Settles::Nothing,
         fold: Some(started), notify: Notify::Nobody, news: None,
     }

@@ -10,7 +10,7 @@ mod notify;
 mod unraised;
 
 pub(crate) use budgets::look_again;
-pub use budgets::{any_held_by_budget, held_by_budgets, set_aside};
+pub use budgets::{RAISE, any_held_by_budget, held_by_budgets, set_aside};
 pub use unraised::still_held;
 
 use std::collections::BTreeSet;
