@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cedar_policy::{ActionConstraint, Effect, PolicySet, Schema};
+use ok::gate::Precondition;
 use ok::gate::declare::operation::Effect as Does;
 use ok::policy::Bundle;
 use ok::store::event::EventKind;
@@ -270,14 +271,18 @@ fn what_answers_in_pages_has_a_place_apart() {
 #[test]
 fn what_changes_a_record_with_a_version_says_which_one_it_was_made_from() {
     for entry in ok::nouns::OPERATIONS.iter().filter(|entry| entry.effect == Does::Change) {
-        let made_from = entry.spec.route.made_from;
+        let made_from = entry.spec.route.precondition.field();
         // What is made anew was made from nothing.
         let is_new = entry.spec.route.status == 201;
         assert!(made_from.is_some() || is_new || !entry.is_versioned(), "{} lacks `.made_from(…)`", entry.spec.name);
         let fields = entry.input_schema().to_value()["properties"].clone();
         assert!(made_from.is_none_or(|field| !fields[field].is_null()), "{} has no such field", entry.spec.name);
         let are_versioned = entry.spec.about.iter().all(|resource| resource.version.is_some());
-        assert!(are_versioned || !entry.spec.route.is_current, "{} is about what has no version", entry.spec.name);
+        assert!(
+            are_versioned || !matches!(entry.spec.route.precondition, Precondition::Current(_)),
+            "{} is about what has no version",
+            entry.spec.name
+        );
     }
 }
 

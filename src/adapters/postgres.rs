@@ -19,7 +19,7 @@ use tokio_postgres::{CancelToken, Config, Error, NoTls, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use zeroize::Zeroizing;
 
-use super::pushed::{PushedQuery, asked};
+use super::pushed::{PushedQuery, push_down};
 use super::{Adapter, MOST_BYTES, MOST_ROWS, Rows, Unread, Wanted};
 use types::effort;
 
@@ -229,7 +229,7 @@ impl Adapter for Postgres {
     }
 
     fn rows(&self, wanted: &Wanted<'_>) -> Result<Rows, Unread> {
-        let question = asked(wanted, MOST_ROWS + 1);
+        let question = push_down(wanted, MOST_ROWS + 1);
         let read = Handle::current().block_on(self.read(question)).map_err(Failed::into_unread);
         effort::spend(1);
         read

@@ -25,7 +25,7 @@ const MOST_LISTED: usize = 1_000;
 /// The most values that are bound in one question.
 const MOST_BOUND: usize = 10_000;
 
-pub fn asked(wanted: &Wanted<'_>, most: usize) -> PushedQuery {
+pub fn push_down(wanted: &Wanted<'_>, most: usize) -> PushedQuery {
     let Wanted { of, source, condition, sorted } = wanted;
     let mut asking = Asking { of, source, given: Vec::new() };
     let shown = |(name, field): (&String, &types::field::Field)| shown(&asking.column(name), field.kind);

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::blueprint::{self, Values, asked};
+use super::blueprint::{self, Values, chosen};
 use super::column::columns;
 use super::command::{Commands, Run, own};
 use super::exit::{Exit, Failure};
@@ -34,7 +34,7 @@ impl Run for Init {
             Some(id) => id,
             None => context.actor.parse().map_err(|bad| Failure::Usage(format!("{bad}; name one with --admin")))?,
         };
-        let blueprint = self.blueprint.map(|blueprint| asked(&blueprint, self.values)).transpose()?;
+        let blueprint = self.blueprint.map(|blueprint| chosen(&blueprint, self.values)).transpose()?;
         // Before there is a state file: one that begins with nothing is in the way of the next try.
         if let Some(asked) = &blueprint {
             Source::of(asked).map_err(|refusal| Failure::new(refusal.message))?;

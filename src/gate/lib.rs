@@ -19,7 +19,7 @@ pub use declare::fact::FactSpec;
 pub use declare::noun::{Directory, NEW, Noun, Staged};
 pub use declare::operation::{Change, Decide, Entry, Query};
 pub use declare::resource::Resource;
-pub use declare::route::{External, Impact, Lane, Method, Route, delete, get, patch, post, put};
+pub use declare::route::{External, Impact, Lane, Method, Precondition, Route, delete, get, patch, post, put};
 pub use declare::spec::{Effect, Spec};
 pub use declare::target::{Target, Thing};
 pub use explain::counterfactual::Alteration;

@@ -80,25 +80,25 @@ pub(super) async fn call(
         version: version::wanted(face, parts)?,
         is_bare: !parts.headers.contains_key(CONTENT_TYPE),
         host: match face.entry.spec.route.body {
-            Carries::Host => hosts::asked(&parts.uri, &parts.headers)?.map(|host| host.to_string()),
+            Carries::Host => hosts::authority(&parts.uri, &parts.headers)?.map(|host| host.to_string()),
             _ => None,
         },
     };
     if in_query {
-        return Ok((asked(face, said, None)?, None));
+        return Ok((gathered(face, said, None)?, None));
     }
     let Taken { bytes, place } = body::take(face, caller, body).await?;
     if place.is_none() {
-        return Ok((asked(face, said, Some(bytes))?, None));
+        return Ok((gathered(face, said, Some(bytes))?, None));
     }
     // Reading much takes long: it is done where nobody waits for it.
     let face = Arc::clone(face);
-    let read = tokio::task::spawn_blocking(move || asked(&face, said, Some(bytes)));
+    let read = tokio::task::spawn_blocking(move || gathered(&face, said, Some(bytes)));
     let read = read.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
     Ok((read?, place))
 }
 
-fn asked(face: &Face, said: Said, body: Option<Bytes>) -> Result<Gathered, Failed> {
+fn gathered(face: &Face, said: Said, body: Option<Bytes>) -> Result<Gathered, Failed> {
     if let Some(call) = body.as_ref().and_then(|body| straight(face, &said, body)) {
         return Ok(Gathered { call, streaming: None });
     }

@@ -85,7 +85,7 @@ impl Hosts {
     /// Refuses a request under a name that is not the server's, or from a page of another origin. If no names are set,
     /// a trusted proxy may use a name of its own.
     pub fn admit(&self, uri: &Uri, headers: &HeaderMap, by_proxy: bool) -> Result<(), Refusal> {
-        let host = asked(uri, headers)?;
+        let host = authority(uri, headers)?;
         if let Some(host) = host.as_ref().filter(|host| !self.answers_to(host.host(), by_proxy)) {
             let message = format!("host: `{}` is not a name of this server; OK_HOSTS lists its names", host.host());
             return Err(Refusal::bad_request(message));
@@ -124,7 +124,7 @@ impl Hosts {
 
 /// Returns the name under which a request was made: that of its target if it has one, whatever `Host` says (RFC 9112,
 /// 3.2.2).
-pub(super) fn asked(uri: &Uri, headers: &HeaderMap) -> Result<Option<Authority>, Refusal> {
+pub(super) fn authority(uri: &Uri, headers: &HeaderMap) -> Result<Option<Authority>, Refusal> {
     let named = match (uri.authority(), headers.get(HOST)) {
         (Some(target), _) => Some(target.clone()),
         (None, None) => None,

@@ -31,7 +31,7 @@ pub(super) const LONGEST: usize = 19;
 pub(super) fn wanted(face: &Face, parts: &Parts) -> Result<Option<i64>, Refusal> {
     let header = parts.headers.get(IF_MATCH).filter(|header| face.entry.effect == Effect::Change && *header != "*");
     let Some(header) = header else { return Ok(None) };
-    if face.entry.spec.route.made_from.is_none() {
+    if face.entry.spec.route.precondition.field().is_none() {
         let message = format!("If-Match: {} takes no version; omit the header", face.entry.spec.name);
         return Err(Refusal::bad_request(message));
     }
@@ -43,7 +43,7 @@ pub(super) fn wanted(face: &Face, parts: &Parts) -> Result<Option<i64>, Refusal>
 
 /// Puts the version into the field where the operation expects it.
 pub(super) fn fill(face: &Face, fields: &mut Map<String, Value>, wanted: Option<i64>) -> Result<(), Refusal> {
-    let (Some(field), Some(version)) = (face.entry.spec.route.made_from, wanted) else { return Ok(()) };
+    let (Some(field), Some(version)) = (face.entry.spec.route.precondition.field(), wanted) else { return Ok(()) };
     let before = fields.insert(field.to_owned(), version.into());
     if before.is_some_and(|before| !before.is_null() && before != version) {
         return Err(Refusal::bad_request(format!("If-Match: names another version than `{field}`")));

@@ -124,7 +124,7 @@ async fn an_agent_whose_run_is_held_asks_for_more_and_goes_on_once_its_lead_agre
     let waiting = requests(&test).await;
     assert_eq!(
         waiting.iter().map(|(summary, _)| summary.as_str()).collect::<Vec<_>>(),
-        [format!("bot lets {id} spend 20 cents")]
+        [format!("bot raises the budget of {id} to 20 cents")]
     );
     // Whoever asked for the whole learns that its part is held: the agent that asked for the part can do nothing.
     let inbox = test.get("/inbox", &cast.mia).await.json();
@@ -205,7 +205,7 @@ async fn what_a_server_that_died_has_not_asked_for_the_next_one_asks_for_once() 
         assert_eq!(requests(&test).await.len(), 1, "{again}");
     }
     let (told, request) = requests(&test).await.remove(0);
-    assert_eq!(told, format!("bot lets {id} spend 20 cents"));
+    assert_eq!(told, format!("bot raises the budget of {id} to 20 cents"));
     let rejected = json!({ "decision": "reject", "note": "no" });
     assert_eq!(test.post(&format!("/approvals/{request}"), &cast.lea, rejected).await.status, 200);
     let test = test.reopened().await;

@@ -102,7 +102,7 @@ async fn whatever_changes_a_record_with_a_version_conflicts_over_another_one() {
     let mia = test.add("mia", "person", json!({})).await;
     let known = test.post("/knowledge", &mia, json!({ "statement": "a law" })).await.json();
     let known = known["id"].as_str().unwrap().to_owned();
-    for entry in ok::nouns::OPERATIONS.iter().filter(|entry| entry.spec.route.made_from.is_some()) {
+    for entry in ok::nouns::OPERATIONS.iter().filter(|entry| entry.spec.route.precondition.field().is_some()) {
         let id = match entry.spec.name.split_once('.') {
             Some(("record", _)) => &record,
             Some(("knowledge", _)) => &known,

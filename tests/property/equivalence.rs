@@ -62,8 +62,11 @@ fn alike_questions_have_one_answer() {
                 let caller = Caller::new(Who::Holder(actor.clone()), Channel::Http);
                 let mut key = Vec::new();
                 write(&mut key, &world, &names, &caller, (operation, &target, &[]));
-                let question =
-                    Asker::new(&world, &caller, &target, Time(0)).asked(operation, world.nouns.sight(&target), vec![]);
+                let question = Asker::new(&world, &caller, &target, Time(0)).into_question(
+                    operation,
+                    world.nouns.sight(&target),
+                    vec![],
+                );
                 let answer = Answer::of(&question.answer(&snapshot));
                 let first = known.entry(key).or_insert_with(|| answer.clone());
                 assert_eq!(*first, answer, "{actor} {operation} {target:?}");

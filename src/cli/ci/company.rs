@@ -45,7 +45,7 @@ pub struct OfCompany {
 }
 
 /// An answer as it came, and as it reads.
-pub struct Told<O> {
+pub struct ParsedAnswer<O> {
     pub value: Value,
     pub read: O,
 }
@@ -54,8 +54,8 @@ pub struct Told<O> {
 pub struct Company {
     /// What only the company could find in the same files: who could approve, and whether anybody could change them again.
     pub findings: Vec<Finding>,
-    pub diff: Option<Told<Compared>>,
-    pub drift: Option<Told<Drift>>,
+    pub diff: Option<ParsedAnswer<Compared>>,
+    pub drift: Option<ParsedAnswer<Drift>>,
     no_diff: Option<Step>,
     no_drift: Option<Step>,
     /// Whether the folder was made from what is in force, by hand or not.
@@ -146,10 +146,10 @@ impl OfCompany {
 
 fn told<O: DeserializeOwned>(
     asked: Result<Result<Answer<O>, Refused>, Failure>,
-) -> Result<Result<Told<O>, Refused>, Failure> {
+) -> Result<Result<ParsedAnswer<O>, Refused>, Failure> {
     Ok(match asked? {
         Ok(answer) => match answer.read() {
-            Ok(read) => Ok(Told { read, value: answer.value }),
+            Ok(read) => Ok(ParsedAnswer { read, value: answer.value }),
             Err(failure) => Err(Refused { message: said(failure), ..Refused::new(Code::Unavailable) }),
         },
         Err(refused) => Err(refused),

@@ -209,7 +209,7 @@ impl Asker<'_> {
     }
 
     /// What would be asked, for tests of policies.
-    pub fn asked(self, operation: &str, sight: Option<&str>, granted: Vec<String>) -> OwnedQuestion {
+    pub fn into_question(self, operation: &str, sight: Option<&str>, granted: Vec<String>) -> OwnedQuestion {
         let sight = sight.map(|operation| uid("Action", operation));
         let input = self.input(operation).cloned();
         let refused = self.beyond.refuses(operation);
@@ -266,7 +266,12 @@ pub(crate) fn decide_watched(world: &World, caller: &Caller, call: Call<'_>, now
         let about = || (operation.to_owned(), target.id());
         trial.watch(caller, about, now, &ruling, |candidate| {
             let sight = sight_for(world, target, caller);
-            Some(Asker::of(world, caller, call, now).asked(operation, sight, Vec::new()).answer(candidate).ruling)
+            Some(
+                Asker::of(world, caller, call, now)
+                    .into_question(operation, sight, Vec::new())
+                    .answer(candidate)
+                    .ruling,
+            )
         });
     }
     Ok(ruling)

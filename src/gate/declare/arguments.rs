@@ -204,7 +204,7 @@ impl Arguments {
 /// What this field of the input sets.
 fn set_by(entry: &Entry, name: &str, schema: &Value) -> Option<Sets> {
     let route = &entry.spec.route;
-    let is_address = route.has_in_path(name) || route.made_from == Some(name);
+    let is_address = route.has_in_path(name) || route.precondition.field() == Some(name);
     let of_same_name = matches!(route.method, Method::Patch | Method::Put) && !is_address;
     let empties = schema.get(EMPTIES).and_then(Value::as_str);
     let field = empties.or_else(|| schema.get(SETS).and_then(Value::as_str)).or(of_same_name.then_some(name))?;

@@ -163,7 +163,7 @@ fn has_body(spec: &Spec, input: &Value) -> bool {
 /// The input without what stands in the path, closed but where a standard has it open; what `If-Match` may say need not stand in it.
 fn body_schema(spec: &Spec, input: &Value, reference: &Value) -> Value {
     let in_path = |name: &str| spec.route.has_in_path(name);
-    let is_elsewhere = |name: &str| in_path(name) || spec.route.made_from == Some(name);
+    let is_elsewhere = |name: &str| in_path(name) || spec.route.precondition.field() == Some(name);
     let mut schema = input.clone();
     if let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         fields.retain(|name, _| !in_path(name));
@@ -236,7 +236,7 @@ fn min_policy(spec: &Spec) -> Option<Value> {
 }
 
 fn if_match(spec: &Spec) -> Option<Value> {
-    spec.route.made_from.map(|field| {
+    spec.route.precondition.field().map(|field| {
         json!({
             "name": "If-Match", "in": "header", "required": false,
             "description": format!("The version that the change was made from, as `ETag` has it: in place of `{field}`."),

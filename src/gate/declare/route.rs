@@ -85,6 +85,26 @@ pub struct External {
     pub answers: Origin,
 }
 
+/// The field of the input that holds the version that the change was made from; `If-Match` fills it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precondition {
+    /// It takes no version.
+    None,
+    /// The version of the thing that the change is about: any other than the current one is a conflict.
+    Current(&'static str),
+    /// The version of another thing, which the operation itself checks.
+    Checked(&'static str),
+}
+
+impl Precondition {
+    pub const fn field(self) -> Option<&'static str> {
+        match self {
+            Precondition::None => None,
+            Precondition::Current(field) | Precondition::Checked(field) => Some(field),
+        }
+    }
+}
+
 /// Among which other work something long waits for its place: none waits for that of another lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lane {
@@ -123,10 +143,7 @@ pub struct Route {
     /// `is_long` may tell which queries do.
     pub slow: Option<Lane>,
     pub impact: Impact,
-    /// The input's field for the version that the change was made from; `If-Match` fills it.
-    pub made_from: Option<&'static str>,
-    /// That version must be the current one of the thing that the change is about.
-    pub is_current: bool,
+    pub precondition: Precondition,
     pub external: Option<External>,
     /// What kind of step of a run a call of it is.
     pub step: StepKind,
@@ -145,8 +162,7 @@ const fn route(method: Method, path: &'static str) -> Route {
         status: 200,
         slow: None,
         impact: Impact::Usual,
-        made_from: None,
-        is_current: false,
+        precondition: Precondition::None,
         external: None,
         step: StepKind::Tool,
         denied: Code::Denied,
@@ -282,15 +298,16 @@ impl Route {
     }
     /// Declares the field that holds the version on which the change is based; any other current version is a conflict.
     pub const fn made_from(self, field: &'static str) -> Route {
-        Route { made_from: Some(field), is_current: true, ..self }
+        Route { precondition: Precondition::Current(field), ..self }
     }
     /// Declares the field that holds the version of another thing; the operation itself checks that version.
     pub const fn based_on(self, field: &'static str) -> Route {
-        Route { made_from: Some(field), ..self }
+        Route { precondition: Precondition::Checked(field), ..self }
     }
     /// Returns the version that a call with this input requires to be current, if it states one.
     pub fn current_version(&self, input: &Value) -> Option<i64> {
-        self.made_from.filter(|_| self.is_current).and_then(|field| input.get(field)?.as_i64())
+        let Precondition::Current(field) = self.precondition else { return None };
+        input.get(field)?.as_i64()
     }
     pub const fn denied_as(self, denied: Code) -> Route {
         Route { denied, ..self }

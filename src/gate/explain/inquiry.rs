@@ -94,13 +94,13 @@ impl<'a> Inquiry<'a> {
         open.map(|field| field.name.clone()).collect()
     }
 
-    fn asked(&self) -> Asker<'_> {
+    fn asker(&self) -> Asker<'_> {
         Asker::of(self.world, &self.caller, self.call(), self.now)
     }
 
     /// The question as it is put about the one in the way: the caller, or the first on whose behalf it may not be.
     fn refused(&self) -> Asker<'_> {
-        let asked = self.asked();
+        let asked = self.asker();
         if !asked.own(self.operation).is_allowed() {
             return asked;
         }
@@ -119,7 +119,7 @@ impl<'a> Inquiry<'a> {
             let from = giver.name.parse().unwrap_or_else(|_| ActorId::system());
             (Link { delegation: giver.delegation, from }, withheld.unwrap_or(theirs))
         };
-        self.asked().links(self.operation).into_iter().map(link).collect()
+        self.asker().links(self.operation).into_iter().map(link).collect()
     }
 
     /// The row of an actor, for telling what a change changes.

@@ -67,7 +67,7 @@ impl Staged for Company<'_> {
         }
         let asker = Asker::between(world, (caller, principal), (target, about));
         let sight = sight_for(world, target, caller);
-        Ok(asker.given(Call { operation: op, target, input }).asked(op, sight, around.granted.clone()))
+        Ok(asker.given(Call { operation: op, target, input }).into_question(op, sight, around.granted.clone()))
     }
 }
 

@@ -142,10 +142,10 @@ impl<'a> Worker<'a> {
         let payload = entry.payload.as_ref().ok_or((ERASED, 1))?;
         let payload = serde_json::from_slice::<Payload<'_>>(payload).map_err(|_| (UNREADABLE, 1))?;
         let times = payload.event.count.unwrap_or(1);
-        self.asked((batch, entry), &payload.gate, times, key).map_err(|why| (why, times))
+        self.ask_again((batch, entry), &payload.gate, times, key).map_err(|why| (why, times))
     }
 
-    fn asked(
+    fn ask_again(
         &mut self,
         (batch, entry): (&Batch, &Decided),
         gate: &GateRecord<'_>,
@@ -241,7 +241,8 @@ impl<'a> Worker<'a> {
         let sight = sight_for(&batch.world, target, caller);
         let unlike = |operation| self.book.plans.get(operation).is_none_or(|plan| plan.unlike);
         let call = Call { operation, target, input: asked.input.as_ref() };
-        let question = Asker::of(&batch.world, caller, call, entry.at).asked(operation, sight, asked.granted.clone());
+        let question =
+            Asker::of(&batch.world, caller, call, entry.at).into_question(operation, sight, asked.granted.clone());
         let Sides { before, after } = self.book.sides;
         if unlike(operation) || sight.is_some_and(unlike) {
             let (old, new) = question.answers(before.snapshot, after.snapshot);

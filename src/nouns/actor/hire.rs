@@ -62,7 +62,7 @@ impl Change for Hire {
         about: &[&COMPANY, &TEAM],
         events: &[ActorAdded::KIND, ActorHired::KIND],
     };
-    const SAYS: &'static str = "hires[ {definition.metadata.name} as] an agent by its definition";
+    const SAYS: &'static str = "hires[ {definition.metadata.name} as] an agent from its definition";
     type Input = Hiring;
     type Output = Hired;
 

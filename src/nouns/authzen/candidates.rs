@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::kept::Keeper;
 use super::words::{Entity, Evaluation, bad, parts, required};
 use policy::Snapshot;
-use policy::own::{self, Asker, Circumstances, Thing, Wrong};
+use policy::own::{self, Circumstances, Evaluator, Thing, Wrong};
 use types::refusal::Stop;
 
 /// An end of a question.
@@ -68,7 +68,7 @@ pub(super) struct SearchQuestion<'a> {
     /// The question without a candidate, and what was read of it last.
     said: Evaluation,
     known: Known,
-    asker: Asker<'a>,
+    evaluator: Evaluator<'a>,
 }
 
 /// All of a question but the candidate: as it was completed, and read.
@@ -112,8 +112,8 @@ impl<'a> SearchQuestion<'a> {
         let (one, other) = (kind.ty.clone(), known.other.kind().clone());
         let (subject, resource) = if open == End::Subject { (one, other) } else { (other, one) };
         own::applies(snapshot, uid, &subject, &resource).map_err(|wrong| bad(&wrong))?;
-        let (kind, asker) = (kind.name.clone(), Asker::new(snapshot));
-        Ok(SearchQuestion { snapshot, keeper, open, kind, action: uid, said, known, asker })
+        let (kind, evaluator) = (kind.name.clone(), Evaluator::new(snapshot));
+        Ok(SearchQuestion { snapshot, keeper, open, kind, action: uid, said, known, evaluator })
     }
 
     /// The candidate, if the answer about it is yes.
@@ -123,7 +123,7 @@ impl<'a> SearchQuestion<'a> {
             return Ok(Err(Wrong::new(format!("must be `{}`", self.kind)).within("type")));
         }
         let candidate = Entity { kind: Some(kind), ..candidate.clone() };
-        let Some(keeper) = self.keeper else { return Ok(self.asked(&candidate)) };
+        let Some(keeper) = self.keeper else { return Ok(self.judge(&candidate)) };
         // What a candidate says of somebody counts in all of the question, as it would if it were asked alone.
         let mut said = self.said.clone();
         *self.open.of_mut(&mut said) = Some(candidate);
@@ -135,16 +135,16 @@ impl<'a> SearchQuestion<'a> {
                 Err(wrong) => return Ok(Err(wrong)),
             }
         }
-        Ok(self.asked(&candidate))
+        Ok(self.judge(&candidate))
     }
 
-    fn asked(&mut self, candidate: &Entity) -> Result<Option<FoundEntity>, Wrong> {
+    fn judge(&mut self, candidate: &Entity) -> Result<Option<FoundEntity>, Wrong> {
         let parts = parts(candidate)?;
         let id = parts.id.to_owned();
         let thing = Arc::new(own::thing(self.snapshot, parts)?);
         let Known { other, circumstances, .. } = &self.known;
         let (subject, resource) = if self.open == End::Subject { (&thing, other) } else { (other, &thing) };
-        let ruling = match self.asker.ask(subject, self.action, resource, circumstances) {
+        let ruling = match self.evaluator.ask(subject, self.action, resource, circumstances) {
             Ok(ruling) => ruling,
             // Of whom nothing is said and nothing is kept, too little is known for a yes.
             Err(_) if candidate.properties.is_none() => return Ok(None),

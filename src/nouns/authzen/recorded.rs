@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::words::{Action, Entity, Evaluation, parts, required, whole};
 use gate::Reader;
-use policy::own::{self, Asker, Circumstances, Said, Thing, Wrong};
+use policy::own::{self, Circumstances, Evaluator, Said, Thing, Wrong};
 use policy::{Ruling, Snapshot};
 use store::decisions::events::AccessDecided;
 use store::event::Event;
@@ -54,7 +54,7 @@ pub struct NotUnderstood {
 pub(super) struct Judge<'a> {
     read: &'a Reader<'a>,
     snapshot: &'a Snapshot,
-    asker: Asker<'a>,
+    evaluator: Evaluator<'a>,
     version: i64,
     recording: Recording,
     subject: Option<Result<Arc<Thing>, Wrong>>,
@@ -70,7 +70,7 @@ impl<'a> Judge<'a> {
         Judge {
             read,
             snapshot,
-            asker: Asker::new(snapshot),
+            evaluator: Evaluator::new(snapshot),
             version: read.policy_stamp().0,
             recording: read.recording(),
             subject: None,
@@ -108,11 +108,11 @@ impl<'a> Judge<'a> {
             }
             _ => read()?,
         };
-        let ruling = self.asker.ask(&subject, action, &resource, &circumstances)?;
+        let ruling = self.evaluator.ask(&subject, action, &resource, &circumstances)?;
         let whole = || whole(said, default, action, words).ok();
         let about = || (own::name(action), format!("{} -> {}", subject.uid, resource.uid));
         self.read.watch(about, &ruling, |candidate| {
-            let asked = whole()?.asked(candidate, Vec::new()).ok()?;
+            let asked = whole()?.to_question(candidate, Vec::new()).ok()?;
             Some(asked.answer(candidate).ruling)
         });
         Ok(self.recorded(&subject, action, &resource, &ruling, whole))

@@ -19,7 +19,7 @@ use super::words::{Action, Entity, Evaluation, SHORT, bad, list, maybe, parts, r
 use crate::company::COMPANY;
 use gate::{Permit, Query, Reader, Spec, Target, post};
 use policy::Snapshot;
-use policy::own::{self, Asker, Properties, Thing, Wrong};
+use policy::own::{self, Evaluator, Properties, Thing, Wrong};
 use store::entities::Entity as StoredEntity;
 use types::refusal::{Refusal, Stop};
 use types::scope::Reach;
@@ -264,7 +264,7 @@ impl Query for Actions {
         let said =
             Evaluation { subject: input.subject, action: None, resource: input.resource, context: input.context };
         let (subject, resource) = ends(&said, keeper.as_ref(), &snapshot)?;
-        let mut asker = Asker::new(&snapshot);
+        let mut evaluator = Evaluator::new(&snapshot);
         // What the context does not do for is not allowed.
         let mut may = |action: &EntityUid| -> Result<bool, Stop> {
             let named = Action { name: Some(own::name(action).into()), properties: None };
@@ -276,7 +276,7 @@ impl Query for Actions {
             let Ok(circumstances) = own::circumstances(&snapshot, action, whole.context.as_ref(), None) else {
                 return Ok(false);
             };
-            let ruling = asker.ask(&subject, action, &resource, &Arc::new(circumstances));
+            let ruling = evaluator.ask(&subject, action, &resource, &Arc::new(circumstances));
             Ok(ruling.is_ok_and(|ruling| ruling.is_allowed()))
         };
         let actions = own::actions(&snapshot, subject.kind(), resource.kind());

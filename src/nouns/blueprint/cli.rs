@@ -60,7 +60,7 @@ impl TryFrom<Chosen> for ChosenBlueprint {
     type Error = Failure;
 
     fn try_from(Chosen { blueprint, values }: Chosen) -> Result<ChosenBlueprint, Failure> {
-        asked(&blueprint, values)
+        chosen(&blueprint, values)
     }
 }
 
@@ -92,7 +92,7 @@ pub fn print(installed: &Installed) -> Result<(), Failure> {
 }
 
 /// The input of an installation: an id, or the files of a folder of one's own.
-pub fn asked(blueprint: &str, values: Values) -> Result<ChosenBlueprint, Failure> {
+pub fn chosen(blueprint: &str, values: Values) -> Result<ChosenBlueprint, Failure> {
     let values = values.given.into_iter().map(|Pair(name, value)| (name, value)).collect();
     let mut path = PathBuf::from(blueprint);
     let is_folder = path.is_dir();

@@ -248,7 +248,7 @@ impl Change for Propose {
         about: &[&COLLECTION],
         events: &[SchemaProposed::KIND],
     };
-    const SAYS: &'static str = "proposes what the records of {collection} mean";
+    const SAYS: &'static str = "proposes semantics of {collection}";
     type Input = NewSemantics;
     type Output = ShownProposal;
 

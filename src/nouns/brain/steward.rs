@@ -111,7 +111,7 @@ impl Change for Steward {
         about: &[&COMPANY],
         events: &[SchemaProposed::KIND],
     };
-    const SAYS: &'static str = "looks over collections[: {collections}]";
+    const SAYS: &'static str = "reviews collections[: {collections}]";
     type Input = LookedOver;
     type Output = Stewarded;
 

@@ -46,7 +46,7 @@ impl Change for Canary {
         about: &[&CHANGE],
         events: &[CanaryStarted::KIND],
     };
-    const SAYS: &'static str = "tries {id} on {percent} % of the decisions";
+    const SAYS: &'static str = "starts a canary of {id} on {percent} % of the decisions";
     type Input = Terms;
     type Output = ShownChange;
 

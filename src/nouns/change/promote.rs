@@ -26,7 +26,7 @@ impl Change for Promote {
         about: &[&CHANGE],
         events: &[ChangePromoted::KIND, PolicyApplied::KIND],
     };
-    const SAYS: &'static str = "puts {id} into force";
+    const SAYS: &'static str = "promotes {id}";
     type Input = OneChange;
     type Output = ShownChange;
 

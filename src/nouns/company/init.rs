@@ -56,7 +56,7 @@ impl Change for Init {
             BlueprintInstalled::KIND,
         ],
     };
-    const SAYS: &'static str = "founds the company";
+    const SAYS: &'static str = "creates the company";
     type Input = FirstAdmin;
     type Output = Begun;
 

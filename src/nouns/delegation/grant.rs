@@ -71,7 +71,7 @@ impl Change for Grant {
         about: &[&ACTOR],
         events: &[DelegationGranted::KIND],
     };
-    const SAYS: &'static str = "lets {to} {authority} on their behalf[ for {scope}][ with {budget_cents} cents]";
+    const SAYS: &'static str = "grants {to} a delegation to {authority}[ for {scope}][ with {budget_cents} cents]";
     type Input = NewDelegation;
     type Output = ShownDelegation;
 

@@ -66,7 +66,7 @@ impl Change for Accept {
         about: &[&KNOWLEDGE],
         events: &[KnowledgeAccepted::KIND, ContentKept::KIND],
     };
-    const SAYS: &'static str = "accepts the knowledge {id}";
+    const SAYS: &'static str = "accepts the knowledge entry {id}";
     type Input = Acceptance;
     type Output = ShownKnowledge;
 
@@ -138,7 +138,7 @@ impl Change for Reject {
         about: &[&KNOWLEDGE],
         events: &[KnowledgeRejected::KIND],
     };
-    const SAYS: &'static str = "rejects the knowledge {id}";
+    const SAYS: &'static str = "rejects the knowledge entry {id}";
     type Input = Verdict;
     type Output = ShownKnowledge;
 
@@ -166,7 +166,7 @@ impl Change for Retract {
         about: &[&KNOWLEDGE],
         events: &[KnowledgeRetracted::KIND],
     };
-    const SAYS: &'static str = "retracts the knowledge {id}";
+    const SAYS: &'static str = "retracts the knowledge entry {id}";
     type Input = Verdict;
     type Output = ShownKnowledge;
 

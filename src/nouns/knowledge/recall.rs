@@ -12,7 +12,7 @@ use super::document::{self, Passage, readable, with_words};
 use super::propose::wrong_topics;
 use super::scan::words;
 use super::shown::{shown, statement};
-use super::vectors::{Near, announced, asked, fused, leaves};
+use super::vectors::{Near, announced, embed, fused, leaves};
 use crate::company::COMPANY;
 use gate::{Permit, Query, Reader, Spec, Target, get};
 use store::knowledge::Knowledge;
@@ -123,7 +123,7 @@ impl Query for Recall {
 
     fn run(_: Permit<Self>, input: Sought, read: &Reader<'_>) -> Result<Recalled, Stop> {
         let limit = limit(&input)?;
-        let mut asked = asked(&input.q, read)?;
+        let mut asked = embed(&input.q, read)?;
         let accepted = read.accepted_knowledge(&input.topics, LOOKED_AT)?;
         let is_all = accepted.len() < LOOKED_AT;
         let documents = readable(&accepted, read);

@@ -320,7 +320,7 @@ fn evaluated(
     let kept_then = past.map(|past| read.entities_then(past)).transpose()?;
     let kept = kept_then.as_ref().map_or(EntitySource::Now(read), EntitySource::Then);
     let said = authzen::said(&*authzen::completed(asked, kept, &snapshot)?, &snapshot)?;
-    let question = said.asked(&snapshot, Vec::new()).map_err(|wrong| Refusal::bad_request(wrong.to_string()))?;
+    let question = said.to_question(&snapshot, Vec::new()).map_err(|wrong| Refusal::bad_request(wrong.to_string()))?;
     let ruling = question.answer(&snapshot).ruling;
     // All that is known of these entities, the asker has said.
     let eyes = Eyes { sees: &|_| true, withheld: &BTreeSet::new() };

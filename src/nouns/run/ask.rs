@@ -55,7 +55,7 @@ impl Change for Ask {
         about: &[&ACTOR],
         events: &[TaskCreated::KIND, RunStarted::KIND, RunWaiting::KIND, ContentKept::KIND, BudgetReserved::KIND],
     };
-    const SAYS: &'static str = "asks {agent} for something[ for at most {budget_cents} cents]";
+    const SAYS: &'static str = "starts a run of {agent}[ for at most {budget_cents} cents]";
     type Input = Wish;
     type Output = Begun;
 

@@ -69,7 +69,7 @@ impl Change for Raise {
         about: &[&RUN],
         events: &[RunBudgetRaised::KIND, BudgetReserved::KIND],
     };
-    const SAYS: &'static str = "lets {id} spend {budget_cents} cents";
+    const SAYS: &'static str = "raises the budget of {id} to {budget_cents} cents";
     type Input = Raised;
     type Output = ShownRun;
 

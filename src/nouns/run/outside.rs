@@ -201,7 +201,7 @@ impl Change for Settle {
             Came::Unknown(why) => {
                 let (to, until) = (who_may_know(&run, draft.read())?, draft.now().plus_ms(PATIENCE));
                 let call = called(&run, step, draft.read())?;
-                let kept = Map::from_iter([("text".to_owned(), asked(&name, &cut(why), &call).into())]);
+                let kept = Map::from_iter([("text".to_owned(), outcome_question(&name, &cut(why), &call).into())]);
                 draft.record(ContentKept { id: id.clone(), part: format!("{step}/question"), kept })?;
                 let (target, wait) = (String::new(), Wait::Outcome { to, until });
                 draft.record(RunWaiting { id, agent, asker, step, kind, name, target, wait })?;
@@ -221,7 +221,7 @@ fn is_vouched(tool: &str) -> bool {
 }
 
 /// What people are asked.
-fn asked(tool: &str, why: &str, call: &str) -> String {
+fn outcome_question(tool: &str, why: &str, call: &str) -> String {
     format!("Did {tool} take effect? It is not known: {why}. {call}Answer yes, no, or retry to call it again.")
 }
 

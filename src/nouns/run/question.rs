@@ -43,7 +43,7 @@ impl Change for AskSomebody {
         about: &[&RUN],
         events: &[RunWaiting::KIND, ContentKept::KIND],
     };
-    const SAYS: &'static str = "asks[ {to}] something";
+    const SAYS: &'static str = "asks[ {to}] a question";
     type Input = NewQuestion;
     type Output = Waits;
 
@@ -57,7 +57,7 @@ impl Change for AskSomebody {
         if is_blank(&input.text) || input.text.len() > LONGEST_TEXT {
             return Err(Refusal::field("text", format!("must have 1 to {LONGEST_TEXT} bytes")).into());
         }
-        let to = asked(input.to, &own, draft.read())?;
+        let to = addressee(input.to, &own, draft.read())?;
         has_room(&to, &own, draft.read())?;
         let (id, step) = (own.run.clone(), own.step());
         let kept = Map::from_iter([("text".to_owned(), Value::from(input.text))]);
@@ -95,7 +95,7 @@ pub(super) fn own(read: &Reader<'_>) -> Result<RunFacts, Refusal> {
     run.ok_or_else(|| Refusal::conflict("only an agent does this, in a run of its own"))
 }
 
-fn asked(to: Option<ActorId>, own: &RunFacts, read: &Reader<'_>) -> Result<ActorId, Stop> {
+fn addressee(to: Option<ActorId>, own: &RunFacts, read: &Reader<'_>) -> Result<ActorId, Stop> {
     let is_there = |id: &ActorId| {
         read.card(id).is_some_and(|card| card.actor.kind == ActorKind::Person && card.actor.status == Status::Active)
     };

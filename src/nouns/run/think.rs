@@ -53,7 +53,7 @@ pub(super) fn think(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
     }
     let answered = steps.iter().rposition(is_answer);
     let since = steps.split_off(answered.map_or(0, |at| at + 1));
-    let Some(answer) = steps.last().filter(|_| answered.is_some()) else { return asked(run, &since, read) };
+    let Some(answer) = steps.last().filter(|_| answered.is_some()) else { return next_model(run, &since, read) };
     let Some(calls) = wanted(run, answer.number, read)? else {
         return Ok(Move::Own(Own::Fail(Failure::Failed, Some("what a model answered was erased".into()))));
     };
@@ -64,7 +64,7 @@ pub(super) fn think(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
     if run.steps < last {
         return to_be_made(run, (answer.number, calls), read);
     }
-    asked(run, since.get(calls.len()..).unwrap_or_default(), read)
+    next_model(run, since.get(calls.len()..).unwrap_or_default(), read)
 }
 
 /// Whether a kill switch that holds a run was engaged since then.
@@ -132,7 +132,7 @@ fn made_of(run: &Run, number: u32, call: Wanted, read: &Reader<'_>) -> Result<To
 
 /// The model that is to be asked, after what was tried in vain since the last answer: one that refuses, or may not be asked,
 /// makes way for the next.
-fn asked(run: &Run, tried: &[Step], read: &Reader<'_>) -> Result<Move, Stop> {
+fn next_model(run: &Run, tried: &[Step], read: &Reader<'_>) -> Result<Move, Stop> {
     let chosen = read.models_of(&run.agent)?;
     let (mut left, mut lost): (Vec<&str>, _) = (chosen.iter().map(|(model, _)| *model).collect(), BTreeMap::new());
     for step in tried {

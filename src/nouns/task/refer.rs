@@ -61,7 +61,7 @@ impl Change for Update {
         events: &[TaskRefAdded::KIND],
     };
     // What it is a link to is not for everybody who reads of it.
-    const SAYS: &'static str = "links something to {id}";
+    const SAYS: &'static str = "adds a link to {id}";
     type Input = NewRef;
     type Output = WholeTask;
 

@@ -41,7 +41,7 @@ impl Change for Run {
         about: &[&TASK],
         events: &[RunStarted::KIND, RunWaiting::KIND, ContentKept::KIND, BudgetReserved::KIND],
     };
-    const SAYS: &'static str = "lets the agent of {id} work on it[ for at most {budget_cents} cents]";
+    const SAYS: &'static str = "starts the agent of {id} on it[ for at most {budget_cents} cents]";
     type Input = Work;
     type Output = Begun;
 

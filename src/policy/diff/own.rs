@@ -117,7 +117,7 @@ impl Search<'_> {
         for said in known {
             let [old, new] = &mut self.takers;
             let (inventor, taker) = if is_gone { (&mut then, old) } else { (&mut now, new) };
-            let Some(Taken { said, .. }) = taker.asked(said, &[]) else { continue };
+            let Some(Taken { said, .. }) = taker.take(said, &[]) else { continue };
             for _ in 0..NEIGHBOURS {
                 if let Some(next) = inventor.neighbour(&said) {
                     self.around(&next);
@@ -172,7 +172,7 @@ impl Search<'_> {
         if self.left == 0 || !self.seen.insert(key) {
             return;
         }
-        let [Some(old), Some(new)] = self.takers.each_mut().map(|taker| taker.asked(said, granted)) else { return };
+        let [Some(old), Some(new)] = self.takers.each_mut().map(|taker| taker.take(said, granted)) else { return };
         self.left -= 1;
         self.asked += 1;
         let pair = self.pairs.entry(new.said.subject.kind.clone());
@@ -231,12 +231,12 @@ impl<'a> Taker<'a> {
     }
 
     /// None where it cannot be asked here.
-    fn asked(&mut self, said: &Said, granted: &[String]) -> Option<Taken> {
+    fn take(&mut self, said: &Said, granted: &[String]) -> Option<Taken> {
         if !takes(self.snapshot, &said.action, &said.subject.kind, &said.resource.kind) {
             return Some(Taken { said: said.clone(), question: None });
         }
         let asked = |said: Said| {
-            let question = said.asked(self.snapshot, granted.to_vec()).ok()?;
+            let question = said.to_question(self.snapshot, granted.to_vec()).ok()?;
             Some(Taken { said, question: Some(question) })
         };
         asked(said.clone()).or_else(|| asked(self.fitting.fitted(said, self.other)?))

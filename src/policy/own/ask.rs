@@ -12,7 +12,7 @@ use super::reader::{Few, Found};
 use crate::{Closed, Facts, Question, Ruling, Slice, Snapshot};
 
 /// Asks one question after another. What two in a row have in common is gathered once.
-pub struct Asker<'a> {
+pub struct Evaluator<'a> {
     snapshot: &'a Snapshot,
     last: Option<Last>,
 }
@@ -35,9 +35,9 @@ struct Common {
     takes: Option<EntityType>,
 }
 
-impl<'a> Asker<'a> {
-    pub fn new(snapshot: &'a Snapshot) -> Asker<'a> {
-        Asker { snapshot, last: None }
+impl<'a> Evaluator<'a> {
+    pub fn new(snapshot: &'a Snapshot) -> Evaluator<'a> {
+        Evaluator { snapshot, last: None }
     }
 
     /// The answer. Wants at least 2 MiB of stack.

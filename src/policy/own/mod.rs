@@ -15,7 +15,7 @@ mod reader;
 mod said;
 mod wrong;
 
-pub use ask::{Asker, applies, gathered};
+pub use ask::{Evaluator, applies, gathered};
 pub use catalog::{Catalog, action, actions, asked_as, entity_type, is_unknown, name};
 pub use completed::{Completion, Named, described, describes};
 pub use invent::Inventor;

@@ -42,7 +42,7 @@ impl Described {
 
 impl Said {
     /// The question as these policies' schema reads it, with approvals that were given.
-    pub fn asked(&self, snapshot: &Snapshot, granted: Vec<String>) -> Result<OwnedQuestion, Wrong> {
+    pub fn to_question(&self, snapshot: &Snapshot, granted: Vec<String>) -> Result<OwnedQuestion, Wrong> {
         let action = action(snapshot, &self.action).map_err(|wrong| wrong.within("action"))?;
         let subject = self.subject.thing(snapshot, "subject")?;
         let resource = self.resource.thing(snapshot, "resource")?;

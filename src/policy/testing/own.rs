@@ -119,7 +119,7 @@ impl Evaluation {
             return Err(format!("granted: there is no approval kind `{unknown}`"));
         }
         let said = self.said(snapshot, records)?;
-        said.asked(snapshot, self.said.granted.clone()).map_err(|wrong| wrong.to_string())
+        said.to_question(snapshot, self.said.granted.clone()).map_err(|wrong| wrong.to_string())
     }
 
     /// What is asked, whole.

@@ -52,7 +52,7 @@ pub(super) fn again(
         return Ok(Evaluated { said, recorded, outcome: Arc::clone(outcome) });
     }
     let (before, after) = (sides.before.snapshot, sides.after.snapshot);
-    let asked = [before, after].map(|side| said.asked(side, Vec::new()));
+    let asked = [before, after].map(|side| said.to_question(side, Vec::new()));
     let [Ok(old), Ok(new)] = asked else { return Err(UNFIT) };
     let (old, new) = (Answer::of(&old.answer(before)), Answer::of(&new.answer(after)));
     let outcome = Arc::new(Outcome::of(old, new, changed));

@@ -160,7 +160,7 @@ events! {
             let what = summary(moment, &event.id)?;
             let title = format!("a token that this was requested or decided with was revoked: {} {what}", event.requester);
             // Whoever has decided has no item of it any more; what was done in their name may not have been their doing.
-            let mut told: BTreeSet<ActorId> = inbox::asked(moment.conn, ItemKind::Approval, event.id.as_str())?.into_iter().collect();
+            let mut told: BTreeSet<ActorId> = inbox::pending(moment.conn, ItemKind::Approval, event.id.as_str())?.into_iter().collect();
             told.extend(deciders(moment, &event.id)?);
             told.insert(event.requester.clone());
             told.iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Alert, event.id.as_str(), &title))

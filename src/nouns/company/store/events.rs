@@ -15,7 +15,7 @@ events! {
     CompanyCreated = "company_created" {
         name: String, seal: String,
     } about [] => {
-        says: "founded {name}",
+        says: "created the company {name}",
         content: Content::SHOWN.hiding(&["seal"]), tables: &[COMPANY], memory: Memory::Nothing,
         settles: Settles::Nothing,
         fold: Some(created), notify: Notify::Nobody, news: None,

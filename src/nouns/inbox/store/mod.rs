@@ -122,7 +122,7 @@ pub(super) fn add_as(
 }
 
 /// Who is still to look at a subject.
-pub(super) fn asked(conn: &Connection, kind: ItemKind, subject: &str) -> rusqlite::Result<Vec<ActorId>> {
+pub(super) fn pending(conn: &Connection, kind: ItemKind, subject: &str) -> rusqlite::Result<Vec<ActorId>> {
     let sql = "SELECT actor FROM inbox WHERE subject = ? AND kind = ? AND resolved_at IS NULL ORDER BY actor";
     conn.prepare_cached(sql)?.query_map([subject, kind.name()], |row| parsed(row, 0))?.collect()
 }

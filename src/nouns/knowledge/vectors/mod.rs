@@ -10,7 +10,7 @@ mod settle;
 mod unembedded;
 
 pub use embed::{Embed, Texts};
-pub use question::{Near, announced, asked, fused, leaves};
+pub use question::{Near, announced, embed, fused, leaves};
 pub use settle::{Made, Settle};
 pub use unembedded::{Batch, From, Unembedded};
 

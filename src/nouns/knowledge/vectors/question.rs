@@ -41,7 +41,7 @@ pub fn announced(question: &str, read: &Reader<'_>) -> Result<Option<(&'static s
 }
 
 /// Asks what a question means, where the company has said so and the policies let it be sent.
-pub fn asked(question: &str, read: &Reader<'_>) -> Result<EmbeddedQuestion, Stop> {
+pub fn embed(question: &str, read: &Reader<'_>) -> Result<EmbeddedQuestion, Stop> {
     let Some(embedder) = asks(question, read)? else {
         let is_missing = !question.trim().is_empty() && read.wants_vectors()? && read.any_embedder().is_none();
         let words_alone =

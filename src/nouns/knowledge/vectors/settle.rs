@@ -45,7 +45,7 @@ impl Change for Settle {
         about: &[&KNOWLEDGE],
         events: &[ContentKept::KIND, KnowledgeEmbedded::KIND],
     };
-    const SAYS: &'static str = "keeps vectors of {id}";
+    const SAYS: &'static str = "stores vectors of {id}";
     type Input = Made;
     type Output = Sent;
 

@@ -12,7 +12,7 @@ use super::super::definition::text_of;
 use super::super::exit::{Exit, Failure};
 use super::super::operation::{Operation, query};
 use super::super::{Context, show};
-use super::explained::{self, Told};
+use super::explained::{self, ShownAnswer};
 use super::tree;
 use crate::nouns::authzen::Evaluation;
 use crate::nouns::policy::explain::{self, BrieflyExplained, Explanation, ToExplain};
@@ -79,7 +79,7 @@ impl Run for Explain {
         let question = ToExplain { op, target, input, actor, under, run, at, evaluation };
         let answer = query::<explain::Explain>().ask(context, &question).await?;
         context.show(&answer.value, || {
-            let told: Told = match answer.read()? {
+            let told: ShownAnswer = match answer.read()? {
                 Explanation::One(one) => (*one).into(),
                 Explanation::Evaluated(one) => (*one).into(),
                 Explanation::All(all) => {

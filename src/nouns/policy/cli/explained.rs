@@ -16,7 +16,7 @@ use crate::types::impact::Decision;
 use crate::types::time::Time;
 
 /// The answer to one question. Where it is about the company's own types, there is less to tell.
-pub(super) struct Told {
+pub(super) struct ShownAnswer {
     pub decision: Decision,
     pub operation: String,
     pub actor: String,
@@ -36,9 +36,9 @@ pub(super) struct Told {
     pub at: Time,
 }
 
-impl From<Explained> for Told {
-    fn from(told: Explained) -> Told {
-        Told {
+impl From<Explained> for ShownAnswer {
+    fn from(told: Explained) -> ShownAnswer {
+        ShownAnswer {
             decision: told.decision,
             operation: told.operation,
             actor: told.actor.to_string(),
@@ -60,8 +60,8 @@ impl From<Explained> for Told {
     }
 }
 
-impl From<EvaluationExplained> for Told {
-    fn from(told: EvaluationExplained) -> Told {
+impl From<EvaluationExplained> for ShownAnswer {
+    fn from(told: EvaluationExplained) -> ShownAnswer {
         let needed = |NeededKind { kind, threshold }| NeededApproval {
             kind,
             threshold,
@@ -69,7 +69,7 @@ impl From<EvaluationExplained> for Told {
             held: Vec::new(),
             request: None,
         };
-        Told {
+        ShownAnswer {
             decision: told.decision,
             operation: told.operation,
             actor: told.actor,
@@ -107,7 +107,7 @@ struct Lines<'a> {
     at: Option<Time>,
 }
 
-pub(super) fn print(told: &Told, is_past: bool) -> Result<(), Failure> {
+pub(super) fn print(told: &ShownAnswer, is_past: bool) -> Result<(), Failure> {
     let lines = Lines {
         decision: told.decision,
         operation: &told.operation,
@@ -138,7 +138,7 @@ pub(super) fn print(told: &Told, is_past: bool) -> Result<(), Failure> {
         show::rows(columns!(ExplainedLink; from, delegation, decision, reason), &told.on_behalf_of)?;
     }
     if let Some(needed) = told.approvals.first() {
-        show::text(&format!("\nIt needs approval{}:", asked(needed)))?;
+        show::text(&format!("\nIt needs approval{}:", open_request(needed)))?;
         show::rows(columns!(NeededApproval; kind, threshold, held, who_may_decide), &told.approvals)?;
     }
     if let Some(said) = told.break_glass.as_ref().map(break_glass) {
@@ -176,7 +176,7 @@ fn narrowed(rows: &Narrowed) -> Result<(), Failure> {
     Ok(())
 }
 
-fn asked(needed: &NeededApproval) -> String {
+fn open_request(needed: &NeededApproval) -> String {
     needed.request.as_ref().map(|id| format!(", and {id} asks for it")).unwrap_or_default()
 }
 

@@ -4,7 +4,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
 use super::super::show;
-use super::explained::{Told, break_glass, fails, limits, place, sentence};
+use super::explained::{ShownAnswer, break_glass, fails, limits, place, sentence};
 use crate::nouns::policy::explained::{ExplainedLink, NeededApproval};
 use crate::nouns::policy::shown::ShownPolicy;
 use crate::policy::{Observed, ShownPart, State};
@@ -17,7 +17,7 @@ struct Node {
 }
 
 /// The tree as text; only colours that are asked for.
-pub(super) fn drawn(told: &Told, is_past: bool, in_colour: bool) -> String {
+pub(super) fn drawn(told: &ShownAnswer, is_past: bool, in_colour: bool) -> String {
     let painter = Painter { in_colour };
     let group = |title: &str, below: Vec<Node>| Node { text: painter.paint(Style::new().bold(), title), below };
     let policies = |all: &[ShownPolicy]| all.iter().map(|policy| painter.policy(policy)).collect();
@@ -71,7 +71,7 @@ impl Painter {
     }
 
     /// `deny: token.issue of max by mia: only admins issue tokens for others`
-    fn headline(&self, told: &Told) -> String {
+    fn headline(&self, told: &ShownAnswer) -> String {
         let colour = match told.decision {
             Decision::Allow => AnsiColor::Green,
             Decision::NeedsApproval => AnsiColor::Yellow,
