@@ -50,8 +50,18 @@ fn measured(runtime: &Runtime, actors: u64) -> Vec<(&'static str, f64)> {
         ("actor.list, 20 rows, us", timed("p7", "actor.list", json!({ "limit": 20 }))),
         ("directory.find by name, us", timed("ana", "directory.find", json!({ "text": "p7", "limit": 20 }))),
     ];
+    let moved = ("a team with all below it moves (actor.update), ms", moved(&runtime, gate));
     runtime.block_on(company.close());
-    figures
+    figures.into_iter().chain([moved]).collect()
+}
+
+/// Milliseconds to put the team that all others are in into another, and out of it again.
+fn moved(runtime: &Runtime, gate: &Arc<Gate>) -> f64 {
+    let start = Instant::now();
+    for input in [json!({ "id": "team:all", "team": "team:top" }), json!({ "id": "team:all", "no_team": true })] {
+        runtime.block_on(support::perform(gate, Credential::Holder("ana".parse().unwrap()), "actor.update", input));
+    }
+    start.elapsed().as_secs_f64() * 1e3 / 2.0
 }
 
 /// Microseconds for one call, by the holder of the state file.
@@ -67,7 +77,8 @@ fn micros(runtime: &Runtime, gate: &Arc<Gate>, by: &str, operation: &str, input:
     })
 }
 
-/// A team for each hundred: one person who leads it, nine who are in it, and their agents. Straight into the table: what is
+/// A team for each hundred: one person who leads it, nine who are in it, and their agents; and one team that all of these are
+/// in. Straight into the table: what is
 /// measured is the directory, not its log.
 fn fill(dir: &Path, actors: u64) {
     let conn = connect(&dir.join("state.db"), Mode::Write).unwrap();
@@ -78,10 +89,13 @@ fn fill(dir: &Path, actors: u64) {
                          'Number ' || n, 'member', 'team:t' || (n / 100), NULL,
                          CASE WHEN n % 100 < 10 THEN NULL ELSE 'p' || (n / 100 * 100 + n % 10) END,
                          '[]', 'standard', 'active', n FROM number";
-    let teams = "SELECT 'team:t' || n, 'team', 'Team ' || n, 'member', NULL, 'p' || (n * 100), NULL,
+    let teams = "SELECT 'team:t' || n, 'team', 'Team ' || n, 'member', 'team:all', 'p' || (n * 100), NULL,
                         '[]', 'standard', 'active', n FROM number";
     conn.execute(&format!("{row} {people}"), [actors as i64]).unwrap();
     conn.execute(&format!("{row} {teams}"), [actors.div_ceil(100) as i64]).unwrap();
+    let above = "SELECT CASE n WHEN 0 THEN 'team:all' ELSE 'team:top' END, 'team', 'Above', 'member', NULL, NULL, NULL,
+                        '[]', 'standard', 'active', n FROM number";
+    conn.execute(&format!("{row} {above}"), [2]).unwrap();
     // As many tasks, of which the oldest twenty are those that `p7` may see.
     let tasks = "INSERT INTO task (id, title, creator, owner, status, priority, version, created_at, updated_at)
                  WITH RECURSIVE number (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n + 1 < ?1)

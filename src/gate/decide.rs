@@ -13,5 +13,6 @@ pub(super) mod joining;
 pub(super) mod kills;
 pub mod question;
 pub(super) mod reach;
+pub(super) mod teams;
 pub mod usage;
 pub mod world;

@@ -326,6 +326,10 @@ impl Directory for Reader<'_> {
         Directory::card(self.world, id)
     }
 
+    fn teams(&self, card: &Card) -> &[ActorId] {
+        self.world.teams(card)
+    }
+
     fn terms(&self, id: &str) -> Option<&Terms> {
         self.world.terms(id)
     }

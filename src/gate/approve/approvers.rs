@@ -47,7 +47,7 @@ pub fn approvers(
     let Requesting { requester, behalf, .. } = request;
     let escalated = rule.escalate.iter().filter(|more| now.0 - since.0 >= i64::from(more.after_hours) * HOUR);
     let eligible: Vec<&Eligible> = rule.eligible.iter().chain(escalated.flat_map(|more| &more.to)).collect();
-    let requesters_teams = world.card(requester).map(|card| &*card.teams).unwrap_or_default();
+    let requesters_teams = world.card(requester).map(|card| world.teams(card)).unwrap_or_default();
     // An agent asks on behalf of who answers for it.
     let owner = |id| world.card(id).and_then(|card| card.actor.owner.as_ref());
     let owners: Vec<&ActorId> = std::iter::once(requester).chain(behalf).filter_map(owner).collect();
@@ -162,14 +162,14 @@ fn is_assigned<'p>(
 fn among<'a>(world: &'a World, who: &'a Eligible, requesters_teams: &'a [ActorId]) -> Vec<&'a ActorId> {
     let lead = |team: &ActorId| world.card(team).and_then(|team| team.actor.lead.as_ref());
     let is_in = |id: &ActorId, team: &ActorId| {
-        lead(team) == Some(id) || world.card(id).is_some_and(|card| card.teams.contains(team))
+        lead(team) == Some(id) || world.card(id).is_some_and(|card| world.teams(card).contains(team))
     };
     match (who.lead, &who.team, who.role) {
         (Some(_), team, _) => {
             let leads = requesters_teams.iter().filter_map(lead);
             leads.filter(|id| team.as_ref().is_none_or(|team| is_in(id, team))).collect()
         }
-        (None, Some(team), _) => world.people.of(&Group::Team(team.clone())).chain(lead(team)).collect(),
+        (None, Some(team), _) => world.people.below(team).chain(lead(team)).collect(),
         (None, None, Some(role)) => world.people.of(&Group::Role(role)).collect(),
         (None, None, None) => world.people.all().collect(),
     }

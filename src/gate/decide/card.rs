@@ -1,30 +1,21 @@
 //! An actor as decisions know it.
 
-use std::sync::Arc;
-
 use crate::declare::target::{actor_uid, uid};
 use policy::{Closed, Record};
 use store::actors::{Actor, Status};
 use types::actor::{ActorKind, Role, Trust};
 use types::id::ActorId;
 
-/// An actor with the teams that it is in.
+/// An actor, as its row says.
 #[derive(Debug)]
 pub struct Card {
     pub actor: Actor,
-    /// Near and far. All who are in a team share one list.
-    pub(crate) teams: Arc<[ActorId]>,
 }
 
 impl Card {
-    /// The teams that it is in, near and far.
-    pub fn teams(&self) -> &[ActorId] {
-        &self.teams
-    }
-
-    /// Its Cedar entity: closed, so a decision needs no search for ancestors.
-    pub(crate) fn entity(&self) -> Closed {
-        let above = self.teams.iter().map(actor_uid);
+    /// Its Cedar entity, by the teams that it is in, near and far: closed, so a decision needs no search for ancestors.
+    pub(crate) fn entity(&self, teams: &[ActorId]) -> Closed {
+        let above = teams.iter().map(actor_uid);
         let (id, actor) = (actor_uid(&self.actor.id), &self.actor);
         match actor.kind {
             ActorKind::Team => {

@@ -2,8 +2,8 @@
 //! and few actors of a large directory are active at a time, so the directory keeps cards, and this cache keeps as many
 //! entities as fit.
 //!
-//! Always true: an entity belongs to exactly the card that it is found by; another card, even of the same actor, has
-//! another entity.
+//! Always true: an entity belongs to exactly the card that it is found by, and to the line of teams that it was made with;
+//! another card, even of the same actor, has another entity.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,6 +11,7 @@ use arc_swap::ArcSwapOption;
 
 use crate::decide::card::Card;
 use policy::Closed;
+use types::id::ActorId;
 
 /// How many entities are kept, in shelves that are made when they are wanted. Each has one place, and gives way to the next
 /// that wants it.
@@ -27,20 +28,24 @@ type Shelf = Box<[OnceLock<ArcSwapOption<BuiltEntity>>]>;
 
 struct BuiltEntity {
     card: Arc<Card>,
+    teams: Option<Arc<[ActorId]>>,
     entity: Closed,
 }
 
 impl Entities {
-    /// The entity of a card: kept, or made now.
-    pub fn of(&self, card: &Arc<Card>) -> Closed {
-        let Some(place) = self.place(card) else { return card.entity() };
+    /// The entity of a card, whose actor is in this line of teams: kept, or made now.
+    pub fn of(&self, card: &Arc<Card>, teams: Option<&Arc<[ActorId]>>) -> Closed {
+        let built = || card.entity(teams.map(|teams| &**teams).unwrap_or_default());
+        let Some(place) = self.place(card) else { return built() };
         if let Some(kept) = &*place.load()
             && Arc::ptr_eq(&kept.card, card)
+            && kept.teams.as_ref().map(Arc::as_ptr) == teams.map(Arc::as_ptr)
         {
             return kept.entity.clone();
         }
-        let entity = card.entity();
-        place.store(Some(Arc::new(BuiltEntity { card: Arc::clone(card), entity: entity.clone() })));
+        let entity = built();
+        let kept = BuiltEntity { card: Arc::clone(card), teams: teams.cloned(), entity: entity.clone() };
+        place.store(Some(Arc::new(kept)));
         entity
     }
 }

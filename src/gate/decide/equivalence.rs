@@ -217,17 +217,17 @@ impl Writer<'_> {
             let card = world.card(&id);
             self.key.push(u8::from(card.is_some()));
             if let Some(card) = card.filter(|_| far < Far::Beyond) {
-                self.card(card, if far == Far::End { Far::Link } else { Far::Beyond });
+                self.card(world, card, if far == Far::End { Far::Link } else { Far::Beyond });
             }
         }
     }
 
-    fn card(&mut self, card: &Card, next: Far) {
+    fn card(&mut self, world: &World, card: &Card, next: Far) {
         let actor = &card.actor;
         self.key.extend([actor.kind as u8, actor.role as u8, actor.status as u8, actor.trust as u8]);
         self.maybe(actor.team.as_ref(), next);
         self.maybe(actor.lead.as_ref(), next);
         self.maybe(actor.owner.as_ref(), next);
-        self.all(card.teams.iter(), Far::Beyond);
+        self.all(world.teams(card).iter(), Far::Beyond);
     }
 }

@@ -1,9 +1,8 @@
 //! The directory's index: who may act, by role and by team, and which actors depend on whom. No query scans the whole
 //! directory.
 //!
-//! Always true: it holds the active people of its directory, each under their role and under every team that they are
-//! in; these and the active agents, under each of their skills; and every actor, active or not, under its team, its
-//! lead and its owner.
+//! Always true: it holds the active people of its directory, each under their role; these and the active agents, under each
+//! of their skills; and every actor, active or not, under its team, its lead and its owner.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -21,10 +20,10 @@ pub(crate) enum Group {
     Role(Role),
     /// The teams that somebody leads.
     Led(ActorId),
-    /// In the team, or in one below it.
-    Team(ActorId),
     /// Whatever is in the team itself: people, agents and teams, also those that have left.
     Within(ActorId),
+    /// The teams in it alone.
+    Teams(ActorId),
     /// The agents that somebody answers for.
     Owned(ActorId),
     /// In lower case.
@@ -163,6 +162,16 @@ impl People {
         })
     }
 
+    /// A team and those below it; one in a circle of teams comes once.
+    pub fn teams_below(&self, team: &ActorId) -> BTreeSet<ActorId> {
+        let (mut seen, mut open) = (BTreeSet::from([team.clone()]), vec![team.clone()]);
+        while let Some(team) = open.pop() {
+            let new = self.of(&Group::Teams(team)).filter(|id| seen.insert(ActorId::clone(id)));
+            open.extend(new.cloned().collect::<Vec<ActorId>>());
+        }
+        seen
+    }
+
     /// Whoever leads a team. Before them stand only roles.
     pub fn leads(&self) -> impl Iterator<Item = &ActorId> {
         let lead = |group: &Group| matches!(group, Group::Led(_));
@@ -196,6 +205,8 @@ impl People {
 fn groups(card: &Card) -> Vec<Group> {
     let actor = &card.actor;
     let within = actor.team.iter().cloned().map(Group::Within);
+    let parts = actor.team.iter().filter(|_| actor.kind == ActorKind::Team).cloned().map(Group::Teams);
+    let within = within.chain(parts);
     let hangs = within.chain(actor.lead.iter().cloned().map(Group::Led));
     let hangs = hangs.chain(actor.owner.iter().cloned().map(Group::Owned));
     let is_active = actor.status == Status::Active;
@@ -204,8 +215,7 @@ fn groups(card: &Card) -> Vec<Group> {
     if actor.kind != ActorKind::Person || !is_active {
         return hangs.collect();
     }
-    let teams = card.teams().iter().cloned().map(Group::Team);
-    hangs.chain(teams).chain([Group::Role(actor.role)]).collect()
+    hangs.chain([Group::Role(actor.role)]).collect()
 }
 
 #[cfg(test)]
@@ -234,8 +244,7 @@ mod tests {
             status: if number.is_multiple_of(11) { Status::Offboarded } else { Status::Active },
             created_at: Time(0),
         };
-        let teams = actor.team.iter().cloned().collect::<Vec<_>>().into();
-        Card { actor, teams }
+        Card { actor }
     }
 
     #[test]

@@ -162,7 +162,7 @@ impl Entities<'_> {
 
     fn add(&mut self, id: &ActorId) {
         let entity = match self.world.card(id) {
-            Some(card) => self.world.entities.of(card),
+            Some(card) => self.world.entities.of(card, self.world.line(card)),
             None if *id == ActorId::system() => nobody(id),
             None => return,
         };

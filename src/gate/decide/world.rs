@@ -15,6 +15,7 @@ use crate::decide::entities::Entities;
 use crate::decide::ground::{Ground, Outside};
 use crate::decide::index::People;
 use crate::decide::kills::{self, Killed};
+use crate::decide::teams::Lines;
 use crate::decide::usage::{self, Histories};
 use crate::declare::noun::{Directory, Nouns};
 use crate::past::canary::{self, Trial};
@@ -35,7 +36,7 @@ use store::memory::Touched;
 use store::policies;
 use store::tokens;
 use store::webhooks::{self, Webhook};
-use types::actor::{ActorKind, KillScope, Role};
+use types::actor::{KillScope, Role};
 use types::caller::{Caller, Channel, Who};
 use types::decision::Recording;
 use types::delegation::Terms;
@@ -47,6 +48,7 @@ use types::refusal::{Fault, Stands};
 pub struct World {
     pub(crate) actors: HashTrieMapSync<ActorId, Arc<Card>>,
     pub(crate) people: People,
+    pub(crate) lines: Lines,
     pub(crate) tokens: Passes,
     /// The delegations that can be acted under, by id.
     pub(crate) delegations: HashTrieMapSync<String, Arc<Terms>>,
@@ -97,6 +99,7 @@ impl World {
         World {
             actors: HashTrieMapSync::new_sync(),
             people: People::default(),
+            lines: Lines::default(),
             tokens: Passes::default(),
             delegations: HashTrieMapSync::new_sync(),
             kills: Arc::default(),
@@ -132,23 +135,16 @@ impl World {
 
     /// Takes in all actors of a company, which may refer to each other.
     pub(crate) fn settle(&mut self, actors: Vec<Actor>) {
-        let team = |actor: &Actor| (actor.id.clone(), actor.team.clone());
-        let above: BTreeMap<ActorId, Option<ActorId>> =
-            actors.iter().filter(|actor| actor.kind == ActorKind::Team).map(team).collect();
-        let mut lines: BTreeMap<ActorId, Arc<[ActorId]>> = BTreeMap::new();
-        for team in above.keys() {
-            lines.insert(team.clone(), chain(Some(team.clone()), &|id| above.get(id).cloned().flatten()).into());
-        }
         let ids: BTreeSet<ActorId> = actors.iter().map(|actor| actor.id.clone()).collect();
         for mut actor in actors {
             // Each id is kept once, however many name it.
             for named in [&mut actor.team, &mut actor.lead, &mut actor.owner].into_iter().flatten() {
                 ids.get(named).inspect(|one| *named = ActorId::clone(one));
             }
-            let line = |team: &ActorId| lines.get(team).cloned().unwrap_or_else(|| [team.clone()].into());
-            let teams = actor.team.as_ref().map(line).unwrap_or_default();
-            self.actors.insert_mut(actor.id.clone(), Arc::new(Card { actor, teams }));
+            self.actors.insert_mut(actor.id.clone(), Arc::new(Card { actor }));
         }
+        let teams: BTreeSet<ActorId> = self.actors.values().filter_map(|card| card.actor.team.clone()).collect();
+        teams.iter().for_each(|team| self.draw(team));
         self.people = People::of_all(ids.iter().filter_map(|id| self.actors.get(id)).map(|card| &**card));
     }
 
@@ -219,28 +215,22 @@ impl World {
 
     /// Takes in one actor as it is now.
     pub(crate) fn put(&mut self, actor: Actor) {
-        let moved =
-            actor.kind == ActorKind::Team && self.card(&actor.id).is_some_and(|old| old.actor.team != actor.team);
-        let id = actor.id.clone();
-        self.seat_anew(actor);
-        if moved {
-            // Each card names the teams above it.
-            let cards = self.people.below(&id).filter_map(|id| self.card(id));
-            let below: Vec<Actor> = cards.map(|card| card.actor.clone()).collect();
-            below.into_iter().for_each(|actor| self.seat_anew(actor));
+        let (id, card) = (actor.id.clone(), Arc::new(Card { actor }));
+        let old = self.actors.get(&id).cloned();
+        self.people.put(old.as_deref(), &card);
+        self.actors.insert_mut(id.clone(), Arc::clone(&card));
+        if card.actor.team != old.and_then(|old| old.actor.team.clone()) && id.is_team() {
+            self.people.teams_below(&id).iter().for_each(|team| self.draw(team));
+        }
+        if let Some(team) = card.actor.team.as_ref().filter(|team| self.lines.of(team).is_none()) {
+            self.draw(team);
         }
     }
 
-    fn seat_anew(&mut self, actor: Actor) {
-        let above = |id: &ActorId| self.actors.get(id).and_then(|card| card.actor.team.clone());
-        let teams = chain(actor.team.clone(), &above).into();
-        self.seat(Card { actor, teams });
-    }
-
-    fn seat(&mut self, card: Card) {
-        let id = card.actor.id.clone();
-        self.people.put(self.actors.get(&id).map(|old| &**old), &card);
-        self.actors.insert_mut(id, Arc::new(card));
+    /// Where a team stands.
+    fn draw(&mut self, team: &ActorId) {
+        let actors = &self.actors;
+        self.lines.draw(team, &|id| actors.get(id).and_then(|card| card.actor.team.clone()));
     }
 
     /// Takes over the policies that the tables say are in force: compiled already, as a rule.
@@ -292,7 +282,16 @@ impl World {
 
     fn teams_of(&self, caller: &Caller) -> &[ActorId] {
         let actor = kills::stoppable(caller).and_then(|actor| self.actors.get(actor));
-        actor.map(|card| card.teams()).unwrap_or_default()
+        actor.map(|card| self.teams(card)).unwrap_or_default()
+    }
+
+    /// The teams that somebody is in, nearest first.
+    pub(crate) fn teams<'a>(&'a self, card: &Card) -> &'a [ActorId] {
+        self.line(card).map(|line| &**line).unwrap_or_default()
+    }
+
+    pub(crate) fn line(&self, card: &Card) -> Option<&Arc<[ActorId]>> {
+        self.lines.of(card.actor.team.as_ref()?)
     }
 
     /// Returns whether a kill switch stops a run: one for its agent, for somebody on whose behalf the run is done, for
@@ -358,9 +357,6 @@ fn stamped(head: &Head) -> Arc<str> {
     format!("{} {} {}", head.origin, head.size, root.get(..16).unwrap_or_default()).into()
 }
 
-/// A chain of teams longer than this is a mistake in the data.
-const DEEPEST: usize = 16;
-
 impl Directory for World {
     fn collections(&self) -> &Collections {
         self.policy.collections()
@@ -370,6 +366,10 @@ impl Directory for World {
         self.actors.get(id).map(AsRef::as_ref)
     }
 
+    fn teams(&self, card: &Card) -> &[ActorId] {
+        World::teams(self, card)
+    }
+
     fn terms(&self, id: &str) -> Option<&Terms> {
         self.delegations.get(id).map(AsRef::as_ref)
     }
@@ -377,17 +377,4 @@ impl Directory for World {
     fn is_stopped(&self, id: &ActorId) -> bool {
         !self.kills.is_empty() && self.killed(&Caller::new(Who::Holder(id.clone()), Channel::Tick)).is_theirs()
     }
-}
-
-/// A team with those above it, near and far.
-fn chain(mut next: Option<ActorId>, above: &dyn Fn(&ActorId) -> Option<ActorId>) -> Vec<ActorId> {
-    let mut teams: Vec<ActorId> = Vec::new();
-    while let Some(team) = next.take() {
-        if teams.contains(&team) || teams.len() >= DEEPEST {
-            break;
-        }
-        next = above(&team);
-        teams.push(team);
-    }
-    teams
 }

@@ -55,6 +55,8 @@ pub enum Staged {
 /// The company that a thing is in, as far as its facts depend on it.
 pub trait Directory {
     fn card(&self, id: &ActorId) -> Option<&Card>;
+    /// The teams that somebody is in, nearest first.
+    fn teams(&self, card: &Card) -> &[ActorId];
     /// The delegations that can be acted under.
     fn terms(&self, id: &str) -> Option<&Terms>;
     /// Whether a kill switch stops an actor, or its team.

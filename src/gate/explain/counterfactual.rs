@@ -102,7 +102,6 @@ impl Alterable for Inquiry<'_> {
         for change in changes {
             change.make(&mut call)?;
         }
-        call.settle(changes, self);
         let Call { world, caller, granted, now, input } = &call;
         let asked = question::Call { input: input.as_ref(), ..self.call() };
         Some(Asker::of(world, caller, asked, *now).question_for(self.operation, granted, ask))
@@ -135,25 +134,4 @@ fn given(input: &mut Option<Value>, path: &[String], to: Option<&Scalar>) -> Opt
     }
     *place = to.map_or(Value::Null, Scalar::json);
     Some(())
-}
-
-impl Call {
-    /// A team that is put elsewhere takes everybody in it along: of those, the few that the question can reach.
-    fn settle(&mut self, changes: &[Alteration], inquiry: &Inquiry<'_>) {
-        let moved = |change: &Alteration| match change {
-            Alteration::Team(id, _) if id.is_team() => Some(id.clone()),
-            _ => None,
-        };
-        let moved: Vec<ActorId> = changes.iter().filter_map(moved).collect();
-        if moved.is_empty() {
-            return;
-        }
-        let reached = Asker::new(&self.world, &self.caller, inquiry.target, self.now).reached();
-        for id in reached {
-            let row = self.world.card(&id).filter(|card| card.teams.iter().any(|team| moved.contains(team)));
-            if let Some(row) = row.map(|card| card.actor.clone()) {
-                self.world.put(row);
-            }
-        }
-    }
 }

@@ -190,7 +190,7 @@ fn successor(leaving: &Actor, named: Option<ActorId>, read: &Reader<'_>) -> Resu
             // Whoever is in no team is followed by the lead above those that they lead.
             let led = read.led_by(&leaving.id).map(|card| &card.actor.id);
             let teams = leaving.team.iter().chain(led).filter_map(|team| read.card(team));
-            let above = teams.flat_map(|card| std::iter::once(&card.actor.id).chain(card.teams()));
+            let above = teams.flat_map(|card| std::iter::once(&card.actor.id).chain(read.teams(card)));
             let mut leads = above.filter_map(|team| read.card(team)?.actor.lead.as_ref());
             Ok(leads.find(|lead| person(lead)).cloned())
         }

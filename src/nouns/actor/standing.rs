@@ -149,7 +149,7 @@ impl NewStanding {
         let leads = self.lead.is_some() || self.no_lead;
         let places = self.team.is_some() || self.no_team || leads || self.owner.is_some();
         let changes = places || self.role.is_some() || self.name.is_some();
-        let above = self.team.as_ref().and_then(|team| read.card(team).map(|card| (team, card.teams())));
+        let above = self.team.as_ref().and_then(|team| read.card(team).map(|card| (team, read.teams(card))));
         let is_loop = above.is_some_and(|(team, above)| *team == before.id || above.contains(&before.id));
         let keeps = before.role == Role::Admin && self.role.is_some_and(|role| role != Role::Admin);
         let rules = [

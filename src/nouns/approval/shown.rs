@@ -122,7 +122,7 @@ pub(super) fn needed_of(approval: &Approval, kind: &str, read: &Reader<'_>) -> N
 /// the token that it was asked with, or of the tool that a run would call.
 pub(super) fn frozen_by(approval: &Approval, read: &Reader<'_>) -> Option<KillScope> {
     let theirs = || std::iter::once(&approval.actor).chain(&approval.behalf);
-    let is_in = |team: &ActorId| theirs().filter_map(|id| read.card(id)).any(|card| card.teams().contains(team));
+    let is_in = |team: &ActorId| theirs().filter_map(|id| read.card(id)).any(|card| read.teams(card).contains(team));
     let freezes = |scope: &&KillScope| match scope {
         KillScope::Global => true,
         KillScope::Actor(id) => theirs().chain(&approval.issuer).any(|one| one == id),

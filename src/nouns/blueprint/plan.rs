@@ -205,7 +205,7 @@ impl<'a> Making<'a> {
     fn within(&self, person: &Actor, team: &ActorId) -> bool {
         let leads = self.known.get(team).is_some_and(|row| row.lead.as_ref() == Some(&person.id));
         let card = self.known.read.card(&person.id);
-        leads || card.is_some_and(|card| card.teams().contains(team))
+        leads || card.is_some_and(|card| self.known.read.teams(card).contains(team))
     }
 
     /// The policies that the company would have. They load, or nothing is done.

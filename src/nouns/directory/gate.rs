@@ -56,6 +56,12 @@ impl<'a> Reader<'a> {
         Ok(actors::ids_after(self.conn()?, after, beginning, limit)?)
     }
 
+    /// The teams that somebody is in, nearest first.
+    pub fn teams(&self, card: &Card) -> &'a [ActorId] {
+        let world: &'a World = self.world;
+        world.teams(card)
+    }
+
     /// Whatever is in a team itself, by id: people, agents and teams, also those that have left.
     pub fn within(&self, team: &ActorId) -> impl Iterator<Item = &'a Arc<Card>> {
         let world: &'a World = self.world;
@@ -101,7 +107,7 @@ impl<'a> Reader<'a> {
         let stopped = |card: &Card| {
             self.world.kills.keys().any(|scope| match scope {
                 KillScope::Actor(id) => *id == card.actor.id,
-                KillScope::Team(team) => card.teams.contains(team),
+                KillScope::Team(team) => self.teams(card).contains(team),
                 KillScope::Global | KillScope::Tool(_) => false,
             })
         };

@@ -237,7 +237,7 @@ fn complete(thing: Thing, company: &dyn Directory) -> Thing {
         _ => None,
     };
     let concerned = actor.iter().chain(&subjects).filter_map(|id| company.card(id));
-    let teams = concerned.flat_map(|card| card.teams()).chain(&teams).filter_map(|team| company.card(team));
+    let teams = concerned.flat_map(|card| company.teams(card)).chain(&teams).filter_map(|team| company.card(team));
     let leads: BTreeSet<ActorId> =
         teams.filter_map(|team| team.actor.lead.clone()).filter(|lead| company.card(lead).is_some()).collect();
     thing.actors("subjects", subjects).actors("leads", leads)

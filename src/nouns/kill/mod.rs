@@ -179,7 +179,7 @@ fn tokens(issuer: &ActorId, read: &Reader<'_>) -> Result<u64, Fault> {
 
 /// How many runs have not ended of those whom a switch stops.
 fn runs(scope: &KillScope, read: &Reader<'_>) -> Result<u64, Stop> {
-    let is_stopped = |id: &ActorId| read.card(id).is_some_and(|card| stops(scope, card));
+    let is_stopped = |id: &ActorId| read.card(id).is_some_and(|card| stops(scope, card, read));
     let counted = read.count_open_runs()?.into_iter();
     let stopped =
         counted.filter(|(agent, askers, _)| (is_stopped(agent) || askers.iter().any(is_stopped)) && read.knows(agent));
@@ -260,14 +260,14 @@ fn may_see(scope: &KillScope, read: &Reader<'_>) -> bool {
 /// The engaged switches that stop an actor, as far as the caller is told of them.
 pub(super) fn stopping(card: &Card, read: &Reader<'_>) -> Vec<KillScope> {
     let scopes = read.kills().map(|kill| &kill.scope);
-    scopes.filter(|scope| stops(scope, card) && may_see(scope, read)).cloned().collect()
+    scopes.filter(|scope| stops(scope, card, read) && may_see(scope, read)).cloned().collect()
 }
 
-fn stops(scope: &KillScope, card: &Card) -> bool {
+fn stops(scope: &KillScope, card: &Card, read: &Reader<'_>) -> bool {
     match scope {
         KillScope::Global => true,
         KillScope::Actor(id) => *id == card.actor.id,
-        KillScope::Team(team) => *team == card.actor.id || card.teams().contains(team),
+        KillScope::Team(team) => *team == card.actor.id || read.teams(card).contains(team),
         KillScope::Tool(_) => false,
     }
 }
@@ -276,20 +276,20 @@ fn stops(scope: &KillScope, card: &Card) -> bool {
 fn stops_caller(scope: &KillScope, read: &Reader<'_>) -> bool {
     let caller = read.caller();
     let issued = caller.issuer.as_ref().is_some_and(|issuer| scope.actor() == Some(issuer));
-    let stops = read.card(&caller.actor()).is_some_and(|card| stops(scope, card));
+    let stops = read.card(&caller.actor()).is_some_and(|card| stops(scope, card, read));
     *scope != KillScope::Global && (stops || issued)
 }
 
 /// Whether a switch holds a run, when it is engaged: by its agent, or somebody for whom it is done.
 pub(super) fn holds(scope: &KillScope, run: &Run, read: &Reader<'_>) -> bool {
     let mut all = run.askers.iter().chain([&run.agent]);
-    *scope == KillScope::Global || all.any(|id| read.card(id).is_some_and(|card| stops(scope, card)))
+    *scope == KillScope::Global || all.any(|id| read.card(id).is_some_and(|card| stops(scope, card, read)))
 }
 
 /// Somebody must be left who can release the switch.
 fn keeps_an_admin(scope: &KillScope, read: &Reader<'_>) -> Result<(), Refusal> {
     // The switch for everything stops neither reading nor its own release.
-    if read.free_admins().any(|card| *scope == KillScope::Global || !stops(scope, card)) {
+    if read.free_admins().any(|card| *scope == KillScope::Global || !stops(scope, card, read)) {
         return Ok(());
     }
     Err(Refusal::new(Code::LastAdmin, "no admin would be left to release it"))

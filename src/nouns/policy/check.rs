@@ -176,7 +176,7 @@ pub(super) fn directory(read: &Reader<'_>) -> Option<Directory> {
     let person = |card: &Arc<Card>| {
         let id = card.actor.id.clone();
         let led = read.led_by(&id).map(|team| &team.actor.id);
-        Person { role: card.actor.role, teams: card.teams().iter().chain(led).cloned().collect(), id }
+        Person { role: card.actor.role, teams: read.teams(card).iter().chain(led).cloned().collect(), id }
     };
     let people = || all.iter().map(|card| person(card)).collect();
     is_whole.then(|| Directory { people: people(), leads: read.leads().cloned().collect() })

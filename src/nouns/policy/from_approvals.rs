@@ -122,7 +122,7 @@ fn as_approved(calls: &[&Call], read: &Reader<'_>) -> Result<Vec<String>, Refusa
 /// little about the next.
 fn common_team(calls: &[&Call], read: &Reader<'_>) -> Option<ActorId> {
     let teams = |call: &&Call| match &call.target {
-        Target::Actor(id) if !id.is_team() => read.card(id).map(|card| card.teams().to_vec()),
+        Target::Actor(id) if !id.is_team() => read.card(id).map(|card| read.teams(card).to_vec()),
         _ => None,
     };
     let all: Option<Vec<Vec<ActorId>>> = calls.iter().map(teams).collect();

@@ -173,7 +173,7 @@ fn teams(run: &Run, next_month: Time, read: &Reader<'_>) -> Result<Vec<Budget>, 
     let Some(card) = read.card(&run.agent) else { return Ok(Vec::new()) };
     let mut budgets = Vec::new();
     for (team, limits) in &read.serving().limits().teams {
-        if card.teams().contains(team) {
+        if read.teams(card).contains(team) {
             let spent = read.spent_by(team, run.planned)?.month_cents.into();
             let (cents, whose) = (limits.month_cents, format!(" of {team} this month"));
             let of = Some(team.clone());

@@ -210,7 +210,7 @@ impl Reader<'_> {
         let pays = |agent: &ActorId| {
             *payer == ActorId::system()
                 || payer == agent
-                || self.card(agent).is_some_and(|card| card.teams().contains(payer))
+                || self.card(agent).is_some_and(|card| self.teams(card).contains(payer))
         };
         let under_way = runs::set_aside(self.conn()?)?.into_iter();
         Ok(under_way.filter(|(agent, plans, _)| (planned || !plans) && pays(agent)).map(|(.., cents)| cents).sum())

@@ -263,7 +263,8 @@ pub(super) fn who_may_know(run: &Run, read: &Reader<'_>) -> Result<Vec<ActorId>,
     };
     let card = read.card(&run.agent);
     let owner = card.and_then(|card| card.actor.owner.clone());
-    let leads = card.into_iter().flat_map(|card| card.teams()).filter_map(|team| read.card(team)?.actor.lead.clone());
+    let leads =
+        card.into_iter().flat_map(|card| read.teams(card)).filter_map(|team| read.card(team)?.actor.lead.clone());
     let near = run.askers.iter().cloned().chain(owner).chain(leads).find(is_there);
     if let Some(one) = near {
         return Ok(vec![one]);

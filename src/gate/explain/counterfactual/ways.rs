@@ -149,7 +149,7 @@ impl Inquiry<'_> {
         if let Some(to) = role_of(group) {
             return role(row, to).into_iter().collect();
         }
-        let teams = self.world.card(&row.id).map(|card| &*card.teams).unwrap_or_default();
+        let teams = self.world.card(&row.id).map(|card| self.world.teams(card)).unwrap_or_default();
         let above = teams.iter().take(ABOVE).filter(|team| self.sees(team));
         let above = above.filter_map(|team| self.row(&actor_uid(team)));
         let rows = self.members(&row.id).into_iter().chain([row]).chain(above);
@@ -162,7 +162,7 @@ impl Inquiry<'_> {
         if role_of(group).is_some() {
             return role(row, Role::Member).into_iter().collect();
         }
-        let teams = self.world.card(&row.id).map(|card| &*card.teams).unwrap_or_default();
+        let teams = self.world.card(&row.id).map(|card| self.world.teams(card)).unwrap_or_default();
         let between = teams.iter().take_while(|team| actor_uid(team) != *group).take(ABOVE);
         let between = between.filter(|team| self.sees(team)).filter_map(|team| self.row(&actor_uid(team)));
         let beyond = self.row(group).and_then(|group| group.team.clone()).filter(|team| self.sees(team));
@@ -177,7 +177,7 @@ impl Inquiry<'_> {
     /// Into another team, unless that one is within it.
     fn team(&self, row: &Actor, team: &EntityUid) -> Option<Alteration> {
         let team = self.row(team).filter(|team| team.kind == ActorKind::Team && team.id != row.id)?;
-        let is_within = self.world.card(&team.id)?.teams.contains(&row.id);
+        let is_within = self.world.teams(self.world.card(&team.id)?).contains(&row.id);
         (!is_within && row.team.as_ref() != Some(&team.id))
             .then(|| Alteration::Team(row.id.clone(), Some(team.id.clone())))
     }
