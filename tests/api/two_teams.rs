@@ -100,3 +100,38 @@ async fn whoever_has_approved_thinks_better_of_it_while_others_still_have_to_app
     assert_eq!(rejected["decisions"].as_array().unwrap().len(), 1);
     assert_eq!(teams.approve(&teams.sue, None).await.error(), "409 conflict the approval is rejected already, by pat");
 }
+
+/// Whoever is in a team is in what that is in, near and far: at once when it moves, and after a restart.
+#[tokio::test]
+async fn a_team_that_moves_takes_along_everybody_in_and_below_it() {
+    let mut policies = Bundle::built_in();
+    let barred = "@id(\"barred\") @reason(\"not for security\")
+        forbid (principal in Ok::Team::\"team:security\", action == Ok::Action::\"company.read\", resource);";
+    policies.files.insert("approvals.yaml".into(), RULES.into());
+    policies.files.insert("two.cedar".into(), format!("{POLICY}\n{barred}"));
+    let test = Test::with_policies(policies).await;
+    test.add("team:security", "team", json!({})).await;
+    test.add("team:middle", "team", json!({})).await;
+    test.add("team:low", "team", json!({ "team": "team:middle" })).await;
+    let ann = test.add("ann", "person", json!({ "team": "team:low" })).await;
+    test.add("sue", "person", json!({ "team": "team:security" })).await;
+    test.add("max", "person", json!({})).await;
+    let waits = test.post("/actors/max/offboard", &test.admin, json!({ "reason": "gone" })).await;
+    let path = format!("/approvals/{}", waits.json()["approval"].as_str().unwrap());
+    let reads = async |test: &Test| {
+        let shown = test.get(&path, &test.admin).await.json();
+        let asked = shown["approvers"].as_array().unwrap().iter().find(|kind| kind["kind"] == "security").cloned();
+        (test.get("/company", &ann).await.status.as_u16(), asked.unwrap()["any_of"].clone())
+    };
+    let (outside, inside) = ((200, json!(["sue"])), (403, json!(["ann", "sue"])));
+    assert_eq!(reads(&test).await, outside);
+    for (place, expected) in [(json!({ "team": "team:security" }), &inside), (json!({ "no_team": true }), &outside)] {
+        let moved = test.call("PATCH", "/actors/team:middle", &test.admin, Some(place)).await;
+        assert_eq!(moved.status, 200, "{}", moved.text());
+        assert_eq!(reads(&test).await, *expected);
+    }
+    let back = json!({ "team": "team:security" });
+    assert_eq!(test.call("PATCH", "/actors/team:middle", &test.admin, Some(back)).await.status, 200);
+    let test = test.reopened().await;
+    assert_eq!(reads(&test).await, inside);
+}
