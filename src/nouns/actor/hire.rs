@@ -1,5 +1,5 @@
-//! Hiring: an agent joins by its definition, which is kept. What the definition asks for is not granted by it; how far the
-//! agent is trusted at first is for whoever may set trust.
+//! Hires an agent from its definition, which is stored. The definition grants nothing of what it asks for; the agent's initial
+//! trust is set by those who may set trust.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

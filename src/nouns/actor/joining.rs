@@ -1,4 +1,4 @@
-//! Joining the company: what somebody new must be like, whichever operation adds them.
+//! Validates a new actor, whichever operation adds it.
 
 use std::collections::BTreeMap;
 

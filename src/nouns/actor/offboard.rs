@@ -1,6 +1,6 @@
-//! Offboarding: one transaction after which nothing of an actor acts on. Tokens, open requests and delegations end; agents, teams,
-//! webhooks and open tasks go to the successor; an agent for whom nobody answers any more is stopped by a kill switch. A team leaves when
-//! nobody is in it any more.
+//! Offboards an actor in one transaction. Tokens, open requests and delegations end; agents, teams, webhook subscriptions and
+//! open tasks pass to the successor; an agent left without an owner is stopped by a kill switch. A team is removed once it has
+//! no members.
 
 use std::ops::Not;
 

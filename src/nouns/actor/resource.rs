@@ -1,4 +1,4 @@
-//! What actors and teams are to the gate.
+//! The Cedar resource of actors and teams.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What somebody is in the company: a person's role, anybody's team and name, a team's lead, an agent's owner.
+//! Updates an actor: a person's role, a team's lead, an agent's owner, and anybody's team and name.
 
 use std::ops::Not;
 

@@ -1,4 +1,4 @@
-//! `ok approve` and `ok approval`: calls that wait for people.
+//! `ok approve` and `ok approval`: requests for approval.
 
 use std::collections::BTreeMap;
 

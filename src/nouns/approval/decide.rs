@@ -1,4 +1,4 @@
-//! Deciding: one person, one voice. The approval that completes a request carries it out.
+//! Decides a request: one person, one vote. The vote that completes a request carries it out.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! What an update would change, as far as its approver may read that: the values that it gives, beside those of now. And what
-//! has changed since the request.
+//! Shows the effect of an update as far as its approver may read it: the new values beside the current ones, and what has
+//! changed since the request.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Not;

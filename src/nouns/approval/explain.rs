@@ -1,4 +1,4 @@
-//! Why an approval is needed, who may decide, and what happens then.
+//! Explains why an approval is needed, who may decide, and what happens then.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Reading calls that wait for people, and who may decide them.
+//! Reads requests for approval, and who may decide them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

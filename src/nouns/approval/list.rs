@@ -1,4 +1,4 @@
-//! Finding and showing approvals.
+//! Lists and shows requests for approval.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

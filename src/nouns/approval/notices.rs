@@ -1,5 +1,5 @@
-//! What waiting leads to: whoever may decide is reminded, and after a while more people are asked. The tick says when;
-//! each notice is given once, since the table of notices is a fold of the log.
+//! Reminders and escalations: approvers are reminded, and after a while more people are asked. The tick says when; each
+//! notice is sent once, since the table of notices is a fold of the log.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The open request of somebody for a call that is asked about.
+//! Finds somebody's open request for the call that is asked about.
 
 use serde_json::Value;
 

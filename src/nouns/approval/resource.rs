@@ -1,4 +1,4 @@
-//! Approvals as policies see them.
+//! The Cedar resource of approvals.
 
 use serde_json::Value;
 

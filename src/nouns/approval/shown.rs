@@ -1,4 +1,4 @@
-//! An approval as people see it, and how far it has come.
+//! A request for approval as it is shown, with its progress.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

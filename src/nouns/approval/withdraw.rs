@@ -1,4 +1,4 @@
-//! Taking one's own request back: it will not happen, whoever would still decide.
+//! Withdraws a request: it will not be carried out, whoever would still approve it.
 
 use super::APPROVAL;
 use super::shown::{ShownApproval, now_is, shown};

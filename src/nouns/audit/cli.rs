@@ -1,5 +1,5 @@
-//! `ok audit`: what an auditor needs, from the state file itself or from an export. It needs no permission: who holds
-//! the file has its content. It writes nothing to it, so it may run beside a server.
+//! `ok audit`: verifies, exports and proves the log, from the state file itself or from an export. It needs no permission:
+//! whoever holds the file has its content. It does not write to the file, so it may run beside a server.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What an auditor needs: the signed head, published checkpoints, proofs, and a full check.
+//! For auditors: the signed head, published checkpoints, proofs, and a full verification.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;

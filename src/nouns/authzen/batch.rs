@@ -1,4 +1,4 @@
-//! Many decisions in one request.
+//! Evaluates many requests at once.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

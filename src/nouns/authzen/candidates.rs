@@ -1,4 +1,4 @@
-//! A search, asked about one candidate after another. What the candidates' questions have in common is read once.
+//! Evaluates a search candidate by candidate. What the questions have in common is read once.
 
 use std::sync::Arc;
 

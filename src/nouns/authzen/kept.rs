@@ -1,6 +1,6 @@
-//! What the company keeps of a question's entities, where the question says nothing of them.
+//! Completes a request with stored entities.
 //!
-//! Always true: what a question says of an entity, anywhere in it, is all that counts.
+//! Always true: an entity that a request describes anywhere is taken as described there, and not from the store.
 
 use std::borrow::Cow;
 use std::cell::RefCell;

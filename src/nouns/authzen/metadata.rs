@@ -1,4 +1,4 @@
-//! Where the decision point's endpoints are.
+//! The metadata of the policy decision point: where its endpoints are.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! Decisions for other programs, as the OpenID AuthZEN Authorization API 1.0 has them. They are about the types and
-//! actions of the company's own schema, and by the same policies and the same engine as everything else.
+//! Decisions for other programs, by the OpenID AuthZEN Authorization API 1.0. They are about the types and actions of the
+//! company's own schema, and are made by the same policies and the same engine as everything else.
 
 mod batch;
 mod candidates;

@@ -1,4 +1,4 @@
-//! Pages of a search, as the standard has them: a token for the next page that is good for the same search alone.
+//! Pages of a search, as the standard has them: a token for the next page that is valid for the same search alone.
 //!
 //! Always true: a page costs a bounded number of decisions, so one may be short, or empty, and not be the last.
 

@@ -1,4 +1,4 @@
-//! The decisions of one request, and what of them goes into the log.
+//! Makes the decisions of one request, and collects those that go into the log.
 
 use std::sync::Arc;
 

@@ -1,8 +1,7 @@
-//! Who may, to what, and what: decisions over many subjects, resources or actions. Nothing of them is recorded: nobody acts
-//! on a search.
+//! Searches: which subjects, resources or actions a request would be allowed for. Searches are not recorded, because nobody
+//! acts on one.
 //!
-//! Subjects and resources are searched among the candidates that the request brings, or else among those that the company
-//! keeps.
+//! Subjects and resources are searched among the candidates that the request brings, or else among the stored entities.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What other programs say. Every field may be missing, so that what is missing can be named.
+//! The JSON of AuthZEN requests. Every field is optional here, so that an error can name the one that is missing.
 
 use std::marker::PhantomData;
 

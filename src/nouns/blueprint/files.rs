@@ -1,4 +1,4 @@
-//! The policies of a blueprint beside those that are in force.
+//! Merges a blueprint's policies with those in force.
 
 use std::collections::BTreeMap;
 

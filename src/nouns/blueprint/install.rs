@@ -1,5 +1,5 @@
-//! Installing: in one transaction, whole or not at all. In a company that lives, the policies become a proposal like any
-//! other; a company that begins with a blueprint begins with its policies.
+//! Installs a blueprint, whole and in one transaction, or not at all. In an existing company its policies become a proposal
+//! like any other; a company that is created from a blueprint begins with its policies.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The blueprints that come with the program.
+//! Lists the blueprints that come with the program.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,5 +1,5 @@
-//! What a blueprint comes to in a company: what it makes, what is there already, what it still takes; or everything that
-//! is wrong, and then nothing of it is done.
+//! Plans an installation: what it creates, what exists already, what it still needs; or every problem that it has, and then
+//! nothing is installed.
 
 use std::collections::BTreeMap;
 

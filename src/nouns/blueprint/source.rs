@@ -1,4 +1,4 @@
-//! A blueprint as it is named or sent, with its questions answered.
+//! Reads a blueprint by its name or from the request, with the answers to its questions.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! Blueprints: starting companies. The definition names teams, settings, agents and the people that it takes; policies,
-//! approvals and tests lie beside it as files.
+//! Blueprint definitions: teams, settings, agents and the people that they need; policies, approvals and tests lie beside a
+//! definition as files.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `ok policy break-glass` and `ok break-glass`: going on without approval, and saying afterwards whether it had to be.
+//! `ok policy break-glass` and `ok break-glass`: open, list, end and review grants.
 
 use super::column::{Columns, columns};
 use super::command::{Commands, group};

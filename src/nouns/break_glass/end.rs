@@ -1,4 +1,4 @@
-//! Ending a grant before its time.
+//! Ends a grant before it expires.
 
 use super::BREAK_GLASS;
 use super::{OneGrant, ShownGrant, find, shown};

@@ -1,4 +1,4 @@
-//! Reading break-glass grants.
+//! Reads break-glass grants.
 
 use super::Reader;
 use crate::declare::target::{Target, Thing};

@@ -1,4 +1,4 @@
-//! The grants that a caller may know of.
+//! Lists the grants that the caller may see.
 
 use super::BREAK_GLASS;
 use super::{ShownGrant, shown};

@@ -1,6 +1,6 @@
-//! Break-glass: for a short time, one person's calls go on without the approvals that they need. Whoever was skipped is
-//! told, every use is recorded, and until somebody else has reviewed a grant its holder gets no other. A refusal that no
-//! approval lifts is not lifted here either.
+//! Break-glass: for a short time, one person's calls proceed without the approvals that they need. The approvers who were
+//! bypassed are notified, every use is recorded, and the holder gets no further grant until somebody else has reviewed this
+//! one. A denial that no approval lifts is not lifted by a grant either.
 
 pub mod end;
 pub mod list;

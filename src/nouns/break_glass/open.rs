@@ -1,4 +1,4 @@
-//! Breaking the glass.
+//! Opens a break-glass grant.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Break-glass grants as policies see them.
+//! The Cedar resource of break-glass grants.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Reviewing a grant: somebody else says whether it had to be.
+//! Reviews a grant: somebody other than its holder judges whether it was justified.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

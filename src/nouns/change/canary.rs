@@ -1,5 +1,5 @@
-//! Trying a change beside what is in force, on a share of the real traffic. It ends by itself when too much would come out
-//! otherwise, and never comes into force by itself.
+//! Runs a canary: a change is evaluated beside the policies in force on a share of the traffic. A canary aborts itself once too
+//! many decisions would differ, and never promotes itself.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

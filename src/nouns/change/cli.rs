@@ -1,4 +1,4 @@
-//! `ok changes`: proposals on their way into force.
+//! `ok changes`: proposals, from draft to promotion.
 
 use super::column::columns;
 use super::command::{Commands, Run, group, own};

@@ -1,5 +1,5 @@
-//! What is counted over the log's decisions is told to whoever may read them all: a count tells of events too. Others are
-//! told what it came to.
+//! Shows counts over the log's decisions to whoever may read all of them, because a count reveals events too. Others are shown
+//! the outcome alone.
 
 use serde_json::{Value, json};
 

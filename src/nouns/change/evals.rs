@@ -1,4 +1,4 @@
-//! Putting a change to its tests: every test file of the bundle, on exactly this content; and, where the company has set
+//! Runs a change's tests: every test file of the bundle, on exactly this content; and, where the company has set
 //! a budget, every decision of the log.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! Finding changes, and what they would change.
+//! Lists changes and shows what they would change.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

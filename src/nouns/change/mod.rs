@@ -1,5 +1,5 @@
-//! Changes: proposals on their way into force. One pipeline: proposed, reviewed by somebody else, put to its tests, tried
-//! beside what is in force, promoted; every step is an operation of its own.
+//! Changes: proposals on their way into force. One pipeline, in which every step is an operation of its own: propose, review
+//! by somebody else, run the tests, run a canary, promote.
 
 pub mod canary;
 mod counted;

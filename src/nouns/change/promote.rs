@@ -1,4 +1,4 @@
-//! Promoting: a change comes into force, whole and at once, if what it was made from still is.
+//! Promotes a change: it comes into force whole and at once, if the version that it was made from is still in force.
 
 use super::CHANGE;
 use super::propose::moved;

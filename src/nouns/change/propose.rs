@@ -1,4 +1,4 @@
-//! Proposing: nothing that would not load becomes a change.
+//! Proposes a change. A bundle that does not load is rejected.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Rejecting, and taking back one's own.
+//! Rejects a change; its author withdraws it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Changes as policies see them.
+//! The Cedar resource of changes.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Reviewing: somebody other than the author says yes, or asks for something else.
+//! Reviews a change: somebody other than its author approves it or requests changes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

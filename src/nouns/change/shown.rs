@@ -1,4 +1,4 @@
-//! A change as people see it.
+//! A change as it is shown.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The vocabulary of changes: proposals on their way into force.
+//! The vocabulary of changes: targets, states and verdicts.
 
 use std::fmt;
 use std::str::FromStr;

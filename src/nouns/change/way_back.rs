@@ -1,5 +1,5 @@
-//! That policies can be changed again once they are in force. Under policies that nobody could change, a company would stay as
-//! it is for good.
+//! Rejects policies that could not be changed again once they are in force: they would lock the company out of its own
+//! policies for good.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `ok company`: its settings.
+//! `ok company`: the company's settings.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! The company, as an operation may read it.
+//! Reads the company.
 
 use super::Reader;
 use store::company::{self, Company};

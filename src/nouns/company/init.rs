@@ -1,4 +1,4 @@
-//! How a company begins: with its first admin, and what a blueprint brings.
+//! Creates a company, with its first admin and the contents of a blueprint.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `ok context`: content that can be forgotten. `ok context forget` erases that of events; their entries stay in the log.
+//! `ok context`: erases the content of events; their entries stay in the log.
 
 use super::column::columns;
 use super::command::{Commands, group};

@@ -1,4 +1,4 @@
-//! Erasing content. The log keeps every entry and says which contents were erased, by whom and why.
+//! Erases content. The log keeps every entry, and records which contents were erased, by whom and why.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

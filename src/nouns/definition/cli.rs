@@ -1,4 +1,4 @@
-//! `ok schemas`, and how a definition's file is read: bounded, before anything of it is understood.
+//! `ok schemas`, and reading a definition's file, which is bounded before it is parsed.
 
 use std::fs::File;
 use std::io::Read as _;

@@ -1,5 +1,5 @@
-//! Definitions as they are sent: the text of a file, YAML or JSON, or the JSON itself. Bounded before it is read, and
-//! wrong with the key and the line.
+//! Reads definitions: the text of a YAML or JSON file, or the JSON itself. The text is bounded before it is parsed; errors
+//! name the key and the line.
 
 use std::collections::BTreeMap;
 

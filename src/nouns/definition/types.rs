@@ -1,5 +1,5 @@
-//! Definitions: files in which people say what something of the company is made of. All kinds have one envelope, and a key
-//! that is not known is an error: a misspelt limit must not be no limit.
+//! Definitions: files in which people declare what the company consists of. All kinds share one envelope, and an unknown key is
+//! an error: a misspelt limit must not be no limit.
 
 use std::collections::BTreeMap;
 

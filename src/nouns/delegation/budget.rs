@@ -1,5 +1,5 @@
-//! Budgets: whoever is about to spend sets the most that it can come to aside, and says afterwards what it came to. What was
-//! not set aside is not spent; what was spent is never hidden.
+//! Budgets: a spender reserves the most that something can cost, and settles the reservation at what it did cost. Nothing is
+//! spent without a reservation, and no cost goes unrecorded.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

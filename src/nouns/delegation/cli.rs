@@ -1,4 +1,4 @@
-//! `ok delegate` and `ok delegation`: letting others act on one's behalf.
+//! `ok delegate` and `ok delegation`: grant, list and revoke delegations.
 
 use super::column::{Columns, columns};
 use super::command::{Commands, group};

@@ -1,4 +1,4 @@
-//! Delegations, as an operation may read them.
+//! Reads delegations.
 
 use std::collections::BTreeMap;
 

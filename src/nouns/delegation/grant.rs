@@ -1,4 +1,4 @@
-//! Granting: what is given is fixed here; what it is good for is decided at each use.
+//! Grants a delegation. The grant fixes its terms; what they allow is decided at each use.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Finding and showing delegations.
+//! Lists and shows delegations.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! Delegations: somebody lets another act on their behalf. Under one, only what both of them may do is allowed, and only as
-//! far as it was handed on; the gate sees to that at each call, so nothing here decides what a delegation is good for.
+//! Delegations: somebody lets another act on their behalf. A call under a delegation is allowed only if both of them may make
+//! it and the delegation's scope covers it. The gate checks that at each call; nothing in this folder does.
 
 pub mod budget;
 pub mod grant;

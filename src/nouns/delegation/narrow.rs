@@ -1,4 +1,4 @@
-//! Handing on: what is given under a delegation is never more than the delegation itself.
+//! Limits a delegation that is passed on to the terms of the one that it was granted under.
 
 use gate::Reader;
 use store::delegations::Delegation;

@@ -1,4 +1,4 @@
-//! Delegations as policies see them.
+//! The Cedar resource of delegations.
 
 use serde_json::{Value, json};
 

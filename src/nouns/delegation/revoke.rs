@@ -1,4 +1,4 @@
-//! Revoking: a delegation ends with everything that rests on it, in one transaction.
+//! Revokes a delegation, and in the same transaction everything that was granted under it.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A delegation as people see it.
+//! A delegation as it is shown.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The vocabulary of delegations: what somebody lets another do on their behalf, and how far it reaches.
+//! The vocabulary of delegations: authority, status and terms.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! `ok directory`: who can do something.
+//! `ok directory`: finds people and agents, and shows agent cards.
 
 use super::column::{columns, free};
 use super::command::{Commands, group};

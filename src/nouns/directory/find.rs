@@ -1,8 +1,8 @@
-//! Who can do something: by skill, by name, best match first.
+//! Finds people and agents by skill, id and name, best match first.
 //!
-//! Always true: nobody is found by a look at everybody. Skills and people are found by the directory's index, the beginning of an
-//! id by the table's; what only a look at each can tell, such as a part of a name, is looked for a stretch at a time, and the
-//! page ends with a cursor when it has cost enough.
+//! Always true: no search reads every actor. Skills and people are found by the directory's index, the beginning of an id by
+//! the table's; what no index serves, such as a part of a name, is scanned a stretch at a time, and the page ends with a
+//! cursor when it has cost enough.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

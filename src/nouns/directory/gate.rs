@@ -1,4 +1,4 @@
-//! Who there is, and what hangs on whom: found by the directory's index.
+//! Reads the directory by its index: actors, members of teams, leads, and what somebody owns.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Who can do something.
+//! The directory: who can do what.
 
 mod find;
 

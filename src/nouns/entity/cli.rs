@@ -1,4 +1,4 @@
-//! `ok entity`: what is kept of the company's own types, so that programs need not send it with every question.
+//! `ok entity`: stored entities of the company's own types.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

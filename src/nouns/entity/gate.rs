@@ -1,4 +1,4 @@
-//! Entities that the company keeps for decisions, as an operation may read them.
+//! Reads stored entities.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

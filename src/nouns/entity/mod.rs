@@ -1,6 +1,7 @@
-//! Entities that the company keeps for decisions, so that programs need not send them with every question.
+//! Stored entities: entities of the company's own types that it keeps for decisions, so that programs need not send them with
+//! every request.
 //!
-//! Always true: what is kept fitted the schema that was in force when it came; each entity is an event of its own, so that
+//! Always true: a stored entity conformed to the schema that was in force when it was stored; each is an event of its own, so
 //! one can be erased without another.
 
 pub mod unfit;

@@ -1,4 +1,4 @@
-//! Stored entities that another schema would not take.
+//! Finds stored entities that do not conform to another schema.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What narrows the log, whether it is listed or followed.
+//! The filters of the log, for lists and streams alike.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Following the log: where a stream begins.
+//! Streams the log: finds the event that a stream begins with.
 
 use schemars::JsonSchema;
 use serde::Serialize;

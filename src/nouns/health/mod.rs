@@ -1,4 +1,4 @@
-//! Whether the server is up, which is told without a token, and the description of the API, which takes one.
+//! Whether the server is up, without a token; and the description of the API, with one.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! Kill switches, as an operation may read them.
+//! Reads kill switches.
 
 use super::Reader;
 use store::kills::Kill;

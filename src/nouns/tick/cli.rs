@@ -1,4 +1,4 @@
-//! `ok tick`: what time brings about, once.
+//! `ok tick`: performs once whatever is due.
 
 use super::Context;
 use super::column::columns;

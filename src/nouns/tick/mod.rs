@@ -1,5 +1,5 @@
-//! What time brings about, once for each thing that is due: the ends of tokens, approvals and delegations, what waiting leads
-//! to, the archive, and what is kept no longer.
+//! Performs whatever is due, each once: expires tokens, approvals and delegations, reminds and escalates, archives, and
+//! removes what is past its retention.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What was begun with a token, and outlives it.
+//! Finds what was begun with a token and outlives it.
 
 use std::ops::ControlFlow;
 

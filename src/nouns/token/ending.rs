@@ -1,4 +1,4 @@
-//! What a revocation ends, and whom it tells of what it leaves.
+//! What a revocation ends, and who is notified of what it leaves in place.
 
 use super::begun::GoingOn;
 use super::{Revoke, RevokeAll, Revoked};

@@ -1,4 +1,4 @@
-//! Reading API tokens.
+//! Reads API tokens.
 
 use super::Reader;
 use store::company;

@@ -1,4 +1,4 @@
-//! Issuing: a token's value is shown once.
+//! Issues a token. Its value is shown once.
 
 use std::borrow::Cow;
 use std::str::FromStr as _;

@@ -1,4 +1,4 @@
-//! What becomes of tokens that somebody issued for others, once they are no longer who they were.
+//! Ends tokens that somebody issued for others, once the issuer has left or lost their role.
 
 use std::collections::BTreeSet;
 

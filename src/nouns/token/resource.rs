@@ -1,4 +1,4 @@
-//! Tokens as policies see them.
+//! The Cedar resource of tokens.
 
 use std::collections::BTreeMap;
 

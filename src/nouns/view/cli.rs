@@ -1,4 +1,4 @@
-//! `ok view`: saved questions about the company's own data on the command line.
+//! `ok view`: saved queries on the command line.
 
 use std::path::{Path, PathBuf};
 

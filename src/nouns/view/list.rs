@@ -1,4 +1,4 @@
-//! Which views there are, and what one shows.
+//! Lists views and shows one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! Views: questions about the company's own data that have a name. Opening one is asking: whoever opens it is answered by what
-//! they may read, and told what of it they may not ask.
+//! Views: saved queries about the company's own data. Whoever opens a view gets the records that they may read, and is told
+//! what of the query they may not ask.
 
 mod list;
 mod preview;

@@ -1,4 +1,4 @@
-//! A view before it is saved.
+//! Previews a view before it is saved.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Views as policies see them.
+//! The Cedar resource of views.
 
 use serde_json::{Value, json};
 

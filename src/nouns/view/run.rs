@@ -1,7 +1,7 @@
-//! What a view shows whoever opens it.
+//! Runs a view for whoever opens it.
 //!
-//! Always true: it is asked as they would ask it themselves, by the same operations' rules: a view opens nothing, neither by its
-//! filter nor by its figures.
+//! Always true: it is asked as they would ask it themselves, by the rules of the same operations. A view grants nothing,
+//! neither by its filter nor by its figures.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! Views: questions about a collection that have a name, and how their answer is laid out. A view gives nobody a right: whoever
-//! opens it is shown what they could ask for themselves.
+//! Views: saved queries about a collection, and the layout of their answers. A view grants no right: whoever opens it is shown
+//! what they could query themselves.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What agents are made of, and what they may use: definitions, tools and models.
+//! Reads the definitions of agents, and the tools and models that they may use.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Actors, as an operation may read them.
+//! Reads actors.
 
 use super::Reader;
 use store::Position;

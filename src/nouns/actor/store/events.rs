@@ -1,4 +1,4 @@
-//! What happens to people, agents and teams.
+//! The events of people, agents and teams.
 
 use rusqlite::params;
 

@@ -1,4 +1,4 @@
-//! People, agents and teams.
+//! The table of people, agents and teams.
 
 pub mod events;
 

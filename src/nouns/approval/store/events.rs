@@ -1,4 +1,4 @@
-//! What happens to calls that wait for people.
+//! The events of requests for approval.
 
 use std::collections::BTreeSet;
 

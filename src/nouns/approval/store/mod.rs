@@ -1,4 +1,4 @@
-//! Operations that wait for people, and what people decided.
+//! The tables of requests for approval and of their votes.
 
 pub mod events;
 

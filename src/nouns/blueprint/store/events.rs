@@ -1,4 +1,4 @@
-//! What happens by blueprints. What one makes has events of its own, so this one changes no table.
+//! The event of installed blueprints. What one creates has events of its own, so this one changes no table.
 
 use crate::event::{Content, Notify, events};
 use crate::memory::Memory;

@@ -1,3 +1,3 @@
-//! Blueprints: there is no table, what one makes has tables of its own.
+//! Blueprints have no table: what one creates has tables of its own.
 
 pub mod events;

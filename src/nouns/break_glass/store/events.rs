@@ -1,4 +1,4 @@
-//! What happens to break-glass grants.
+//! The events of break-glass grants.
 
 use rusqlite::params;
 

@@ -1,4 +1,4 @@
-//! Break-glass grants: who may go on without approval, for what, until when, and what a reviewer said of it.
+//! The table of break-glass grants: holder, scope, expiry and review.
 
 pub mod events;
 

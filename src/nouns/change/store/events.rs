@@ -1,4 +1,4 @@
-//! What happens to a change on its way.
+//! The events of changes.
 
 use std::collections::BTreeMap;
 

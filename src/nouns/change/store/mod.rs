@@ -1,4 +1,4 @@
-//! Changes on their way, and what became of them.
+//! The table of changes and their outcomes.
 
 pub mod events;
 

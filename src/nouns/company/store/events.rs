@@ -1,4 +1,4 @@
-//! What happens to the company itself.
+//! The events of the company itself.
 
 use rusqlite::{OptionalExtension as _, params};
 

@@ -1,4 +1,4 @@
-//! The company: its name and settings, and what was made with the state file.
+//! The table of the company: its name and settings, and what was created with the state file.
 
 pub mod events;
 

@@ -1,4 +1,4 @@
-//! What happens to the content of events.
+//! The events of content.
 
 use crate::approvals::events::{self as approvals, APPROVAL};
 use crate::content::events::{self as content, CONTENT};

@@ -1,3 +1,3 @@
-//! The content of events, and that it was erased; there is no table.
+//! The content of events and its erasure. There is no table.
 
 pub mod events;

@@ -1,4 +1,4 @@
-//! What happens to delegations and their budgets.
+//! The events of delegations and their budgets.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Delegations and their budgets. What is set aside from a budget is either the taker's own reservation or the budget of a
-//! delegation that was handed on; an ended delegation gives back what it does not need any more.
+//! The tables of delegations and their budgets. What is reserved of a budget is either the holder's own reservation or the
+//! budget of a delegation that was passed on; a delegation that ends releases what it no longer needs.
 
 pub mod events;
 

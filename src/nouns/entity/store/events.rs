@@ -1,7 +1,7 @@
-//! What happens to the entities that are kept for decisions.
+//! The events of stored entities.
 //!
 //! Always true: what names or describes somebody stands in content that can be erased; what cannot be erased names an entity
-//! by an id of ours alone.
+//! by a generated id alone.
 
 use rusqlite::params;
 use serde_json::{Map, Value};

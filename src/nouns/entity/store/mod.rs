@@ -1,4 +1,4 @@
-//! Entities of the company's own types that it keeps, so that other programs need not send them with every question.
+//! The table of stored entities.
 
 pub mod events;
 

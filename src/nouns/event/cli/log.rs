@@ -1,4 +1,4 @@
-//! `ok log`: what happened, and, with `--follow`, what happens.
+//! `ok log`: lists events and, with `--follow`, streams them.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
-//! Reading the log for people: as an actor who sees some of it or, for an actor that nobody knows, as the holder of the
-//! state file, who can read all of it anyway. So is a file that was moved without its key: asking the gate may write.
+//! Reads the log for people: as an actor who sees some of it or, for an actor that does not exist, as the holder of the state
+//! file, who can read all of it anyway. A file that was moved without its key is read in the same way, because asking the
+//! gate may write.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! What happens to kill switches.
+//! The events of kill switches.
 
 use rusqlite::{OptionalExtension as _, params};
 

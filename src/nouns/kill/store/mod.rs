@@ -1,4 +1,4 @@
-//! Engaged kill switches.
+//! The table of engaged kill switches.
 
 pub mod events;
 

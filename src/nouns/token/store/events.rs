@@ -1,4 +1,4 @@
-//! What happens to API tokens.
+//! The events of API tokens.
 
 use rusqlite::params;
 

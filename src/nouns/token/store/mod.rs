@@ -1,4 +1,4 @@
-//! API tokens, by hash. An ended token stays, so that its record can be shown.
+//! The table of API tokens, by hash. An ended token stays, so that its record can be shown.
 
 pub mod events;
 
