@@ -244,7 +244,7 @@ pub const ALL: &[Code] = &[
     warning(
         EXPIRES_FIRST,
         "A reminder or an escalation comes after its request has expired",
-        "`remind_hours` or `escalate.after_hours` of a kind in `approvals.yaml` is not less than its `ttl_hours`: it has no effect.",
+        "`remind_hours` or `escalate.after_hours` of a kind in `approvals.yaml` is not less than its `ttl_hours` or, with a company, than the `approvals.default_ttl_h` of its settings: it has no effect.",
         "Remind or escalate earlier, let requests live longer, or leave the setting out.",
     ),
     warning(

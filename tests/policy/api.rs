@@ -104,6 +104,25 @@ async fn a_threshold_that_the_company_cannot_meet_is_told() {
     assert_eq!(unreachable().await, None);
 }
 
+#[tokio::test]
+async fn a_check_knows_how_long_requests_live_where_no_rule_says() {
+    let test = Test::new().await;
+    let late = async |hours: u32| {
+        let approvals = format!("kinds:\n  admin:\n    eligible: [{{role: admin}}]\n    remind_hours: {hours}\n");
+        let files = json!({ "files": { "approvals.yaml": approvals } });
+        let checked = test.post("/policy/check", &test.admin, files).await.json();
+        let late = checked["problems"].as_array().unwrap().iter().find(|problem| problem["code"] == "expires_first");
+        late.map(|problem| problem["message"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(late(30).await, None);
+    test.call("PATCH", "/company", &test.admin, Some(json!({ "approvals": { "default_ttl_h": 30 } }))).await;
+    assert_eq!(
+        late(30).await.unwrap(),
+        "kinds.admin.remind_hours: a request expires after 30 h, before these 30 h are over"
+    );
+    assert_eq!(late(29).await, None);
+}
+
 /// Whom the caller may not see is named as whom nobody knows.
 #[tokio::test]
 async fn a_check_tells_whom_policies_name_and_nobody_knows() {

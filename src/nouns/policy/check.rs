@@ -115,8 +115,13 @@ impl Query for Check {
         }
         let directory = directory(read);
         let known = known(&input.files, read);
-        let options =
-            Options { directory: directory.as_ref(), known: Some(&known), most: Some(MOST), ..Options::default() };
+        let options = Options {
+            directory: directory.as_ref(),
+            known: Some(&known),
+            ttl_hours: u32::try_from(read.approval_hours()?).ok(),
+            most: Some(MOST),
+            ..Options::default()
+        };
         // Without any of its own, it is about the collections in force.
         let bundle = Bundle { files: input.files };
         let is_whole = bundle.files.keys().any(|path| is_collection(path));

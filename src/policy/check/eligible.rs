@@ -41,10 +41,11 @@ pub(super) fn lost(snapshot: &Snapshot, text: &str) -> Vec<Finding> {
     lost.collect()
 }
 
-/// A finding for each reminder and escalation before which a request has expired.
-pub(super) fn too_late(snapshot: &Snapshot, text: &str) -> Vec<Finding> {
+/// A finding for each reminder and escalation before which a request has expired: by its rule, or by the company's hours where
+/// those are known.
+pub(super) fn too_late(snapshot: &Snapshot, text: &str, company: Option<u32>) -> Vec<Finding> {
     let of_rule = |(kind, rule): (&String, &ApprovalRule)| {
-        let life = rule.ttl_hours?;
+        let life = rule.ttl_hours.or(company)?;
         let settings = [
             (rule.remind_hours, "remind_hours"),
             (rule.escalate.as_ref().map(|more| more.after_hours), "escalate.after_hours"),

@@ -42,6 +42,8 @@ pub struct Options<'a> {
     pub directory: Option<&'a Directory>,
     /// Of the actors and teams that policies name: those who are there.
     pub known: Option<&'a BTreeSet<String>>,
+    /// How long a request lives, in hours, where no rule says; not looked at unless given.
+    pub ttl_hours: Option<u32>,
     /// Whether it is a failure that there are no tests; else it is a warning.
     pub must_test: bool,
     /// Files of the folder that nothing reads.
@@ -142,7 +144,7 @@ fn all(schema: &str, bundle: &Bundle, stage: &dyn Stage, options: &Options<'_>) 
             let text = bundle.text(approvals::FILE);
             findings.extend(eligible::unused(&of_schema(schema), &snapshot, text));
             findings.extend(eligible::lost(&snapshot, text));
-            findings.extend(eligible::too_late(&snapshot, text));
+            findings.extend(eligible::too_late(&snapshot, text, options.ttl_hours));
             findings.extend(options.directory.iter().flat_map(|directory| directory.unreachable(&snapshot, text)));
             let limits = bundle.text(limits::FILE);
             findings.extend(Limits::empty_lists(limits));
