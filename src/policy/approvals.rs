@@ -73,6 +73,15 @@ pub struct Eligible {
     pub lead: Option<Whose>,
 }
 
+impl Eligible {
+    /// Whether everybody who fits this fits the other, whoever there is.
+    pub fn is_within(&self, other: &Eligible) -> bool {
+        other.role.is_none_or(|role| self.role == Some(role))
+            && other.team.as_ref().is_none_or(|team| self.team.as_ref() == Some(team))
+            && other.lead.is_none_or(|lead| self.lead == Some(lead))
+    }
+}
+
 impl fmt::Display for Eligible {
     /// `role admin in team:board`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -256,6 +256,37 @@ fn a_job_that_is_late_does_not_undo_what_was_merged_after_its_commit() {
 }
 
 #[test]
+fn a_branch_beside_the_commit_in_force_does_not_undo_it() {
+    let mut shop = Shop::new();
+    put(&shop.place, "dev/policies/tests/all.yaml", CASES);
+    shop.edit("first");
+    let (_, waits) = shop.merge();
+    shop.agree(&waits);
+    git(&shop.place, "dev", "branch beside");
+    shop.edit("merged");
+    assert_eq!(shop.merge().1.code, 0);
+    let version = shop.version();
+    git(&shop.place, "dev", "checkout --quiet beside");
+    shop.edit("beside");
+    git(&shop.place, "dev", "commit --quiet --all --message beside");
+    git(&shop.place, "dev", "push --quiet origin HEAD");
+    let commit = git(&shop.place, "dev", "rev-parse HEAD");
+    let job = format!("policy apply policies --commit {commit} --reason beside");
+    let refused = shop.pipeline_of(&commit, &job);
+    assert!(refused.code == 1 && refused.stderr.contains("what it brought would be undone"), "{refused}");
+    assert_eq!(shop.version(), version);
+    // Once it has taken over what is in force, the branch goes on from there.
+    assert_eq!(shop.place.ana("policy export --dir dev/policies --force").code, 0);
+    shop.edit("beside again");
+    git(&shop.place, "dev", "add --all");
+    git(&shop.place, "dev", "commit --quiet --message again");
+    git(&shop.place, "dev", "push --quiet origin HEAD");
+    let commit = git(&shop.place, "dev", "rev-parse HEAD");
+    let applied = shop.pipeline_of(&commit, &format!("policy apply policies --commit {commit} --reason again"));
+    assert_eq!(applied.code, 0, "{applied}");
+}
+
+#[test]
 fn what_is_applied_as_a_commit_is_what_the_commit_has() {
     let mut shop = Shop::new();
     put(&shop.place, "dev/policies/tests/all.yaml", CASES);

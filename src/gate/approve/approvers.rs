@@ -44,28 +44,55 @@ pub fn approvers(
     since: Time,
     now: Time,
 ) -> BTreeSet<ActorId> {
+    without_issuer(fitting(world, rule, request, (since, now)).cloned().collect(), world, rule, request)
+}
+
+/// As many of those who may decide a requester's own request, at most: where that many are enough to know, nobody looks at a whole
+/// role or team.
+pub fn some(
+    world: &World,
+    rule: &ApprovalRule,
+    requester: &ActorId,
+    waits: (Time, Time),
+    most: usize,
+) -> BTreeSet<ActorId> {
+    let mut found = BTreeSet::new();
+    let mut people = fitting(world, rule, Requesting::of(requester), waits);
+    while found.len() < most
+        && let Some(id) = people.next()
+    {
+        found.insert(id.clone());
+    }
+    found
+}
+
+/// The people whom a rule names, for a request that has waited from one time to another; somebody whom it names twice may come
+/// twice.
+fn fitting<'a>(
+    world: &'a World,
+    rule: &'a ApprovalRule,
+    request: Requesting<'a>,
+    (since, now): (Time, Time),
+) -> impl Iterator<Item = &'a ActorId> {
     let Requesting { requester, behalf, .. } = request;
-    let escalated = rule.escalate.iter().filter(|more| now.0 - since.0 >= i64::from(more.after_hours) * HOUR);
-    let eligible: Vec<&Eligible> = rule.eligible.iter().chain(escalated.flat_map(|more| &more.to)).collect();
+    let escalated = rule.escalate.iter().filter(move |more| now.0 - since.0 >= i64::from(more.after_hours) * HOUR);
+    let eligible = rule.eligible.iter().chain(escalated.flat_map(|more| &more.to));
     let requesters_teams = world.card(requester).map(|card| world.teams(card)).unwrap_or_default();
     // An agent asks on behalf of who answers for it.
     let owner = |id| world.card(id).and_then(|card| card.actor.owner.as_ref());
     let owners: Vec<&ActorId> = std::iter::once(requester).chain(behalf).filter_map(owner).collect();
-    let own = |id: &ActorId| id == requester || behalf.contains(id) || owners.contains(&id);
-    let fits = |who: &Eligible, card: &Card| {
+    let own = move |id: &ActorId| id == requester || behalf.contains(id) || owners.contains(&id);
+    let fits = move |role: Option<Role>, card: &Card| {
         let actor = &card.actor;
         effort::spend(1);
         actor.kind == ActorKind::Person
             && actor.status == Status::Active
             && !world.is_stopped(&actor.id)
             && (rule.self_approval || !own(&actor.id))
-            && who.role.is_none_or(|role| role == actor.role)
+            && role.is_none_or(|role| role == actor.role)
     };
-    let people = eligible.iter().flat_map(|who| {
-        let cards = among(world, who, requesters_teams).into_iter().filter_map(|id| world.card(id));
-        cards.filter(|card| fits(who, card))
-    });
-    without_issuer(people.map(|card| card.actor.id.clone()).collect(), world, rule, request)
+    let named = eligible.flat_map(move |who| among(world, who, requesters_teams).map(move |id| (id, who.role)));
+    named.filter(move |(id, role)| world.card(id).is_some_and(|card| fits(*role, card))).map(|(id, _)| id)
 }
 
 /// Whoever issued the token could have asked with it: what an admin asks they do not decide, and what a steward or an agent asks
@@ -119,8 +146,8 @@ pub(crate) fn lacking<'a>(
         .iter()
         // Whoever could give it to so many kinds is never missed.
         .map(|(_, rule)| {
-            let people = approvers(world, rule, Requesting::of(requester), Time(0), now).into_iter();
-            people.take(all.max(MOST_ASKED)).filter(decides).take(all).collect()
+            let people = some(world, rule, requester, (Time(0), now), all.max(MOST_ASKED)).into_iter();
+            people.filter(decides).take(all).collect()
         })
         .collect();
     rules.iter().enumerate().find_map(|(at, (kind, rule))| {
@@ -159,18 +186,22 @@ fn is_assigned<'p>(
 }
 
 /// Who may fit an entry of `eligible`, but for their role: as few people as the directory can tell at once.
-fn among<'a>(world: &'a World, who: &'a Eligible, requesters_teams: &'a [ActorId]) -> Vec<&'a ActorId> {
+fn among<'a>(
+    world: &'a World,
+    who: &'a Eligible,
+    requesters_teams: &'a [ActorId],
+) -> Box<dyn Iterator<Item = &'a ActorId> + 'a> {
     let lead = |team: &ActorId| world.card(team).and_then(|team| team.actor.lead.as_ref());
-    let is_in = |id: &ActorId, team: &ActorId| {
+    let is_in = move |id: &ActorId, team: &ActorId| {
         lead(team) == Some(id) || world.card(id).is_some_and(|card| world.teams(card).contains(team))
     };
     match (who.lead, &who.team, who.role) {
         (Some(_), team, _) => {
             let leads = requesters_teams.iter().filter_map(lead);
-            leads.filter(|id| team.as_ref().is_none_or(|team| is_in(id, team))).collect()
+            Box::new(leads.filter(move |id| team.as_ref().is_none_or(|team| is_in(id, team))))
         }
-        (None, Some(team), _) => world.people.below(team).chain(lead(team)).collect(),
-        (None, None, Some(role)) => world.people.of(&Group::Role(role)).collect(),
-        (None, None, None) => world.people.all().collect(),
+        (None, Some(team), _) => Box::new(world.people.below(team).chain(lead(team))),
+        (None, None, Some(role)) => Box::new(world.people.of(&Group::Role(role))),
+        (None, None, None) => Box::new(world.people.all()),
     }
 }

@@ -175,7 +175,9 @@ fn explained(approval: &ExplainedApproval) -> Result<(), Failure> {
         approval,
     )?;
     arguments(&approval.args, &approval.withheld)?;
-    show::rows(columns!(Detail; what, said), &approval.about)?;
+    let (lines, facts): (Vec<&Detail>, Vec<&Detail>) = approval.about.iter().partition(|one| one.what == "diff");
+    show::rows(columns!(&Detail; what, said), &facts)?;
+    lines.iter().try_for_each(|one| show::text(&format!("\n{}", one.said)))?;
     show::rows(columns!(InTheWay; policy, reason, file, line), &approval.because)?;
     let effect = approval.effect.iter().map(|(field, changed)| Effect::of(field, changed));
     show::rows(columns!(Effect<'_>; field, now, then), &effect.collect::<Vec<_>>())?;

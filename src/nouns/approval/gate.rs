@@ -68,10 +68,15 @@ impl Reader<'_> {
     /// How long a call that needs these approvals may wait, in milliseconds: as long as the most impatient rule says.
     pub(crate) fn approval_life(&self, ruling: &Ruling) -> Result<i64, Fault> {
         let Ruling::NeedsApproval { kinds, .. } = ruling else { return Ok(0) };
-        let settings = self.company()?.settings;
-        let company = settings.pointer("/approvals/default_ttl_h").and_then(Value::as_i64).unwrap_or(DEFAULT_TTL_H);
+        let company = self.approval_hours()?;
         let hours = kinds.iter().map(|kind| self.approval_rule(kind).ttl_hours.map_or(company, i64::from)).min();
         Ok(hours.unwrap_or(company) * HOUR)
+    }
+
+    /// How long a request lives, in hours, where no rule says.
+    pub fn approval_hours(&self) -> Result<i64, Fault> {
+        let settings = self.company()?.settings;
+        Ok(settings.pointer("/approvals/default_ttl_h").and_then(Value::as_i64).unwrap_or(DEFAULT_TTL_H))
     }
 
     /// How a kind of approval is given.
@@ -103,9 +108,10 @@ impl Reader<'_> {
         let lacks = |kind: &&str| {
             let rule = rules.rule(kind);
             // Asked for nobody in particular: rules that depend on the requester name nobody here.
-            let able = |world| approvers::approvers(world, &rule, Requesting::of(&system), self.now, self.now).len();
-            let left = able(then.world);
-            left < rule.threshold as usize && left < able(self.world)
+            let able = |world, most| approvers::some(world, &rule, &system, (self.now, self.now), most).len();
+            let wanted = rule.threshold as usize;
+            let left = able(then.world, wanted);
+            left < wanted && left < able(self.world, wanted)
         };
         named.into_iter().find(lacks).map(str::to_owned)
     }

@@ -113,7 +113,7 @@ pub enum Diff {}
 
 /// What differs shows what is in force: to whoever may read that, and to whoever decides about the change. That somebody
 /// wrote the other side of it is not enough.
-fn shows_policies(change: &ProposedChange, read: &Reader<'_>) -> bool {
+pub(super) fn shows_policies(change: &ProposedChange, read: &Reader<'_>) -> bool {
     let decides = read.change_target(change).names("approvers", &read.caller().actor());
     decides || may_export(read)
 }

@@ -1,9 +1,13 @@
 //! The Cedar resource of changes.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Value, json};
 
+use super::list::shows_policies;
 use gate::{Brief, FactSpec, Noun, Reader, Resource, Staged, Target};
 use policy::Bundle;
+use policy::diff::unified;
 use policy::testing::{Cast, Row, Sample};
 use store::changes::Review;
 use types::change::{ChangeState, ChangeTarget, EvalStatus};
@@ -86,6 +90,27 @@ fn states() -> Vec<&'static str> {
 /// The most files of a change that are named.
 const MOST_NAMED: usize = 20;
 
+/// So much of what differs stands beside a request; all of it in the change.
+const MOST_LINES: usize = 200;
+
+/// The lines that differ, file by file.
+fn differing(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> String {
+    let of = |files: &BTreeMap<String, String>, path: &String| files.get(path).cloned().unwrap_or_default();
+    let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let differ = paths.into_iter().filter(|path| before.get(*path) != after.get(*path));
+    let mut lines = Vec::new();
+    for path in differ {
+        lines.push(path.clone());
+        lines.extend(unified(&of(before, path), &of(after, path)).lines().map(str::to_owned));
+        if lines.len() > MOST_LINES {
+            lines.truncate(MOST_LINES);
+            lines.push("…".to_owned());
+            break;
+        }
+    }
+    lines.join("\n")
+}
+
 fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
     let Some(change) = read.change(&target.id())? else { return Ok(Brief::new()) };
     let failed = change.evals.iter().filter(|eval| eval.status != EvalStatus::Passed).count();
@@ -107,6 +132,7 @@ fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
     let new = after.keys().filter(|path| !before.contains_key(*path));
     let gone = before.keys().filter(|path| !after.contains_key(*path));
     let named = |paths: Vec<&String>| first_of(&paths, MOST_NAMED);
+    let diff = if shows_policies(&change, read) { differing(&before, &after) } else { String::new() };
     let rows = vec![
         ("reason", change.reason.clone()),
         ("proposed by", change.author.to_string()),
@@ -114,6 +140,7 @@ fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
         ("changes", named(changed.map(|(path, _)| path).collect())),
         ("adds", named(new.collect())),
         ("removes", named(gone.collect())),
+        ("diff", diff),
         ("tests", tests),
         ("reviews", reviews.join(", ")),
         ("all of it", format!("ok changes show {}", change.id)),

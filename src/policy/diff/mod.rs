@@ -29,7 +29,7 @@ pub use report::{Denominator, Group, Groups, Impact, Sample};
 pub use semantic::{MOST, Semantic, search};
 pub use tally::{Outcome, Tally};
 pub use terms::{Moved, Term, moved, terms};
-pub use text::{ChangeKind, FileChange, PolicyChange, TextDiff, compare};
+pub use text::{ChangeKind, FileChange, PolicyChange, TextDiff, compare, unified};
 pub use unmet::Unmet;
 pub use witness::{Witness, named_by, test_file};
 

@@ -113,8 +113,9 @@ fn rule(before: &ApprovalRule, after: &ApprovalRule, directory: Option<&Director
 /// `4 people → 9 (role admin → role admin or role lead)`
 fn people(before: &[Eligible], after: &[Eligible], directory: Option<&Directory>) -> Part {
     let eligible = format!("{} → {}", listed(before), listed(after));
-    let set = |eligible: &[Eligible]| eligible.iter().map(ToString::to_string).collect::<BTreeSet<String>>();
-    let said = wider(&set(before), &set(after));
+    let are_within =
+        |some: &[Eligible], others: &[Eligible]| some.iter().all(|one| others.iter().any(|other| one.is_within(other)));
+    let said = shift(are_within(before, after), are_within(after, before));
     let Some(directory) = directory else { return (said, eligible) };
     let (old, new) = (directory.who(before), directory.who(after));
     // Where it is nobody else today, it is whoever comes next.
@@ -154,7 +155,12 @@ fn more(after: impl Into<u64>, before: impl Into<u64>) -> Shift {
 }
 
 fn wider<T: Ord>(before: &BTreeSet<T>, after: &BTreeSet<T>) -> Shift {
-    match (before.is_subset(after), after.is_subset(before)) {
+    shift(before.is_subset(after), after.is_subset(before))
+}
+
+/// Of two sides of which each may lie within the other.
+fn shift(before_is_within: bool, after_is_within: bool) -> Shift {
+    match (before_is_within, after_is_within) {
         (true, true) => Shift::Same,
         (true, false) => Shift::Looser,
         (false, true) => Shift::Tighter,
@@ -237,16 +243,27 @@ fn view(before: Option<&View>, after: Option<&View>) -> Vec<Part> {
     [is_for, query, layout, title].into_iter().flatten().collect()
 }
 
-/// Whether one actor may ask more often.
+/// Whether one actor may ask more often, or is limited in less.
 fn rate(old: &Rate, new: &Rate) -> Shift {
-    let whom = |rate: &Rate| (rate.kinds.clone(), rate.roles.clone(), rate.operations.clone(), rate.except.clone());
-    if whom(old) != whom(new) {
-        return Shift::Mixed;
-    }
+    // What is limited less may be asked more.
+    let whom = shift(is_for_less(new, old), is_for_less(old, new));
     let (before, after) = (u64::from(old.most) * u64::from(new.seconds), u64::from(new.most) * u64::from(old.seconds));
     match more(before, after) {
         // As often on the whole, in another rhythm.
-        Shift::Same => Shift::Mixed,
-        shift => shift,
+        Shift::Same if (old.most, old.seconds) != (new.most, new.seconds) => Shift::Mixed,
+        often => whom.and(often),
     }
+}
+
+/// Whether a limit concerns nothing that the other does not.
+fn is_for_less(some: &Rate, other: &Rate) -> bool {
+    is_part(&some.kinds, &other.kinds)
+        && is_part(&some.roles, &other.roles)
+        && is_part(&some.operations, &other.operations)
+        && other.except.is_subset(&some.except)
+}
+
+/// Whether a list lies within another, where an empty one is everything.
+fn is_part<T: Ord>(some: &BTreeSet<T>, other: &BTreeSet<T>) -> bool {
+    other.is_empty() || (!some.is_empty() && some.is_subset(other))
 }

@@ -149,8 +149,8 @@ fn policies_in<'a>(snapshot: &'a Snapshot, path: &str) -> Vec<(&'a str, &'a str)
     inside.map(|policy| (policy.id.as_str(), policy.text.as_str())).collect()
 }
 
-/// The lines that differ, with some around them.
-fn unified(before: &str, after: &str) -> String {
+/// The lines that differ, with some around them, as `diff -u` writes them.
+pub fn unified(before: &str, after: &str) -> String {
     let (old, new) = (before.lines().count(), after.lines().count());
     if before == after {
         return String::new();

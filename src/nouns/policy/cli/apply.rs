@@ -1,6 +1,6 @@
 //! `ok policy apply`, `propose` and `rollback`: policies on their way into force.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::json;
@@ -96,6 +96,7 @@ struct Moved {
 /// So many files are named.
 const NAMED: usize = 5;
 const COMMIT_FIRST: &str = "Commit what you edited and name that commit, or leave `--commit` out";
+const REWRITTEN: &str = "Merge it, and run the job of the merge; if history was rewritten, run `ok policy export --dir`, commit, and apply that";
 const TAKE_OVER: &str = "Take it over with `ok policy export --dir`, then apply again";
 
 impl Given {
@@ -158,6 +159,7 @@ impl Given {
         };
         let last = applied.same_policies().find(|same| same.commit.is_some()).or(applied.same_policies().last())?;
         let in_force = in_force(last);
+        let folder = self.dir.clone().unwrap_or_else(|| PathBuf::from("."));
         let made_from = |what: &str, base: i64| Moved {
             from: Some(base),
             why: format!("{what} was made from version {base}; {in_force}"),
@@ -171,12 +173,12 @@ impl Given {
                     false => Moved { way, ..made_from("the plan", version) },
                 }
             }),
-            (None, _, Some(commit)) if let Some(version) = brought_before(commit, last, applied) => Some(Moved {
+            (None, _, Some(commit)) if let Some(version) = git::brought_before(commit, last, applied) => Some(Moved {
                 from: Some(version),
                 why: format!("{commit} brought version {version} into force before; {in_force}"),
                 way: format!("To go back, revert it in git, or: ok policy rollback {version}"),
             }),
-            (None, _, Some(commit)) if let Some(newer) = overtaken(self.dir.as_deref(), commit, last) => Some(Moved {
+            (None, _, Some(commit)) if let Some(newer) = git::overtaken(&folder, commit, last) => Some(Moved {
                 from: None,
                 why: format!("{newer} is in force, and comes after {commit} in git"),
                 way: "Run the job of the newest commit, or revert in git what should go".to_owned(),
@@ -198,6 +200,13 @@ impl Given {
                     _ => made_from("what was exported", *version),
                 })
             }
+            (None, _, Some(commit)) if let Some(beside) = git::diverged(&folder, commit, last) => Some(Moved {
+                from: None,
+                why: format!(
+                    "{beside} is in force, and {commit} does not come after it in git: what it brought would be undone"
+                ),
+                way: REWRITTEN.to_owned(),
+            }),
             (None, lock, Some(_)) => unknown_to_git(lock.is_some(), (last, applied), &in_force),
             (None, Some(lock), None) => {
                 let dir = self.dir.as_ref().map(|dir| dir.display().to_string()).unwrap_or_default();
@@ -210,33 +219,6 @@ impl Given {
             }
         }
     }
-}
-
-/// The version that a commit brought into force, where another is by now: its job runs once more.
-fn brought_before(commit: &str, current: &AppliedVersion, applied: &LastApplied) -> Option<i64> {
-    let is_its = |version: &&AppliedVersion| version.commit.as_ref().is_some_and(|known| is_same(known, commit));
-    let mut before = applied.earlier.iter().filter(|version| version.version < current.version);
-    before.find(is_its).map(|version| version.version)
-}
-
-/// The commit in force, where git says that it comes after this one: a job that is late, or runs once more.
-fn overtaken<'a>(dir: Option<&Path>, commit: &str, applied: &'a AppliedVersion) -> Option<&'a str> {
-    let in_force = applied.commit.as_deref().filter(|known| !is_same(known, commit))?;
-    match git::comes_before(dir.unwrap_or(Path::new(".")), commit, in_force) {
-        Some(is_older) => is_older.then_some(in_force),
-        None => {
-            show::note(&format!(
-                "git cannot say here whether {commit} precedes {in_force}, which is in force; fetch the whole history to have this checked"
-            ));
-            None
-        }
-    }
-}
-
-/// Whether two hashes are of one commit: either may be abbreviated.
-fn is_same(one: &str, other: &str) -> bool {
-    let begins = |one: &str, other: &str| one.get(..other.len()).is_some_and(|head| head.eq_ignore_ascii_case(other));
-    begins(one, other) || begins(other, one)
 }
 
 /// What came with a commit is an ancestor of the next one: that is git's business. What somebody brought into force by hand

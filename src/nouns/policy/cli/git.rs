@@ -1,9 +1,11 @@
-//! What git knows of a folder of policies.
+//! What git knows of a folder of policies, and of the commit in force.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use super::super::show;
+use crate::nouns::policy::in_force::{AppliedVersion, LastApplied};
 use crate::policy::bundle::belongs;
 
 fn is_hash(text: &str) -> bool {
@@ -18,7 +20,7 @@ fn git(dir: &Path, args: &[&str]) -> Command {
 
 /// Whether a commit comes before another in the repository of a folder; none where git cannot tell: it is not there, the
 /// folder is in no repository, or one of them was not fetched.
-pub fn comes_before(dir: &Path, commit: &str, other: &str) -> Option<bool> {
+fn comes_before(dir: &Path, commit: &str, other: &str) -> Option<bool> {
     if !is_hash(commit) || !is_hash(other) {
         return None;
     }
@@ -29,6 +31,42 @@ pub fn comes_before(dir: &Path, commit: &str, other: &str) -> Option<bool> {
         Some(1) => Some(false),
         _ => None,
     }
+}
+
+/// The version that a commit brought into force, where another is by now: its job runs once more.
+pub fn brought_before(commit: &str, current: &AppliedVersion, applied: &LastApplied) -> Option<i64> {
+    let is_its = |version: &&AppliedVersion| version.commit.as_ref().is_some_and(|known| is_same(known, commit));
+    let mut before = applied.earlier.iter().filter(|version| version.version < current.version);
+    before.find(is_its).map(|version| version.version)
+}
+
+/// The commit in force, where git says that it comes after this one: a job that is late, or runs once more.
+pub fn overtaken<'a>(dir: &Path, commit: &str, applied: &'a AppliedVersion) -> Option<&'a str> {
+    let in_force = another(commit, applied)?;
+    match comes_before(dir, commit, in_force) {
+        Some(is_older) => is_older.then_some(in_force),
+        None => {
+            show::note(&format!(
+                "git cannot say here whether {commit} precedes {in_force}, which is in force; fetch the whole history to have this checked"
+            ));
+            None
+        }
+    }
+}
+
+/// The commit in force, where git says that this one does not come after it: a branch beside it, or a rewritten history.
+pub fn diverged<'a>(dir: &Path, commit: &str, applied: &'a AppliedVersion) -> Option<&'a str> {
+    another(commit, applied).filter(|in_force| comes_before(dir, in_force, commit) == Some(false))
+}
+
+fn another<'a>(commit: &str, applied: &'a AppliedVersion) -> Option<&'a str> {
+    applied.commit.as_deref().filter(|known| !is_same(known, commit))
+}
+
+/// Whether two hashes are of one commit: either may be abbreviated.
+fn is_same(one: &str, other: &str) -> bool {
+    let begins = |one: &str, other: &str| one.get(..other.len()).is_some_and(|head| head.eq_ignore_ascii_case(other));
+    begins(one, other) || begins(other, one)
 }
 
 /// The files of a folder that are not what the commit has: edited, added or removed since. None where git cannot tell. What is

@@ -7,7 +7,7 @@ import { Actor } from '../../parts/Actor';
 import { Copy } from '../../parts/Copy';
 import { Icon } from '../../parts/icons';
 import { Card, Facts } from '../../parts/Page';
-import { Json, Policy } from '../../parts/PolicyText';
+import { Diff, Json, Policy } from '../../parts/PolicyText';
 import { Shown } from '../../parts/states';
 import { Table } from '../../parts/Table';
 import { State } from '../../parts/Verdict';
@@ -133,6 +133,8 @@ function About({ approval, of }: { approval: ShownApproval; of: ExplainedApprova
           what,
           what === 'steps' ? (
             <Steps key={what} of={said} />
+          ) : what === 'diff' ? (
+            <Diff key={what} text={said} />
           ) : (
             <Said key={what} className={css.given}>
               {said}
