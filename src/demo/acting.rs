@@ -1,4 +1,4 @@
-//! Operations as somebody of the demo performs them, or the server, which first names an admin and advances the clock.
+//! Performs operations as an actor of the demo, or as the server, which first names an admin and advances the clock.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::types::id::ActorId;
 use crate::types::page::Page;
 use crate::types::refusal::{Refusal, Stop};
 
-/// Whoever acts; nobody is the server.
+/// The acting actor; `None` is the server.
 #[derive(Clone, Copy)]
 pub struct Acting<'a> {
     pub gate: &'a Arc<Gate>,
@@ -36,7 +36,7 @@ impl Acting<'_> {
         Ok(serde_json::from_slice(&answer)?)
     }
 
-    /// One page of a list.
+    /// Returns one page of a list.
     pub async fn rows<Q, T>(self, input: &Q::Input) -> Result<Vec<T>, Stop>
     where
         Q: Query<Input: Serialize, Output = Page<T>>,
@@ -46,7 +46,7 @@ impl Acting<'_> {
         Ok(serde_json::from_slice(&answer)?)
     }
 
-    /// By its name, as a line of the story has it.
+    /// Performs an operation by name, as scenes specify it.
     pub async fn named(self, operation: &str, input: Value, under: Option<String>) -> Result<Value, Stop> {
         Ok(serde_json::from_slice(&self.perform(operation, input, under).await?)?)
     }

@@ -1,4 +1,4 @@
-//! What the demo has in place of the world outside: a webhook receiver, a mail box and a model, each on this machine.
+//! The demo's stand-ins for external systems: a webhook receiver, a mail server and a model, all on this machine.
 
 use tokio_util::sync::CancellationToken;
 
@@ -7,7 +7,7 @@ use super::{Mailbox, Model, Receiver};
 pub struct Fakes {
     pub receiver: Receiver,
     pub mailbox: Mailbox,
-    /// None where real models are asked.
+    /// `None` if real models are used.
     pub model: Option<Model>,
 }
 
@@ -17,14 +17,14 @@ impl Fakes {
         Ok(Fakes { receiver: Receiver::listen().await?, mailbox: Mailbox::listen().await?, model })
     }
 
-    /// What each is, and where.
+    /// Returns the name and address of each.
     pub fn list(&self) -> Vec<(&'static str, String)> {
         let model = self.model.as_ref().map(|model| ("model", model.url()));
         let mail = Mailbox::url(Some(self.mailbox.address));
         [("webhook receiver", self.receiver.url()), ("mail box", mail)].into_iter().chain(model).collect()
     }
 
-    /// Takes what arrives until `stop`, and tells of it.
+    /// Serves them until `stop`, and reports what arrives.
     pub fn serve(self, report: fn(&str), stop: &CancellationToken) {
         tokio::spawn(self.receiver.serve(report, stop.clone()));
         tokio::spawn(self.mailbox.serve(report, stop.clone()));

@@ -1,5 +1,5 @@
-//! The mail server of the demo: it takes every message on this machine, delivers none, and says what arrives. As much of SMTP
-//! (RFC 5321) as whoever sends needs.
+//! The demo's mail server: accepts every message on this machine, delivers none, and reports what arrives. Implements as much
+//! of SMTP (RFC 5321) as a sender needs.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -11,14 +11,14 @@ use tokio_util::sync::CancellationToken;
 use super::listen;
 use crate::types::visible::visible;
 
-/// Where it listens if nobody else does.
+/// The default port.
 const PORT: u16 = 8025;
-/// The most bytes of a line, and of a message.
+/// The maximum bytes of a line; below, of a message.
 const LINE: u64 = 4 << 10;
 const MESSAGE: usize = 256 << 10;
-/// The most characters that it says of a message.
+/// The maximum characters of a message that are reported.
 const MOST: usize = 300;
-/// Whom the demo's mail is from.
+/// The sender of the demo's mail.
 pub const SENDER: &str = "hello@fernhill.example";
 
 pub struct Mailbox {
@@ -27,18 +27,18 @@ pub struct Mailbox {
 }
 
 impl Mailbox {
-    /// Listens on its port, or on any that is free.
+    /// Listens on the default port, or on any free one.
     pub async fn listen() -> std::io::Result<Mailbox> {
         let (listener, address) = listen((Ipv4Addr::LOCALHOST, PORT)).await?;
         Ok(Mailbox { listener, address })
     }
 
-    /// The address that mail is given to, as `OK_SMTP_URL` has it.
+    /// Returns the address as `OK_SMTP_URL` expects it.
     pub fn url(address: Option<SocketAddr>) -> String {
         format!("smtp://{}", address.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, PORT).into()))
     }
 
-    /// Takes what arrives until `stop`, and tells of each message.
+    /// Accepts messages until `stop`, and reports each.
     pub async fn serve(self, report: fn(&str), stop: CancellationToken) {
         let taking = async {
             while let Ok((stream, _)) = self.listener.accept().await {
@@ -89,7 +89,7 @@ async fn converse(mut stream: TcpStream, report: fn(&str)) -> std::io::Result<()
     }
 }
 
-/// A message, up to the dot that ends it (RFC 5321, 4.5.2); none if it is too long.
+/// Reads a message up to the dot that ends it (RFC 5321, 4.5.2); `None` if it is too long.
 async fn message(reads: &mut (impl tokio::io::AsyncBufRead + Unpin)) -> std::io::Result<Option<Vec<u8>>> {
     let (mut message, mut is_long) = (Vec::new(), false);
     loop {
@@ -112,7 +112,7 @@ fn in_words(message: &[u8]) -> String {
     let to = read.and_then(|read| read.to()?.first()?.address()).unwrap_or("nobody");
     let subject = read.and_then(|read| read.subject()).unwrap_or("no subject");
     let text: String = read.and_then(|read| read.body_text(0)).unwrap_or_default().chars().take(MOST).collect();
-    // Whoever sends it says what it holds: no letter of it steers the terminal.
+    // The sender decides what a message contains: nothing in it may control the terminal.
     let text: Vec<&str> = text.lines().collect();
     visible(&format!("mail: to {to}, «{subject}»\n  {}", text.join("\n  ").trim_end()))
 }

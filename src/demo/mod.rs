@@ -1,6 +1,6 @@
-//! The demo: a company that looks alive. Its story is data (`story/`), and each line of it is an operation that somebody
-//! performs through the gate, at a time of the story's own that ends about now. So its log verifies like any other, and
-//! whatever the demo shows can be done.
+//! The demo: a company with a history. Its story is data (`story/`); each scene is an operation that somebody performs through
+//! the gate, on the story's own clock, which ends about now. So its log verifies like any other, and whatever the demo shows
+//! can be done.
 
 mod acting;
 mod fakes;
@@ -43,13 +43,13 @@ use narrator::Narrator;
 use repository::{Commit, Repository};
 use time::StoryClock;
 
-/// What a told story comes to.
+/// The result of telling the story.
 pub struct DemoSummary {
     pub people: usize,
     pub agents: usize,
     pub teams: usize,
     pub events: i64,
-    /// Whether the policies lie in a git repository: only where git is installed.
+    /// Whether the policies are in a git repository: only if git is installed.
     pub git: bool,
 }
 
@@ -57,14 +57,14 @@ pub struct DemoSummary {
 pub enum CannotTell {
     #[error(transparent)]
     Open(#[from] CannotOpen),
-    /// A line of the story did not go as it says.
+    /// A scene of the story was not answered as expected.
     #[error("the demo's story breaks off at {0}")]
     Story(String),
     #[error("cannot write {0}: {1}")]
     Write(PathBuf, std::io::Error),
 }
 
-/// Makes the company: its state file is the options', its policies lie in `policies`. `progress` hears of each chapter.
+/// Creates the demo company with the state file of `options`, and its policies in `policies`. `progress` is called per chapter.
 pub async fn tell(
     options: &Options,
     models: Arc<dyn Chat>,
@@ -115,7 +115,7 @@ async fn count(gate: &Arc<Gate>, git: bool) -> Result<DemoSummary, CannotTell> {
     })
 }
 
-/// Listens at an address, or on any port of it that is free.
+/// Listens on a port of an address, or on any free one there.
 async fn listen((at, port): (Ipv4Addr, u16)) -> std::io::Result<(TcpListener, SocketAddr)> {
     let listener = match TcpListener::bind((at, port)).await {
         Ok(listener) => listener,
@@ -125,7 +125,7 @@ async fn listen((at, port): (Ipv4Addr, u16)) -> std::io::Result<(TcpListener, So
     Ok((listener, address))
 }
 
-/// Why something did not go on, as a sentence.
+/// Formats an error as a sentence.
 fn in_words(stop: &Stop) -> String {
     match stop {
         Stop::Refused(refusal) => refusal.to_string(),

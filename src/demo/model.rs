@@ -1,5 +1,5 @@
-//! The model of the demo: it understands nothing, and follows the plan that a few words of what is asked lead to
-//! (`story/replies.yaml`). It speaks as Ollama does (its `POST /api/chat`), so all that a run does with a model is done.
+//! The demo's model: it understands nothing, and follows the plan selected by keywords in the question (`story/replies.yaml`).
+//! It speaks Ollama's protocol (`POST /api/chat`), so runs do everything that they do with a real model.
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -25,11 +25,11 @@ use tokio_util::sync::CancellationToken;
 use super::listen;
 use super::script::{self, Call, Reply, Step};
 
-/// Where it listens if nobody else does.
+/// The default port.
 const PORT: u16 = 8099;
-/// How long a word takes.
+/// The delay per word.
 const WORD: Duration = Duration::from_millis(25);
-/// Its models; agents' definitions name them.
+/// Its models with input and output prices; agents' definitions name them.
 const MODELS: [(&str, u32, u32); 3] = [("small", 20, 80), ("medium", 100, 400), ("large", 300, 1_500)];
 
 pub struct Model {
@@ -39,7 +39,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Listens on its port, or on any that is free.
+    /// Listens on the default port, or on any free one.
     pub async fn listen() -> std::io::Result<Model> {
         let replies = script::replies().map_err(std::io::Error::other)?;
         let (listener, address) = listen((Ipv4Addr::LOCALHOST, PORT)).await?;
@@ -50,7 +50,7 @@ impl Model {
         format!("http://{}", self.address)
     }
 
-    /// The settings by which it is asked, as `OK_LLM_CONFIG` has them.
+    /// Returns the settings for using it, as `OK_LLM_CONFIG` expects them.
     pub fn config(&self) -> String {
         let url = self.url();
         let model = |(name, input, output): (&str, u32, u32)| {
@@ -64,7 +64,7 @@ impl Model {
         )
     }
 
-    /// Answers until `stop`.
+    /// Serves requests until `stop`.
     pub async fn serve(self, stop: CancellationToken) {
         let models = json!({ "models": MODELS.map(|(name, ..)| json!({ "name": name, "model": name })) }).to_string();
         let list = || async { ([(CONTENT_TYPE, "application/json")], models) };
@@ -105,7 +105,7 @@ async fn chat(State(replies): State<Arc<Vec<Reply>>>, body: Bytes) -> axum::resp
     Body::from_stream(Words(words)).into_response()
 }
 
-/// What comes next: as many answers as it has given, so many steps of the plan are done.
+/// Returns the next step: each answer given so far is one completed step of the plan.
 fn next(replies: &[Reply], asked: &ChatRequest) -> Step {
     let first = |role: &str| asked.messages.iter().find(|message| message.role == role);
     let system = first("system").map(|message| message.content.as_str()).unwrap_or_default();
@@ -128,7 +128,7 @@ fn is_offered(asked: &ChatRequest, tool: &str) -> bool {
     asked.tools.iter().any(|offered| offered.pointer("/function/name").is_some_and(|one| *one == name))
 }
 
-/// Says a step, word by word.
+/// Streams a step, word by word.
 async fn say(lines: mpsc::Sender<Bytes>, model: String, step: Step, read: usize) {
     let line = |message: Value, more: Value| {
         let mut line = json!({ "model": model, "message": message, "done": false });
@@ -154,12 +154,12 @@ async fn say(lines: mpsc::Sender<Bytes>, model: String, step: Step, read: usize)
             }
         }
     }
-    // Four bytes to a token, about.
+    // About four bytes per token.
     let end = json!({ "done": true, "done_reason": "stop", "prompt_eval_count": read / 4, "eval_count": written });
     let _ = lines.send(line(json!({ "role": "assistant", "content": "" }), end)).await;
 }
 
-/// Lines as they come.
+/// A stream of response lines.
 struct Words(mpsc::Receiver<Bytes>);
 
 impl Stream for Words {

@@ -1,4 +1,4 @@
-//! Telling the story: each scene is performed through the gate, at its time, and must be answered as the story says.
+//! Plays the story: each scene is performed through the gate, at its time, and must be answered as the story expects.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,16 +21,16 @@ use crate::types::id::ActorId;
 use crate::types::refusal::{Code, Stop};
 use crate::types::time::Clock as _;
 
-/// What passes between two scenes unless they say.
+/// The default time between two scenes.
 const BEAT: &str = "+40s";
 
 pub struct Narrator {
     gate: Arc<Gate>,
     clock: Arc<StoryClock>,
     repository: Repository,
-    /// The story's runs have plans: none asks a model.
+    /// Required by the runner; the story's runs have plans and call no model.
     models: Arc<dyn Chat>,
-    /// What scenes have kept, by name.
+    /// Answers kept by scenes, by name.
     kept: BTreeMap<String, Value>,
 }
 
@@ -39,7 +39,7 @@ impl Narrator {
         Narrator { gate, clock, repository, models, kept: BTreeMap::new() }
     }
 
-    /// What is left when all is told.
+    /// Finishes the story: checks out the policies.
     pub fn end(mut self) -> Result<(), CannotTell> {
         self.repository.check_out()
     }
@@ -71,7 +71,7 @@ impl Narrator {
         };
         let before = self.clock.day();
         self.clock.set(scene.at.as_deref().unwrap_or(BEAT)).map_err(broken)?;
-        // What follows at once is of the same day, though the story ends just after midnight.
+        // A scene without a time belongs to the same day, even if the story ends just after midnight.
         if scene.at.is_some() && self.clock.day() != before && self.kept.contains_key("began") {
             self.night().await.map_err(broken)?;
         }
@@ -90,7 +90,7 @@ impl Narrator {
         Ok(())
     }
 
-    /// What happens by itself from one day to the next.
+    /// Does what happens between two days: runs continue, and the tick runs.
     async fn night(&self) -> Result<(), String> {
         runner::settle(&self.gate, Arc::clone(&self.models)).await?;
         let server = Acting { gate: &self.gate, who: None };
@@ -114,7 +114,7 @@ impl Narrator {
         }
     }
 
-    /// Writes policies into the repository as a commit, with the collections in force, and keeps them:
+    /// Commits policies with the collections in force to the repository, and returns them for keeping:
     /// `{name, layers, by, says, branch}`.
     async fn commit(&mut self, who: Option<&ActorId>, what: &Value) -> Result<Value, CannotTell> {
         let text = |field: &str| what[field].as_str().unwrap_or_default().to_owned();
@@ -129,7 +129,7 @@ impl Narrator {
         Ok(json!({ "files": bundle.files, "commit": id }))
     }
 
-    /// An input with what its references stand for; what stands for nothing is left out.
+    /// Resolves the references in an input; fields that resolve to null are left out.
     fn filled(&self, value: &Value) -> Result<Value, String> {
         Ok(match value {
             Value::String(text) => match text.strip_prefix('$') {
@@ -151,7 +151,7 @@ impl Narrator {
         })
     }
 
-    /// What `name.field.field` stands for. What was kept under a name must be there; its fields may be missing.
+    /// Resolves `name.field.field`. The name must have been kept; fields may be missing.
     fn found(&self, path: &str) -> Result<Value, String> {
         let (name, fields) = path.split_once('.').unwrap_or((path, ""));
         let kept = self.kept.get(name).ok_or_else(|| format!("nothing is kept as `{name}`"))?;
@@ -160,7 +160,7 @@ impl Narrator {
     }
 }
 
-/// A field of an object, or an item of a list by its number.
+/// Returns a field of an object, or an item of a list by index.
 fn field_of<'a>(value: &'a Value, field: &str) -> &'a Value {
     match (value, field.parse::<usize>()) {
         (Value::Array(items), Ok(index)) => items.get(index).unwrap_or(&Value::Null),

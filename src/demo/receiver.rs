@@ -1,4 +1,4 @@
-//! The place outside that the demo's webhook tells: a receiver on this machine that says what arrives.
+//! The demo's webhook receiver on this machine: reports the messages that arrive.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -23,11 +23,11 @@ use crate::types::id::ActorId;
 use crate::types::json;
 use crate::types::page::ListQuery;
 
-/// Where it listens if nobody else does.
+/// The default port.
 const PORT: u16 = 8089;
-/// The most bytes that it says of a message.
+/// The maximum characters of a message that are reported.
 const MOST: usize = 300;
-/// The webhook that leads here.
+/// The description of the webhook that points here.
 const DESCRIPTION: &str = "The demo's receiver on this machine";
 const ADMIN: &str = "ana";
 
@@ -37,7 +37,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Listens on its port, or on any that is free.
+    /// Listens on the default port, or on any free one.
     pub async fn listen() -> std::io::Result<Receiver> {
         let (listener, address) = listen((Ipv4Addr::LOCALHOST, PORT)).await?;
         Ok(Receiver { listener, address })
@@ -47,7 +47,7 @@ impl Receiver {
         format!("http://{}/hook", self.address)
     }
 
-    /// Takes what arrives until `stop`, and tells of each message.
+    /// Accepts messages until `stop`, and reports each.
     pub async fn serve(self, report: fn(&str), stop: CancellationToken) {
         let app = Router::new().route("/hook", post(arrived)).with_state(Arc::new(report));
         let served = axum::serve(self.listener, app).with_graceful_shutdown(stop.cancelled_owned()).await;
@@ -65,7 +65,7 @@ async fn arrived(State(report): State<Arc<fn(&str)>>, body: Bytes) -> StatusCode
     StatusCode::NO_CONTENT
 }
 
-/// Points the demo's webhook at the receiver, wherever that listens this time, and sends a message to see it arrive.
+/// Points the demo's webhook at the receiver's current address, and sends a test message.
 pub async fn point_here(gate: &Arc<Gate>, url: &str) -> Result<(), String> {
     let admin: ActorId = ADMIN.parse().map_err(|error| format!("{error}"))?;
     let admin = Acting { gate, who: Some(&admin) };

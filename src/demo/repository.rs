@@ -1,5 +1,5 @@
-//! The folder with the company's policies, as a git repository where git is installed: a commit for each version, as
-//! people would have made it.
+//! The folder of the company's policies, as a git repository if git is installed: one commit per version, as people would have
+//! made it.
 
 use std::fs;
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -14,7 +14,7 @@ const MAIN: &str = "main";
 
 pub struct Repository {
     folder: PathBuf,
-    /// Git, where it is installed.
+    /// The git repository, if git is installed.
     history: Option<History>,
 }
 
@@ -29,8 +29,8 @@ impl Repository {
         self.history.is_some()
     }
 
-    /// Commits these policies on `main`, or on a branch that begins there. Gives the commit; nothing without git, where
-    /// the folder has what comes into force.
+    /// Commits these policies to `main`, or to a branch from there, and returns the commit; `None` without git, where the
+    /// folder holds what comes into force.
     pub fn commit(
         &mut self,
         bundle: &Bundle,
@@ -47,7 +47,7 @@ impl Repository {
         }
     }
 
-    /// Writes what is on `main` into the folder.
+    /// Checks out `main` into the folder.
     pub fn check_out(&mut self) -> Result<(), CannotTell> {
         let Some(history) = self.history.take() else { return Ok(()) };
         let failed = |error| CannotTell::Write(self.folder.clone(), error);
@@ -67,7 +67,7 @@ impl Repository {
     }
 }
 
-/// What a commit says of itself.
+/// The metadata of a commit.
 pub struct Commit<'a> {
     pub by: &'a str,
     pub says: &'a str,
@@ -80,7 +80,7 @@ impl Commit<'_> {
     }
 }
 
-/// Commits what lies in a folder, if it is a repository.
+/// Commits everything in a folder, if it is a repository.
 pub fn commit_all(folder: &Path, commit: &Commit) -> Option<()> {
     let (mail, when) = (commit.mail(), commit.at.to_string());
     let who = [
@@ -96,7 +96,7 @@ pub fn commit_all(folder: &Path, commit: &Commit) -> Option<()> {
     git(folder, &["-c", "commit.gpgsign=false", "commit", "--quiet", "--allow-empty", "--message", commit.says], &who)
 }
 
-/// One `git fast-import` for all commits: a process for each would take longer than what the company does between them.
+/// A single `git fast-import` for all commits: a process per commit would take longer than the rest of the story.
 struct History {
     process: Child,
     input: ChildStdin,
@@ -106,7 +106,7 @@ struct History {
 impl History {
     fn begin(folder: &Path) -> Option<History> {
         git(folder, &["init", "--quiet", &format!("--initial-branch={MAIN}")], &[])?;
-        // Some packages of git come without it.
+        // Some packages of git lack `fast-import`.
         git(folder, &["fast-import", "--quiet"], &[])?;
         let mut command = command(folder);
         command.args(["fast-import", "--quiet", "--date-format=raw", "--cat-blob-fd=1", "--done"]);
@@ -148,13 +148,13 @@ fn data(text: &str) -> String {
     format!("data {}\n{text}\n", text.len())
 }
 
-/// Runs git in the folder; nothing where that does not work.
+/// Runs git in the folder; `None` if it fails.
 fn git(folder: &Path, args: &[&str], variables: &[(&str, &str)]) -> Option<()> {
     let ran = command(folder).args(args).envs(variables.iter().copied()).stdin(Stdio::null()).output().ok()?;
     ran.status.success().then_some(())
 }
 
-/// Git in the folder, as if nothing were set on this machine.
+/// Returns a git command in the folder that ignores this machine's git settings.
 fn command(folder: &Path) -> Command {
     let mut command = Command::new("git");
     for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"] {

@@ -1,4 +1,4 @@
-//! The story as it is written in `story/`: who is there, and the chapters with their scenes.
+//! Parses the story in `story/`: its people, and the chapters with their scenes.
 
 use std::collections::BTreeMap;
 
@@ -14,53 +14,53 @@ use crate::types::id::ActorId;
 #[folder = "src/demo/story/"]
 struct Files;
 
-/// Somebody who can be signed in as.
+/// A person to sign in as.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Person {
     pub id: ActorId,
     pub name: String,
-    /// What signing in as them is good for.
+    /// What signing in as them shows.
     pub good_for: String,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chapter {
-    /// What is told while it is made.
+    /// Printed while the chapter is played.
     pub title: String,
     pub scenes: Vec<Scene>,
 }
 
-/// One line of the story.
+/// A scene of the story.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scene {
-    /// When; a little after the last one unless given.
+    /// When; shortly after the previous scene by default.
     pub at: Option<String>,
-    /// Who acts; the server unless given.
+    /// The actor; the server by default.
     #[serde(rename = "as")]
     pub who: Option<ActorId>,
-    /// The operation. `runs` lets runs go on as far as they can, and `commit` writes policies into the repository.
+    /// The operation. `runs` advances runs as far as possible, and `commit` commits policies to the repository.
     #[serde(rename = "do")]
     pub act: String,
-    /// Its input. A text `$name.field` stands for what was kept under that name.
+    /// Its input. A text `$name.field` refers to what was kept under that name.
     #[serde(default)]
     pub with: Map<String, Value>,
-    /// The delegation that they act under, as `$name.id`.
+    /// The delegation used, as `$name.id`.
     pub under: Option<String>,
-    /// The name that the answer is kept under.
+    /// The name under which the answer is kept.
     pub keep: Option<String>,
     #[serde(default)]
     pub expect: Expected,
-    /// The same once for each of these, which `$it` stands for.
+    /// Repeats the scene for each of these, which `$it` refers to.
     #[serde(default)]
     pub each: Vec<Value>,
-    /// What passes between them.
+    /// The time between them.
     pub every: Option<String>,
 }
 
-/// How the gate answers.
+/// The expected answer of the gate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expected {
@@ -70,12 +70,12 @@ pub enum Expected {
     Refused,
 }
 
-/// What the model says to one who is asked something.
+/// A plan of the demo's model for questions to an agent.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reply {
     pub agent: String,
-    /// Words that lead here; whatever is asked where there are none.
+    /// Keywords that select it; without any, it matches every question.
     #[serde(default)]
     pub when: Vec<String>,
     pub steps: Vec<Step>,
@@ -104,24 +104,24 @@ fn read<T: DeserializeOwned>(path: &str) -> Result<T, String> {
     serde_yaml::from_str(&text(path)?).map_err(|error| format!("{path}: {error}"))
 }
 
-/// Everybody who can be signed in as.
+/// Returns everybody to sign in as.
 pub fn cast() -> Result<Vec<Person>, String> {
     read("cast.yaml")
 }
 
-/// What the demo's model says.
+/// Returns the plans of the demo's model.
 pub fn replies() -> Result<Vec<Reply>, String> {
     read("replies.yaml")
 }
 
-/// The chapters, in the order of their files.
+/// Returns the chapters in the order of their files.
 pub fn story() -> Result<Vec<Chapter>, String> {
     let mut paths: Vec<_> = Files::iter().filter(|path| path.starts_with("chapters/")).collect();
     paths.sort();
     paths.iter().map(|path| read(path)).collect()
 }
 
-/// What scenes can name: the agents' definitions, and the plans of their runs.
+/// Returns what scenes can refer to: the agents' definitions, and the plans of their runs.
 pub fn props() -> Result<BTreeMap<String, Value>, String> {
     let mut agents = Map::new();
     for path in Files::iter() {
@@ -133,7 +133,7 @@ pub fn props() -> Result<BTreeMap<String, Value>, String> {
     Ok(BTreeMap::from([("agents".to_owned(), agents.into()), ("plans".to_owned(), plans)]))
 }
 
-/// The policies of the default pack with these layers over them, each a folder below `policies/`.
+/// Returns the default policies overlaid with these layers, each a folder below `policies/`.
 pub fn bundle(layers: &[String]) -> Bundle {
     let mut bundle = Bundle::built_in();
     for layer in layers {

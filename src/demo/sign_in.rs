@@ -1,4 +1,4 @@
-//! The tokens that `ok demo serve` prints: one for each person of the demo, for a week. Those of an earlier start are
+//! Issues the tokens that `ok demo serve` prints: one per person of the demo, valid for a week. Those of an earlier start are
 //! revoked; tokens issued otherwise are left alone.
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::nouns::token::{Issue, List, NewToken, Revoke, TokenStatus, TokenToRev
 use crate::types::id::ActorId;
 use crate::types::page::{MAX_LIMIT, PageQuery};
 
-/// What the tokens are known by.
+/// The label of these tokens.
 const LABEL: &str = "demo sign-in, printed at start";
 const DAYS: u32 = 7;
 
@@ -28,12 +28,12 @@ pub struct SignIn {
     pub token: String,
 }
 
-/// Issues a token for everybody of the demo who is still there. Nobody is where the company is not the demo's.
+/// Issues a token for each person of the demo who is still there; for nobody if the company is not the demo's.
 pub async fn sign_in(gate: &Arc<Gate>) -> Result<Vec<SignIn>, String> {
     let mut issued = Vec::new();
     for person in cast()? {
         let who = Acting { gate, who: Some(&person.id) };
-        // Whoever has left since, or whom a kill switch stops, gets none.
+        // Whoever has left or is stopped by a kill switch gets no token.
         if who.query::<Me>(&Nothing {}).await.is_ok()
             && let Some(token) = renew(who).await?
         {

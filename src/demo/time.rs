@@ -1,5 +1,4 @@
-//! The story's time: set by hand to the time of each line, a little later each time that somebody looks, and never ahead
-//! of the machine's.
+//! The story's clock: set to the time of each scene, advancing a little with each reading, and never ahead of the machine's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -9,15 +8,15 @@ use serde_json::Value;
 use crate::types::time::{Clock, DAY, HOUR, SECOND, Time};
 
 const MINUTE: i64 = 60 * SECOND;
-/// What passes between two looks, so that no two events stand at the same moment.
+/// The advance per reading, so that no two events have the same time.
 const TICK: i64 = 9;
-/// The story begins so long ago.
+/// How long ago the story begins.
 const BEGIN: i64 = 27 * DAY;
 
 pub struct StoryClock {
     wall: Arc<dyn Clock>,
     at: AtomicI64,
-    /// The machine's time when the telling began: what «ago» means.
+    /// The machine's time when the story began to be told: what «ago» refers to.
     end: Time,
 }
 
@@ -27,8 +26,8 @@ impl StoryClock {
         StoryClock { wall, at: AtomicI64::new(midnight(end) - BEGIN + 8 * HOUR), end }
     }
 
-    /// Goes on to a time of the story: `23d 09:12` is that time of the day so many days ago, `95m` so many minutes ago,
-    /// `+2h30m` so much later. Time does not go back.
+    /// Advances to a time of the story: `23d 09:12` is that time of day, 23 days ago; `95m` is 95 minutes ago; `+2h30m` is that
+    /// much later. Time does not go back.
     pub fn set(&self, text: &str) -> Result<(), String> {
         let wrong = || format!("`{text}` is no time of the story");
         let to = match (text.strip_prefix('+'), text.split_once("d ")) {
@@ -44,8 +43,8 @@ impl StoryClock {
         Ok(())
     }
 
-    /// Days that scenes name, seen from the end: `$yesterday`, `$tomorrow` and `$next_week` at noon, and the dates of
-    /// `$last_month`, `$last_week`, `$this_week` and `$next_month`.
+    /// Returns dates that scenes refer to, relative to the end: `$yesterday`, `$tomorrow` and `$next_week` at noon, and the
+    /// dates of `$last_month`, `$last_week`, `$this_week` and `$next_month`.
     pub fn days(&self) -> [(String, Value); 7] {
         let noon = |days: i64| Time(midnight(self.end) + days * DAY + 12 * HOUR).to_string();
         let date = |days: i64| noon(days).chars().take(10).collect();
@@ -61,7 +60,7 @@ impl StoryClock {
         .map(|(name, day)| (name.to_owned(), Value::from(day)))
     }
 
-    /// The day that it is, as a number.
+    /// Returns the current day's number.
     pub fn day(&self) -> i64 {
         self.at.load(Ordering::Relaxed) / DAY
     }
@@ -71,7 +70,7 @@ fn midnight(at: Time) -> i64 {
     at.0 - at.0.rem_euclid(DAY)
 }
 
-/// The length of `2h30m`, `45m` or `20s`.
+/// Parses a duration such as `2h30m`, `45m` or `20s` into milliseconds.
 fn span(text: &str) -> Option<i64> {
     let (mut sum, mut digits) = (0_i64, String::new());
     for c in text.chars() {

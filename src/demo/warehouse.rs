@@ -1,4 +1,4 @@
-//! The demo's other system: the warehouse's own table of what was sent, which `ok` reads and does not change.
+//! The demo's external system: the warehouse's own table of shipments, which `ok` reads and does not change.
 
 use std::fs;
 use std::path::Path;
@@ -9,16 +9,16 @@ use super::CannotTell;
 use crate::adapters::connect_sqlite;
 use crate::types::time::{DAY, Time};
 
-/// The file that says which systems there are, as `OK_SYSTEMS_CONFIG` names one.
+/// The file that configures external systems, as in `OK_SYSTEMS_CONFIG`.
 pub const SYSTEMS: &str = "systems.yaml";
-/// The warehouse's own file.
+/// The warehouse's database file.
 pub const FILE: &str = "warehouse.db";
 
 const CUSTOMERS: [&str; 4] = ["Café Nordlicht", "Lindner & Partner", "Kiosk am Park", "Yuki Tanaka"];
 const CARRIERS: [&str; 3] = ["DHL", "GLS", "courier"];
 const SHIPMENTS: usize = 60;
 
-/// Writes both into a folder.
+/// Writes both files into a folder.
 pub fn make(folder: &Path, now: Time) -> Result<(), CannotTell> {
     let systems = folder.join(SYSTEMS);
     let text = format!(

@@ -1,5 +1,5 @@
-//! What the product does: one folder for each noun, one small type for each operation. `OPERATIONS` is the only list; the router, the OpenAPI
-//! document, the Cedar schema, the scope table, the references and the tests walk it.
+//! Product operations: one folder per noun, one small type per operation. `OPERATIONS` is the only list; router, OpenAPI
+//! document, Cedar schema, scope table, references and tests walk it.
 
 pub mod actor;
 pub mod approval;
@@ -71,8 +71,8 @@ pub static OPERATIONS: std::sync::LazyLock<Vec<Entry>> =
 #[derive(Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema, clap::Args)]
 pub struct Nothing {}
 
-/// Reads a field that may be left out and is never `null`: that would mean «none» to some and «as it is» to others, and
-/// policies do not see it.
+/// Deserializes an optional field that is never `null`: null would mean «none» to some and «unchanged» to others, and policies
+/// do not see it.
 fn given<'de, D: serde::Deserializer<'de>, T: serde::Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }

@@ -1,12 +1,12 @@
-//! The operations that a grant names: each must be one, or a group of them.
+//! Validates the operations that a grant names: each must exist, or be a group of operations.
 
 use gate::Reader;
 use types::operations::{MOST_NAMES, Operations};
 
-/// The most of a name that an error repeats.
+/// The maximum length of a name that an error repeats.
 const SHOWN: usize = 80;
 
-/// What is wrong with a scope, if anything is.
+/// Returns what is wrong with a scope, if anything.
 pub fn problem(scope: &Operations, read: &Reader<'_>) -> Option<String> {
     if scope.0.is_empty() {
         return Some("scope: name at least one operation or group, or `*`".into());
@@ -14,11 +14,11 @@ pub fn problem(scope: &Operations, read: &Reader<'_>) -> Option<String> {
     if scope.0.len() > MOST_NAMES {
         return Some(format!("scope: must have at most {MOST_NAMES} names"));
     }
-    // One is enough to go on with: it tells all that there is.
+    // One problem is enough: its message lists the alternatives.
     scope.0.iter().find(|name| !read.knows_operation(name)).map(|name| unknown(name, read))
 }
 
-/// What there is instead: the operations of the same noun, or the groups.
+/// Suggests alternatives: the operations of the same noun, or the groups.
 fn unknown(name: &str, read: &Reader<'_>) -> String {
     let noun = name.split_once('.').map(|(noun, _)| format!("{noun}."));
     let near: Vec<&str> =

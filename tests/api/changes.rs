@@ -107,6 +107,8 @@ async fn where_there_are_two_admins_a_change_needs_the_other_one() {
     ] {
         assert_eq!(about(what).unwrap()["said"], said, "{explained}");
     }
+    let diff = about("diff").unwrap()["said"].as_str().unwrap().to_owned();
+    assert!(diff.starts_with("extra.cedar\n@@ -0,0 +1") && diff.contains("\n+@id(\"closed\")"), "{diff}");
     let decided = test.post(&format!("/approvals/{approval}"), &abe, json!({ "decision": "approve" })).await;
     assert_eq!(decided.json()["status"], "used", "{}", decided.text());
     assert_eq!(test.get("/policy/applied", &abe).await.json()["version"], 2);

@@ -1,4 +1,4 @@
-//! `ok actor`: people, agents and teams.
+//! `ok actor`: commands for people, agents and teams.
 
 use std::path::PathBuf;
 
@@ -74,7 +74,7 @@ const SET: Columns<Updated> = columns!(
 const FIELDS: Columns<Actor> =
     columns!(Actor; id, kind, name, role, team, lead, owner, skills, trust, status, created_at);
 
-/// What an actor has that means something of other kinds only: agents alone are trusted so far, and a team has no role.
+/// Returns the columns that do not apply to this kind of actor: only agents have a trust tier, and a team has no role.
 fn of_other_kinds(actor: &Actor) -> &'static [Column] {
     match actor.kind {
         ActorKind::Team => columns!(Actor; role, trust).list,
@@ -184,7 +184,7 @@ impl TryFrom<DefinitionFile> for Hiring {
     }
 }
 
-/// Why no run of this server can call a tool.
+/// Explains why no run on this server can call a tool.
 fn why_missing(tool: &str) -> String {
     let mut names = nouns::OPERATIONS.iter().map(|entry| entry.spec.name);
     if !names.any(|name| name == tool) {

@@ -66,7 +66,7 @@ impl Change for Hire {
     type Input = Hiring;
     type Output = Hired;
 
-    /// The team that it joins, or the company.
+    /// The team that the agent joins, or the company.
     fn target(input: &Hiring, read: &Reader<'_>) -> Result<Target, Stop> {
         let team = input.definition.get("definition")?.team().and_then(|team| team.parse::<ActorId>().ok());
         Ok(joining(team.as_ref(), read))
@@ -85,14 +85,14 @@ impl Change for Hire {
     }
 }
 
-/// An agent that could join as its definition says.
+/// A validated agent, ready to be hired.
 pub struct Candidate {
     pub definition: AgentDefinition,
     pub actor: Actor,
 }
 
 impl Candidate {
-    /// Or everything that is wrong with it. `by` answers for it where it names nobody.
+    /// Validates a definition, or returns everything that is wrong with it. `by` becomes the owner if it names none.
     pub fn new(definition: AgentDefinition, by: &ActorId, known: &Known<'_>) -> Result<Candidate, Vec<String>> {
         let mut problems = Problems::default();
         definition.problems(&mut problems);
@@ -121,7 +121,7 @@ impl Candidate {
         Ok(Candidate { actor: new.actor(by, known.read), definition })
     }
 
-    /// The agent as it joins: trusted as it asks to be if the caller may set that, and not at all if not.
+    /// Returns the agent as hired: with the trust tier it requests if the caller may set that, otherwise the lowest.
     pub fn hired(self, known: &Known<'_>) -> Hired {
         let Candidate { definition, mut actor } = self;
         let tools_missing = tools::missing(&definition.spec.tools, known.read);
@@ -135,13 +135,13 @@ impl Candidate {
     }
 }
 
-/// Whether the caller may set how far this agent is trusted, once it is there. A company that begins has nobody to say so.
+/// Checks whether the caller may set this agent's trust tier once it is hired. In a company being created nobody may.
 fn may_trust(agent: &Actor, tier: Trust, known: &Known<'_>) -> bool {
     let somebody = !matches!(known.read.caller().who, Who::Server);
     somebody && ruling_of_trust(agent, tier, known).is_allowed()
 }
 
-/// What the gate says to the caller who would set how far this agent is trusted, once it is there.
+/// Returns the gate's ruling on the caller setting this agent's trust tier, as if it were already hired.
 pub(super) fn ruling_of_trust(agent: &Actor, tier: Trust, known: &Known<'_>) -> Ruling {
     let company = known.read.supposing(known.more.values().chain([agent]));
     let input = json!({ "id": agent.id, "tier": tier, "reason": "hired" });
@@ -150,14 +150,14 @@ pub(super) fn ruling_of_trust(agent: &Actor, tier: Trust, known: &Known<'_>) -> 
 }
 
 impl Hired {
-    /// How it is recorded.
+    /// Returns the events that record the hire.
     pub fn events(&self) -> Result<[Event; 2], Stop> {
         let definition = serde_json::to_value(&self.definition)?;
         Ok([joined(&self.actor).into(), ActorHired { id: self.actor.id.clone(), definition }.into()])
     }
 }
 
-/// A problem of an actor under the key that its definition has for it.
+/// Renames the field in a problem of an actor to the definition's key for it.
 fn in_definition(problem: &str) -> String {
     let keys = [
         ("id:", "metadata.name:"),

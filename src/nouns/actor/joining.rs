@@ -12,7 +12,7 @@ use types::actor::{ActorKind, Role, Trust};
 use types::id::ActorId;
 use types::visible::{NO_NAME, is_name};
 
-/// The directory, and who joins it with the same operation.
+/// The directory plus the actors added by the same operation.
 pub struct Known<'a> {
     pub read: &'a Reader<'a>,
     pub more: BTreeMap<ActorId, Actor>,
@@ -24,17 +24,17 @@ impl<'a> Known<'a> {
     }
 
     pub fn get(&self, id: &ActorId) -> Option<&Actor> {
-        // Whom the caller may not see is not there.
+        // An actor whom the caller may not see counts as missing.
         self.more.get(id).or_else(|| self.read.known(id).ok().map(|card| &card.actor))
     }
 
-    /// Whether this is an active actor of this kind.
+    /// Checks whether `id` is an active actor of this kind.
     pub fn is(&self, id: &ActorId, kind: ActorKind) -> bool {
         self.get(id).is_some_and(|actor| actor.kind == kind && actor.status == Status::Active)
     }
 }
 
-/// What joining is about: the team, or the company where there is none, or none that the caller may know of.
+/// Returns the target of adding an actor: the team, or the company if there is no team that the caller may know of.
 pub fn joining(team: Option<&ActorId>, read: &Reader<'_>) -> Target {
     let known = |team: &&ActorId| read.knows(team);
     team.filter(|team| team.is_team()).filter(known).map_or(Target::Company, |team| Target::Actor(team.clone()))
@@ -102,7 +102,7 @@ impl NewActor {
         problems
     }
 
-    /// The actor that it becomes. Agents begin with the least trust; `by` answers for them where nobody else is named.
+    /// Builds the actor. Agents start at the lowest trust tier; `by` becomes the owner if none is named.
     pub fn actor(self, by: &ActorId, read: &Reader<'_>) -> Actor {
         let role = self.role.unwrap_or(self.kind.usual_role());
         let (trust, owner) = match self.kind.is_agent() {
@@ -126,7 +126,7 @@ impl NewActor {
     }
 }
 
-/// The event by which somebody joins.
+/// Builds the event that adds the actor.
 pub fn joined(actor: &Actor) -> ActorAdded {
     ActorAdded {
         id: actor.id.clone(),

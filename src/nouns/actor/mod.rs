@@ -1,4 +1,4 @@
-//! People, agents and teams: listed, shown, added, trusted.
+//! Lists, shows and adds people, agents and teams, and sets the trust tier of agents.
 
 pub mod hire;
 pub mod joining;
@@ -49,7 +49,7 @@ pub struct OwnEntry {
     pub token_id: Option<Id>,
 }
 
-/// The caller.
+/// Show the caller.
 pub enum Me {}
 
 impl Query for Me {
@@ -70,7 +70,7 @@ impl Query for Me {
 
     fn run(permit: Permit<Self>, _: Nothing, read: &Reader<'_>) -> Result<OwnEntry, Stop> {
         let actor = read.actor(&permit.actor())?.actor.clone();
-        // A run's agent does not learn whose token began it.
+        // A run's agent does not learn whose token started it.
         let token_id = read.caller().token.clone().filter(|_| read.caller().run.is_none());
         Ok(OwnEntry { actor, token_id })
     }
@@ -202,7 +202,7 @@ impl Change for Add {
     type Input = NewActor;
     type Output = Actor;
 
-    /// The team that it joins, or the company.
+    /// The team that the actor joins, or the company.
     fn target(input: &NewActor, read: &Reader<'_>) -> Result<Target, Stop> {
         Ok(joining(input.team.as_ref(), read))
     }
@@ -279,12 +279,12 @@ impl Change for SetTrust {
     }
 }
 
-/// Whoever has left is changed no more.
+/// Refuses changes to an actor that has left.
 pub(super) fn has_not_left(actor: &Actor) -> Result<(), Refusal> {
     if actor.status == Status::Active { Ok(()) } else { Err(Refusal::conflict(format!("{} has left", actor.id))) }
 }
 
-/// A reason that says something.
+/// Checks that a reason is not empty.
 pub(super) fn reason(text: &str) -> Result<(), Refusal> {
     if is_blank(text) || text.chars().count() > 1000 {
         return Err(Refusal::field("reason", "must have 1 to 1000 characters"));

@@ -120,11 +120,12 @@ impl Change for Offboard {
         let read = draft.read();
         let actor = read.actor(&input.id)?.actor.clone();
         may_leave(&actor, read)?;
-        // By break-glass nothing is handed on: neither to who is named (a policy says so), nor to the lead, who may be the caller.
+        // By break-glass nothing is handed on: neither to a named successor (by policy), nor to the lead, who may be the
+        // caller.
         let successor = if permit.is_break_glass() { None } else { successor(&actor, input.successor, read)? };
         let tokens = read.live_tokens_of(&actor.id)?;
         let requests = read.open_requests_of(&actor.id)?;
-        // Their own requests end; those of agents in runs that they began wait on.
+        // Their own requests end; those of agents in runs that they started keep waiting.
         token::doubt(&tokens, &requests, draft)?;
         let tokens_revoked = token::end_all(&tokens, draft)?;
         let issued_revoked = token::end_issued(&actor.id, input.keep_issued, &|_| false, &permit, draft)?;
@@ -175,7 +176,7 @@ fn may_leave(actor: &Actor, read: &Reader<'_>) -> Result<(), Refusal> {
     stays_governed(&Actor { status: Status::Offboarded, lead: None, ..actor.clone() }, read)
 }
 
-/// Who takes over: the one named, or the lead of the team.
+/// Returns the successor: the person named, or the lead of the team.
 fn successor(leaving: &Actor, named: Option<ActorId>, read: &Reader<'_>) -> Result<Option<ActorId>, Refusal> {
     let person = |id: &ActorId| {
         let fits = |actor: &Actor| actor.kind == ActorKind::Person && actor.status == Status::Active;
@@ -187,7 +188,7 @@ fn successor(leaving: &Actor, named: Option<ActorId>, read: &Reader<'_>) -> Resu
         Some(id) if person(&id) => Ok(Some(id)),
         Some(id) => Err(Refusal::field("successor", format!("{id} is not a person who could take over"))),
         None => {
-            // Whoever is in no team is followed by the lead above those that they lead.
+            // For somebody without a team, the successor is the lead above the teams that they lead.
             let led = read.led_by(&leaving.id).map(|card| &card.actor.id);
             let teams = leaving.team.iter().chain(led).filter_map(|team| read.card(team));
             let above = teams.flat_map(|card| std::iter::once(&card.actor.id).chain(read.teams(card)));
@@ -197,7 +198,7 @@ fn successor(leaving: &Actor, named: Option<ActorId>, read: &Reader<'_>) -> Resu
     }
 }
 
-/// What was handed on, and what could not be.
+/// Splits into what was handed on and what could not be.
 fn parted<T>(all: Vec<T>, is_handed_on: bool) -> (Vec<T>, Vec<T>) {
     if is_handed_on { (all, Vec::new()) } else { (Vec::new(), all) }
 }
@@ -210,7 +211,7 @@ fn hand_on_teams(leaving: &Actor, successor: Option<&ActorId>, draft: &mut Draft
     Ok(teams)
 }
 
-/// What they have not finished is their successor's to do. Without one it stays where it is, for whoever sees it to assign.
+/// Reassigns their open tasks to the successor. Without one they stay where they are, for anybody who sees them to assign.
 fn hand_on_tasks(leaving: &Actor, successor: Option<&ActorId>, draft: &mut Draft<'_>) -> Result<Vec<String>, Stop> {
     let tasks = draft.read().open_tasks_of(&leaving.id)?;
     let Some(owner) = successor else { return Ok(tasks.into_iter().map(|task| task.id).collect()) };
@@ -221,7 +222,7 @@ fn hand_on_tasks(leaving: &Actor, successor: Option<&ActorId>, draft: &mut Draft
     Ok(tasks.into_iter().map(|task| task.id).collect())
 }
 
-/// Agents go to the successor; without one they are stopped.
+/// Hands their agents to the successor; without one, stops the agents by kill switch.
 fn hand_on_agents(leaving: &Actor, successor: Option<&ActorId>, draft: &mut Draft<'_>) -> Result<Vec<ActorId>, Stop> {
     let owned = draft.read().owned_by(&leaving.id).map(|card| &card.actor);
     let active = owned.filter(|agent| agent.status == Status::Active);
@@ -241,11 +242,11 @@ fn hand_on_agents(leaving: &Actor, successor: Option<&ActorId>, draft: &mut Draf
     Ok(agents)
 }
 
-/// The most runs that are looked at when their agent leaves.
+/// The maximum number of open runs that are examined when their agent leaves.
 const MOST_RUNS: usize = 10_000;
 
-/// What waits for somebody who leaves waits no more: a run of theirs ends, and one that asked them something learns that they
-/// are not there.
+/// Resumes runs that wait because of the leaving actor: their own runs end, and a run that asked them something learns that
+/// they are gone.
 fn let_runs_go_on(actor: &ActorId, draft: &mut Draft<'_>) -> Result<(), Stop> {
     let mut runs = draft.read().open_runs_of(actor, MOST_RUNS)?;
     runs.extend(draft.read().runs_asking(actor)?);

@@ -45,10 +45,10 @@ fn find(id: &str, team: bool, read: &Reader<'_>) -> Result<Option<Target>, Stop>
     Ok(id.map(Target::Actor))
 }
 
-/// So many of whom somebody answers for, or of what they lead, are named to an approver.
+/// The maximum number of owned agents or led teams that an approver is shown.
 const NAMED: usize = 20;
 
-/// What somebody is and what hangs on them, for whoever decides how far they are trusted, or whether they leave.
+/// Summarises an actor and what depends on it, for approvers of a trust change or an offboarding.
 fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
     let Target::Actor(id) = target else { return Ok(Brief::new()) };
     let Some(Actor { kind, role, trust, team, owner, lead, .. }) = read.card(id).map(|card| &card.actor) else {
@@ -73,7 +73,7 @@ fn named(mut all: impl Iterator<Item = String>) -> String {
     shown.join(", ") + more
 }
 
-/// It stays in the log with the request, where a name has no place.
+/// Returns the state recorded in the log with a request; without the name, which must not be kept there.
 fn state(target: &Target, read: &Reader<'_>) -> Result<Value, Fault> {
     let Target::Actor(id) = target else { return Ok(Value::Null) };
     let mut state = serde_json::to_value(read.card(id).map(|card| &card.actor))?;

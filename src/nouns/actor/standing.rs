@@ -86,7 +86,7 @@ pub struct Updated {
     pub still_leads: Vec<ActorId>,
 }
 
-/// Change what an actor is.
+/// Update an actor.
 pub enum Update {}
 
 impl Change for Update {
@@ -172,7 +172,7 @@ impl NewStanding {
         rules.into_iter().filter(|(fine, _)| !fine).map(|(_, problem)| problem.to_owned()).collect()
     }
 
-    /// The actor as it is to be.
+    /// Returns the actor with the update applied.
     fn of(self, before: &Actor) -> Actor {
         let role = self.role.unwrap_or(before.role);
         let kept =
@@ -189,12 +189,12 @@ impl NewStanding {
     }
 }
 
-/// Whether somebody is an agent of this owner, who issues its tokens whatever their role is.
+/// Tests whether an actor is an agent of this owner, who issues its tokens whatever role they have.
 fn owned_by<'a>(owner: &'a ActorId, read: &'a Reader<'_>) -> impl Fn(&ActorId) -> bool + 'a {
     move |id| read.card(id).is_some_and(|card| card.actor.owner.as_ref() == Some(owner))
 }
 
-/// What became otherwise; nothing where all is as before.
+/// Returns the events for what changed; none if nothing did.
 fn events(before: &Actor, after: &Actor) -> Vec<Event> {
     let id = || after.id.clone();
     let role = (before.role != after.role).then(|| RoleChanged { id: id(), from: before.role, to: after.role });
@@ -210,7 +210,7 @@ fn events(before: &Actor, after: &Actor) -> Vec<Event> {
     all.into_iter().chain([owner.map(Event::from)]).flatten().collect()
 }
 
-/// With an actor as it is to be, somebody must be left who can release kill switches, and enough who can approve.
+/// Checks that, after the change, an admin is left who can release kill switches, and enough people who can approve.
 pub(super) fn stays_governed(after: &Actor, read: &Reader<'_>) -> Result<(), Refusal> {
     let company = read.supposing([after]);
     let then = read.in_past(&company);

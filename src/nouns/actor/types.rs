@@ -1,4 +1,4 @@
-//! The vocabulary of actors: kinds, roles, trust tiers, and the scopes of a kill switch.
+//! Types of actors: kinds, roles, trust tiers, and the scopes of kill switches.
 
 use std::fmt;
 use std::str::FromStr;
@@ -49,7 +49,7 @@ macro_rules! named {
 
 pub(super) use named;
 
-/// An argument that is one of these names.
+/// Builds an argument parser that accepts one of these names.
 pub(super) fn parser<T: Clone + Send + Sync + 'static>(
     names: impl Iterator<Item = &'static str>,
     read: fn(String) -> Result<T, String>,
@@ -69,12 +69,12 @@ named! {
 }
 
 impl ActorKind {
-    /// A machine that a person answers for, and that is trusted so far and no further.
+    /// Checks whether this is an agent: a machine with an owner and a trust tier.
     pub const fn is_agent(self) -> bool {
         matches!(self, ActorKind::Agent | ActorKind::OutsideAgent)
     }
 
-    /// The role that it has unless it is given another.
+    /// Returns the default role of this kind.
     pub const fn usual_role(self) -> Role {
         match self {
             ActorKind::Person | ActorKind::Team => Role::Member,
@@ -118,13 +118,13 @@ named! {
 }
 
 impl Role {
-    /// The roles of people, as an argument of a command.
+    /// Returns the argument parser for the roles of people.
     pub fn of_people() -> ValueParser {
         let roles = Role::ALL.iter().filter(|role| role.is_for(ActorKind::Person)).map(|role| role.name());
         parser(roles, |name| name.parse::<Role>())
     }
 
-    /// Whether an actor of this kind can have it: agents have their one role, and people any other.
+    /// Checks whether an actor of this kind can have the role: agents have one role of their own, people any other.
     pub const fn is_for(self, kind: ActorKind) -> bool {
         match kind {
             ActorKind::Person => !matches!(self, Role::Agent | Role::OutsideAgent),
@@ -134,7 +134,7 @@ impl Role {
         }
     }
 
-    /// The kind of actor that has it.
+    /// Returns the kind of actor that has this role.
     pub const fn kind(self) -> ActorKind {
         match self {
             Role::Agent => ActorKind::Agent,
@@ -166,7 +166,7 @@ impl KillScope {
     /// The kinds of scopes.
     pub const KINDS: [&str; 4] = ["global", "actor", "tool", "team"];
 
-    /// Which of [`KillScope::KINDS`] it is.
+    /// Returns which of [`KillScope::KINDS`] it is.
     pub const fn kind(&self) -> &'static str {
         match self {
             KillScope::Global => "global",
@@ -176,7 +176,7 @@ impl KillScope {
         }
     }
 
-    /// The actor or the team that it stops, if it is one.
+    /// Returns the actor or team that the switch stops, if it stops one.
     pub const fn actor(&self) -> Option<&ActorId> {
         match self {
             KillScope::Actor(id) | KillScope::Team(id) => Some(id),

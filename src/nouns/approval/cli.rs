@@ -65,13 +65,13 @@ impl From<Approve> for Decision {
     }
 }
 
-/// What has become stale did not happen, whoever agreed.
+/// Returns the exit code: a stale request was not carried out, whoever approved it.
 fn carried_out(approval: &ShownApproval) -> Exit {
     if approval.status == ApprovalStatus::Stale { Exit::Failed } else { Exit::Done }
 }
 
 fn decided(approval: &ShownApproval) -> Result<(), Failure> {
-    // What was decided about first: an id alone tells nobody whether it was the one that they meant.
+    // Print what was decided about first: from an id alone nobody sees whether it was the right one.
     show::text(&show::said(&what(approval)))?;
     arguments(&approval.args, &approval.withheld)?;
     show::text(&format!("{} {}", approval.id, approval.status))?;
@@ -90,7 +90,7 @@ fn decided(approval: &ShownApproval) -> Result<(), Failure> {
     show::rows(columns!(Resulting<'_>; result, value), &result.collect::<Vec<_>>())
 }
 
-/// Long lists are told by how long they are.
+/// Replaces a long list by its length.
 fn brief(value: &Value) -> Value {
     match value {
         Value::Array(all) if all.len() > 5 => format!("{} entries", all.len()).into(),
@@ -98,7 +98,7 @@ fn brief(value: &Value) -> Value {
     }
 }
 
-/// A field of what the call has answered.
+/// A field of the call's result.
 #[derive(Serialize)]
 struct Resulting<'a> {
     result: &'a str,
@@ -111,11 +111,11 @@ fn listed(approvals: &Page<ShownApproval>) -> Result<(), Failure> {
     if rows.is_empty() { show::text("no approvals") } else { show::rows(columns, &rows) }
 }
 
-/// An approval, and whom it still waits for.
+/// An approval and who still has to decide it.
 #[derive(Serialize)]
 struct Waiting<'a> {
     approval: &'a ShownApproval,
-    /// What would be done, and what that is called.
+    /// What the call would do, with the title of its target.
     summary: String,
     waits_for: Option<String>,
 }
@@ -138,18 +138,18 @@ impl Waiting<'_> {
     }
 }
 
-/// What would be done, as a sentence, and what people call the thing that it is about.
+/// Describes what the call would do, with the title of its target.
 fn what(approval: &ShownApproval) -> String {
     let title = approval.title.as_ref().map(|title| format!(" («{title}»)")).unwrap_or_default();
     format!("{}{title}", approval.summary)
 }
 
-/// Of a kind that is not given yet, who may give it and has not decided.
+/// Names the approvers of a kind who have not decided yet, if it is still missing.
 fn missing(kind: &Needed) -> Option<String> {
     let missing = kind.threshold.saturating_sub(kind.held.len() as u32);
     let any_of: Vec<&str> = kind.any_of.iter().filter(|one| !kind.held.contains(one)).map(|one| one.as_str()).collect();
     let many = if missing > 1 { format!("{missing} of ") } else { String::new() };
-    // Names are left out of those whom the reader may not see.
+    // Names that the reader may not see are left out.
     let whom = if any_of.is_empty() { "nobody can decide".to_owned() } else { any_of.join(" or ") };
     (missing > 0).then(|| format!("{}: {many}{whom}", kind.kind))
 }
@@ -197,7 +197,7 @@ fn differences(changed: &BTreeMap<String, Changed>) -> Result<(), Failure> {
     show::rows(columns!(Difference<'_>; changed, was, is), &differences)
 }
 
-/// What would be changed.
+/// A field that the call would change.
 #[derive(Serialize)]
 struct Effect<'a> {
     field: &'a str,
@@ -212,7 +212,7 @@ impl Effect<'_> {
     }
 }
 
-/// What is otherwise than when it was asked for.
+/// A field that has changed since the request.
 #[derive(Serialize)]
 struct Difference<'a> {
     changed: &'a str,
@@ -226,7 +226,7 @@ struct Argument<'a> {
     value: Value,
 }
 
-/// What the call was given, a line each.
+/// Prints the call's arguments, one per line.
 fn arguments(args: &Value, withheld: &[String]) -> Result<(), Failure> {
     let given = args.as_object().into_iter().flatten();
     let given = given.map(|(name, value)| Argument { argument: name, value: exactly(value) });
@@ -237,7 +237,7 @@ fn arguments(args: &Value, withheld: &[String]) -> Result<(), Failure> {
     long.iter().try_for_each(Argument::print)
 }
 
-/// A value of which nothing may be passed over: what is `null` or empty takes something away.
+/// Renders a value without omitting anything: `null` and empty values mean that something is removed.
 fn exactly(value: &Value) -> Value {
     match value {
         Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_string) => value.clone(),
@@ -248,7 +248,8 @@ fn exactly(value: &Value) -> Value {
 }
 
 impl Argument<'_> {
-    /// What a text means may hang on where its lines end: in a definition, what comes after a `#` is none of it.
+    /// Checks whether a text has several lines. Line breaks can change its meaning: in a definition, the rest of a line after
+    /// `#` is a comment.
     fn has_lines(&self) -> bool {
         self.value.as_str().is_some_and(|text| text.trim_end().contains('\n'))
     }

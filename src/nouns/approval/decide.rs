@@ -31,8 +31,8 @@ pub struct Decision {
     pub kind: Option<String>,
 }
 
-/// Whether the policies let the caller approve a request, or reject it, in one way or another: whoever issued their token counts,
-/// and no scope of it, because they may have another token.
+/// Checks whether the policies let the caller approve or reject a request in any way. The issuer of their token counts, its
+/// scopes do not, because they may have another token.
 pub fn may_decide(approval: &Approval, target: &Target, read: &Reader<'_>) -> bool {
     let caller = Caller { who: Who::Holder(read.caller().actor()), ..read.caller().clone() };
     let may = |(kind, decision): (Option<&String>, Verdict)| {
@@ -66,18 +66,18 @@ impl Change for Decide {
         Ok(read.approval_target(&find(&input.id, read)?))
     }
 
-    /// The approval that completes it carries the call out: what that takes long to make, is made now.
+    /// Prepares what takes long to make for the call, which the approval that completes the request carries out.
     fn prepare(input: &Decision, read: &Reader<'_>) -> Result<(), Stop> {
         let approval = find(&input.id, read)?;
         let call = entry(&approval).and_then(|entry| entry.prepare(approval.whole_input()).ok());
         match call.map(|call| call.make_ready(&read.acting_as(&approval.requester()))) {
-            // What cannot be made ready any more is for the decision to find stale.
+            // If preparing is refused, `run` finds the request stale.
             Some(Err(Stop::Failed(fault))) => Err(fault.into()),
             Some(Ok(()) | Err(Stop::Refused(_))) | None => Ok(()),
         }
     }
 
-    /// What the call answered is told once: who may read it by now, only the operation that shows it can say.
+    /// Drops the result from a repeated answer: whether the caller may still read it, only the operation that shows it can say.
     fn shown_again(mut answer: Value, _: &Reader<'_>) -> Result<Value, Stop> {
         if let Some(fields) = answer.as_object_mut() {
             fields.remove("result");
@@ -92,13 +92,13 @@ impl Change for Decide {
             return Err(Refusal::field("note", "must have at most 1000 characters").into());
         }
         can_be_decided(&approval, &me, input.decision, read)?;
-        // Whoever says again what they have said says it of the same, unless they say otherwise.
+        // A repeated decision counts for the same kind, unless another is given.
         let earlier = approval.decisions.iter().find(|decided| decided.by == me).map(|decided| decided.kind.clone());
         let earlier = earlier.filter(|kind| read.approvers(kind, &approval).contains(&me));
         let kind = counts_for(&approval, &me, input.kind.as_ref().or(earlier.as_ref()).map(String::as_str), read)?;
         let (note, at) = (input.note, read.now());
         let Caller { token, issuer, .. } = read.caller().clone();
-        // Nobody has two voices.
+        // A new decision replaces the earlier one: each person has one vote.
         approval.decisions.retain(|decided| decided.by != me);
         approval.decisions.push(Decided {
             by: me,
@@ -130,7 +130,7 @@ impl Change for Decide {
         })?;
         let outcome = match approval.status {
             ApprovalStatus::Approved => Some(draft.redeem(&crate::OPERATIONS, &approval, &approval.kinds)?),
-            // Nobody else has to look at what can come to nothing alone.
+            // A request that can only become stale need not be seen by further approvers.
             ApprovalStatus::Pending => draft.stale(&crate::OPERATIONS, &approval)?.map(Redeemed::Stale),
             _ => None,
         };
@@ -154,7 +154,7 @@ impl Change for Decide {
     }
 }
 
-/// Whether its requester makes the call once more: nobody else may have the answer. A run does so by itself.
+/// Checks whether the requester has to repeat the call, because only they may have its answer. A run does so by itself.
 fn is_repeated(approval: &Approval) -> bool {
     approval.run.is_none() && entry(approval).is_some_and(|entry| entry.spec.route.once().is_some())
 }
@@ -162,24 +162,24 @@ fn is_repeated(approval: &Approval) -> bool {
 fn can_be_decided(approval: &Approval, me: &ActorId, verdict: Verdict, read: &Reader<'_>) -> Result<(), Refusal> {
     let status = now_is(approval, read.now());
     let rejects = verdict == Verdict::Reject;
-    // A run that has been let through goes on by itself: whoever stops it cancels the run.
+    // An approved run proceeds by itself: to stop it, cancel the run.
     let is_uncollected = status == ApprovalStatus::Approved && approval.run.is_none();
     let is_open = status == ApprovalStatus::Pending || is_uncollected && rejects;
     if !is_open {
         let decided = matches!(status, ApprovalStatus::Approved | ApprovalStatus::Used | ApprovalStatus::Rejected);
-        // What was used later was used by its requester.
+        // If it was used later than the last decision, its requester used it.
         let is_by = |last: &&Decided| status != ApprovalStatus::Used || approval.ended_at == Some(last.at);
         let last = approval.decisions.last().filter(|last| decided && !read.hides(last.by.as_str())).filter(is_by);
         let by = last.map(|last| format!(", by {}", last.by)).unwrap_or_default();
         return Err(Refusal::conflict(format!("the approval is {status} already{by}")));
     }
-    // A no gives nobody anything: it waits for no kill switch, and whoever has approved can think better of it.
+    // A rejection grants nothing: it needs no kill switch to be released, and an approver can change their mind.
     if rejects {
         return Ok(());
     }
-    // What a kill switch kept from counting may count again: then whoever has agreed completes it by agreeing once more.
+    // Approvals suspended by a kill switch may count again: then any approver completes the request by approving again.
     let is_complete = || approval.kinds.iter().all(|kind| read.is_met(approval, kind));
-    // Whose token was revoked may say what they think themselves.
+    // An approver whose token was revoked may decide again.
     let is_own = |decided: &Decided| !read.is_revoked(decided.token_id.as_deref());
     let stands = |decided: &Decided| decided.by == *me && read.decision_stands(decided) && is_own(decided);
     if approval.decisions.iter().any(stands) && !is_complete() {
@@ -188,7 +188,7 @@ fn can_be_decided(approval: &Approval, me: &ActorId, verdict: Verdict, read: &Re
     frozen_by(approval, read).map_or(Ok(()), |by| Err(Refusal::conflict(frozen(&by, read))))
 }
 
-/// The kind that a person's decision counts for: each person counts once in a request.
+/// Returns the kind of approval that a person's decision counts for: each person counts once per request.
 fn counts_for(approval: &Approval, me: &ActorId, asked: Option<&str>, read: &Reader<'_>) -> Result<String, Refusal> {
     if asked.is_some_and(|asked| !approval.kinds.iter().any(|kind| kind == asked)) {
         return Err(Refusal::field("kind", format!("must be one that it waits for: {}", approval.kinds.join(", "))));

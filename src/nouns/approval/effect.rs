@@ -25,7 +25,7 @@ pub struct Changed {
     pub withheld: bool,
 }
 
-/// How two states of a target differ, by field.
+/// Compares two states of a target field by field.
 pub(super) fn difference(was: &Value, is: &Value) -> BTreeMap<String, Changed> {
     let none = Map::new();
     let (old, new) = (was.as_object().unwrap_or(&none), is.as_object().unwrap_or(&none));
@@ -36,8 +36,8 @@ pub(super) fn difference(was: &Value, is: &Value) -> BTreeMap<String, Changed> {
     changed.filter(|(_, changed)| changed.was != changed.is).collect()
 }
 
-/// What an update would change, by field of the target, which is as it was when that was asked for. `args` are the arguments
-/// that the caller is shown, without those that are withheld.
+/// Returns what an update would change, by field of its target, against the target's current state. `args` are the arguments
+/// shown to the caller, without withheld ones.
 pub(super) fn effect(
     (approval, args, withheld): (&Approval, &Value, &[String]),
     (entry, target): (&'static Entry, &Target),
@@ -62,11 +62,11 @@ pub(super) fn effect(
     Ok(changed.filter(|(_, changed)| changed.withheld || changed.was != changed.is).collect())
 }
 
-/// What of the target its reader is not shown.
+/// What is withheld from the reader of the target.
 struct Seen<'a> {
-    /// Fields of a record.
+    /// Withheld fields of a record.
     withheld: Option<&'a Vec<Value>>,
-    /// Where somebody stands whom they may not see, the read shows nobody.
+    /// The recorded state: tells a hidden actor, which the read shows as nobody, from none.
     state: &'a Value,
 }
 
@@ -76,7 +76,7 @@ impl Seen<'_> {
         Changed { was: if is_veiled { Value::Null } else { was }, is, withheld: is_veiled }
     }
 
-    /// A map by its entries: those that are given, and, where it is replaced, those that are gone.
+    /// Compares a map by entry: those given, and, if the map is replaced, those removed.
     fn entries(
         &self,
         (field, was): (&str, Value),
@@ -96,7 +96,7 @@ impl Seen<'_> {
     }
 }
 
-/// The read that shows the target: its noun's, or the one at the same address.
+/// Returns the query that shows the target: its noun's, or the one with the same path.
 fn shows(entry: &'static Entry, target: &Target, read: &Reader<'_>) -> Option<&'static Entry> {
     let sight = read.noun(target).and_then(|noun| noun.sight);
     let mut reads = crate::OPERATIONS.iter().filter(|one| one.effect == Effect::Query);
@@ -106,7 +106,7 @@ fn shows(entry: &'static Entry, target: &Target, read: &Reader<'_>) -> Option<&'
     })
 }
 
-/// The input of that read: what stands in its path, from the call, or the target's own id.
+/// Builds the input of that query: its path parameters, from the call, or the target's own id.
 fn address(shows: &Entry, approval: &Approval, target: &Target) -> Value {
     let given = approval.whole_input();
     let of = |name: &str| match given.get(name) {

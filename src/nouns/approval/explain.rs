@@ -22,7 +22,7 @@ use types::refusal::Stop;
 use types::scope::Reach;
 use types::time::Time;
 
-/// Requests like it that are shown, and that are looked at for them.
+/// How many similar requests are shown; below, how many are examined for them.
 const SIMILAR: usize = 5;
 const LOOKED_AT: usize = 50;
 
@@ -152,14 +152,14 @@ impl Query for Explain {
         let diff =
             if is_open { difference(&approval.resource, &call.state(&approval, read)?) } else { BTreeMap::new() };
         let has_changed = !diff.is_empty();
-        // How it was and is, is for whoever may read it.
+        // The target's states are only for those who may read it.
         let is_seen = call.target.as_ref().is_some_and(|target| read.sees(target));
         let seen = |diff| if is_seen { diff } else { BTreeMap::new() };
         let decides = read.deciders(&approval).contains(&read.caller().actor());
         let (args, withheld) = arguments(&approval, read);
         let summary = summary(&approval, &args, read);
         let what_happens = WhatHappens::of((&approval, &summary), status, (ruling.as_ref(), has_changed), read);
-        // Where it has changed meanwhile, nothing is done.
+        // If it has changed meanwhile, the call has no effect.
         let effect = call.effect((&approval, &args, &withheld), is_open && !has_changed, read)?;
         let with_text = decides || read.may("policy.read", &Target::Company);
         Ok(ExplainedApproval {
@@ -186,7 +186,7 @@ impl Query for Explain {
 }
 
 impl WhatHappens {
-    /// `ruling`: what the gate would answer to the call now, and whether what it is about has changed.
+    /// Describes the outcomes. `ruling` is the gate's current ruling on the call, and whether its target has changed.
     fn of(
         (approval, call): (&Approval, &str),
         status: ApprovalStatus,
@@ -253,12 +253,12 @@ impl InTheWay {
     }
 }
 
-/// The call that waits, as it would be made now.
+/// The pending call, as it would be made now.
 struct Call {
     caller: Caller,
-    /// None where there is no such operation any more.
+    /// `None` if the operation no longer exists.
     entry: Option<&'static Entry>,
-    /// None where what it was about is gone, or cannot be found any more.
+    /// `None` if the target is gone or can no longer be found.
     target: Option<Target>,
 }
 
@@ -275,7 +275,7 @@ impl Call {
         Ok(Call { caller, entry, target })
     }
 
-    /// What the gate would answer now: of what waits, with what its parts take.
+    /// Returns the gate's current ruling; for a pending call, with the rulings on its parts.
     fn ruling(&self, approval: &Approval, status: ApprovalStatus, read: &Reader<'_>) -> Option<Ruling> {
         let (entry, target, input) = (self.entry?, self.target.as_ref()?, approval.whole_input());
         let ruling = read.ruling_on(&self.caller, entry.spec.name, target, &input);
@@ -285,7 +285,7 @@ impl Call {
         })
     }
 
-    /// What there is to read about it.
+    /// Returns the target's details for the reader.
     fn about(&self, read: &Reader<'_>) -> Result<Vec<Detail>, Stop> {
         let Some(target) = &self.target else { return Ok(Vec::new()) };
         if !read.sees(target) {
@@ -295,7 +295,7 @@ impl Call {
         Ok(brief.into_iter().map(|(what, said)| Detail { what: what.to_owned(), said }).collect())
     }
 
-    /// What it would change, while it waits.
+    /// Returns what the call would change, while it is pending.
     fn effect(
         &self,
         asked: (&Approval, &Value, &[String]),
@@ -308,14 +308,14 @@ impl Call {
         effect(asked, (entry, target), read)
     }
 
-    /// How the thing stands that it is about.
+    /// Returns the target's current state.
     fn state(&self, approval: &Approval, read: &Reader<'_>) -> Result<Value, Stop> {
         let (Some(entry), Some(target)) = (self.entry, &self.target) else { return Ok(Value::Null) };
         Ok(read.state_for(&entry.spec.route, target, &approval.whole_input())?)
     }
 }
 
-/// Requests for the same operation that the caller may see.
+/// Returns decided requests for the same operation that the caller may see.
 fn similar(approval: &Approval, read: &Reader<'_>) -> Result<Vec<Similar>, Stop> {
     let seen = read.decided_like(approval, LOOKED_AT)?.into_iter();
     let seen = seen.filter(|other| read.sees(&read.approval_target(other)));
@@ -329,7 +329,7 @@ fn similar(approval: &Approval, read: &Reader<'_>) -> Result<Vec<Similar>, Stop>
     Ok(seen.take(SIMILAR).map(shown).collect())
 }
 
-/// What an approval was asked for anew, if that is so and the caller may see it.
+/// Returns the stale request that this one replaces, if there is one and the caller may see it.
 fn anew(approval: &Approval, read: &Reader<'_>) -> Result<Option<Anew>, Stop> {
     let step = |one: &Approval| one.run.as_ref().map(|run| (run.run.clone(), run.step()));
     if approval.run.is_none() {

@@ -16,7 +16,7 @@ use types::id::ActorId;
 use types::refusal::Fault;
 use types::time::{HOUR, Time};
 
-/// Hours that an approval is waited for where the company has not set it.
+/// Default hours until an approval expires, unless the company sets its own.
 const DEFAULT_TTL_H: i64 = 72;
 
 impl Reader<'_> {
@@ -24,8 +24,8 @@ impl Reader<'_> {
         Ok(approvals::get(self.conn()?, id)?)
     }
 
-    /// The gate's answer to a call that was approved and counted, with these cents, as its requester would make it now: it is
-    /// none of what was done before.
+    /// Returns the gate's ruling on a call that was approved and counted at this cost, as its requester would make it now: the
+    /// call itself is left out of the usage counted before it.
     pub fn ruling_of_approved(&self, approval: &Approval, target: &Target, cents: i64) -> Ruling {
         let input = approval.whole_input();
         let call = question::Call { operation: &approval.operation, target, input: Some(&input) };
@@ -36,7 +36,7 @@ impl Reader<'_> {
         question::Asker::of(&world, &approval.requester(), call, self.now).ask(call.operation, &approval.kinds)
     }
 
-    /// Who may decide a request about a thing that waits. Where that cannot be read, nobody.
+    /// Returns who may decide the pending requests about a target; nobody if that cannot be read.
     pub fn deciders_about(&self, target: &str) -> Vec<ActorId> {
         let pending = self.conn().ok().and_then(|conn| approvals::pending_about(conn, target, self.now).ok());
         let deciders = |approval: Approval| self.deciders(&approval);
@@ -44,28 +44,28 @@ impl Reader<'_> {
         all.into_iter().collect()
     }
 
-    /// Everybody who may decide a request now.
+    /// Returns everybody who may decide a request now.
     pub fn deciders(&self, approval: &Approval) -> BTreeSet<ActorId> {
         approval.kinds.iter().flat_map(|kind| self.approvers(kind, approval)).collect()
     }
 
-    /// Requests for the same operation that people have decided, newest first.
+    /// Returns decided requests for the same operation, newest first.
     pub fn decided_like(&self, approval: &Approval, limit: usize) -> Result<Vec<Approval>, Fault> {
         Ok(approvals::decided_like(self.conn()?, &approval.operation, &approval.id, limit)?)
     }
 
-    /// Requests for an operation about a thing, the newest 100, however they ended.
+    /// Returns the newest 100 requests for an operation on a target, whatever their outcome.
     pub fn requests_about(&self, operation: &str, target: &str) -> Result<Vec<Approval>, Fault> {
         Ok(approvals::asked_about(self.conn()?, operation, target, 100)?)
     }
 
-    /// Requests for an operation about a thing that are still open: undecided, or approved and not used yet.
+    /// Returns the open requests for an operation on a target: undecided, or approved and not used yet.
     pub fn open_requests_about(&self, operation: &str, target: &str) -> Result<Vec<Approval>, Fault> {
         let open = approvals::open_about(self.conn()?, target, self.now)?.into_iter();
         Ok(open.filter(|approval| approval.operation == operation).collect())
     }
 
-    /// How long a call that needs these approvals may wait, in milliseconds: as long as the most impatient rule says.
+    /// Returns the lifetime in milliseconds of a call that needs these approvals: the shortest of their rules.
     pub(crate) fn approval_life(&self, ruling: &Ruling) -> Result<i64, Fault> {
         let Ruling::NeedsApproval { kinds, .. } = ruling else { return Ok(0) };
         let company = self.approval_hours()?;
@@ -79,17 +79,17 @@ impl Reader<'_> {
         Ok(settings.pointer("/approvals/default_ttl_h").and_then(Value::as_i64).unwrap_or(DEFAULT_TTL_H))
     }
 
-    /// How a kind of approval is given.
+    /// Returns the rule for a kind of approval.
     pub fn approval_rule(&self, kind: &str) -> ApprovalRule {
         self.world.policy.approvals().rule(kind)
     }
 
-    /// The ids of an actor's own requests that are still open.
+    /// Returns the ids of an actor's own open requests.
     pub fn open_requests_of(&self, actor: &ActorId) -> Result<Vec<String>, Fault> {
         Ok(approvals::open_of(self.conn()?, actor)?)
     }
 
-    /// The open requests that were made or decided with these tokens, each once.
+    /// Returns the open requests made or decided with these tokens, each once.
     pub fn open_requests_with(&self, tokens: &[(String, ActorId)]) -> Result<Vec<Approval>, Fault> {
         let conn = self.conn()?;
         let mut open = BTreeMap::new();
@@ -99,7 +99,7 @@ impl Reader<'_> {
         Ok(open.into_values().collect())
     }
 
-    /// A kind of approval that fewer people than now, and too few, can give in the company as it is to be.
+    /// Returns a kind of approval for which `then` has too few approvers, and fewer than now.
     pub fn kind_that_lacks(&self, then: &Reader<'_>) -> Option<String> {
         let rules = self.world.policy.approvals();
         let named: BTreeSet<&str> =
@@ -116,31 +116,31 @@ impl Reader<'_> {
         named.into_iter().find(lacks).map(str::to_owned)
     }
 
-    /// Who may give a kind of approval to a request, now.
+    /// Returns who may give a kind of approval to a request now.
     pub fn approvers(&self, kind: &str, approval: &Approval) -> BTreeSet<ActorId> {
         self.approvers_at(kind, approval, self.now)
     }
 
-    /// The same, as of another time: the longer it has waited, the more people may.
+    /// Same at another time: the longer a request has waited, the more people may.
     pub fn approvers_at(&self, kind: &str, approval: &Approval, at: Time) -> BTreeSet<ActorId> {
         let Approval { actor: requester, behalf, issuer, .. } = approval;
         let request = Requesting { requester, behalf, issuer: issuer.as_ref() };
         approvers::approvers(self.world, &self.approval_rule(kind), request, approval.created_at, at)
     }
 
-    /// Undecided calls that have waited for so long by `now` that somebody may have to be told.
+    /// Returns undecided calls that have waited long enough by `now` for a reminder or escalation.
     pub fn long_pending(&self, now: Time) -> Result<Vec<Approval>, Fault> {
         let waits = self.world.policy.approvals().kinds.values().flat_map(|rule| rule.waits());
         let Some(hours) = waits.map(|(_, hours)| hours).min() else { return Ok(Vec::new()) };
         Ok(approvals::pending_since(self.conn()?, now.plus_ms(-i64::from(hours) * HOUR), now)?)
     }
 
-    /// Which notices a call has led to already, by kind of approval.
+    /// Returns the notices already sent for a call, by kind of approval.
     pub fn approval_notices(&self, id: &str) -> Result<BTreeSet<(String, Notice)>, Fault> {
         Ok(approvals::notices(self.conn()?, id)?)
     }
 
-    /// An approval as the gate sees it.
+    /// Returns the approval as a target of the gate.
     pub fn approval_target(&self, approval: &Approval) -> Target {
         let deciders = self.deciders(approval);
         Thing::new("Approval", &approval.id)

@@ -73,9 +73,9 @@ impl Query for List {
         let operation = operation.map(|entry| entry.spec.name);
         let by = input.actor.as_ref().map(ActorId::as_str).unwrap_or_default();
         let what = format!("approval.list {status} {whose} {by} {}", operation.unwrap_or_default());
-        // Whose token was revoked may decide anew.
+        // An approver whose token was revoked may decide again.
         let decided_by_another = |one: &Decided| one.by != me || read.is_revoked(one.token_id.as_deref());
-        // What a kill switch kept from counting, and is complete since its release, waits for any of them to agree once more.
+        // If approvals were suspended by a kill switch and are complete since its release, any approver has to approve again.
         let waits_for_anybody = |approval: &Approval| {
             let is_met = |kind: &String| read.is_met(approval, kind);
             now_is(approval, read.now()) == ApprovalStatus::Pending && approval.kinds.iter().all(is_met)

@@ -1,5 +1,5 @@
-//! Approvals: parked calls that people decide. One mechanism for every operation; what was approved is carried out in
-//! the transaction of the decision that completes it.
+//! Approvals: parked calls that people decide. One mechanism serves every operation; an approved call is carried out in the
+//! transaction of the decision that completes it.
 
 pub mod decide;
 pub mod effect;

@@ -12,7 +12,7 @@ use types::id::{ActorId, Id};
 use types::refusal::Fault;
 use types::time::{HOUR, Time};
 
-/// The notices that are due at a time, at most so many.
+/// Returns the notices due at a time, at most `most`.
 pub fn due(read: &Reader<'_>, now: Time, most: usize) -> Result<Vec<Event>, Fault> {
     let mut events = Vec::new();
     for approval in read.long_pending(now)? {
@@ -35,7 +35,7 @@ pub fn due(read: &Reader<'_>, now: Time, most: usize) -> Result<Vec<Event>, Faul
     Ok(events)
 }
 
-/// Who is told: of a reminder, everybody who may decide and has not; of an escalation, whoever could not before.
+/// Returns the recipients: of a reminder, approvers who have not decided; of an escalation, those newly allowed to.
 fn recipients(approval: &Approval, kind: &str, notice: Notice, now: Time, read: &Reader<'_>) -> Vec<ActorId> {
     let may = read.approvers_at(kind, approval, now);
     let already: BTreeSet<ActorId> = match notice {

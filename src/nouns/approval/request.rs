@@ -9,7 +9,7 @@ use types::approval::ApprovalStatus;
 use types::id::ActorId;
 use types::refusal::Stop;
 
-/// A request that waits, and that the asker may see.
+/// A pending request that the caller may see.
 pub struct OpenRequest(Approval);
 
 impl OpenRequest {
@@ -17,18 +17,18 @@ impl OpenRequest {
         &self.0.id
     }
 
-    /// Who has agreed to a kind of approval.
+    /// Returns who has given a kind of approval.
     pub fn held(&self, kind: &str, read: &Reader<'_>) -> Vec<ActorId> {
         needed_of(&self.0, kind, read).held
     }
 
-    /// Who may give it, as long as it has waited.
+    /// Returns who may give it now, given how long the request has waited.
     pub fn approvers(&self, kind: &str, read: &Reader<'_>) -> Vec<ActorId> {
         needed_of(&self.0, kind, read).any_of
     }
 }
 
-/// The newest request of the caller for the same operation, target and, where it is known, input.
+/// Returns the caller's newest open request for the same operation, target and, if known, input.
 pub fn open_request(
     inquiry: &Inquiry<'_>,
     input: Option<&Value>,

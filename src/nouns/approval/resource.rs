@@ -29,7 +29,7 @@ pub static APPROVAL: Resource = Resource {
     state: |_, _| Ok(Value::Null),
 };
 
-/// Requests that somebody could decide; of the first operation also their own, and some that others asked for.
+/// Returns sample requests to decide; for the first operation also their own, and some that others made.
 fn samples(cast: &Cast<'_>) -> Vec<Sample> {
     let operations = ["actor.add"].into_iter().chain(cast.texts(|_| true)).enumerate();
     operations.flat_map(|operation| cast.everybody.iter().flat_map(move |who| requests(who, operation))).collect()
@@ -48,7 +48,7 @@ fn requests(who: &ActorId, (number, operation): (usize, &str)) -> Vec<Sample> {
         let own = ["of", "issued"].map(|what| request(what, who.as_str(), &["ana"]));
         all.extend(own);
         all.extend([request("self", who.as_str(), &[who.as_str()]), request("other", other, &[])]);
-        // Of somebody whose team others are below.
+        // By somebody with teams below theirs.
         all.push(request("above", "zoe", &[who.as_str()]));
     }
     all

@@ -109,7 +109,7 @@ pub(super) fn needed(approval: &Approval, read: &Reader<'_>) -> Vec<Needed> {
 pub(super) fn needed_of(approval: &Approval, kind: &str, read: &Reader<'_>) -> Needed {
     let may = read.approvers(kind, approval);
     let held = read.voices(approval, kind, &may);
-    // Each person decides once.
+    // Each person counts once.
     let stands = |decided: &&Decided| read.decision_stands(decided);
     let has_decided = |id: &ActorId| approval.decisions.iter().filter(stands).any(|decided| decided.by == *id);
     let any_of = may.into_iter().filter(|id| held.contains(id) || !has_decided(id)).collect();
@@ -118,8 +118,8 @@ pub(super) fn needed_of(approval: &Approval, kind: &str, read: &Reader<'_>) -> N
     Needed { kind: kind.to_owned(), threshold: read.approval_rule(kind).threshold, held, token_revoked, any_of }
 }
 
-/// The kill switch that keeps a request from being decided, if one does: of whoever asks, of those on whose behalf, of who issued
-/// the token that it was asked with, or of the tool that a run would call.
+/// Returns the kill switch that prevents deciding a request, if any: of the requester, of those on whose behalf they act, of
+/// the issuer of the token used, or of the tool that a run would call.
 pub(super) fn frozen_by(approval: &Approval, read: &Reader<'_>) -> Option<KillScope> {
     let theirs = || std::iter::once(&approval.actor).chain(&approval.behalf);
     let is_in = |team: &ActorId| theirs().filter_map(|id| read.card(id)).any(|card| read.teams(card).contains(team));
@@ -132,25 +132,25 @@ pub(super) fn frozen_by(approval: &Approval, read: &Reader<'_>) -> Option<KillSc
     read.kills().map(|kill| &kill.scope).find(freezes).cloned()
 }
 
-/// What is said of it.
+/// Returns the message for a frozen request.
 pub(super) fn frozen(by: &KillScope, read: &Reader<'_>) -> String {
     read.veiled(&format!("the kill switch {by} freezes it"))
 }
 
-/// Whether the caller decides it, asked for it, or had it asked for.
+/// Checks whether the caller is an approver, the requester, or somebody on whose behalf it was requested.
 pub(super) fn reads_all(approval: &Approval, read: &Reader<'_>) -> bool {
     let me = read.caller().actor();
     let (asked, decided) = (approval.actor == me, approval.decisions.iter().any(|decided| decided.by == me));
     asked || decided || approval.behalf.contains(&me) || read.deciders(approval).contains(&me)
 }
 
-/// The arguments that the caller is shown, and the names of the others.
+/// Returns the arguments that the caller may see, and the names of the others.
 pub(super) fn arguments(approval: &Approval, read: &Reader<'_>) -> (Value, Vec<String>) {
     let (mut args, mut withheld) = whole_arguments(approval, read);
     inputs::read_plan(&mut args);
     let mut shown = args.clone();
     entry(approval).into_iter().for_each(|entry| inputs::veil(entry, &mut shown, read));
-    // Whoever decides must know of what they do not see all.
+    // Approvers must know which arguments they do not see completely.
     let all = args.as_object().into_iter().flatten();
     withheld.extend(all.filter(|(name, value)| shown.get(name) != Some(value)).map(|(name, _)| name.clone()));
     (shown, withheld)
@@ -167,12 +167,12 @@ fn whole_arguments(approval: &Approval, read: &Reader<'_>) -> (Value, Vec<String
     }
 }
 
-/// How one is shown.
+/// Returns an approval as shown to the caller.
 pub(super) fn shown(approval: Approval, read: &Reader<'_>) -> Result<ShownApproval, Fault> {
     shown_in(&mut SeenTokens::of(read), approval, read)
 }
 
-/// The same, beside others.
+/// Same, within a list.
 pub(super) fn shown_in(
     tokens: &mut SeenTokens<'_>,
     approval: Approval,
@@ -223,26 +223,26 @@ pub(super) fn shown_in(
     })
 }
 
-/// What would be done, as its reader may see it: made of the arguments that they are shown. So who stands in them is veiled, and
-/// what people wrote is not.
+/// Describes what the call would do, built from the arguments that the reader may see: actors in them are veiled, and what
+/// people wrote is not.
 pub(super) fn summary(approval: &Approval, args: &Value, read: &Reader<'_>) -> String {
     let who = requester(approval, read);
     let what = entry(approval).map_or_else(|| read.veiled(&approval.summary), |entry| plain(&entry.summary(args)));
     format!("{who} {what}")
 }
 
-/// Who asked, as far as the reader may see them.
+/// Returns the requester, as far as the reader may see them.
 pub(super) fn requester<'a>(approval: &'a Approval, read: &Reader<'_>) -> &'a str {
     let who = approval.actor.as_str();
     if read.hides(who) { veil::HIDDEN } else { who }
 }
 
-/// The operation that was asked for; none where there is none of its name any more.
+/// Returns the requested operation; `None` if it no longer exists.
 pub(super) fn entry(approval: &Approval) -> Option<&'static Entry> {
     crate::OPERATIONS.iter().find(|entry| entry.spec.name == approval.operation)
 }
 
-/// What people call the thing that it is about.
+/// Returns the title of the target.
 fn title(approval: &Approval, read: &Reader<'_>) -> Option<String> {
     let named = entry(approval)?.spec.about.iter().filter_map(|noun| Some((noun, noun.title?)));
     let mut found =
@@ -251,7 +251,7 @@ fn title(approval: &Approval, read: &Reader<'_>) -> Option<String> {
     title(&target, read).ok().flatten()
 }
 
-/// The key of a record that is to be written, of those values that the reader is shown: lists tell requests apart by it.
+/// Returns the key of a record to be written, from the values shown to the reader: lists tell requests apart by it.
 fn key_of_record(args: &Value, read: &Reader<'_>) -> Option<String> {
     let of = read.collection(args.get("collection")?.as_str()?)?;
     let fields = args.get("fields")?.as_object()?;
@@ -261,7 +261,7 @@ fn key_of_record(args: &Value, read: &Reader<'_>) -> Option<String> {
     (!key.is_empty()).then(|| key.join(", "))
 }
 
-/// Its state; what has run out is expired, whether or not the tick has noted it.
+/// Returns the status; an overdue approval is expired, whether or not the tick has recorded that.
 pub(super) fn now_is(approval: &Approval, now: Time) -> ApprovalStatus {
     match approval.status {
         ApprovalStatus::Pending | ApprovalStatus::Approved if now >= approval.expires_at => ApprovalStatus::Expired,

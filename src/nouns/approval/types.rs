@@ -1,4 +1,4 @@
-//! The vocabulary of approvals.
+//! Types of approvals.
 
 use std::fmt;
 use std::str::FromStr;

@@ -143,10 +143,10 @@ impl Verify {
 }
 
 impl Verify {
-    /// At the log, and at the tables where the log is whole.
+    /// Verifies the log, and the tables if the log is intact.
     fn look(&self, context: &Context, ask: &Ask<'_>) -> Result<(Report, Option<Vec<Difference>>), Failure> {
         let [conn, other] = [file::open(context)?, file::open(context)?];
-        // One moment for all looks at the file, whatever a server appends meanwhile.
+        // One snapshot for all reads, whatever a server appends meanwhile.
         let moment = conn.unchecked_transaction()?;
         other.execute_batch("BEGIN")?;
         let absent = refold::absent(&moment)?;
@@ -160,7 +160,7 @@ impl Verify {
             return Ok((log, tables));
         }
         std::thread::scope(|threads| {
-            // What the tables are compared with is of no worth where the log is not whole.
+            // If the log is not intact, comparing the tables with it is meaningless.
             let tables = threads.spawn(move || refold::tables(&other));
             let log = verify_sqlite(&moment, ask)?;
             let file = if log.ok { refold::file(&moment)? } else { Vec::new() };
@@ -173,7 +173,7 @@ impl Verify {
     }
 }
 
-/// The verdict on a file that lacks tables: the log's own, which all else is made from, or some of those.
+/// Returns the verdict on a file with missing tables: the log's own, from which all else is built, or others.
 fn mangled(
     moment: &Connection,
     ask: &Ask<'_>,
@@ -187,21 +187,21 @@ fn mangled(
     Ok((log, Some(absent)))
 }
 
-/// The verdict on a state file: its log, and whether its tables are what the log makes of them.
+/// The verdict on a state file: its log, and whether its tables match the log.
 #[derive(Serialize)]
 struct Checked {
     ok: bool,
     log: Report,
-    /// None where they were not compared.
+    /// `None` if they were not compared.
     tables: Option<Vec<Difference>>,
 }
 
-/// What the verdict says nothing about.
+/// Prints what was not verified.
 fn unchecked(report: &Report) -> Result<(), Failure> {
     report.not_checked.iter().try_for_each(|what| show::text(&format!("not checked: {what}")))
 }
 
-/// Which key signs which events, where it was not always the same.
+/// Prints which key signed which events, if the key changed.
 fn signed(report: &Report) -> Result<(), Failure> {
     for pair in report.keys.windows(2) {
         let [before, after] = pair else { continue };
@@ -292,7 +292,7 @@ fn continues(context: &Context, from: u64, to: Option<u64>) -> Result<Exit, Fail
     context.show(&Value::String(proof.clone()), || show::text(&proof))
 }
 
-/// Checks a proof with nothing but what its reader holds.
+/// Verifies a proof offline, from nothing but what its reader holds.
 fn proven(context: &Context, text: &str, key: &str, older: Option<&str>) -> Result<Exit, Failure> {
     let key = VerifierKey::parse(key.trim()).map_err(|error| Failure::new(error.to_string()))?;
     let checked = if is_inclusion(text) {

@@ -25,7 +25,7 @@ pub const ALL: &[Entry] = &[
     Entry::query::<Verify>(),
 ];
 
-/// Whether the caller may read the whole log: whoever may not is told no counts of it, for a count tells of events too.
+/// Checks whether the caller may read the whole log. Nobody else is told its counts, since a count reveals events too.
 pub fn may_read_all(read: &Reader<'_>) -> bool {
     read.may(Head::SPEC.name, &Target::Company)
 }
@@ -49,7 +49,7 @@ pub struct HeadAnswer {
 }
 
 impl HeadAnswer {
-    /// A head with the newest entry, if there is one.
+    /// Builds the answer for a head and its newest entry, if any.
     pub fn of(head: &gate::Head, newest: Option<Logged>) -> HeadAnswer {
         HeadAnswer {
             seq: head.size,

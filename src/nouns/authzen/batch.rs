@@ -15,7 +15,7 @@ use store::event::Event;
 use types::refusal::{Refusal, Stop};
 use types::scope::Reach;
 
-/// Questions in one request.
+/// The maximum number of questions in one request.
 const MOST: usize = 1_000;
 
 /// Questions, and what those that leave it out have in common.
@@ -75,7 +75,7 @@ pub enum Answers {
     One(Decision),
 }
 
-/// Many decisions.
+/// Evaluate many decisions.
 pub enum Evaluations {}
 
 impl Decide for Evaluations {
@@ -119,7 +119,7 @@ impl Decide for Evaluations {
         }
         let mut answers = Vec::with_capacity(evaluations.len());
         for evaluation in &evaluations {
-            // One question that cannot be read is a no, and leaves the others alone.
+            // An invalid question is a denial, and does not affect the others.
             let answer = judged(evaluation, &common, keeper.as_ref(), &mut judge)?.unwrap_or_else(|wrong| Decision {
                 decision: false,
                 context: Some(Why {
@@ -137,7 +137,7 @@ impl Decide for Evaluations {
     }
 }
 
-/// A question with what it has in common with the others.
+/// Returns a question with the batch's defaults filled in.
 fn effective(asked: &Evaluation, common: &Evaluation) -> Evaluation {
     let Evaluation { subject, action, resource, context } = asked.clone();
     Evaluation {
@@ -148,7 +148,7 @@ fn effective(asked: &Evaluation, common: &Evaluation) -> Evaluation {
     }
 }
 
-/// The answer to one question. Where the company keeps entities it is completed as it would be alone.
+/// Evaluates one question. If the company keeps entities, it is completed just as it would be alone.
 fn judged(
     asked: &Evaluation,
     common: &Evaluation,

@@ -12,7 +12,7 @@ use policy::Snapshot;
 use policy::own::{self, Circumstances, Evaluator, Thing, Wrong};
 use types::refusal::Stop;
 
-/// An end of a question.
+/// The subject or the resource of a question.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Subject,
@@ -57,21 +57,21 @@ pub struct FoundEntity {
     pub id: String,
 }
 
-/// A search, as it is asked about one candidate after another.
+/// A search, evaluated candidate by candidate.
 pub(super) struct SearchQuestion<'a> {
     snapshot: &'a Snapshot,
     keeper: Option<&'a Keeper<'a>>,
     open: End,
-    /// The type that is searched for.
+    /// The entity type searched for.
     pub kind: String,
     action: &'a EntityUid,
-    /// The question without a candidate, and what was read of it last.
+    /// The question without a candidate; below, what was last read of it.
     said: Evaluation,
     known: Known,
     evaluator: Evaluator<'a>,
 }
 
-/// All of a question but the candidate: as it was completed, and read.
+/// A question without its candidate, completed and parsed.
 struct Known {
     whole: Evaluation,
     other: Arc<Thing>,
@@ -116,7 +116,7 @@ impl<'a> SearchQuestion<'a> {
         Ok(SearchQuestion { snapshot, keeper, open, kind, action: uid, said, known, evaluator })
     }
 
-    /// The candidate, if the answer about it is yes.
+    /// Returns the candidate if it is permitted.
     pub fn may(&mut self, candidate: &Entity) -> Result<Result<Option<FoundEntity>, Wrong>, Stop> {
         let kind = candidate.kind.clone().unwrap_or_else(|| self.kind.as_str().into());
         if *kind != *self.kind {
@@ -124,7 +124,7 @@ impl<'a> SearchQuestion<'a> {
         }
         let candidate = Entity { kind: Some(kind), ..candidate.clone() };
         let Some(keeper) = self.keeper else { return Ok(self.judge(&candidate)) };
-        // What a candidate says of somebody counts in all of the question, as it would if it were asked alone.
+        // What a candidate says of an entity counts everywhere in the question, as it would if asked alone.
         let mut said = self.said.clone();
         *self.open.of_mut(&mut said) = Some(candidate);
         let mut whole = keeper.question(&said)?.into_owned();
@@ -146,7 +146,7 @@ impl<'a> SearchQuestion<'a> {
         let (subject, resource) = if self.open == End::Subject { (&thing, other) } else { (other, &thing) };
         let ruling = match self.evaluator.ask(subject, self.action, resource, circumstances) {
             Ok(ruling) => ruling,
-            // Of whom nothing is said and nothing is kept, too little is known for a yes.
+            // With nothing said or stored of the entity, too little is known to permit it.
             Err(_) if candidate.properties.is_none() => return Ok(None),
             Err(wrong) => return Err(wrong),
         };

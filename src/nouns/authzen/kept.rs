@@ -16,11 +16,11 @@ use policy::own::{self, Completion, Named, Properties};
 use store::entities as store;
 use types::refusal::Fault;
 
-/// Where it is looked up.
+/// Where entities are looked up.
 #[derive(Clone, Copy)]
 pub enum EntitySource<'a> {
     Now(&'a Reader<'a>),
-    /// As it was kept at a moment that has gone by.
+    /// As stored at a past moment.
     Then(&'a EntitiesThen<'a>),
 }
 
@@ -47,7 +47,7 @@ impl EntitySource<'_> {
     }
 }
 
-/// Completes the questions of one request. What is kept of an entity is read once, so that all of them see the same.
+/// Completes the questions of one request. Each stored entity is read once, so all questions see the same.
 pub struct Keeper<'a> {
     source: EntitySource<'a>,
     snapshot: &'a Snapshot,
@@ -55,7 +55,7 @@ pub struct Keeper<'a> {
 }
 
 impl<'a> Keeper<'a> {
-    /// None where the company keeps nothing.
+    /// Returns `None` if the company stores no entities.
     pub fn of(read: &'a Reader<'a>, snapshot: &'a Snapshot) -> Option<Keeper<'a>> {
         Keeper::with(EntitySource::Now(read), snapshot)
     }
@@ -64,7 +64,7 @@ impl<'a> Keeper<'a> {
         (!source.is_nothing()).then(|| Keeper { source, snapshot, known: RefCell::default() })
     }
 
-    /// A question, completed. It has to be whole: what it describes anywhere counts everywhere in it.
+    /// Completes a question. It must be whole: what it describes in one place applies everywhere in it.
     pub fn question<'q>(&self, asked: &'q Evaluation) -> Result<Cow<'q, Evaluation>, Fault> {
         let mut described = BTreeMap::new();
         describe(asked, &mut described);
@@ -91,7 +91,7 @@ impl<'a> Keeper<'a> {
         Ok(Cow::Owned(whole))
     }
 
-    /// Takes what was read of an entity, which is then not read again; how a question names it.
+    /// Caches an entity already read, so that it is not read again, and returns how a question names it.
     pub fn know(&self, kept: &store::Entity) -> Result<Entity, Fault> {
         let named = (kept.kind.clone(), kept.name.clone());
         let (kind, id) = (named.0.as_str().into(), named.1.as_str().into());
@@ -99,14 +99,14 @@ impl<'a> Keeper<'a> {
         Ok(Entity { kind: Some(kind), id: Some(id), properties: None })
     }
 
-    /// Whether nothing is known of an entity of whose type others are kept.
+    /// Checks whether an undescribed entity is not stored although others of its type are.
     pub fn knows_nothing_of(&self, said: &Entity) -> Result<bool, Fault> {
         let Some((kind, id)) = said.kind.as_deref().zip(said.id.as_deref()) else { return Ok(false) };
         let is_bare = said.properties.is_none() && self.source.has_any(kind);
         Ok(is_bare && self.kept(kind, id)?.is_none())
     }
 
-    /// An end of a question that describes these, completed.
+    /// Completes the subject or resource of a question with these descriptions.
     fn entity(&self, said: &Entity, described: &Described<'_>) -> Result<Option<Entity>, Fault> {
         let Some((kind, id)) = said.kind.as_deref().zip(said.id.as_deref()) else { return Ok(None) };
         let whole = self.complete(described, |completion| completion.end(kind, id, said.properties.as_ref()))?;
@@ -137,7 +137,7 @@ impl<'a> Keeper<'a> {
     }
 }
 
-/// Whom a question describes, and how.
+/// The entities that a question describes, with their properties.
 type Described<'q> = BTreeMap<Named, &'q Properties>;
 
 fn describe<'q>(asked: &'q Evaluation, into: &mut Described<'q>) {
@@ -151,12 +151,12 @@ fn describe<'q>(asked: &'q Evaluation, into: &mut Described<'q>) {
     asked.context.iter().chain(of_action).for_each(|facts| own::described(facts, into));
 }
 
-/// The properties of an entity that is kept.
+/// Returns the properties of a stored entity.
 fn properties(kept: &store::Entity) -> Result<Properties, Fault> {
     Ok(Properties::deserialize(&Value::Object(kept.properties.clone()))?)
 }
 
-/// One question, completed.
+/// Completes one question.
 pub fn completed<'q>(
     asked: &'q Evaluation,
     kept: EntitySource<'_>,

@@ -8,7 +8,7 @@ use gate::{Permit, Query, Reader, Spec, Target, get};
 use types::refusal::{Refusal, Stop};
 use types::scope::Reach;
 
-/// The most bytes of a host.
+/// The maximum bytes of a host.
 const MOST_HOST: usize = 255;
 
 #[derive(Deserialize, JsonSchema)]
@@ -29,7 +29,7 @@ pub struct Configuration {
     pub search_action_endpoint: String,
 }
 
-/// The decision point's metadata.
+/// Show the decision point's metadata.
 pub enum Metadata {}
 
 impl Query for Metadata {
@@ -61,7 +61,7 @@ impl Query for Metadata {
     }
 }
 
-/// The address of a host: encrypted, but on this machine.
+/// Returns the base URL of a host: HTTPS, except on this machine.
 fn base(host: &str) -> Result<String, Refusal> {
     let part = |c: char| c.is_ascii_alphanumeric() || ".-:[]".contains(c);
     if host.is_empty() || host.len() > MOST_HOST || !host.chars().all(part) {

@@ -32,7 +32,7 @@ pub const ALL: &[Entry] = &[
     Entry::query::<metadata::Metadata>(),
 ];
 
-/// One decision.
+/// Evaluate one decision.
 pub enum Evaluate {}
 
 impl Decide for Evaluate {

@@ -1,6 +1,6 @@
 //! Pages of a search, as the standard has them: a token for the next page that is valid for the same search alone.
 //!
-//! Always true: a page costs a bounded number of decisions, so one may be short, or empty, and not be the last.
+//! Always true: a page costs a bounded number of decisions, so it may be short or empty without being the last.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use gate::Reader;
 use types::refusal::{Refusal, Stop};
 
-/// Results on one page, where fewer are not asked for.
+/// The default and maximum number of results per page.
 const MOST_RESULTS: usize = 1_000;
-/// Candidates that are asked about for one page.
+/// The maximum number of candidates evaluated per page.
 const MOST_ASKED: usize = 5_000;
-/// Candidates that are read at once.
+/// The number of candidates read at once.
 const CHUNK: usize = 500;
 
-/// Candidates, each with what orders them.
+/// Candidates, each with its sort key.
 pub type Placed<C> = Result<Vec<(String, C)>, Stop>;
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -45,13 +45,13 @@ pub struct PageShown {
     pub total: Option<usize>,
 }
 
-/// Which page of which search.
+/// The requested page of a search.
 pub struct Pages<'a> {
     read: &'a Reader<'a>,
-    /// What tells the search from another.
+    /// Identifies the search.
     what: String,
     limit: Option<u32>,
-    /// The last candidate of the page before.
+    /// The last candidate of the previous page.
     after: Option<String>,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Pages<'a> {
         self.limit.map_or(MOST_RESULTS, |limit| (limit as usize).min(MOST_RESULTS))
     }
 
-    /// Asks about one candidate after another. `more` reads those after one, by what orders them.
+    /// Evaluates candidates in order. `more` reads those after a sort key.
     pub fn walk<C, T>(
         &self,
         more: impl Fn(&str, usize) -> Placed<C>,
@@ -105,7 +105,7 @@ impl<'a> Pages<'a> {
         }
     }
 
-    /// The page of results that are all there.
+    /// Returns a page that holds all results.
     pub fn all<T>(&self, results: Vec<T>) -> Results<T> {
         let from = self.after.as_deref().and_then(|after| after.parse::<usize>().ok()).unwrap_or(0);
         let (end, total) = (from.saturating_add(self.limit()), results.len());

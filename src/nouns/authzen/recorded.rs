@@ -50,7 +50,7 @@ pub struct NotUnderstood {
     pub message: String,
 }
 
-/// Decides the questions of one request, all by the same policies. What is the same in several is read once.
+/// Decides the questions of one request, all under the same policies. Shared parts are read once.
 pub(super) struct Judge<'a> {
     read: &'a Reader<'a>,
     snapshot: &'a Snapshot,
@@ -59,13 +59,13 @@ pub(super) struct Judge<'a> {
     recording: Recording,
     subject: Option<Result<Arc<Thing>, Wrong>>,
     resource: Option<Result<Arc<Thing>, Wrong>>,
-    /// Of an action, and whether its properties are in it.
+    /// The shared context of an action, and whether it includes the action's properties.
     circumstances: Option<(EntityUid, bool, Result<Arc<Circumstances>, Wrong>)>,
     pub events: Vec<Event>,
 }
 
 impl<'a> Judge<'a> {
-    /// `snapshot` is what is serving.
+    /// `snapshot` holds the serving policies.
     pub fn new(read: &'a Reader<'a>, snapshot: &'a Snapshot) -> Judge<'a> {
         Judge {
             read,
@@ -80,8 +80,8 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The answer to a question, with its record if one is wanted. A part that it leaves out is that of `default`; one that
-    /// it gives replaces the default's whole.
+    /// Decides a question, and records it if recording is on. A part left out is taken from `default`; a given part replaces
+    /// the default's entirely.
     pub fn decide(&mut self, said: &Evaluation, default: &Evaluation) -> Result<Decision, Wrong> {
         let snapshot = self.snapshot;
         let words = said.action.as_ref().or(default.action.as_ref()).ok_or_else(|| required("action"))?;
@@ -160,10 +160,10 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// More of a question is not kept: the record would be larger than the request.
+/// The maximum bytes of a recorded question: more could make the record larger than the request.
 const MOST_KEPT: usize = 16 << 10;
 
-/// The question as it can be asked again.
+/// Serializes the question so that it can be asked again.
 fn kept(said: &Said) -> Option<Value> {
     let value = serde_json::to_value(said).ok()?;
     (value.to_string().len() <= MOST_KEPT).then_some(value)
@@ -173,7 +173,7 @@ fn properties(action: &Action) -> Option<&own::Properties> {
     action.properties.as_ref()
 }
 
-/// One end of a question; the default is read once.
+/// Reads the subject or resource of a question; the default is read once.
 fn end(
     snapshot: &Snapshot,
     said: Option<&Entity>,

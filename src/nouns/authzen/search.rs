@@ -23,7 +23,7 @@ use store::entities::Entity as StoredEntity;
 use types::refusal::{Refusal, Stop};
 use types::scope::Reach;
 
-/// Candidates in one request.
+/// The maximum number of candidates in one request.
 const MOST: usize = 1_000;
 
 /// A question with one part open.
@@ -79,7 +79,7 @@ impl Search {
         }
     }
 
-    /// What tells this search from another, but for its page.
+    /// Hashes everything that identifies this search except its page.
     fn digest(&self) -> Result<String, Stop> {
         let all = (&self.subject, &self.action, &self.resource, &self.context, self.candidates());
         Ok(hex::encode(Sha256::digest(serde_json::to_vec(&all)?)))
@@ -89,8 +89,8 @@ impl Search {
         Pages::of(self.page.as_ref(), format!("{operation} {} for {}", self.digest()?, read.caller().actor()), read)
     }
 
-    /// Whether it names a type or an action that the company's schema does not have: nobody may that, which is no mistake.
-    /// What a search needs has to be there all the same.
+    /// Checks whether it names a type or action unknown to the company's schema: nobody may do that, and it is no error. Parts
+    /// that a search requires must be there all the same.
     fn is_about_nothing(&self, open: Option<End>, snapshot: &Snapshot) -> Result<bool, Refusal> {
         let end = |entity: &Option<Entity>, field: &str, is_open: bool| {
             let entity = entity.clone().ok_or_else(|| bad(&required(field)))?;
@@ -136,17 +136,17 @@ fn entities(input: &Search, open: End, pages: &Pages<'_>, read: &Reader<'_>) -> 
             let kind = asked.kind.clone();
             let more = |after: &str, limit: usize| {
                 let (kept, keeper) = (read.entities_of(&kind, after, limit)?, keeper.as_ref());
-                // They are named, and completed where the question does not describe them itself.
+                // Return names only; the keeper completes them where the question does not describe them itself.
                 let one = |kept: &StoredEntity| keeper.map(|keeper| Ok((kept.name.clone(), keeper.know(kept)?)));
                 kept.iter().filter_map(one).collect()
             };
-            // What does not fit the schema any more, nobody may; and it is nobody.
+            // An entity that no longer fits the schema may do nothing and is no result.
             pages.walk(more, |candidate| Ok(asked.may(&candidate)?.unwrap_or_default()))
         }
     }
 }
 
-/// The candidates of a request, by their places.
+/// Pages through the candidates of a request by their position.
 fn given<'a>(all: &'a [Entity]) -> impl Fn(&str, usize) -> Placed<(usize, &'a Entity)> {
     |after, limit| {
         let from = after.parse::<usize>().map_or(0, |last| last + 1);
@@ -155,7 +155,7 @@ fn given<'a>(all: &'a [Entity]) -> impl Fn(&str, usize) -> Placed<(usize, &'a En
     }
 }
 
-/// Subjects that may.
+/// Search for permitted subjects.
 pub enum Subjects {}
 
 impl Query for Subjects {
@@ -184,7 +184,7 @@ impl Query for Subjects {
     }
 }
 
-/// Resources that a subject may do something to.
+/// Search for resources that a subject may act on.
 pub enum Resources {}
 
 impl Query for Resources {
@@ -213,7 +213,7 @@ impl Query for Resources {
     }
 }
 
-/// Both ends of a search for actions, as they are said or kept.
+/// Returns subject and resource of an action search, as given or stored.
 fn ends(said: &Evaluation, keeper: Option<&Keeper<'_>>, snapshot: &Snapshot) -> Result<(Arc<Thing>, Thing), Stop> {
     let whole = match keeper {
         Some(keeper) => keeper.question(said)?,
@@ -227,7 +227,7 @@ fn ends(said: &Evaluation, keeper: Option<&Keeper<'_>>, snapshot: &Snapshot) -> 
     Ok((Arc::new(thing(End::Subject)?), thing(End::Resource)?))
 }
 
-/// What a subject may do to a resource.
+/// Search for the actions that a subject may perform on a resource.
 pub enum Actions {}
 
 impl Query for Actions {
@@ -264,7 +264,7 @@ impl Query for Actions {
             Evaluation { subject: input.subject, action: None, resource: input.resource, context: input.context };
         let (subject, resource) = ends(&said, keeper.as_ref(), &snapshot)?;
         let mut evaluator = Evaluator::new(&snapshot);
-        // What the context does not do for is not allowed.
+        // An action for which the context is insufficient is not allowed.
         let mut may = |action: &EntityUid| -> Result<bool, Stop> {
             let named = Action { name: Some(own::name(action).into()), properties: None };
             let said = Evaluation { action: Some(named), ..said.clone() };

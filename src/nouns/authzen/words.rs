@@ -13,10 +13,10 @@ use policy::Snapshot;
 use policy::own::{self, Described, Parts, Properties, Said, Wrong};
 use types::refusal::Refusal;
 
-/// So many questions are answered where they come in; for more, those of others would wait.
+/// Up to this many questions are answered inline; more would make other requests wait.
 pub(super) const SHORT: usize = 64;
 
-/// The most bytes of a name or an id.
+/// The maximum bytes of a name or an id.
 const MOST: usize = 1_024;
 
 /// A subject or a resource. The standard may add fields, here as in what follows: they are passed over.
@@ -66,14 +66,14 @@ pub struct Evaluation {
     pub context: Option<Properties>,
 }
 
-/// What an entity says, all of it: nothing that it lacks comes from elsewhere.
+/// Parses an entity as given, in full: nothing that it lacks is filled in.
 pub(super) fn parts(said: &Entity) -> Result<Parts<'_>, Wrong> {
     let kind = said.kind.as_deref().ok_or_else(|| required("type"))?;
     let id = said.id.as_deref().ok_or_else(|| required("id"))?;
     Ok(Parts { kind, id, properties: said.properties.as_ref() })
 }
 
-/// A whole question, as it can be asked of any policies.
+/// Parses a complete question, so that it can be asked of any policies.
 pub fn said(asked: &Evaluation, snapshot: &Snapshot) -> Result<Said, Refusal> {
     let whole = || {
         let words = asked.action.as_ref().ok_or_else(|| required("action"))?;
@@ -84,7 +84,7 @@ pub fn said(asked: &Evaluation, snapshot: &Snapshot) -> Result<Said, Refusal> {
     whole().map_err(|wrong| bad(&wrong))
 }
 
-/// All that is asked, here or by default.
+/// Parses a question, each part given here or by default.
 pub(super) fn whole(
     said: &Evaluation,
     default: &Evaluation,
@@ -109,12 +109,12 @@ pub(super) fn required(field: &str) -> Wrong {
     Wrong::new("is required").within(field)
 }
 
-/// A field that is given is not null: null would bring a default back.
+/// Deserializes a field that must not be null if given: null would restore a default.
 fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
     One::deserialize(from).map(|one| Some(one.0))
 }
 
-/// A name or an id, which may be null; one that is longer than any can be is not read.
+/// Deserializes a nullable name or id; one that exceeds the maximum length is not read.
 fn short<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SmolStr>, D::Error> {
     let text = Option::<SmolStr>::deserialize(from)?;
     match text {
@@ -123,23 +123,23 @@ fn short<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SmolStr>, D::Error
     }
 }
 
-/// A field that may be null.
+/// Deserializes a nullable field.
 pub(super) fn maybe<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
     Ok(Option::<One<T>>::deserialize(from)?.map(|one| one.0))
 }
 
-/// A list.
+/// Deserializes a list.
 pub(crate) fn all<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
     Ok(Vec::<One<T>>::deserialize(from)?.into_iter().map(|one| one.0).collect())
 }
 
-/// A list that may be null.
+/// Deserializes a nullable list.
 pub(super) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<Vec<T>>, D::Error> {
     let all = Option::<Vec<One<T>>>::deserialize(from)?;
     Ok(all.map(|all| all.into_iter().map(|one| one.0).collect()))
 }
 
-/// A JSON object: the items of an array would be taken for the fields in their order.
+/// Accepts a JSON object only: the items of an array would be taken for the fields in order.
 struct One<T>(T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for One<T> {
@@ -162,7 +162,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Object<T> {
     }
 }
 
-/// What a whole request is told that does not fit.
+/// Returns the refusal for a malformed request.
 pub(super) fn bad(wrong: &Wrong) -> Refusal {
     Refusal::bad_request(wrong.to_string())
 }

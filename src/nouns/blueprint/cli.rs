@@ -1,4 +1,4 @@
-//! `ok blueprint`: starting companies.
+//! `ok blueprint`: commands for starting companies.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -38,7 +38,7 @@ struct Listing {}
 
 impl Run for Listing {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        // Whoever is about to begin a company chooses one of them.
+        // Without a state file, list them for creating a company.
         let answer = match context.state.exists() {
             true => query::<List>().ask(context, &Nothing {}).await?.value,
             false => serde_json::to_value(all().map_err(|_| Failure::new("they cannot be read"))?)?,
@@ -83,7 +83,7 @@ impl FromStr for Pair {
     }
 }
 
-/// What came of it.
+/// Prints the result of an installation.
 pub fn print(installed: &Installed) -> Result<(), Failure> {
     show::one(columns!(Installed; blueprint, change), installed)?;
     show::column("created", &installed.created)?;
@@ -91,7 +91,7 @@ pub fn print(installed: &Installed) -> Result<(), Failure> {
     show::column("needs", &installed.needs)
 }
 
-/// The input of an installation: an id, or the files of a folder of one's own.
+/// Builds the input of an installation: an id, or the files of one's own folder.
 pub fn chosen(blueprint: &str, values: Values) -> Result<ChosenBlueprint, Failure> {
     let values = values.given.into_iter().map(|Pair(name, value)| (name, value)).collect();
     let mut path = PathBuf::from(blueprint);

@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 use policy::Bundle;
 use policy::approvals::{ApprovalRules, FILE};
 
-/// Where its policies stand in a blueprint's folder; they lose it in the bundle.
+/// The folder of policies in a blueprint; the prefix is dropped in the bundle.
 const POLICIES: &str = "policies/";
-/// What in a blueprint's folder is no file of a bundle.
+/// Files of a blueprint's folder that do not belong in a bundle.
 const OTHERS: [&str; 2] = ["blueprint.yaml", "README.md"];
 
-/// The files of a blueprint by their paths in a bundle.
+/// Returns a blueprint's files by their paths in a bundle.
 pub fn of_bundle(files: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let own = files.iter().filter(|(path, _)| !OTHERS.contains(&path.as_str()));
     own.map(|(path, text)| (path.strip_prefix(POLICIES).unwrap_or(path).to_owned(), text.clone())).collect()
 }
 
-/// A bundle with the files of a blueprint, and the paths that it left as they were. A file that nobody has changed since
-/// the company began gives way; a changed one stays, and approvals.yaml gets the kinds that it does not have.
+/// Merges a blueprint's files into a bundle, and returns the paths left as they were. A file unchanged since the company was
+/// created is replaced; a changed one stays, and approvals.yaml gets the kinds that it lacks.
 pub fn onto(in_force: &Bundle, blueprint: &BTreeMap<String, String>) -> (Bundle, Vec<String>) {
     let (begun, mut bundle, mut skipped) = (Bundle::built_in(), in_force.clone(), Vec::new());
     for (path, text) in of_bundle(blueprint) {
@@ -35,7 +35,7 @@ pub fn onto(in_force: &Bundle, blueprint: &BTreeMap<String, String>) -> (Bundle,
     (bundle, skipped)
 }
 
-/// A company's approvals with the kinds that only the blueprint has; None where there are none.
+/// Adds the approval kinds that only the blueprint has to a company's; `None` if there are none.
 fn with_kinds(theirs: &str, ours: &str) -> Option<String> {
     let (mut rules, more) = (ApprovalRules::parse(theirs).ok()?, ApprovalRules::parse(ours).ok()?);
     let missing: Vec<_> = more.kinds.into_iter().filter(|(kind, _)| !rules.kinds.contains_key(kind)).collect();
@@ -45,7 +45,7 @@ fn with_kinds(theirs: &str, ours: &str) -> Option<String> {
     let blocks: String = missing.iter().map(|(kind, _)| block(ours, kind)).collect();
     rules.kinds.extend(missing);
     let appended = format!("{}\n{blocks}", theirs.trim_end());
-    // Comments are kept where the two files are written alike.
+    // Comments are kept if both files have the same layout.
     if ApprovalRules::parse(&appended).as_ref() == Ok(&rules) {
         Some(appended)
     } else {
@@ -53,7 +53,7 @@ fn with_kinds(theirs: &str, ours: &str) -> Option<String> {
     }
 }
 
-/// The lines of one kind, as block style writes them.
+/// Returns the lines of one kind in YAML block style.
 fn block(text: &str, kind: &str) -> String {
     let head = format!("  {kind}:");
     let mut lines = text.lines().skip_while(|line| !line.starts_with(&head));

@@ -60,7 +60,7 @@ impl Change for Install {
         Ok(Target::Company)
     }
 
-    /// Compiles its policies.
+    /// Compiles the blueprint's policies.
     fn prepare(input: &ChosenBlueprint, read: &Reader<'_>) -> Result<(), Stop> {
         let plan = plan(&Source::of(input)?, &input.values, &read.caller().actor(), Known::of(read))?;
         plan.bundle.map_or(Ok(()), |(bundle, _)| has_room(&bundle, read))
@@ -86,7 +86,7 @@ impl Change for Install {
     }
 }
 
-/// Records what a plan comes to.
+/// Records the events of a plan.
 fn record(source: &Source, plan: Plan, change: Option<String>, draft: &mut Draft<'_>) -> Result<Installed, Stop> {
     let Plan { events, created, skipped, needs, .. } = plan;
     events.into_iter().try_for_each(|event| draft.record(event))?;
@@ -102,7 +102,7 @@ fn record(source: &Source, plan: Plan, change: Option<String>, draft: &mut Draft
     Ok(Installed { blueprint, created, skipped, needs, change })
 }
 
-/// Installs a blueprint into a company that only just begins, with its policies in force at once.
+/// Installs a blueprint into a company being created, with its policies in force at once.
 pub fn began(
     asked: &ChosenBlueprint,
     admin: &ActorId,

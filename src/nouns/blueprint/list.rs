@@ -53,7 +53,7 @@ impl Query for List {
     }
 }
 
-/// Those that come with the program, whatever company there is.
+/// Returns the built-in blueprints, whatever company there is.
 pub fn all() -> Result<Vec<Shown>, Stop> {
     blueprints::ids().into_iter().map(|id| Ok(shown(Source::named(&id)?, id))).collect()
 }

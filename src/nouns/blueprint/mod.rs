@@ -1,4 +1,4 @@
-//! Blueprints: starting companies that are listed and installed. What exists already is never overwritten.
+//! Lists and installs blueprints: starting companies. What already exists is never overwritten.
 
 mod files;
 pub mod install;

@@ -21,20 +21,20 @@ use types::id::ActorId;
 use types::problems::Problems;
 use types::refusal::{Refusal, Stop};
 
-/// The most teams, agents or needed roles of one blueprint.
+/// The maximum number of teams, agents or required roles in a blueprint.
 const MOST: usize = 100;
 
-/// What will be recorded, and told.
+/// What will be recorded and reported.
 pub struct Plan {
     pub events: Vec<Event>,
     pub created: Vec<String>,
     pub skipped: Vec<String>,
     pub needs: Vec<String>,
-    /// The policies that the company would have, where they are others than those in force, and the files that differ.
+    /// The resulting policies and the files that differ, unless they equal those in force.
     pub bundle: Option<(Bundle, Vec<String>)>,
 }
 
-/// Works out what installing comes to. `admin` installs it, and may only just be joining.
+/// Plans the installation. `admin` performs it, and may be joining only now.
 pub fn plan(
     source: &Source,
     values: &BTreeMap<String, String>,
@@ -78,7 +78,7 @@ impl<'a> Making<'a> {
         self.problems.check(few, format!("spec: at most {MOST} of ask, teams, agents and roles each"));
     }
 
-    /// Settings that still have their default.
+    /// Plans settings that still have their default.
     fn settings(&mut self, blueprint: &Blueprint) -> Result<(), Stop> {
         let company = self.known.read.company()?;
         let now = Settings::stored(&company)?;
@@ -158,7 +158,7 @@ impl<'a> Making<'a> {
         Ok(())
     }
 
-    /// Whether somebody has the id already; a problem where that is somebody of another kind.
+    /// Checks whether the id is taken; a problem if by an actor of another kind.
     fn exists(&mut self, id: &ActorId, kind: ActorKind) -> bool {
         let Some(actor) = self.known.get(id) else { return false };
         let twice = self.known.more.contains_key(id) && id != self.admin;
@@ -177,7 +177,7 @@ impl<'a> Making<'a> {
         self.known.more.insert(actor.id.clone(), actor);
     }
 
-    /// Whether there are enough people for a role.
+    /// Checks whether enough people have a role.
     fn role(&mut self, needed: &NeededRole) {
         let NeededRole { role, team, people, why } = needed;
         let name = team.as_ref().is_none_or(|team| self.known.is(team, ActorKind::Team));
@@ -201,14 +201,14 @@ impl<'a> Making<'a> {
         }
     }
 
-    /// Whether a person is in a team or one below it, or leads it.
+    /// Checks whether a person leads a team, or is in it or one below it.
     fn within(&self, person: &Actor, team: &ActorId) -> bool {
         let leads = self.known.get(team).is_some_and(|row| row.lead.as_ref() == Some(&person.id));
         let card = self.known.read.card(&person.id);
         leads || card.is_some_and(|card| self.known.read.teams(card).contains(team))
     }
 
-    /// The policies that the company would have. They load, or nothing is done.
+    /// Plans the resulting policies. Unless they load, nothing is done.
     fn policies(&mut self, source: &Source) -> Result<(), Stop> {
         let in_force = self.known.read.bundle()?;
         let (bundle, left) = onto(&in_force, &source.files);
@@ -228,7 +228,7 @@ impl<'a> Making<'a> {
     }
 }
 
-/// An actor in a list of things; a team's id says that it is one.
+/// Names an actor in a list; a team's id already says that it is a team.
 fn named(kind: ActorKind, id: &ActorId) -> String {
     if kind == ActorKind::Team { id.to_string() } else { format!("{kind} {id}") }
 }

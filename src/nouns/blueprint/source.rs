@@ -18,9 +18,9 @@ use types::id::ActorId;
 use types::problems::Problems;
 use types::refusal::Refusal;
 
-/// The definition's place in a blueprint.
+/// The path of the definition in a blueprint.
 const DEFINITION: &str = "blueprint.yaml";
-/// The most files that one may have beside its definition.
+/// The maximum number of files beside the definition.
 const MAX_FILES: usize = 200;
 
 /// Which blueprint, and the answers to what it asks.
@@ -43,15 +43,15 @@ pub struct ChosenBlueprint {
 /// A blueprint with its files.
 pub struct Source {
     pub blueprint: Blueprint,
-    /// Its definition as it is written, with what is asked still open.
+    /// The definition as written, its placeholders unfilled.
     text: String,
     raw: Value,
-    /// Everything beside the definition.
+    /// All files beside the definition.
     pub files: BTreeMap<String, String>,
 }
 
 impl Source {
-    /// One that comes with the program.
+    /// Returns a built-in blueprint.
     pub fn named(id: &str) -> Result<Source, Refusal> {
         let mut files = blueprints::files(id);
         let known = || blueprints::ids().into_iter().collect::<Vec<_>>().join(", ");
@@ -77,14 +77,14 @@ impl Source {
     }
 
     fn read(field: &str, text: String, files: BTreeMap<String, String>) -> Result<Source, Refusal> {
-        // What is asked for stands in for itself, so that a key that is wrong is told with its line.
+        // Placeholders are filled first, so that a wrong key is reported with its line.
         let plain = filled(&text, &mut |_| "x".to_owned());
         let blueprint: Blueprint =
             definition::read(&Value::String(plain)).map_err(|what| Refusal::field(field, what))?;
         let raw: Value = yaml::read(&text).map_err(|error| Refusal::field(field, definition::wrong(&error)))?;
         let names = super::files::of_bundle(&files);
         let mut bad = problems(&names, 20);
-        // A collection has records of its own, and a folder brings none.
+        // A collection has records, and a blueprint contains none.
         let collections = names.keys().filter(|path| is_collection(path)).take(20);
         bad.extend(
             collections
@@ -93,7 +93,7 @@ impl Source {
         if bad.is_empty() { Ok(Source { blueprint, text, raw, files }) } else { Err(Refusal::invalid(bad)) }
     }
 
-    /// SHA-256 over everything that it is made of.
+    /// Returns the SHA-256 of the definition and all files.
     pub fn hash(&self) -> String {
         let mut hash = Sha256::new();
         for (path, text) in std::iter::once((DEFINITION, self.text.as_str()))
@@ -106,7 +106,7 @@ impl Source {
         hex::encode(hash.finalize())
     }
 
-    /// The blueprint with the answers in it.
+    /// Fills the answers into the blueprint.
     pub fn filled(
         &self,
         given: &BTreeMap<String, String>,
@@ -151,7 +151,7 @@ impl Source {
         serde_json::from_value(whole).map_err(|error| vec![format!("file: {error}")])
     }
 
-    /// What it asks, as it is written: a default may name the admin.
+    /// Returns its questions as written: a default may name the admin.
     fn raw_asks(&self) -> Vec<Question> {
         let asks = self.raw.pointer("/spec/ask").cloned().unwrap_or(Value::Array(Vec::new()));
         serde_json::from_value(asks).unwrap_or_default()
@@ -175,7 +175,7 @@ fn answer(ask: &Question, value: &str, known: &Known<'_>, problems: &mut Problem
     }
 }
 
-/// Fills every text of a value.
+/// Fills the placeholders in every text of a value.
 fn fill(value: &mut Value, with: &mut dyn FnMut(&str) -> String) {
     match value {
         Value::String(text) => *text = filled(text, with),

@@ -102,7 +102,7 @@ pub struct NeededRole {
     pub why: String,
 }
 
-/// The names between `{{` and `}}` in a text, and the text with `with` in their places.
+/// Replaces each `{{name}}` in a text by the result of `with`.
 pub fn filled(text: &str, with: &mut dyn FnMut(&str) -> String) -> String {
     let (mut output, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once("{{") {
@@ -121,7 +121,7 @@ pub fn filled(text: &str, with: &mut dyn FnMut(&str) -> String) -> String {
     output + rest
 }
 
-/// Whether something that is asked can be called so.
+/// Checks whether a question may have this name.
 pub fn is_name(name: &str) -> bool {
     (1..=40).contains(&name.len()) && name.bytes().all(|c| c.is_ascii_lowercase() || c == b'_')
 }

@@ -1,4 +1,4 @@
-//! Figures about records: counts, sums and the like, in groups, of those records alone that the caller may read.
+//! Aggregates records (counts, sums and the like, in groups), counting only records that the caller may read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,9 +24,9 @@ use types::semantics::{Agg, Grain};
 use types::time::Time;
 use types::view::MOST_GROUPED;
 
-/// The most groups of one answer.
+/// The maximum number of groups in one answer.
 const MOST: usize = 1_000;
-/// How many records are asked about one by one, where the policies cannot be asked of the database.
+/// The maximum number of records judged one by one, where the policies cannot be pushed down into the query.
 const PATIENCE: usize = 100_000;
 const CHUNK: usize = 1_000;
 
@@ -74,7 +74,7 @@ pub struct Figure {
     pub too_large: Vec<String>,
 }
 
-/// Figure out something about records.
+/// Aggregate records.
 pub enum Aggregate {}
 
 impl Query for Aggregate {
@@ -103,7 +103,7 @@ impl Query for Aggregate {
     }
 }
 
-/// The figures that are asked for, as the caller may know them.
+/// Computes the requested aggregates, as far as the caller may know them.
 pub fn figures(input: &Wanted, read: &Reader<'_>) -> Result<Vec<Figure>, Stop> {
     let of = &*known(&input.collection, read)?;
     let withheld = Withheld::of(of, read);
@@ -153,7 +153,7 @@ fn shown(value: Scalar, kind: Option<FieldKind>, read: &Reader<'_>) -> Value {
     }
 }
 
-/// The same of records that are asked about one by one.
+/// Same, judging records one by one.
 fn judged(
     of: &Collection,
     filter: &Condition,

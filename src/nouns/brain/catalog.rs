@@ -1,8 +1,8 @@
-//! From a phrase to what of the company's data it may mean: names, titles and other words for collections, fields, entities,
-//! dimensions and metrics.
+//! Searches the semantic layer: maps a phrase to collections, fields, entities, dimensions and metrics by name, title or
+//! synonym.
 //!
-//! Always true: what the caller may not ask for is not there before anything is ranked or cut, so nothing of it is told by a
-//! place or a count.
+//! Always true: what the caller may not query is removed before anything is ranked or cut, so neither a rank nor a count
+//! reveals it.
 
 use std::collections::BTreeSet;
 
@@ -45,9 +45,9 @@ pub struct Hit {
     pub score: u32,
 }
 
-/// The most hits of one answer.
+/// The maximum number of hits in one answer.
 const MOST: usize = 50;
-/// What a word is worth that is the same, one that begins so, and one of the collection's own.
+/// The score of an equal word; below, of a prefix match and of a word of the collection's own name.
 const SAME: u32 = 4;
 const BEGINS: u32 = 2;
 const AROUND: u32 = 1;
@@ -92,7 +92,7 @@ impl Query for Catalog {
     }
 }
 
-/// Something that a phrase can mean.
+/// Something that a phrase may mean.
 struct Candidate<'a> {
     kind: CatalogKind,
     name: &'a str,
@@ -101,14 +101,14 @@ struct Candidate<'a> {
 }
 
 impl Candidate<'_> {
-    /// It as a hit, with the number of words of the name that fits best; none where no word fits.
+    /// Scores it, and returns the hit with the number of words of the best-matching name; `None` if no word matches.
     fn ranked(self, of: &Collection, wanted: &[String], around: &BTreeSet<String>) -> Option<(Hit, usize)> {
         let named = usize::from(self.title.is_some()) + 1;
         let fitting = texts(of, self.name, self.title).enumerate().map(|(at, text)| {
             let own = words(text);
             (fit(wanted, &own, around), own.len(), at, text)
         });
-        // Of those that fit as well as each other the shortest, and a name before another word for it.
+        // Among equal scores, prefer the shortest, and a name to a synonym.
         let best = fitting.max_by(|one, other| (one.0, other.1, other.2).cmp(&(other.0, one.1, one.2)))?;
         let (score, length, at, text) = best;
         let hit = Hit {
@@ -124,7 +124,7 @@ impl Candidate<'_> {
     }
 }
 
-/// What of a collection the caller may ask for.
+/// Returns what the caller may query of a collection.
 fn candidates<'a>(of: &'a Collection, withheld: &Withheld) -> impl Iterator<Item = Candidate<'a>> {
     let Semantics { entities, dimensions, metrics, .. } = &of.spec.semantics;
     let hidden = hidden(of, withheld);
@@ -148,13 +148,13 @@ fn candidates<'a>(of: &'a Collection, withheld: &Withheld) -> impl Iterator<Item
     all.into_iter()
 }
 
-/// The name, the title, and the other words for it.
+/// Returns the name, the title and the synonyms.
 fn texts<'a>(of: &'a Collection, name: &'a str, title: Option<&'a String>) -> impl Iterator<Item = &'a str> {
     let synonyms = of.spec.semantics.synonyms.get(name).into_iter().flatten();
     std::iter::once(name).chain(title.map(String::as_str)).chain(synonyms.map(String::as_str))
 }
 
-/// How well words fit what is wanted. What only the collection is called is no fit alone.
+/// Scores words against the phrase. Words of the collection's name alone are no match.
 fn fit(wanted: &[String], own: &[String], around: &BTreeSet<String>) -> u32 {
     let mut is_own = false;
     let each = wanted.iter().map(|word| {
@@ -170,7 +170,7 @@ fn fit(wanted: &[String], own: &[String], around: &BTreeSet<String>) -> u32 {
     if is_own { score } else { 0 }
 }
 
-/// The words of a text, small and without the `s` of a plural.
+/// Splits a text into words, in lower case and without a plural `s`.
 fn words(text: &str) -> Vec<String> {
     let one = |word: &str| {
         let word = word.to_lowercase();

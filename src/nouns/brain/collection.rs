@@ -1,4 +1,4 @@
-//! Which collections there are, and what their records are made of.
+//! Lists and shows collections and their fields.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ fn shown(of: &Collection, read: &Reader<'_>) -> Result<ShownCollection, Stop> {
     })
 }
 
-/// The collections that the caller may know.
+/// Returns the collections that the caller may know.
 pub fn seen<'a>(read: &'a Reader<'_>) -> impl Iterator<Item = &'a Collection> {
     let may = |of: &&Collection| read.may("collection.read", &read.collection_target(of.name()));
     read.all_collections().map(|of| &**of).filter(may)

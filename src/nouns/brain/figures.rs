@@ -1,5 +1,5 @@
-//! What is asked of a group of records: figures, figures that have a name, and figures that are made of such. Each is read as
-//! its asker's own, so a name opens nothing.
+//! Plans the aggregates of a group of records: measures, metrics, and metrics computed from others. Each is decided as the
+//! caller's own query, so a name grants nothing.
 
 use serde_json::Value;
 
@@ -14,23 +14,23 @@ use types::refusal::Refusal;
 use types::semantics::{Agg, Metric};
 use types::view::MOST_MEASURES;
 
-/// A figure or a group with the type of its values; texts and counts have none.
+/// An aggregate or group with the type of its values; `None` for texts and counts.
 pub type Typed<T> = (T, Option<FieldKind>);
 
-/// Figures are scaled by it where they have decimal places.
+/// The factor by which values with decimal places are scaled.
 const SCALE: u32 = 10_000;
 
-/// What is asked of each group.
+/// The plan of what to compute per group.
 pub struct Plan {
     pub measures: Vec<Typed<Measure>>,
-    /// What is answered, by its name.
+    /// The answers by name.
     answers: Vec<(String, Formula)>,
 }
 
 enum Formula {
-    /// The figure at this place.
+    /// The measure at this index.
     One(usize),
-    /// One that is made of those at these places.
+    /// An expression over the measures at these indexes.
     Made(Expr, Vec<(String, usize)>),
 }
 
@@ -72,7 +72,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The place of a metric's figure, which is asked for once.
+    /// Returns the index of a metric's measure, adding it once.
     fn place(
         &mut self,
         name: &str,
@@ -94,7 +94,7 @@ impl Plan {
         Ok(place)
     }
 
-    /// What is answered of a group, by name, from its figures; `shown` brings one into its form.
+    /// Returns a group's answers by name, computed from its measures; `shown` formats one.
     pub fn answers<'a>(
         &'a self,
         figures: &'a [Result<Scalar, NoFigure>],
@@ -114,7 +114,7 @@ impl Plan {
         };
         let value = move |formula: &Formula| match formula {
             Formula::One(place) => match at(*place)? {
-                // JSON holds no larger ones exactly.
+                // Larger integers are inexact in JSON.
                 (Scalar::Number(number), Some(FieldKind::Integer)) if number.abs() > MOST_INTEGER => {
                     Err(NoFigure::TooLarge)
                 }
@@ -126,7 +126,7 @@ impl Plan {
     }
 }
 
-/// A figure that is made of others.
+/// Computes an expression over other metrics.
 fn made(expr: &Expr, of: &dyn Fn(&str) -> Result<i128, NoFigure>) -> Result<Value, NoFigure> {
     let number = i64::try_from(expr.value(of)?).map_err(|_| NoFigure::TooLarge)?;
     Ok(shown_decimal(number, 1).into())
@@ -139,7 +139,7 @@ fn measure(text: &str, filters: &Filters<'_>) -> Result<Typed<Measure>, Refusal>
     Ok(measured(agg, figured, filters))
 }
 
-/// A figure of all records. The average of whole numbers has decimal places.
+/// Returns a measure over all records of a group. The average of integers has decimal places.
 fn measured(agg: Agg, of: Option<Typed<String>>, filters: &Filters<'_>) -> Typed<Measure> {
     let (column, kind) = of.map_or((None, None), |(column, kind)| (Some(column), kind));
     let (scale, kind) = match (agg, kind) {
@@ -149,7 +149,7 @@ fn measured(agg: Agg, of: Option<Typed<String>>, filters: &Filters<'_>) -> Typed
     (Measure { agg, column, scale, only: Condition::Always, least: filters.of.smallest_group() }, kind)
 }
 
-/// The column of a figure, and the type of its values; of a count there is none.
+/// Returns a measure's column and the type of its values; `None` for a count.
 fn figured(agg: Agg, name: &str, filters: &Filters<'_>) -> Result<Typed<String>, String> {
     let kind = filters.field(name)?.kind;
     by_figure(name, kind, agg)?;

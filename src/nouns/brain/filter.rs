@@ -1,4 +1,4 @@
-//! Filters as one caller may ask them: by the fields that they may read, and without whom they may not see.
+//! Parses filters for one caller: only fields that they may read, and no actors whom they may not see.
 
 use serde_json::Value;
 
@@ -11,12 +11,12 @@ use types::field::Field;
 use types::filter::Reading;
 use types::refusal::Refusal;
 
-/// Reads the filters of one caller.
+/// Parses the filters of one caller.
 pub struct Filters<'a> {
     pub of: &'a Collection,
     pub withheld: &'a Withheld,
     pub read: &'a Reader<'a>,
-    /// Whether they ask about records as they were.
+    /// Whether the query is about past versions of records.
     pub bygone: bool,
 }
 
@@ -26,14 +26,14 @@ impl Filters<'_> {
         read.unwrap_or(Ok(Condition::Always)).map_err(|(at, what)| Refusal::field(&at, what))
     }
 
-    /// The same, with where it is wrong.
+    /// Same; an error includes its position.
     pub fn read_at(&self, filter: &Value, at: &str) -> Result<Condition, (String, String)> {
-        // Whom the caller may not see, nothing names.
+        // Actors whom the caller may not see match nothing.
         let kept = |kind, value| veiled(Some(kind), value, self.read);
         Reading::new(&|name| self.field(name), &kept, self.bygone || self.of.spec.source.is_some()).read(filter, at)
     }
 
-    /// A field that the caller may look for.
+    /// Returns a field that the caller may filter by.
     pub fn field(&self, name: &str) -> Result<Field, String> {
         let field = self.of.findable(name)?;
         match field.label {

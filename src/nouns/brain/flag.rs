@@ -1,4 +1,4 @@
-//! Saying that something is the matter with a record.
+//! Flags problems of records, and lists flags.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use types::refusal::{Refusal, Stop};
 use types::scope::Reach;
 use types::time::Time;
 
-/// The most flags of one record.
+/// The maximum number of flags per record.
 const MOST: usize = 100;
 
 #[derive(Serialize, Deserialize, JsonSchema)]

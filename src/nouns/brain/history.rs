@@ -1,4 +1,4 @@
-//! What a record was, and becoming that again.
+//! Shows a record's earlier versions, and rolls it back to one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,7 +51,7 @@ pub struct WhichVersions {
     pub page: PageQuery,
 }
 
-/// Show what a record was.
+/// Show a record's history.
 pub enum History {}
 
 impl Query for History {
@@ -129,7 +129,7 @@ pub struct RolledBack {
     pub version: Option<i64>,
 }
 
-/// Make a record again what it was.
+/// Roll a record back.
 pub enum Rollback {}
 
 impl Change for Rollback {
@@ -166,7 +166,7 @@ impl Change for Rollback {
         };
         let mut fields: Map<String, Value> =
             of.as_today(wanted.fields).into_iter().filter(|(name, _)| of.field(name).is_some()).collect();
-        // Of a version whose personal values are erased nothing tells that it had any: those of today are not lost to it.
+        // If a version's personal values are erased, nothing tells that it had any: today's are kept instead.
         fields.extend(personal(&of, &input.id, before.version, read)?);
         fields.extend(personal(&of, &input.id, wanted.version, read)?);
         fill(&of, &before, &mut fields);
@@ -174,7 +174,7 @@ impl Change for Rollback {
         let record = Record { version: newest + 1, ..would_be(Some(&before), &open, read) };
         asks_to_change(&of, &before, draft)?;
         asks(WRITE, &of, &record, draft)?;
-        // What it named then was there then.
+        // Whether its references still exist is not checked.
         check_against_others(&of, &record, &record.fields, read)?;
         let (id, run) = (Id::stored(&record.id), read.caller().run.as_ref().map(|run| run.run.clone()));
         draft.record(RecordRolledBack {
@@ -197,7 +197,7 @@ impl Change for Rollback {
     }
 }
 
-/// What is required by now, and was not there then, is as it was last, or else as it is of records that do not say it.
+/// Fills required fields that the old version lacks: with the record's current value, or else the field's default.
 fn fill(of: &Collection, before: &Record, fields: &mut Map<String, Value>) {
     for (name, field) in of.spec.fields.iter().filter(|(_, field)| field.required) {
         let value = before.fields.get(name).or(field.default.as_ref());

@@ -1,4 +1,4 @@
-//! Writing many records at once: all of them, or none.
+//! Writes many records at once: all of them, or none.
 
 use std::collections::BTreeMap;
 
@@ -19,9 +19,9 @@ use types::condition::Condition;
 use types::refusal::{Code, Refusal, Stop};
 use types::scope::Reach;
 
-/// The most records of one call.
+/// The maximum number of records per call.
 const MOST: usize = 5_000;
-/// The most problems that one answer names.
+/// The maximum number of problems in one answer.
 const MOST_REPORTED: usize = 20;
 
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -72,13 +72,13 @@ impl Change for Import {
         }
         let rows = |operation| draft.read().rows(operation, &of);
         let withheld = Withheld::of(&of, draft.read());
-        // Where records that nobody changes are removed, an import renews them.
+        // If unchanged records expire, an import renews them.
         let renews = of.spec.retention.is_some_and(|kept| kept.record_days.is_some());
         let mut batch = Batch { of: &of, written: rows(WRITE), changed: rows(CHANGE), keys: BTreeMap::new() };
         let (mut written, mut problems, mut denied) = (Vec::new(), Vec::new(), false);
         for (number, fields) in input.records.iter().enumerate() {
             match batch.one(number, fields, draft.read()) {
-                // That a value is the same already would tell what it is.
+                // Reporting an equal withheld value as unchanged would reveal it.
                 Ok(one) => written.push((one, fields.keys().any(|name| withheld.is(&of, name)))),
                 Err(Stop::Refused(refusal)) => {
                     denied |= refusal.code == Code::Denied;
@@ -108,7 +108,7 @@ impl Change for Import {
     }
 }
 
-/// What is wrong with one of them, with its place.
+/// Returns the problems of one record, prefixed by its index.
 fn problems_of(number: usize, refusal: &Refusal) -> Vec<String> {
     let at = |what: &str| format!("records[{number}]: {what}");
     match refusal.problems.as_slice() {
@@ -119,10 +119,10 @@ fn problems_of(number: usize, refusal: &Refusal) -> Vec<String> {
 
 struct Batch<'a> {
     of: &'a Collection,
-    /// Which records may be written, and which changed, where that is a condition on their columns.
+    /// Records that may be written, if that is a condition on columns; below, those that may be changed.
     written: Option<Condition>,
     changed: Option<Condition>,
-    /// The keys of those before, with their places.
+    /// The keys of the records before, with their indexes.
     keys: BTreeMap<Vec<String>, usize>,
 }
 
@@ -140,7 +140,7 @@ impl Batch<'_> {
         Ok(next)
     }
 
-    /// No two records of one call have the same key.
+    /// Refuses a second record with the same key in one call.
     fn take_key(&mut self, number: usize, next: &Next) -> Result<(), Refusal> {
         let key = &self.of.spec.key;
         if key.is_empty() {

@@ -1,4 +1,4 @@
-//! What policies let a caller read of a collection: which records, and which fields.
+//! Asks the policies what a caller may read of a collection: which records, and which fields.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ impl Withheld {
         self.0.contains(&label)
     }
 
-    /// Whether a field is withheld.
+    /// Checks whether a field is withheld.
     pub fn is(&self, of: &Collection, name: &str) -> bool {
         of.field(name).and_then(|field| field.label).is_some_and(|label| self.0.contains(&label))
     }
@@ -40,7 +40,7 @@ impl Withheld {
     }
 }
 
-/// The labels whose fields a caller may not read, and why. Asked once for each label that a collection has.
+/// Returns the labels whose fields a caller may not read, and why. Asked once per label of a collection.
 pub fn refused_labels(of: &Collection, read: &Reader<'_>) -> BTreeMap<Label, Ruling> {
     let labels: BTreeSet<Label> = of.spec.fields.values().filter_map(|field| field.label).collect();
     let target = read.collection_target(of.name());
@@ -51,29 +51,29 @@ pub fn refused_labels(of: &Collection, read: &Reader<'_>) -> BTreeMap<Label, Rul
     labels.into_iter().map(asked).filter(|(_, ruling)| !ruling.is_allowed()).collect()
 }
 
-/// The fields of a record that a caller may not read; none of anything else.
+/// Returns the fields of a record that a caller may not read; none for other targets.
 pub fn withheld(target: &Target, read: &Reader<'_>) -> BTreeSet<String> {
     let Target::Thing(thing) = target else { return BTreeSet::new() };
     let of = collection_of(&thing.kind).and_then(|name| read.collection(name));
     of.map_or_else(BTreeSet::new, |of| Withheld::of(&of, read).names(&of).map(str::to_owned).collect())
 }
 
-/// The answer about a record, as it is or would be: asked as of one that a call names.
+/// Returns the ruling on a record, as it is or would be: asked as for a call that names the record.
 pub fn ruling(operation: &str, of: &Collection, record: &Record, read: &Reader<'_>) -> Ruling {
     read.ruling_on(read.caller(), operation, &read.record_target(of, record), &named(of, record))
 }
 
-/// What a call is given that names a record.
+/// Returns the input of a call that names a record.
 pub fn named(of: &Collection, record: &Record) -> Value {
     json!({ "collection": of.name(), "id": record.id })
 }
 
-/// Whether the caller may read a record.
+/// Checks whether the caller may read a record.
 pub fn may_read(of: &Collection, record: &Record, read: &Reader<'_>) -> bool {
     ruling("record.read", of, record, read).is_allowed()
 }
 
-/// A record's values as its columns hold them.
+/// Returns a record's values as stored in its columns.
 pub fn values_of(of: &Collection, record: &Record) -> Values {
     let text = |text: &str| Scalar::Text(text.to_owned());
     let own = [

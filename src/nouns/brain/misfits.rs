@@ -1,5 +1,5 @@
-//! Why the records of a collection do not fit what it would be. Whoever asks must be able to read what is looked at: otherwise
-//! each proposal that is refused would tell something of it.
+//! Checks whether existing records fit a schema change. The caller must be able to read what is checked: otherwise each refused
+//! proposal would reveal something of it.
 
 use super::judged::Withheld;
 use super::plan::Plan;
@@ -9,7 +9,7 @@ use types::condition::Condition;
 use types::field::FieldKind;
 use types::refusal::{Fault, Refusal, Stop};
 
-/// That the caller may know whether the records fit a plan, and that they do.
+/// Checks that the caller may know whether the records fit a plan, and that they do.
 pub fn fits(plan: &Plan, collection: &str, read: &Reader<'_>) -> Result<(), Stop> {
     let (Some(before), Some(after)) = (read.collection(collection), &plan.definition) else { return Ok(()) };
     let demands = demands(plan, &before, after);
@@ -31,15 +31,15 @@ pub fn fits(plan: &Plan, collection: &str, read: &Reader<'_>) -> Result<(), Stop
     if problems.is_empty() { Ok(()) } else { Err(Refusal::invalid(problems).into()) }
 }
 
-/// What a plan demands of the records that are there. Fields go by what they are called until then.
+/// What a plan requires of existing records. Fields go by their names before the change.
 enum Demand<'a> {
-    /// They have no two different values of these.
+    /// No record has different values in these fields.
     OneOf(&'a str, &'a str),
-    /// They have a value.
+    /// Every record has a value.
     Required(&'a str),
-    /// Their value is one of these.
+    /// Every value is one of these.
     Options(&'a str, &'a [String]),
-    /// Their number is not beyond these bounds, which are of this type.
+    /// No number is outside these bounds, given in this type.
     Bounds(&'a str, FieldKind, (Option<i64>, Option<i64>)),
 }
 
@@ -52,7 +52,7 @@ impl Demand<'_> {
         [one].into_iter().chain(other)
     }
 
-    /// How the records do not meet it, if they do not.
+    /// Describes how the records violate it, if they do.
     fn problem(&self, of: &Collection, read: &Reader<'_>) -> Result<Option<String>, Fault> {
         let (is_amiss, problem) = match self {
             Demand::OneOf(name, into) => (

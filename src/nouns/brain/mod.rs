@@ -1,4 +1,4 @@
-//! The company's own data: collections, their records, questions about them, and changes of what they are made of.
+//! The company's own data: collections, their records, queries, and schema changes.
 
 mod aggregate;
 mod catalog;
@@ -84,7 +84,7 @@ pub const ALL: &[Entry] = &[
     Entry::change::<steward::Steward>(),
 ];
 
-/// What answers with the records that the caller may read, whichever they are.
+/// Operations that answer with records that the caller may read, whichever they are.
 pub const ANSWERED_WITH_RECORDS: [&str; 3] =
     [query::Query::SPEC.name, query::Records::SPEC.name, aggregate::Aggregate::SPEC.name];
 
@@ -105,12 +105,12 @@ pub struct OneRecord {
     pub id: String,
 }
 
-/// A collection that is there.
+/// Returns an existing collection.
 fn known(name: &str, read: &Reader<'_>) -> Result<Arc<Collection>, Stop> {
     Ok(read.collection(name).ok_or_else(Refusal::not_found)?)
 }
 
-/// A collection whose records are kept here, with all that they were.
+/// Returns a collection whose records are kept here, with their history.
 fn kept_here(name: &str, read: &Reader<'_>) -> Result<Arc<Collection>, Stop> {
     let of = known(name, read)?;
     match &of.spec.source {
@@ -123,12 +123,12 @@ fn kept_here(name: &str, read: &Reader<'_>) -> Result<Arc<Collection>, Stop> {
     }
 }
 
-/// Whether the records of a collection are kept in another system.
+/// Checks whether a collection's records are kept in an external system.
 pub fn is_kept_elsewhere(name: &str, read: &Reader<'_>) -> bool {
     read.collection(name).is_some_and(|of| of.spec.source.is_some())
 }
 
-/// A record that is there.
+/// Returns an existing record.
 fn found(of: &Collection, id: &str, read: &Reader<'_>) -> Result<Record, Stop> {
     Ok(read.record(of, id)?.ok_or_else(Refusal::not_found)?)
 }

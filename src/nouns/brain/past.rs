@@ -1,4 +1,4 @@
-//! Records as they were.
+//! Reads past versions of records.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use types::condition::Scalar;
 use types::refusal::{Refusal, Stop};
 use types::time::Time;
 
-/// A record as it is, or as it was before it was deleted.
+/// Returns a record as it is, or as it was before it was deleted.
 pub fn last(of: &Collection, id: &str, read: &Reader<'_>) -> Result<Record, Stop> {
     if let Some(record) = read.record(of, id)? {
         return Ok(record);
@@ -21,7 +21,7 @@ pub fn last(of: &Collection, id: &str, read: &Reader<'_>) -> Result<Record, Stop
     Ok(version.zip(first).map(|(version, first)| record_of(of, id, version, &first)).ok_or_else(Refusal::not_found)?)
 }
 
-/// A record as it was at a time, if it was there.
+/// Returns a record as it was at a time, if it existed.
 pub fn record_at(of: &Collection, id: &str, at: Time, read: &Reader<'_>) -> Result<Option<Record>, Stop> {
     let Some(version) = read.version_at(of.name(), id, at)?.filter(|version| version.what != Written::Deleted) else {
         return Ok(None);
@@ -30,7 +30,7 @@ pub fn record_at(of: &Collection, id: &str, at: Time, read: &Reader<'_>) -> Resu
     Ok(Some(record_of(of, id, version, &first)))
 }
 
-/// A version as a record: of what its collection has by now.
+/// Converts a version to a record under the collection's current schema.
 pub fn record_of(of: &Collection, id: &str, version: Version, first: &Version) -> Record {
     let fits =
         |(name, value): &(String, Value)| of.field(name).is_some_and(|field| Scalar::of(field.kind, value).is_some());

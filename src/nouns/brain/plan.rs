@@ -1,4 +1,4 @@
-//! What comes of a proposal: the collection as it would be, and the policies about it.
+//! Plans a schema migration: the collection after a proposal, and the policies with it.
 
 use std::collections::BTreeMap;
 
@@ -20,23 +20,23 @@ use types::field::{Field, FieldKind, Label};
 use types::problems::Problems;
 use types::refusal::{Refusal, Stop};
 
-/// The most steps of one proposal.
+/// The maximum number of steps in a proposal.
 const MOST_OPS: usize = 50;
 
-/// What comes of a proposal.
+/// The result of a proposal.
 pub struct Plan {
-    /// None: the collection goes.
+    /// `None` if the collection is retired.
     pub definition: Option<Collection>,
-    /// What fields were called before.
+    /// The previous names of fields.
     pub renamed: BTreeMap<String, String>,
-    /// Of fields that take in another's values: what those two were called before.
+    /// Fields that absorb another, and that other, by their previous names.
     pub merged: BTreeMap<String, String>,
-    /// The policies with the collections as they would be.
+    /// The policies with the collections after the change.
     pub bundle: Bundle,
 }
 
 impl Plan {
-    /// What the records that are there get with new fields. What is personal is kept apart from them.
+    /// Returns the defaults that existing records get in new fields. Personal data is stored apart from them.
     pub fn filled(&self, before: Option<&Collection>) -> BTreeMap<String, Value> {
         let (Some(before), Some(now)) = (before, &self.definition) else { return BTreeMap::new() };
         let was = |name: &String| before.field(self.renamed.get(name).unwrap_or(name)).is_some();
@@ -45,7 +45,7 @@ impl Plan {
     }
 }
 
-/// That these steps could be applied, as things stand. A collection that the caller may not know is not there.
+/// Checks that these steps can be applied now. A collection that the caller may not know counts as missing.
 pub fn could_be(collection: &str, ops: &[Operation], read: &Reader<'_>) -> Result<(), Stop> {
     let mut problems = Problems::default();
     problems.check(is_name(collection), format!("collection: {NAME}"));
@@ -71,13 +71,13 @@ pub fn could_be(collection: &str, ops: &[Operation], read: &Reader<'_>) -> Resul
     planned(collection, ops, (read.collection_version(collection)?, rows), may_export(read), read).map(drop)
 }
 
-/// What a proposal comes to, as far as the caller may know the records and the policies.
+/// Plans a proposal as far as the caller may know the records and the policies.
 pub fn foreseen(proposal: &Proposal, read: &Reader<'_>) -> Result<Plan, Stop> {
     let rows = rows_known(&proposal.collection, read)?.unwrap_or(0);
     planned(&proposal.collection, &proposal.ops, (proposal.base, rows), may_export(read), read)
 }
 
-/// What a proposal comes to, with all the records and policies that there are.
+/// Plans a proposal against all records and policies.
 pub fn of_proposal(proposal: &Proposal, read: &Reader<'_>) -> Result<Plan, Stop> {
     planned(&proposal.collection, &proposal.ops, (proposal.base, rows(&proposal.collection, read)?), true, read)
 }
@@ -86,12 +86,12 @@ fn rows(collection: &str, read: &Reader<'_>) -> Result<i64, Stop> {
     read.collection(collection).map_or(Ok(0), |of| Ok(read.count_records(&of)?))
 }
 
-/// How many records a collection has; none to whoever may not read all of them.
+/// Counts a collection's records; `None` for callers who may not read all of them.
 pub fn rows_known(collection: &str, read: &Reader<'_>) -> Result<Option<i64>, Stop> {
     sees_all(collection, read).then(|| rows(collection, read)).transpose()
 }
 
-/// Whether somebody reads every field of every record.
+/// Checks whether the caller may read every field of every record.
 fn sees_all(collection: &str, read: &Reader<'_>) -> bool {
     let all = |of: &Collection| {
         read.rows("record.read", of) == Some(Condition::Always) && Withheld::of(of, read).names(of).next().is_none()
@@ -99,7 +99,8 @@ fn sees_all(collection: &str, read: &Reader<'_>) -> bool {
     read.collection(collection).is_none_or(|of| all(&of))
 }
 
-/// What these steps come to, from this version of the collection and so many records; `tells` what policies look at.
+/// Plans these steps from this version of the collection and number of records; with `tells`, checks that no policy uses a
+/// field that is removed or absorbs another.
 fn planned(
     collection: &str,
     ops: &[Operation],
@@ -138,7 +139,7 @@ fn planned(
     let kept =
         |name: &str| definition.as_ref().is_some_and(|of| of.field(name).is_some() && !renamed.contains_key(name));
     let gone = before.iter().flat_map(|of| of.spec.fields.keys()).filter(|name| !kept(name));
-    // What takes in another's values means something else to policies, too: records could come into somebody's sight.
+    // A field that absorbs another means something else to policies, too: records could become visible to others.
     let otherwise = gone.chain(merged.keys()).filter(|_| tells);
     let problems: Vec<String> = otherwise.filter_map(|name| looked_at(collection, name, read)).collect();
     if !problems.is_empty() {
@@ -152,8 +153,8 @@ fn planned(
     Ok(Plan { definition, renamed, merged, bundle })
 }
 
-/// That policies and views still fit. A view that the caller may not see is not named; nor is a policy, where it is only foreseen
-/// what would come of a plan, to somebody who may not read them.
+/// Checks that policies and views still fit. A view that the caller may not see is not named; when only previewing for a caller
+/// who may not read the policies, nor is a policy.
 pub fn still_fit(plan: &Plan, is_foreseen: bool, read: &Reader<'_>) -> Result<(), Stop> {
     let is_hidden = |problem: &String| {
         let name = problem.strip_prefix(views::FOLDER).and_then(|rest| rest.split_once(".yaml:"));
@@ -175,7 +176,7 @@ pub fn still_fit(plan: &Plan, is_foreseen: bool, read: &Reader<'_>) -> Result<()
     }
 }
 
-/// Why a field cannot go, if policies look at it.
+/// Explains why a field cannot be removed, if policies use it.
 fn looked_at(collection: &str, field: &str, read: &Reader<'_>) -> Option<String> {
     let policies = read.serving().looking_at(collection, field);
     let named: Vec<String> =
@@ -184,17 +185,17 @@ fn looked_at(collection: &str, field: &str, read: &Reader<'_>) -> Option<String>
     (!named.is_empty()).then_some(what)
 }
 
-/// A collection as a file of the policies.
+/// Serializes a collection as a policy file.
 fn written(of: &Collection) -> Result<String, Refusal> {
     serde_yaml::to_string(of).map_err(|error| Refusal::field("ops", error))
 }
 
-/// What is said of a collection that is not there.
+/// Returns the message for a missing collection.
 pub fn no_collection(name: &str) -> String {
     format!("there is no collection `{name}`; `create` makes one")
 }
 
-/// A collection on its way from what it is to what it would be.
+/// A collection while the steps are applied to it.
 struct Altered<'a> {
     definition: Option<Collection>,
     renamed: BTreeMap<String, String>,
@@ -238,7 +239,7 @@ impl Altered<'_> {
     }
 }
 
-/// Takes one field into another: both say the same, to the same readers.
+/// Merges one field into another: they must hold the same kind of value, readable by the same callers.
 fn merge(of: &mut Collection, name: &str, into: &str) -> Result<(), String> {
     let field = |name: &str| of.field(name).cloned().ok_or_else(|| of.no_field(name));
     let (from, to) = (field(name)?, field(into)?);
@@ -271,7 +272,7 @@ fn merge(of: &mut Collection, name: &str, into: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// That no field was called so, which records would have in their history.
+/// Checks that no earlier field had this name, since records would have that in their history.
 fn never_called(of: &Collection, name: &str) -> Result<(), String> {
     match of.was_called(name) {
         true => Err(format!(
@@ -281,7 +282,7 @@ fn never_called(of: &Collection, name: &str) -> Result<(), String> {
     }
 }
 
-/// A field more, which the records that are there can have.
+/// Adds a field that existing records can have.
 fn add(of: &mut Collection, (name, field): (&str, &Field), rows: i64) -> Result<(), String> {
     match () {
         () if of.field(name).is_some() => return Err(format!("there is a field `{name}` already")),
@@ -315,7 +316,7 @@ fn alter(of: &mut Collection, op: &Operation, rows: i64, renamed: &mut BTreeMap<
             if fields.contains_key(to) {
                 return Err(format!("there is a field `{to}` already"));
             }
-            // Back to what it was called is no other field.
+            // Renaming back to an earlier name of the same field is allowed.
             if spec.renamed.get(to) != Some(name) {
                 never_called(&before, to)?;
             }

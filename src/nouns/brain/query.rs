@@ -1,4 +1,4 @@
-//! Questions about records: those that fit and that the caller may read, page by page.
+//! Queries records: those that match and that the caller may read, page by page.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ use types::scope::Reach;
 use types::time::Time;
 use types::view::MOST_SORTED;
 
-/// How many records are asked about one by one for one page, where the policies cannot be asked of the database.
+/// The maximum number of records judged one by one per page, where the policies cannot be pushed down into the query.
 const PATIENCE: usize = 20_000;
 const CHUNK: usize = 500;
 
@@ -54,7 +54,7 @@ pub struct Ask {
     pub page: PageQuery,
 }
 
-/// Ask for records.
+/// Query records.
 pub enum Query {}
 
 impl QueryOperation for Query {
@@ -130,7 +130,7 @@ impl QueryOperation for Records {
     }
 }
 
-/// The records that fit and that the caller may read, page by page.
+/// Returns a page of the records that match and that the caller may read.
 pub fn answer(input: Ask, read: &Reader<'_>) -> Result<Page<ShownRecord>, Stop> {
     let of = &*known(&input.collection, read)?;
     let withheld = Withheld::of(of, read);
@@ -159,7 +159,7 @@ pub fn answer(input: Ask, read: &Reader<'_>) -> Result<Page<ShownRecord>, Stop> 
     Ok(Page { rows, next: next.and_then(|position| read.sealed(what, &position)) })
 }
 
-/// What tells one question from another: a cursor is good for one of them.
+/// Hashes a query: a cursor is valid for one query only.
 fn digest(input: &Ask) -> String {
     let Ask { collection, filter, sort, as_of, .. } = input;
     let text = serde_json::json!([collection, filter, sort, as_of]).to_string();
@@ -204,7 +204,7 @@ fn sorted(input: &Ask, filters: &Filters<'_>) -> Result<Vec<Sorted>, Refusal> {
     Ok(if sorted.is_empty() { vec![usual()] } else { sorted })
 }
 
-/// One question, as one caller asks it.
+/// A query by one caller.
 struct Search<'a> {
     of: &'a Collection,
     filter: Condition,
@@ -221,7 +221,7 @@ impl Search<'_> {
         }
     }
 
-    /// The policies are a part of what the database is asked.
+    /// Pushes the policies down into the database query.
     fn found(&self, condition: &Condition, after: Option<&After>) -> Result<(Vec<Record>, Option<After>), Stop> {
         let mut records = self.read.records(self.of, condition, &self.sorted, after, self.limit + 1)?;
         let more = records.len() > self.limit;
@@ -230,7 +230,7 @@ impl Search<'_> {
         Ok((records, next))
     }
 
-    /// The policies are asked about each record. After so many in vain, the page ends.
+    /// Asks the policies about each record. The page ends after a maximum number of records.
     fn judged(&self, mut after: Option<After>) -> Result<(Vec<Record>, Option<After>), Stop> {
         let (mut records, mut left) = (Vec::new(), PATIENCE);
         loop {
@@ -261,7 +261,7 @@ impl Search<'_> {
         After { values: self.sorted.iter().map(|by| values.get(&by.column).cloned()).collect(), id: record.id.clone() }
     }
 
-    /// Records as they were, each asked about as it was.
+    /// Returns past versions of records, each judged as it was.
     fn as_of(&self, at: Time, after: Option<String>) -> Result<(Vec<Record>, Option<String>), Stop> {
         let (mut records, mut after, mut left) = (Vec::new(), after.unwrap_or_default(), PATIENCE);
         loop {
@@ -272,7 +272,7 @@ impl Search<'_> {
                 let is_seen = |record: &Record| {
                     self.filter.holds(&values_of(self.of, record)) && may_read(self.of, record, self.read)
                 };
-                // What is hidden by now shows nothing of what it was, either.
+                // A record that is hidden now does not show its past versions either.
                 let seen = match record.filter(is_seen) {
                     Some(record) => past::last(self.of, &id, self.read)
                         .is_ok_and(|now| may_read(self.of, &now, self.read))

@@ -1,4 +1,4 @@
-//! Collections, records and proposals as policies see them.
+//! Declares collections, records and proposals as resources of policies.
 
 use serde_json::Value;
 
@@ -90,11 +90,11 @@ pub static PROPOSAL: Resource = Resource {
     },
 };
 
-/// A record as it is before it is written to, as far as the reader may read it.
+/// Describes a record before it is written to, as far as the reader may read it.
 fn as_it_is(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
     for of in read.all_collections() {
         let Some(record) = read.record(of, &target.id())? else { continue };
-        // What it would be may be theirs to read, and what it is not.
+        // The reader may be allowed to read the new state but not the current one.
         if !may_read(of, &record, read) {
             return Ok(vec![("as it is", "you may not read it".to_owned())]);
         }
@@ -103,7 +103,7 @@ fn as_it_is(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
             Err(Stop::Failed(fault)) => return Err(fault),
             Err(Stop::Refused(_)) => break,
         };
-        // As JSON, a text cannot pass for further lines.
+        // In JSON, a text cannot pass for further lines.
         let value = |value: &Value| cut(&value.to_string());
         let fields: Vec<String> = shown.fields.iter().map(|(name, one)| format!("{name}: {}", value(one))).collect();
         let withheld = (!shown.withheld.is_empty()).then(|| ("withheld", shown.withheld.join(", ")));
@@ -113,7 +113,7 @@ fn as_it_is(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
     Ok(Brief::new())
 }
 
-/// The most characters of a value that an approver reads beside the call; the record itself has all of them.
+/// The maximum characters of a value shown to an approver beside the call; the record itself has all of them.
 const LONGEST: usize = 300;
 
 fn cut(text: &str) -> String {
@@ -133,7 +133,7 @@ fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
     ])
 }
 
-/// A record with the fields that its collection declares. Where a bundle has no such collection, it has none.
+/// Adds the fields that the collection declares. If the bundle has no such collection, there are none.
 fn of_row(record: Thing, row: &Row, company: &dyn Directory) -> Result<Thing, String> {
     let own = |name: &str| RECORD.facts.iter().any(|spec| spec.name == name);
     let mut fields = row.fields.iter().filter(|(name, _)| !own(name));
@@ -157,7 +157,7 @@ fn of_row(record: Thing, row: &Row, company: &dyn Directory) -> Result<Thing, St
     })
 }
 
-/// A day as the log says it, which is the instant at which it begins.
+/// Converts a date from the log's form, which is the instant at which the day begins.
 fn in_form(kind: FieldKind, value: &Value) -> Value {
     let day = value.as_str().and_then(|text| text.strip_suffix("T00:00:00Z"));
     day.filter(|_| kind == FieldKind::Date).map_or_else(|| value.clone(), Value::from)
@@ -172,7 +172,7 @@ fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
     Ok(None)
 }
 
-/// The one that is there now, or was last.
+/// Returns the current version, or the last if the record is deleted.
 fn version(target: &Target, read: &Reader<'_>) -> Result<i64, Fault> {
     let of = read.all_collections().find(|of| target.thing(&kind_of(of.name())).is_some());
     match of.map(|of| last(of, &target.id(), read)) {
@@ -182,7 +182,7 @@ fn version(target: &Target, read: &Reader<'_>) -> Result<i64, Fault> {
     }
 }
 
-/// What was approved about a record is approved for this version of it.
+/// Returns the state to which approvals are bound: this version of the record.
 fn state(target: &Target, read: &Reader<'_>) -> Result<Value, Fault> {
     for of in read.all_collections() {
         if let Some(record) = read.record(of, &target.id())? {

@@ -1,5 +1,5 @@
-//! What is older than its collection keeps. The tick removes it: earlier versions, records that nobody has changed for long, and
-//! what was personal of either, which is erased from the log.
+//! Retention of records. The tick removes what a collection no longer keeps: earlier versions, long unchanged records, and the
+//! personal data of either, which is erased from the log.
 
 use super::shown::version_of;
 use gate::{Draft, Reader};
@@ -10,18 +10,18 @@ use types::id::Id;
 use types::refusal::Stop;
 use types::time::{DAY, Time};
 
-/// What of one collection is to go.
+/// What has expired in one collection.
 pub struct Expired {
     collection: String,
-    /// Records, with the versions at which they go.
+    /// Expired records, with their versions.
     records: Vec<(Id, i64)>,
-    /// Records of which earlier versions go, with the version that stays.
+    /// Records with expired earlier versions, with the version that stays.
     rows: Vec<(Id, i64)>,
-    /// How many versions and records go.
+    /// How many versions and records have expired.
     pub count: usize,
 }
 
-/// What is to go by a time, at most so much.
+/// Returns what has expired by a time, at most so much.
 pub fn expired(now: Time, most: usize, read: &Reader<'_>) -> Result<Vec<Expired>, Stop> {
     let (mut all, mut left) = (Vec::new(), most);
     for of in read.all_collections() {
@@ -41,7 +41,7 @@ fn expired_of(of: &Collection, now: Time, most: usize, read: &Reader<'_>) -> Res
     };
     let mut count: usize = overtaken.iter().map(|one| one.count).sum();
     let mut rows: Vec<_> = overtaken.into_iter().map(|one| (Id::stored(&one.id), one.from)).collect();
-    // A record goes when all that it was has gone, so that little goes at once.
+    // Records are removed after versions, so that one tick removes little.
     let left = most.saturating_sub(count);
     let unchanged = match kept.record_days.filter(|_| left > 0) {
         Some(days) => read.unchanged_records(of, before(days), left)?,

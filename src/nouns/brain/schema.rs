@@ -1,5 +1,5 @@
-//! Changing what the records of a collection are made of: proposed, looked at, applied by stewards in one transaction. The
-//! policies that look at records must still fit, and so must the records.
+//! Schema changes of a collection: proposed, reviewed, applied by stewards in one transaction. The policies that look at
+//! records must still fit, and so must the records.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use types::time::Time;
 use types::view::View;
 use types::visible::is_blank;
 
-/// The most open proposals of one person.
+/// The maximum number of open proposals per person.
 pub const MOST_OPEN: usize = 20;
 
 /// A change of a collection on its way.
@@ -88,7 +88,7 @@ pub struct NewProposal {
     pub reason: String,
 }
 
-/// Propose to change a collection.
+/// Propose a schema change.
 pub enum Propose {}
 
 impl Change for Propose {
@@ -108,7 +108,7 @@ impl Change for Propose {
         Ok(Target::Company)
     }
 
-    /// What is wrong is found here, where it keeps nobody else's changes waiting.
+    /// Validates the proposal here, where that delays nobody else's changes.
     fn prepare(input: &NewProposal, read: &Reader<'_>) -> Result<(), Stop> {
         could_be(&input.collection, &input.ops, read)
     }
@@ -119,7 +119,7 @@ impl Change for Propose {
     }
 }
 
-/// Records a proposal that could be applied, as things stand.
+/// Records a proposal that can be applied now.
 pub fn proposed(
     proposer: ActorId,
     collection: String,
@@ -286,7 +286,7 @@ impl Change for Apply {
     }
 
     fn prepare(input: &Applying, read: &Reader<'_>) -> Result<(), Stop> {
-        // As a dry run: whoever has to wait for approval learns nothing either that they may not read.
+        // As a dry run: callers who have to wait for approval must not learn what they may not read.
         let plan = plan(&open(&input.id, read)?, true, read)?;
         Ok(read.make_trial_ready(&plan.bundle)?)
     }
@@ -322,7 +322,7 @@ impl Change for Apply {
     }
 }
 
-/// What a proposal comes to, if records, policies and views fit it.
+/// Plans a proposal, if records, policies and views fit it.
 fn plan(proposal: &Proposal, dry_run: bool, read: &Reader<'_>) -> Result<Plan, Stop> {
     let plan = if dry_run { foreseen(proposal, read)? } else { of_proposal(proposal, read)? };
     still_fit(&plan, dry_run, read)?;

@@ -1,4 +1,4 @@
-//! What words are found in, and what leads to a record: of what the caller may read alone.
+//! Full-text search and backlinks of records, only within what the caller may read.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,15 +20,15 @@ use types::field::{Field, FieldKind, Label};
 use types::refusal::{Refusal, Stop};
 use types::scope::Reach;
 
-/// The most characters of what is looked for, and the most hits of one answer.
+/// The maximum characters of a query; below, the maximum hits of an answer.
 const LONGEST: usize = 200;
 const MOST: u32 = 100;
 const USUAL: u32 = 20;
-/// How many things are asked about one by one, where the policies cannot be asked of the database.
+/// The maximum number of things judged one by one, where the policies cannot be pushed down into the query.
 const PATIENCE: usize = 2_000;
-/// How many hits of each collection are ranked.
+/// The number of hits ranked per collection.
 const CANDIDATES: usize = 500;
-/// Characters around what was found.
+/// Characters of context around a match.
 const AROUND: usize = 60;
 
 /// What is looked for.
@@ -65,7 +65,7 @@ pub struct SearchHit {
     pub score: u32,
 }
 
-/// What may become a hit, with the texts of it that the caller may read, by which it is ranked.
+/// A candidate hit, with its texts that the caller may read, by which it is ranked.
 struct Candidate {
     kind: FoundKind,
     collection: Option<String>,
@@ -89,7 +89,7 @@ impl Candidate {
     }
 }
 
-/// Search what one may read.
+/// Search what the caller may read.
 pub enum Search {}
 
 impl Query for Search {
@@ -135,7 +135,7 @@ impl Query for Search {
     }
 }
 
-/// The best first, beside each other: what the caller may not read has no part in it.
+/// Ranks hits across collections, best first; what the caller may not read has no influence.
 fn ranked(hits: Vec<Candidate>, words: &Words, limit: usize) -> Vec<SearchHit> {
     let hits: Vec<Candidate> = hits.into_iter().map(|one| one.counted(words)).collect();
     let usual = hits.iter().map(|one| f64::from(one.length)).sum::<f64>() / hits.len().max(1) as f64;
@@ -148,7 +148,7 @@ fn ranked(hits: Vec<Candidate>, words: &Words, limit: usize) -> Vec<SearchHit> {
     ranked.into_iter().map(|(rank, one)| one.hit(words, score(rank))).collect()
 }
 
-/// Those that are named, or all that are kept here; of which the caller may ask.
+/// Returns the named collections, or all that are kept here, that the caller may query.
 fn collections<'a>(names: &[String], read: &'a Reader<'_>) -> Result<Vec<&'a Collection>, Stop> {
     let may = |of: &&Collection| read.may("collection.query", &read.collection_target(of.name()));
     let all: Vec<&Collection> = read.all_collections().map(|of| &**of).filter(may).collect();
@@ -170,7 +170,7 @@ fn records(of: &Collection, words: &Words, read: &Reader<'_>) -> Result<Vec<Cand
     let labels: Vec<Label> =
         [Label::Confidential, Label::Untrusted].into_iter().filter(|label| !withheld.has(*label)).collect();
     mark(of, &withheld, read);
-    // Whoever may not read all of a text is not told how well the whole fits.
+    // Callers who may not read every text are not told how well the whole record matches.
     let first = if labels.len() == 2 { First::Best } else { First::Newest };
     let words = words.within(&labels);
     let found = match read.rows("record.read", of) {
@@ -228,14 +228,14 @@ fn knowledge(words: &Words, read: &Reader<'_>) -> Result<Vec<Candidate>, Stop> {
     Ok(known(words, read)?.into_iter().take(CANDIDATES).map(candidate).collect())
 }
 
-/// A run that is told of texts, or of records by their titles, has read the fields that these are made of.
+/// Marks the fields that texts or titles are made of as read, for a run that is shown them.
 fn mark(of: &Collection, withheld: &Withheld, read: &Reader<'_>) {
     let is_read = |name: &String, field: &Field| field.kind.is_searched() || of.spec.key.contains(name);
     let fields = of.spec.fields.iter().filter(|(name, field)| is_read(name, field) && !withheld.is(of, name));
     fields.filter_map(|(_, field)| field.label).for_each(|label| read.mark(label));
 }
 
-/// What a record is called: its key, or its first text; of what the caller may read.
+/// Returns a record's title: its key, or its first text, as far as the caller may read it.
 fn title(of: &Collection, withheld: &Withheld, record: &Record) -> String {
     let shown = |name: &String| record.fields.get(name).filter(|_| !withheld.is(of, name)).and_then(Value::as_str);
     let key: Vec<&str> = of.spec.key.iter().filter_map(shown).collect();
@@ -245,7 +245,7 @@ fn title(of: &Collection, withheld: &Withheld, record: &Record) -> String {
     }
 }
 
-/// The texts of a record that the caller may read.
+/// Returns a record's texts that the caller may read.
 fn texts<'a>(of: &Collection, withheld: &Withheld, record: &'a Record) -> Vec<&'a str> {
     let seen = of.spec.fields.iter().filter(|(name, field)| field.kind.is_searched() && !withheld.is(of, name));
     let values = seen.filter_map(|(name, _)| record.fields.get(name));
@@ -256,7 +256,7 @@ fn texts<'a>(of: &Collection, withheld: &Withheld, record: &'a Record) -> Vec<&'
     values.flat_map(each).collect()
 }
 
-/// The words of a text with what stands around them.
+/// Returns the matched words with their context.
 fn around(text: &str, words: &Words) -> Option<String> {
     let at = words.first_in(text)?;
     let (first, whole) = (at.saturating_sub(AROUND), text.chars().count());
@@ -279,7 +279,7 @@ pub struct Backlink {
     pub title: String,
 }
 
-/// List what leads to a record.
+/// List the records that reference a record.
 pub enum Refs {}
 
 impl Query for Refs {
@@ -297,7 +297,7 @@ impl Query for Refs {
 
     fn target(input: &OneRecord, read: &Reader<'_>) -> Result<Target, Stop> {
         let of = known_collection(&input.collection, read)?;
-        // What refers to a deleted one is what somebody has to see to.
+        // References to a deleted record are what somebody has to fix.
         Ok(read.record_target(&of, &last(&of, &input.id, read)?))
     }
 
@@ -337,7 +337,7 @@ impl Query for Refs {
     }
 }
 
-/// Records that name another.
+/// Returns records that reference another.
 fn leading(of: &Collection, names: Condition, read: &Reader<'_>) -> Result<Vec<Record>, Stop> {
     if let Some(rows) = read.rows("record.read", of) {
         return read.records(of, &Condition::all([rows, names]), &[], None, MOST as usize);

@@ -1,5 +1,5 @@
-//! What the values of a collection's fields look like, gathered record by record in bounded room: how many there are, how many
-//! different ones, and which of those are the same but for their spelling.
+//! Profiles the values of a collection's fields, record by record in bounded memory: how many, how many distinct, and which
+//! differ only in spelling.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -8,24 +8,24 @@ use types::collection::Collection;
 use types::condition::{Scalar, Values};
 use types::field::{Field, FieldKind};
 
-/// The most different values of a field that are told apart, and the longest text that is kept of one.
+/// The maximum number of distinct values tracked per field; below, the maximum length of one.
 const MOST_VALUES: usize = 500;
 const LONGEST: usize = 100;
 
-/// The fields of a collection, as far as somebody may look at them.
+/// The profile of a collection's fields, as far as the caller may read them.
 pub struct Seen {
-    /// How many records were looked at.
+    /// The number of records profiled.
     pub records: usize,
     pub fields: BTreeMap<String, SeenField>,
 }
 
-/// What was seen of one field.
+/// The profile of one field.
 #[derive(Default)]
 pub struct SeenField {
     pub filled: usize,
-    /// How many records have which value; none where there are too many different ones.
+    /// The count of records per value; `None` with too many distinct ones.
     pub values: Option<BTreeMap<Scalar, usize>>,
-    /// Of which values, record by record: two fields with the same have the same in each.
+    /// A hash over the values of all records in order: two fields with the same hash have the same value in each record.
     pub order: DefaultHasher,
 }
 
@@ -46,7 +46,7 @@ impl Seen {
         }
     }
 
-    /// Fields of one type that have the same value in each record, but for those that have none.
+    /// Returns groups of fields of one type with the same value in each record, except constant ones.
     pub fn alike<'a>(&'a self, of: &'a Collection) -> Vec<Vec<&'a str>> {
         let mut by_order: BTreeMap<(FieldKind, u64), Vec<&str>> = BTreeMap::new();
         for (name, seen) in self.fields.iter().filter(|(_, seen)| seen.distinct().is_none_or(|count| count > 1)) {
@@ -74,12 +74,13 @@ impl SeenField {
         }
     }
 
-    /// How many different values there are, where they are few.
+    /// Returns the number of distinct values, if tracked.
     pub fn distinct(&self) -> Option<usize> {
         self.values.as_ref().map(BTreeMap::len)
     }
 
-    /// The texts of a field that is a choice in all but its type: few of them, and each in so many records.
+    /// Returns the values of a text field that is effectively a choice: at most `most` values, each in at least `least`
+    /// records.
     pub fn options(&self, field: &Field, most: usize, least: usize) -> Option<Vec<String>> {
         let values = self.values.as_ref().filter(|values| field.kind == FieldKind::Text && values.len() <= most)?;
         let text = |(value, count): (&Scalar, &usize)| match value {
@@ -89,7 +90,7 @@ impl SeenField {
         values.iter().map(text).collect()
     }
 
-    /// Values that are the same but for capitals, blanks and signs.
+    /// Returns groups of values that differ only in case, spaces and punctuation.
     pub fn spellings(&self) -> Vec<Vec<&str>> {
         let mut by_word: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         for value in self.values.iter().flat_map(BTreeMap::keys) {

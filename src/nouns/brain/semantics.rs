@@ -1,4 +1,4 @@
-//! What the records of a collection mean: read by whoever may know the collection, changed by a proposal like the rest of it.
+//! Semantics of a collection: readable by whoever may know the collection, changed by proposals like the rest of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -121,7 +121,7 @@ impl ShownSemantics {
     }
 }
 
-/// The entities, dimensions and metrics that look at a field which is withheld.
+/// Returns the entities, dimensions and metrics that use a withheld field.
 pub fn hidden<'a>(of: &'a Collection, withheld: &Withheld) -> BTreeSet<&'a str> {
     let Semantics { entities, dimensions, metrics, .. } = &of.spec.semantics;
     let is_hidden = |field: &str| withheld.is(of, field);
@@ -151,7 +151,7 @@ pub struct CollectionSemantics {
     pub version: i64,
 }
 
-/// Show what a collection's records mean.
+/// Show a collection's semantics.
 pub enum Show {}
 
 impl Query for Show {
@@ -235,7 +235,7 @@ fn once<T>(list: &str, named: impl Iterator<Item = (String, T)>) -> Result<BTree
     Ok(all)
 }
 
-/// Propose what a collection's records mean.
+/// Propose a collection's semantics.
 pub enum Propose {}
 
 impl Change for Propose {

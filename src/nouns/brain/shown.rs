@@ -1,4 +1,4 @@
-//! A record as one caller sees it: what policies withhold is left out, and named.
+//! A record as one caller sees it: what policies withhold is left out and named.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,11 +33,11 @@ pub struct ShownRecord {
     pub updated_at: Time,
 }
 
-/// Which fields an answer has: all that the caller may read, or some of them.
+/// The projection of an answer: all fields that the caller may read, or some of them.
 pub struct Shape<'a> {
     pub of: &'a Collection,
     pub withheld: Withheld,
-    /// None: all.
+    /// `None` for all.
     pub only: Option<Vec<String>>,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Shape<'a> {
         Shape { of, withheld: Withheld::of(of, read), only: None }
     }
 
-    /// The record with what is kept apart of it, as the caller sees it.
+    /// Returns the record with its personal data, as the caller sees it.
     pub fn record(&self, mut record: Record, read: &Reader<'_>) -> Result<ShownRecord, Stop> {
         if self.wants_personal() {
             record.fields.extend(personal(self.of, &record.id, record.version, read)?);
@@ -54,7 +54,7 @@ impl<'a> Shape<'a> {
         Ok(self.whole_record(record, read))
     }
 
-    /// The same of a record with all its values.
+    /// Same for a record that holds all its values.
     pub fn whole_record(&self, record: Record, read: &Reader<'_>) -> ShownRecord {
         let Record { id, version, fields, created_by, created_at, updated_by, updated_at } = record;
         let fields = self.fields(fields, read);
@@ -63,9 +63,9 @@ impl<'a> Shape<'a> {
         ShownRecord { id, collection, version, fields, withheld, created_by, created_at, updated_by, updated_at }
     }
 
-    /// The values that the caller may read.
+    /// Returns the values that the caller may read.
     pub fn fields(&self, fields: Map<String, Value>, read: &Reader<'_>) -> Map<String, Value> {
-        // What a field was that is there no more, no label says who may read.
+        // A removed field has no label that says who may read it.
         let is_there = |name: &str| self.of.field(name).is_some();
         let seen = |name: &str| is_there(name) && self.wants(name) && !self.withheld.is(self.of, name);
         let kind = |name: &str| self.of.field(name).map(|field| field.kind);
@@ -91,7 +91,7 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// A record as it was answered before, with the fields that the caller may read by now.
+/// Returns an earlier answer with the fields that the caller may read by now.
 pub fn shown_again(answer: Value, read: &Reader<'_>) -> Result<Value, Stop> {
     let mut shown: ShownRecord = serde_json::from_value(answer)?;
     let of = read.collection(&shown.collection).ok_or_else(Refusal::not_found)?;
@@ -101,25 +101,25 @@ pub fn shown_again(answer: Value, read: &Reader<'_>) -> Result<Value, Stop> {
     Ok(serde_json::to_value(shown)?)
 }
 
-/// A value without whom the reader may not see.
+/// Veils actors in a value whom the reader may not see.
 pub fn veiled(kind: Option<FieldKind>, value: Value, read: &Reader<'_>) -> Value {
     let names = matches!(kind, Some(FieldKind::Actor | FieldKind::Team));
     if names && value.as_str().is_some_and(|id| read.hides(id)) { HIDDEN.into() } else { value }
 }
 
-/// What of a version of a record is personal, unless it is erased.
+/// Returns the personal data of a record's version, unless erased.
 pub fn personal(of: &Collection, id: &str, version: i64, read: &Reader<'_>) -> Result<Map<String, Value>, Stop> {
     let mut kept = read.kept(id, &part(version))?.unwrap_or_default();
     kept.retain(|name, _| of.field(name).is_some());
     Ok(kept)
 }
 
-/// Under which name it is kept.
+/// Returns the name under which a version's personal data is stored.
 pub fn part(version: i64) -> String {
     format!("personal/{version}")
 }
 
-/// Of which version a part is.
+/// Returns the version in such a name.
 pub fn version_of(part: &str) -> Option<i64> {
     part.strip_prefix("personal/")?.parse().ok()
 }

@@ -1,8 +1,8 @@
-//! Looking over collections for what could be better, and proposing that: fields that nobody uses, that always say the same, or
-//! say the same as another; texts that are choices; indexes that are missing. Rules alone find it, no model is asked.
+//! Reviews collections and proposes improvements: unused, constant or duplicate fields; texts that are choices; missing
+//! indexes. Only rules find them; no model is asked.
 //!
-//! Always true: only records and fields are looked at that the caller may read. What would change for everybody is proposed only
-//! by whoever reads all of it; no value stands in a proposal but as an option that enough records have.
+//! Always true: it reviews only records and fields that the caller may read. Changes that affect everybody are proposed only if
+//! the caller reads all of it; no value appears in a proposal except as an option that enough records have.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,19 +27,19 @@ use types::field::{FieldKind, Label};
 use types::refusal::{Code, Refusal, Stop};
 use types::scope::Reach;
 
-/// The most records of a collection that are looked at, and of all; where each has to be asked about, fewer.
+/// The maximum number of records reviewed per collection; below, if each has to be judged, and in total.
 const MOST_RECORDS: usize = 20_000;
 const MOST_JUDGED: usize = 2_000;
 const MOST_OF_ALL: usize = 200_000;
 const CHUNK: usize = 1_000;
-/// Of how many records something must hold to be told, to be a choice, and to need an index.
+/// The minimum number of records for a finding; below, for a choice, and for an index.
 const FEW: usize = 20;
 const MANY: usize = 50;
 const LARGE: usize = 1_000;
-/// The most options of a choice that is proposed, and the least records of one.
+/// The maximum number of options of a proposed choice; below, the minimum number of records per option.
 const MOST_OPTIONS: usize = 12;
 const LEAST_OF_OPTION: usize = 5;
-/// The most spellings that are told of one field.
+/// The maximum number of spellings reported per field.
 const MOST_SPELLINGS: usize = 5;
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
@@ -80,7 +80,7 @@ pub struct SeenCollection {
     pub all: bool,
 }
 
-/// What is found before the change has its turn.
+/// The findings, gathered before the change has its turn.
 #[derive(Default)]
 struct Found {
     ideas: Vec<Idea>,
@@ -89,7 +89,7 @@ struct Found {
     labels: BTreeSet<Label>,
 }
 
-/// A proposal on its way.
+/// A proposal to be made.
 #[derive(Clone)]
 struct Idea {
     collection: String,
@@ -98,7 +98,7 @@ struct Idea {
     reason: String,
 }
 
-/// Look over collections, and propose what could be better.
+/// Review collections and propose improvements.
 pub enum Steward {}
 
 impl Change for Steward {
@@ -169,14 +169,14 @@ fn because(refusal: &Refusal) -> String {
     problem.trim_start_matches("ops: ").to_owned()
 }
 
-/// What was found for exactly this caller.
+/// Returns the cache key of the findings for exactly this caller.
 fn key(input: &LookedOver, read: &Reader<'_>) -> String {
     let caller = read.caller();
     let run = caller.run.as_ref().map(|run| run.run.to_string());
     format!("steward {} {:?} {run:?} {:?} {}", caller.actor(), caller.under, caller.issuer, json!(input.collections))
 }
 
-/// Whether exactly this is proposed already, or was rejected for the collection as it is.
+/// Checks whether exactly this is proposed already, or was rejected for this version of the collection.
 fn is_known(about: &[Proposal], ops: &[Operation], version: i64) -> bool {
     about.iter().any(|other| other.ops == ops && other.base == version && other.status != ProposalStatus::Applied)
 }
@@ -212,7 +212,7 @@ fn look_over(input: &LookedOver, read: &Reader<'_>) -> Result<Found, Stop> {
     Ok(found)
 }
 
-/// Looks at the newest records that the caller may read; whether they are all.
+/// Profiles the newest records that the caller may read, and returns whether they are all.
 fn gather(of: &Collection, seen: &mut Seen, left: &mut usize, read: &Reader<'_>) -> Result<bool, Stop> {
     let rows = read.rows("record.read", of);
     let mut look = (*left).min(if rows.is_some() { MOST_RECORDS } else { MOST_JUDGED });
@@ -256,8 +256,8 @@ impl Found {
         }
     }
 
-    /// Proposed where the caller reads all records; else it may be otherwise in those that they do not. What is said of these
-    /// fields is said to whoever reads the proposal, so none of them has a label.
+    /// Adds a proposal if the caller reads all records, since others might differ; otherwise a notice. Whoever reads the
+    /// proposal learns about these fields, so none of them may have a label.
     fn suggest(&mut self, of: &Collection, fields: &[&str], op: Operation, what: String, all: bool) {
         let (collection, field) = (of.name().to_owned(), fields.first().copied().unwrap_or_default().to_owned());
         let is_labelled = |name: &&str| of.field(name).is_some_and(|field| field.label.is_some());
@@ -283,7 +283,7 @@ impl Found {
         }
     }
 
-    /// The first of them stays: the one of the key, else the first by name.
+    /// Proposes to retire duplicate fields. One stays: that of the key, or the first by name.
     fn alike(&mut self, of: &Collection, seen: &Seen, all: bool) {
         for mut names in seen.alike(of) {
             names.sort_by_key(|name| !of.spec.key.iter().any(|key| key == name));
@@ -295,7 +295,7 @@ impl Found {
         }
     }
 
-    /// Of what has a label, the options would tell the values to everybody.
+    /// Proposes choices, except for labelled fields: the options would reveal their values to everybody.
     fn choices(&mut self, of: &Collection, seen: &Seen, all: bool) {
         let least = LEAST_OF_OPTION.max(of.smallest_group() as usize);
         for (name, values) in seen.fields.iter().filter(|(_, values)| values.filled >= MANY) {
@@ -311,7 +311,7 @@ impl Found {
         }
     }
 
-    /// No change of a collection changes values: whoever reads them is told.
+    /// Reports spellings to the caller, since no schema change changes values.
     fn spellings(&mut self, of: &Collection, seen: &Seen) {
         for (name, values) in &seen.fields {
             let listed = |texts: Vec<&str>| texts.iter().map(|text| format!("`{text}`")).collect::<Vec<_>>().join(", ");
@@ -323,7 +323,7 @@ impl Found {
         }
     }
 
-    /// What views find records by, and policies look at.
+    /// Proposes indexes for what views filter by and policies look at.
     fn index(&mut self, of: &Collection, read: &Reader<'_>) {
         let views: BTreeSet<String> = read
             .views_after("")

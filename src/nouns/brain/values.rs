@@ -1,4 +1,4 @@
-//! What is to be written: checked against the collection, and against what else there is.
+//! Validates values to be written against the collection and other records.
 
 use serde_json::{Map, Value};
 
@@ -12,12 +12,12 @@ use types::field::{FieldKind, Label};
 use types::id::{ActorId, Id};
 use types::refusal::{Refusal, Stop};
 
-/// Reads an argument that is JSON.
+/// Parses an argument that is JSON.
 pub fn json(text: &str) -> Result<Value, String> {
     types::json::read(text.as_bytes()).map_err(|error| format!("must be JSON: {error}"))
 }
 
-/// The values of a record in two parts: what its table holds, and what is personal.
+/// A record's values in two parts: those of its table, and personal data.
 #[derive(Clone, Debug, Default)]
 pub struct Parted {
     pub open: Map<String, Value>,
@@ -32,7 +32,7 @@ impl Parted {
     }
 }
 
-/// A record as it would be.
+/// Returns a record as it would be.
 pub fn would_be(before: Option<&Record>, open: &Map<String, Value>, read: &Reader<'_>) -> Record {
     let (me, now) = (read.caller().actor(), read.now());
     let before = before.cloned();
@@ -41,7 +41,7 @@ pub fn would_be(before: Option<&Record>, open: &Map<String, Value>, read: &Reade
     Record { id, version, fields: open.clone(), created_by, created_at, updated_by: me, updated_at: now }
 }
 
-/// What must be so besides: whom and what it newly names is there, and what nobody else may have nobody has.
+/// Checks new references and uniqueness: actors and records newly named exist, and unique values and the key are not taken.
 pub fn check_against_others(
     of: &Collection,
     record: &Record,
@@ -76,35 +76,35 @@ pub fn check_against_others(
     })
 }
 
-/// Whether there is a record that the caller may read.
+/// Checks whether a record exists that the caller may read.
 fn refers(collection: &str, id: &str, read: &Reader<'_>) -> Result<bool, Stop> {
     let Some(of) = read.collection(collection) else { return Ok(false) };
     let record = read.record(&of, id)?;
     Ok(record.is_some_and(|record| may_read(&of, &record, read)))
 }
 
-/// Whether one more thing may be done to a record: besides what the gate has asked, each way of writing asks the same.
+/// Checks an additional operation on a record, besides what the gate has decided: each way of writing asks the same.
 pub fn may(operation: &str, of: &Collection, record: &Record, read: &Reader<'_>) -> Result<(), Refusal> {
     also(operation, &ruling(operation, of, record, read))
 }
 
-/// The same of the one record that a call writes: where that takes approval, the call waits for it.
+/// Same for the single record that a call writes: if that needs approval, the call waits for it.
 pub fn asks(operation: &str, of: &Collection, record: &Record, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     draft.asks(operation, &draft.read().record_target(of, record), &named(of, record))
 }
 
-/// Whether a record that is there may be changed, as it is: by `record.write` as well as by `record.change`.
+/// Checks whether an existing record may be changed as it is: by `record.write` as well as `record.change`.
 pub fn asks_to_change(of: &Collection, record: &Record, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     asks(CHANGE, of, record, draft)?;
     asks(WRITE, of, record, draft)
 }
 
-/// Asked about a record as it is and as it would be.
+/// Decided on a record as it is and as it would be.
 pub const WRITE: &str = "record.write";
-/// Asked about a record that is there, as it is.
+/// Decided on an existing record as it is.
 pub const CHANGE: &str = "record.change";
 
-/// A version as it is recorded, and what is personal of it apart.
+/// Records a version's personal data, apart from the version itself.
 pub fn keep(id: &Id, version: i64, personal: Map<String, Value>, draft: &mut Draft<'_>) -> Result<(), Stop> {
     if !personal.is_empty() {
         draft.record(ContentKept { id: id.clone(), part: part(version), kept: personal })?;

@@ -1,4 +1,4 @@
-//! Writing one record.
+//! Writes one record.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,11 +47,11 @@ impl Query for ShowRecord {
     }
 }
 
-/// A record that is there, wherever it is kept.
+/// Returns an existing record, wherever it is kept.
 fn shown(of: &Collection, id: &str, read: &Reader<'_>) -> Result<Record, Stop> {
     match &of.spec.source {
         None => found(of, id, read),
-        // Nothing is asked elsewhere, and nothing told of it, for whoever may not know the collection.
+        // For callers who may not know the collection, no external system is queried, and nothing is revealed.
         Some(_) if !read.sees(&read.collection_target(of.name())) => Err(Refusal::not_found().into()),
         Some(_) => Ok(read.record_elsewhere(of, id)?.ok_or_else(Refusal::not_found)?),
     }
@@ -95,7 +95,7 @@ impl Change for Upsert {
             Writing::by_key(&of, input.id.as_deref(), &input.fields, read).map(|writing| writing.next(&of, read));
         match next {
             Ok(next) => Ok(read.record_target(&of, &next.record)),
-            // What is wrong with the values says what the collection is made of.
+            // Problems with the values would reveal the collection's schema.
             Err(Stop::Refused(_)) if !read.sees(&read.collection_target(of.name())) => Err(Refusal::not_found().into()),
             Err(stop) => Err(stop),
         }
@@ -126,7 +126,7 @@ pub struct Fields {
     pub version: Option<i64>,
 }
 
-/// A record that is there, as the gate sees it.
+/// Returns an existing record as a target of the gate.
 fn standing(collection: &str, id: &str, read: &Reader<'_>) -> Result<Target, Stop> {
     let of = kept_here(collection, read)?;
     Ok(read.record_target(&of, &found(&of, id, read)?))
@@ -145,7 +145,7 @@ fn carry_out(change: Writing, of: &Collection, operation: &str, draft: &mut Draf
         asks_to_change(of, before, draft)?;
     }
     let next = change.next(of, read);
-    // The gate has asked that already, and what it found may be that it was approved.
+    // The gate has decided this already, perhaps because it was approved.
     if operation != WRITE {
         asks(WRITE, of, &next.record, draft)?;
     }
@@ -177,7 +177,7 @@ impl Change for Put {
     }
 
     fn run(_: Permit<Self>, input: Fields, draft: &mut Draft<'_>) -> Result<ShownRecord, Stop> {
-        // What somebody else has written meanwhile would be gone.
+        // Without a version, concurrent changes by others would be lost.
         if input.version.is_none() {
             let message =
                 "required to replace a record: the version that its values were made from, here or in If-Match";

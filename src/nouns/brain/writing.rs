@@ -1,4 +1,4 @@
-//! What a change makes of one record: asked about, checked and recorded alike, whether it is written alone or with others.
+//! Writes records: decided, validated and recorded in the same way, whether written alone or in bulk.
 
 use serde_json::{Map, Value};
 
@@ -13,25 +13,24 @@ use types::collection::Collection;
 use types::id::{Id, Kind};
 use types::refusal::{Refusal, Stop};
 
-/// A record as it is, if it is there, and the values that it is to have.
+/// A record's current state, if it exists, and its new values.
 pub struct Writing {
     pub before: Option<Record>,
     was_personal: Map<String, Value>,
     fields: Map<String, Value>,
 }
 
-/// How the given fields meet those that are there.
+/// How given fields combine with existing ones.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// They are all that there is.
+    /// They replace all others that the caller may read.
     Whole,
-    /// The others stay; `null` takes one away.
+    /// The others stay; `null` removes one.
     Some,
 }
 
 impl Writing {
-    /// Upsert: the record of this id, or with this key, is changed, or there is a new one. Of a record that the caller may not
-    /// see, nothing is said.
+    /// Upserts: changes the record with this id or key, or creates one. A record that the caller may not see is not revealed.
     pub fn by_key(
         of: &Collection,
         id: Option<&str>,
@@ -55,7 +54,7 @@ impl Writing {
         }
     }
 
-    /// A change of a record that is there.
+    /// Changes an existing record.
     pub fn to(
         of: &Collection,
         before: Record,
@@ -67,7 +66,7 @@ impl Writing {
         let was_personal = personal(of, &before.id, before.version, read)?;
         all.extend(was_personal.clone());
         if way == Way::Whole {
-            // What they may not read they have not taken away.
+            // Fields that they may not read are kept.
             let withheld = Withheld::of(of, read);
             all.retain(|name, _| withheld.is(of, name));
         }
@@ -76,7 +75,7 @@ impl Writing {
         Ok(Writing { fields, was_personal, before: Some(before) })
     }
 
-    /// The record as it would be.
+    /// Returns the record as it would be.
     pub fn next(self, of: &Collection, read: &Reader<'_>) -> Next {
         let Parted { open, personal } = Parted::of(of, self.fields);
         let Writing { before, was_personal, .. } = self;
@@ -93,13 +92,13 @@ pub struct Next {
 }
 
 impl Next {
-    /// Whether it is new, or differs from what it was.
+    /// Checks whether it is new or differs from before.
     pub fn is_change(&self) -> bool {
         let is_same = |before: &Record| before.fields == self.record.fields && self.was_personal == self.personal;
         !self.before.as_ref().is_some_and(is_same)
     }
 
-    /// What it newly names is there, and what nobody else may have nobody has.
+    /// Checks new references and uniqueness.
     pub fn check_against_others(&self, of: &Collection, read: &Reader<'_>) -> Result<(), Stop> {
         let nothing = Map::new();
         let was = self.before.as_ref().map_or(&nothing, |before| &before.fields);
@@ -112,7 +111,7 @@ impl Next {
     }
 }
 
-/// Records what was made of one record. It comes back as it is now, with all its values.
+/// Records the write of one record, and returns it as it is now, with all its values.
 pub fn record_one(of: &Collection, next: Next, draft: &mut Draft<'_>) -> Result<Record, Stop> {
     let (id, record, personal) = next.named(draft);
     let mut fields = record.fields.clone();
@@ -121,13 +120,13 @@ pub fn record_one(of: &Collection, next: Next, draft: &mut Draft<'_>) -> Result<
     Ok(Record { id: id.to_string(), fields, ..record })
 }
 
-/// Records what was made of some records.
+/// Records the writes of several records.
 pub fn record(of: &Collection, all: Vec<Next>, draft: &mut Draft<'_>) -> Result<(), Stop> {
     let named = all.into_iter().map(|next| next.named(draft)).collect();
     record_all(of, named, draft)
 }
 
-/// A record under its id, and what is personal of it.
+/// A record with its id and personal data.
 type Named = (Id, Record, Map<String, Value>);
 
 fn record_all(of: &Collection, all: Vec<Named>, draft: &mut Draft<'_>) -> Result<(), Stop> {
@@ -138,7 +137,7 @@ fn record_all(of: &Collection, all: Vec<Named>, draft: &mut Draft<'_>) -> Result
     all.into_iter().try_for_each(|(id, record, personal)| keep(&id, record.version, personal, draft))
 }
 
-/// The values in the form in which they are kept, as far as they fit.
+/// Normalizes the valid ones of the given values.
 fn in_form(of: &Collection, given: &Map<String, Value>) -> Map<String, Value> {
     given.iter().filter_map(|(name, value)| Some((name.clone(), of.field(name)?.value(value).ok()?))).collect()
 }

@@ -11,7 +11,7 @@ impl Reader<'_> {
         Ok(break_glass::get(self.conn()?, id)?)
     }
 
-    /// A grant as the gate sees it.
+    /// Returns a grant as a target of the gate.
     pub fn break_glass_target(&self, grant: &BreakGlass) -> Target {
         Thing::new("BreakGlass", grant.id.as_str())
             .actor("holder", &grant.holder)
@@ -20,7 +20,7 @@ impl Reader<'_> {
             .into()
     }
 
-    /// The oldest grant of a person that nobody has reviewed yet.
+    /// Returns a person's oldest grant that has not been reviewed.
     pub fn unreviewed_grant_of(&self, holder: &ActorId) -> Option<&BreakGlass> {
         self.world.break_glass.iter().find(|break_glass| break_glass.holder == *holder)
     }

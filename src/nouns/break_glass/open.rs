@@ -15,7 +15,7 @@ use types::refusal::{Refusal, Stop};
 use types::scope::Reach;
 
 const MINUTE: i64 = 60_000;
-/// The longest that a grant may last.
+/// The maximum duration of a grant.
 const LONGEST: u32 = 240;
 
 /// What must be done without waiting.
@@ -32,7 +32,7 @@ pub struct NewGrant {
     pub minutes: Option<u32>,
 }
 
-/// Break the glass.
+/// Open a break-glass grant.
 pub enum Open {}
 
 impl Change for Open {
@@ -49,7 +49,7 @@ impl Change for Open {
     type Input = NewGrant;
     type Output = ShownGrant;
 
-    /// Oneself: a grant is for nobody else.
+    /// The caller: a grant is for nobody else.
     fn target(_: &NewGrant, read: &Reader<'_>) -> Result<Target, Stop> {
         Ok(Target::Actor(read.caller().actor()))
     }
@@ -86,7 +86,7 @@ impl Change for Open {
     }
 }
 
-/// Whom it concerns at once: who may review it.
+/// Returns who may review the grant; they are notified at once.
 fn reviewers(grant: &BreakGlass, read: &Reader<'_>) -> Vec<ActorId> {
     let about = read.break_glass_target(grant);
     read.people_who_may("break_glass.review", &about, &grant.holder)

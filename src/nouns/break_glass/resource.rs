@@ -28,7 +28,7 @@ pub static BREAK_GLASS: Resource = Resource {
     state,
 };
 
-/// Of everybody, opened with their own token, and with one that another issued.
+/// Returns sample grants of everybody, opened with their own token and with one issued by another.
 fn samples(cast: &Cast<'_>) -> Vec<Sample> {
     let of = |holder: &ActorId| -> Vec<Sample> {
         let grant = |what: &str, peers: u32| {

@@ -1,4 +1,4 @@
-//! The vocabulary of break-glass grants.
+//! Types of break-glass grants.
 
 use std::fmt;
 use std::str::FromStr;

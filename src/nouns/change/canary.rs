@@ -33,7 +33,7 @@ pub struct Terms {
     pub abort_if: Option<Budgets>,
 }
 
-/// Try a change on a share of the traffic.
+/// Start a canary of a change.
 pub enum Canary {}
 
 impl Change for Canary {
@@ -82,16 +82,16 @@ impl Change for Canary {
     }
 }
 
-/// What to do about a trial that has not seen enough.
+/// What to do about a canary with too few decisions.
 const FEWER: &str = "wait for them, or ask for fewer in another canary (`min_decisions`)";
 
 /// Why a candidate is not evaluated.
 const UNFIT: &str = "its policies no longer fit the schema of the collections, or this version of ok";
 
-/// Seconds in which a trial may have seen more.
+/// Seconds after which a retry makes sense, since the canary may have seen more.
 const LATER: u64 = 60;
 
-/// A trial must have seen enough, and kept its budgets, before the change comes into force.
+/// Checks that a canary has seen enough decisions and kept its budgets, before the change is promoted.
 pub fn is_tried(change: &store::changes::ProposedChange, read: &Reader<'_>) -> Result<(), Refusal> {
     let (ChangeState::Canary, Some(terms)) = (change.state, &change.terms) else { return Ok(()) };
     let Some(trial) = read.trial().filter(|trial| trial.change.id == change.id) else {
@@ -112,7 +112,7 @@ pub fn is_tried(change: &store::changes::ProposedChange, read: &Reader<'_>) -> R
     Ok(())
 }
 
-/// What the tick records of a trial: its end, if it is over budget; or else what is new.
+/// Returns what the tick records of a canary: its end if it is over budget, otherwise new results.
 pub fn measured(read: &Reader<'_>) -> Option<Event> {
     let tried = read.tried_change().ok()??;
     let Some(trial) = read.trial().filter(|trial| trial.change.id == tried.id) else {

@@ -10,18 +10,18 @@ use types::change::EvalCase;
 use types::id::ActorId;
 use types::impact::{Over, Trialled};
 
-/// What is said to the others of a budget that was exceeded.
+/// What other callers are told of an exceeded budget.
 const TOO_MANY: &str = "more decisions would differ than the budget allows";
 
 /// The eval that counts decisions.
 pub const IMPACT: &str = "impact";
 
-/// How a budget was exceeded, as the caller may know it.
+/// Describes how a budget was exceeded, as far as the caller may know.
 pub fn exceeded(over: &Over, read: &Reader<'_>) -> String {
     if may_read_all(read) { in_figures(over) } else { TOO_MANY.to_owned() }
 }
 
-/// What the author of a change is told of its trial's end.
+/// Describes the end of a canary for the author of the change.
 pub fn ending(over: &Over, trialled: &Trialled, author: &ActorId, read: &Reader<'_>) -> String {
     let them = Caller::new(Who::Holder(author.clone()), read.caller().channel);
     if !may_read_all(&read.acting_as(&them)) {
@@ -30,12 +30,12 @@ pub fn ending(over: &Over, trialled: &Trialled, author: &ActorId, read: &Reader<
     format!("{}, after {} decisions", in_figures(over), trialled.matrix.sum())
 }
 
-/// The same for the record.
+/// Describes it with figures, for the record.
 pub fn in_figures(over: &Over) -> String {
     format!("{} is {}, of at most {}", over.budget, over.found, over.max)
 }
 
-/// What the evals came to, as the caller may know it.
+/// Returns the results of the evals, as far as the caller may know them.
 pub fn evals(mut evals: Vec<EvalCase>, read: &Reader<'_>) -> Vec<EvalCase> {
     let counted = evals.iter_mut().find(|eval| eval.case == IMPACT && !eval.problems.is_empty());
     if let Some(eval) = counted.filter(|_| !may_read_all(read)) {
@@ -44,7 +44,7 @@ pub fn evals(mut evals: Vec<EvalCase>, read: &Reader<'_>) -> Vec<EvalCase> {
     evals
 }
 
-/// An event of a change without what it counted.
+/// Removes the counts from an event of a change.
 pub fn uncounted(event: &mut Value) {
     let is_trial = event.get("trialled").is_some();
     let Some(fields) = event.as_object_mut() else { return };

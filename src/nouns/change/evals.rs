@@ -21,10 +21,10 @@ use types::impact::Budgets;
 use types::refusal::{Code, Refusal, Stop};
 use types::scope::Reach;
 
-/// The most problems that one test file is told of.
+/// The maximum number of problems reported per test file.
 const MOST: usize = 20;
 
-/// Run a change's tests.
+/// Run a change's evals.
 pub enum Evals {}
 
 impl Change for Evals {
@@ -58,7 +58,7 @@ impl Change for Evals {
     }
 }
 
-/// Records what the tests of a change come to.
+/// Runs a change's evals and records the results.
 pub fn put_to_tests(change: &mut changes::ProposedChange, bundle: &Bundle, draft: &mut Draft<'_>) -> Result<(), Stop> {
     change.evals = evals(bundle, draft.read())?;
     draft.record(EvalsRun {
@@ -70,9 +70,9 @@ pub fn put_to_tests(change: &mut changes::ProposedChange, bundle: &Bundle, draft
     Ok(())
 }
 
-/// What the evals of a bundle come to: its tests, and the decisions of the log where the company has set a budget.
+/// Runs the evals of a bundle: its tests, and the log's decisions if the company has set a budget.
 pub fn evals(bundle: &Bundle, read: &Reader<'_>) -> Result<Vec<EvalCase>, Stop> {
-    // The product may have changed since it was proposed.
+    // The program may have been updated since the proposal.
     let compiled = super::compiled(bundle, read)?;
     let run = || Ok::<_, Infallible>(cases(&fixture::run(&crate::OPERATIONS, bundle, &compiled)));
     let Ok(tests) = read.build_cache().make(&format!("evals {}", bundle.hash()), run);
@@ -88,7 +88,7 @@ pub fn evals(bundle: &Bundle, read: &Reader<'_>) -> Result<Vec<EvalCase>, Stop> 
     Ok(all)
 }
 
-/// Makes what `evals` needs: the log is long, and is not replayed while others wait.
+/// Prepares `evals`: the log is long, and is not replayed while others wait.
 pub fn prepare(bundle: &Bundle, read: &Reader<'_>) -> Result<(), Stop> {
     if let Some(budgets) = budgets(read) {
         let in_force = read.bundle()?;
@@ -101,7 +101,7 @@ pub fn prepare(bundle: &Bundle, read: &Reader<'_>) -> Result<(), Stop> {
     evals(bundle, read).map(drop)
 }
 
-/// The budget of the policies in force: a candidate does not set its own.
+/// Returns the budgets of the policies in force: a candidate does not set its own.
 fn budgets(read: &Reader<'_>) -> Option<Budgets> {
     read.serving().limits().impact.filter(|budgets| !budgets.is_empty())
 }
@@ -115,7 +115,7 @@ fn case(name: &str, problems: Vec<String>) -> EvalCase {
     EvalCase { case: name.to_owned(), status, problems }
 }
 
-/// One eval for each test file; without any, one that fails.
+/// Returns one eval per test file; without test files, one that fails.
 fn cases(run: &Run) -> Vec<EvalCase> {
     let mut problems: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for finding in run.invalid.iter().chain(&run.failed) {

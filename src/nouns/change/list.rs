@@ -18,7 +18,7 @@ use types::page::{Page, PageQuery};
 use types::refusal::{Refusal, Stop};
 use types::scope::{Reach, Scope};
 
-/// Reads of changes: whoever proposes sees what became of it.
+/// Scopes that may read changes: whoever may propose can follow their proposals.
 const READS: Reach = Reach::Scopes(&[Scope::Read, Scope::Changes, Scope::Policy]);
 
 /// Which changes.
@@ -108,7 +108,7 @@ pub struct Comparing {
     pub semantic: Option<bool>,
 }
 
-/// Compare a change with what it was made from.
+/// Compare a change with its base.
 pub enum Diff {}
 
 /// What differs shows what is in force: to whoever may read that, and to whoever decides about the change. That somebody
@@ -118,8 +118,8 @@ pub(super) fn shows_policies(change: &ProposedChange, read: &Reader<'_>) -> bool
     decides || may_export(read)
 }
 
-/// The collections that a change is shown about: those in force while it can come into force and its policies fit them, else
-/// those that it was made with. And what does not fit.
+/// Returns the collections for showing a change: those in force while it is open and its policies fit them, otherwise those it
+/// was made with; and the problems of what does not fit.
 fn collections(change: &ProposedChange, base: &Bundle, read: &Reader<'_>) -> Result<(Bundle, Vec<Problem>), Stop> {
     if !change.state.is_open() {
         return Ok((base.clone(), Vec::new()));

@@ -54,7 +54,7 @@ fn find(id: &str, read: &Reader<'_>) -> Result<ProposedChange, Stop> {
     Ok(read.change(id)?.ok_or_else(Refusal::not_found)?)
 }
 
-/// The files of a change that the caller may see, about the collections in force.
+/// Returns the files of a change that the caller may see, with the collections in force.
 pub fn content(id: &str, read: &Reader<'_>) -> Result<BTreeMap<String, String>, Stop> {
     let change = find(id, read)?;
     if !read.may("change.read", &read.change_target(&change)) {
@@ -63,7 +63,7 @@ pub fn content(id: &str, read: &Reader<'_>) -> Result<BTreeMap<String, String>, 
     Ok(read.change_bundle(&change.id)?.files)
 }
 
-/// A change that can still come into force.
+/// Returns a change that can still be promoted.
 fn find_open(id: &str, read: &Reader<'_>) -> Result<ProposedChange, Stop> {
     let change = find(id, read)?;
     if change.state.is_open() {
@@ -72,7 +72,7 @@ fn find_open(id: &str, read: &Reader<'_>) -> Result<ProposedChange, Stop> {
     Err(Refusal::conflict(format!("the change is {} already", change.state)).into())
 }
 
-/// A text that people write, of a bounded length.
+/// Checks the length of a text.
 fn check_text(field: &str, text: &str, least: usize) -> Result<(), Refusal> {
     match if is_blank(text) { 0 } else { text.trim().chars().count() } {
         length if length < least => Err(Refusal::field(field, "must say why")),

@@ -13,7 +13,7 @@ use types::id::Id;
 use types::refusal::{Code, Refusal, Stop};
 use types::scope::Reach;
 
-/// Bring a change into force.
+/// Promote a change.
 pub enum Promote {}
 
 impl Change for Promote {
@@ -49,7 +49,7 @@ impl Change for Promote {
     }
 }
 
-/// Puts a change's policies into force, about the collections in force.
+/// Puts a change's policies into force, with the collections in force.
 pub fn promote(
     mut change: changes::ProposedChange,
     bundle: Bundle,
@@ -64,12 +64,12 @@ pub fn promote(
     if is_about_other_data(&change, &bundle) {
         have_passed(&super::evals::evals(&bundle, draft.read())?)?;
     }
-    // The product may have changed since it was proposed.
+    // The program may have been updated since the proposal.
     let policies = super::compiled(&bundle, draft.read())?;
     way_back::keeps((change.target, &change.author), &policies, draft.read())?;
     let (id, version) = (Id::stored(&change.id), applied.version + 1);
     draft.record(ChangePromoted { id: id.clone(), author: change.author.clone(), version })?;
-    // A view is no change of the policies: those that came with the program go on coming with it.
+    // A view does not change the policies: built-in ones still count as built-in.
     let source = if change.target == ChangeTarget::View { applied.source } else { "change".into() };
     draft.record(PolicyApplied {
         version,
@@ -85,7 +85,7 @@ pub fn promote(
     Ok(change)
 }
 
-/// A change comes into force, or is tried, only after all its evals passed.
+/// Checks that all evals of a change passed, before it is promoted or starts a canary.
 pub fn is_tested(change: &changes::ProposedChange) -> Result<(), Refusal> {
     if change.evals.is_empty() {
         let problems = vec!["tests".to_owned()];
@@ -94,7 +94,7 @@ pub fn is_tested(change: &changes::ProposedChange) -> Result<(), Refusal> {
     have_passed(&change.evals)
 }
 
-/// Whether the schema of collections has changed since the change was proposed.
+/// Checks whether the schema of the collections has changed since the proposal.
 fn is_about_other_data(change: &changes::ProposedChange, bundle: &Bundle) -> bool {
     bundle.hash().as_str() != change.hash
 }

@@ -25,9 +25,9 @@ use types::refusal::{Refusal, Stop};
 use types::scope::{Reach, Scope};
 use types::view::{VIEW_NAME, View, is_view_name};
 
-/// The most problems that one answer names.
+/// The maximum number of problems in one answer.
 const MOST: usize = 50;
-/// The most proposals of one author that are open at once.
+/// The maximum number of open proposals per author.
 const OPEN: usize = 20;
 
 /// A change to what is in force.
@@ -60,11 +60,11 @@ pub struct Content {
     pub remove: bool,
 }
 
-/// What is proposed, however it was asked for.
+/// A proposal, whichever operation makes it.
 #[derive(Clone, Default)]
 pub struct Proposal {
     pub bundle: Bundle,
-    /// The view that it is to; else it is to the policies.
+    /// The view that it changes; otherwise it changes the policies.
     pub view: Option<String>,
     pub reason: String,
     pub base_version: Option<i64>,
@@ -107,7 +107,7 @@ impl Change for Propose {
     }
 }
 
-/// What would be in force.
+/// Returns the bundle that would be in force.
 fn wanted(input: &NewChange, read: &Reader<'_>) -> Result<Bundle, Stop> {
     let Content { files, definition, remove } = &input.content;
     match (input.target, files, definition, remove) {
@@ -126,7 +126,7 @@ fn wanted(input: &NewChange, read: &Reader<'_>) -> Result<Bundle, Stop> {
     }
 }
 
-/// What is in force with a view as it would be.
+/// Returns the bundle in force with a view replaced or removed.
 fn with_view(input: &NewChange, definition: Option<&Value>, read: &Reader<'_>) -> Result<Bundle, Stop> {
     let name = input.target_id.as_deref().ok_or_else(|| Refusal::field("target_id", "must be the view's name"))?;
     if !is_view_name(name) {
@@ -138,7 +138,7 @@ fn with_view(input: &NewChange, definition: Option<&Value>, read: &Reader<'_>) -
         Some(definition) => {
             let view: View = definition::read(definition).map_err(|what| Refusal::field("content.definition", what))?;
             let of = &view.spec.query.collection;
-            // What is wrong with a view tells of its collection: only whoever may know that is told.
+            // Problems of a view reveal its collection, so they are only for callers who may know that.
             if read.collection(of).is_none() || !read.sees(&read.collection_target(of)) {
                 return Err(Refusal::field("content.definition", views::no_collection(of)).into());
             }
@@ -157,9 +157,9 @@ fn with_view(input: &NewChange, definition: Option<&Value>, read: &Reader<'_>) -
     Ok(bundle)
 }
 
-/// The files that somebody sends, with the collections in force: those change by proposals of their own, with their records.
-/// So do those that are said to be as they were exported, and have changed since. Views that are not among them stay: a change
-/// of its own removes one.
+/// Combines submitted files with the collections in force: those change by proposals of their own, together with their records.
+/// Collection files listed in `unedited` may be outdated and are replaced too. Views not submitted stay: removing one takes a
+/// change of its own.
 pub fn whole(files: &BTreeMap<String, String>, unedited: &[String], read: &Reader<'_>) -> Result<Bundle, Stop> {
     if let Some(path) = unedited.iter().find(|path| !is_collection(path) || !files.contains_key(*path)) {
         return Err(
@@ -180,7 +180,7 @@ pub fn whole(files: &BTreeMap<String, String>, unedited: &[String], read: &Reade
     Ok(Bundle { files: files.clone() }.about_collections_of(&in_force).with_views_of(&in_force))
 }
 
-/// A bundle that would load, with nothing wrong in its names or in anything else. What was compiled stays in the build cache.
+/// Compiles a bundle, or refuses it with all its problems. The result stays in the build cache.
 pub fn compiled(bundle: &Bundle, read: &Reader<'_>) -> Result<Arc<Snapshot>, Stop> {
     let bad = problems(&bundle.files, MOST);
     if !bad.is_empty() {
@@ -191,7 +191,7 @@ pub fn compiled(bundle: &Bundle, read: &Reader<'_>) -> Result<Arc<Snapshot>, Sto
     Ok(read.build_cache().snapshot(bundle).map_err(refused)?)
 }
 
-/// Records a proposal, if it is made from what is in force.
+/// Records a proposal, if its base is in force.
 pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> Result<changes::ProposedChange, Stop> {
     check(proposal)?;
     let policies = compiled(&proposal.bundle, draft.read())?;
@@ -212,14 +212,14 @@ pub fn propose(proposal: &Proposal, author: ActorId, draft: &mut Draft<'_>) -> R
         return Err(Refusal::conflict(format!("{what} in force already")).into());
     }
     if let Some(same) = draft.read().open_change(&author, &proposal.bundle)? {
-        // Proposed again, it is the same proposal: a pipeline may run twice.
+        // Proposing again returns the same proposal: a pipeline may run twice.
         return Ok(same);
     }
     has_room(&proposal.bundle, draft.read())?;
     recorded(proposal, hash, author, draft)
 }
 
-/// That the version which it was made from is the one of that number here.
+/// Checks that the base version is this company's own version of that number.
 fn is_of_this_company(proposal: &Proposal, applied: &Applied, read: &Reader<'_>) -> Result<(), Stop> {
     let Some(hash) = &proposal.base_hash else { return Ok(()) };
     let base = proposal.base_version.unwrap_or(applied.version);
@@ -234,7 +234,7 @@ fn is_of_this_company(proposal: &Proposal, applied: &Applied, read: &Reader<'_>)
     Err(Refusal::conflict(message).into())
 }
 
-/// That each view which is limited otherwise than now is limited to somebody: a slip in a name would hide it from all.
+/// Checks that each view with a new visibility names an existing actor: a typo would hide it from everybody.
 fn for_somebody(policies: &Snapshot, read: &Reader<'_>) -> Result<(), Refusal> {
     let is_new = |view: &View| read.view(view.name()).is_none_or(|now| now.spec.visibility != view.spec.visibility);
     let views = policies.views().values().filter(|view| is_new(view));
@@ -246,8 +246,7 @@ fn for_somebody(policies: &Snapshot, read: &Reader<'_>) -> Result<(), Refusal> {
     if problems.is_empty() { Ok(()) } else { Err(Refusal::invalid(problems)) }
 }
 
-/// Whether the caller may have one more open proposal, unless it is one that they have: asked before it is looked at any
-/// closer.
+/// Checks that the caller may have one more open proposal, unless this one is open already. Checked before anything costlier.
 pub fn has_room(bundle: &Bundle, read: &Reader<'_>) -> Result<(), Stop> {
     let author = read.caller().actor();
     if read.open_changes_of(&author)? < OPEN {
@@ -260,7 +259,7 @@ pub fn has_room(bundle: &Bundle, read: &Reader<'_>) -> Result<(), Stop> {
     Err(Refusal::conflict(message).into())
 }
 
-/// What a commit declares is in force already: nothing changes, and the company is known to be managed from there.
+/// Records a commit that declares what is already in force: nothing changes, but the company is now managed from there.
 pub fn adopt(
     proposal: &Proposal,
     author: ActorId,
@@ -274,21 +273,21 @@ pub fn adopt(
     }
     check(proposal)?;
     let mut change = recorded(proposal, hash, author.clone(), draft)?;
-    // The version whose policies these are: what waits and was made from that one still stands.
+    // The version with these policies: open changes based on it remain valid.
     let version = draft.read().policies_changed()?.version;
     draft.record(ChangePromoted { id: Id::stored(&change.id), author, version })?;
     (change.state, change.version) = (ChangeState::Promoted, Some(version));
     Ok(Some(change))
 }
 
-/// Whether the last commit declared these policies, whatever data they were about then.
+/// Checks whether the last commit declared these policies, whatever the collections were then.
 fn declares(bundle: &Bundle, read: &Reader<'_>) -> Result<bool, Stop> {
     let Some(declared) = read.declared_change()? else { return Ok(false) };
     let declared = Bundle { files: read.change_files(&declared.id)? };
     Ok(declared.about_collections_of(bundle).hash() == bundle.hash())
 }
 
-/// What is wrong with what is said about it.
+/// Checks the proposal's reason and commit.
 fn check(proposal: &Proposal) -> Result<(), Stop> {
     check_text("reason", &proposal.reason, 1)?;
     let is_hash = |commit: &String| (4..=64).contains(&commit.len()) && commit.bytes().all(|b| b.is_ascii_hexdigit());
@@ -305,7 +304,7 @@ fn recorded(
     draft: &mut Draft<'_>,
 ) -> Result<changes::ProposedChange, Stop> {
     let Proposal { bundle, view, reason, commit, rolls_back, .. } = proposal.clone();
-    // Whatever older version it was made from, its policies are those of this one.
+    // Its policies match the current version, whatever its base was.
     let base_version = draft.read().applied()?.version;
     let (id, now, behalf) = (draft.new_id(Kind::Change), draft.now(), draft.read().on_behalf_of());
     let Caller { issuer, token, .. } = draft.read().caller().clone();
@@ -340,7 +339,7 @@ fn recorded(
     Ok(change)
 }
 
-/// Whom a proposal waits for that nobody saw being written: the people who may review it.
+/// Returns the reviewers to notify of a proposal: the people who may review it.
 fn reviewers(change: &changes::ProposedChange, read: &Reader<'_>) -> Vec<ActorId> {
     match change.commit {
         Some(_) => read.people_who_may("change.review", &read.change_target(change), &change.author),
@@ -348,7 +347,7 @@ fn reviewers(change: &changes::ProposedChange, read: &Reader<'_>) -> Vec<ActorId
     }
 }
 
-/// What is told whoever comes second.
+/// Returns the refusal for a proposal whose base is no longer in force.
 pub fn moved(base: i64, applied: &Applied) -> Refusal {
     let by = match &applied.change {
         Some(change) => format!("applied by {} with {change}", applied.by),

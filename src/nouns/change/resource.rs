@@ -42,13 +42,13 @@ pub static CHANGE: Resource = Resource {
     state,
 };
 
-/// Of everybody, as they can stand; and one that each could decide a request about.
+/// Returns sample changes of everybody in each state, and one per actor that they could decide.
 fn samples(cast: &Cast<'_>) -> Vec<Sample> {
     let (for_each, of_each) = (cast.everybody.iter().map(to_decide), cast.everybody.iter().flat_map(proposed_by));
     for_each.chain(of_each).collect()
 }
 
-/// Whose changes everybody is asked about: of the last one, whose team others are below.
+/// The authors of the sample changes; other teams are below the last one's.
 const SHOWN: [&str; 4] = ["ana", "max", "bot", "zoe"];
 
 fn sample(id: String, author: &str, state: ChangeState) -> Row {
@@ -87,7 +87,7 @@ fn states() -> Vec<&'static str> {
     ChangeState::ALL.iter().map(|state| state.name()).collect()
 }
 
-/// The most files of a change that are named.
+/// The maximum number of a change's files that are named.
 const MOST_NAMED: usize = 20;
 
 /// So much of what differs stands beside a request; all of it in the change.
@@ -124,7 +124,7 @@ fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
         format!("{}: {}{gone}", review.by, review.verdict)
     };
     let reviews: Vec<String> = change.reviews.iter().map(review).collect();
-    // What it changes, it changes of what it was made from; what data looks like by now is no part of it.
+    // Compare with the base: how the collections look by now does not matter.
     let after = Bundle { files: read.change_files(&change.id)? };
     let base = read.bundle_of(change.base_version)?.map_or_else(|| read.bundle(), Ok)?;
     let (before, after) = (base.about_collections_of(&after).files, after.files);

@@ -94,7 +94,7 @@ pub struct ShownEvals {
 }
 
 impl ShownEvals {
-    /// The evals that fail, each with the first of its problems.
+    /// Describes the failing evals, each with its first problem.
     pub fn failing(&self) -> Option<String> {
         let failed = self.last.iter().filter(|eval| eval.status == EvalStatus::Failed);
         let failed: Vec<String> = failed.map(|eval| described(&eval.case, &eval.problems)).collect();
@@ -102,7 +102,7 @@ impl ShownEvals {
     }
 }
 
-/// So many problems of an eval are told; all of them stand in the change.
+/// The maximum number of an eval's problems in a message; the change holds all.
 const NAMED: usize = 3;
 
 fn described(case: &str, problems: &[String]) -> String {
@@ -113,7 +113,7 @@ fn described(case: &str, problems: &[String]) -> String {
 }
 
 impl ShownChange {
-    /// A change as the caller of `read` may see it.
+    /// Returns a change as the caller of `read` may see it.
     pub fn of(change: ProposedChange, read: &Reader<'_>) -> Result<ShownChange, Fault> {
         let passed = change.evals.iter().all(|eval| eval.status == EvalStatus::Passed);
         let run = !change.evals.is_empty();

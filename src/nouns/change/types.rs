@@ -106,7 +106,7 @@ impl fmt::Display for RejectedBefore {
 }
 
 impl ChangeState {
-    /// Whether it can still come into force.
+    /// Checks whether it can still be promoted.
     pub const fn is_open(self) -> bool {
         matches!(self, ChangeState::Proposed | ChangeState::InReview | ChangeState::Approved | ChangeState::Canary)
     }

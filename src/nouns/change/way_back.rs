@@ -13,43 +13,43 @@ use types::id::ActorId;
 use types::refusal::Refusal;
 use types::time::{DAY, HOUR, Time};
 
-/// What is closed now opens again by itself within so many days, or has to be opened now.
+/// A lockout must end by itself within this many days, or be removed now.
 const DAYS: i64 = 31;
-/// What is still closed in so many years is closed for good.
+/// A lockout that lasts this many years counts as permanent.
 const YEARS: i64 = 20;
 const HALF_HOUR: i64 = HOUR / 2;
-/// An id as that of any change.
+/// A placeholder id of a change.
 const ANY: &str = "chg_01M00000000000000000000000";
 
-/// In how many days somebody can change the policies, soon and late; or why nobody can.
+/// The days after which somebody can change the policies, soon and late; or why nobody can.
 type Found = Result<[i64; 2], String>;
 
-/// Looks for a way back before a change has its turn: that may take long in a large company.
+/// Searches before a change has its turn, since that may take long in a large company. The result is cached.
 pub fn look(change: (ChangeTarget, &ActorId), policies: &Arc<Snapshot>, read: &Reader<'_>) {
     read.build_cache().put(&key(change.0, policies), Search { change, policies: &unheard(policies), read }.found());
 }
 
-/// Refuses policies under which nobody could change policies: as it is now, or from a time on that they name. What they forbid for
-/// some days alone, or at some hours, they let happen by themselves.
+/// Refuses policies under which nobody could change policies: now, or from a time on that they name. Prohibitions for some days
+/// or at some hours only are accepted, since they end by themselves.
 pub fn keeps(change: (ChangeTarget, &ActorId), policies: &Arc<Snapshot>, read: &Reader<'_>) -> Result<(), Refusal> {
     let search = Search { change, policies: &unheard(policies), read };
     let found = match read.build_cache().get::<Found>(&key(change.0, policies)).as_deref() {
         Some(Err(why)) => Err(why.clone()),
-        // Those who could then may have left since.
+        // The people found then may have left since.
         Some(Ok(after)) if after.iter().all(|days| search.way(*days).is_ok()) => return Ok(()),
         _ => search.found().map(drop),
     };
     found.map_err(|why| Refusal::conflict(format!("under these policies{why}")))
 }
 
-/// Why nobody could change policies under these, if so.
+/// Explains why nobody could change policies under these; `None` if somebody could.
 pub fn locked_out(policies: &Arc<Snapshot>, read: &Reader<'_>) -> Option<String> {
     let author = read.caller().actor();
     let search = Search { change: (ChangeTarget::Policy, &author), policies: &unheard(policies), read };
     search.found().err().map(|why| format!("under these policies{why}"))
 }
 
-/// What goes wrong in questions that nobody has asked is not told.
+/// Keeps evaluation errors of hypothetical questions from being reported.
 fn unheard(policies: &Snapshot) -> Arc<Snapshot> {
     Arc::new(policies.apart())
 }
@@ -59,7 +59,7 @@ fn key(target: ChangeTarget, policies: &Snapshot) -> String {
 }
 
 struct Search<'a> {
-    /// What is promoted, and by whom it was proposed.
+    /// The target of the promoted change, and its author.
     change: (ChangeTarget, &'a ActorId),
     policies: &'a Arc<Snapshot>,
     read: &'a Reader<'a>,
@@ -76,8 +76,8 @@ impl Search<'_> {
         Ok([soon, late])
     }
 
-    /// Whether there is a way so many days from now, each step of it at some full or half hour of the day. Only by `toTime` can
-    /// policies tell these apart for good.
+    /// Checks whether a change has a way into force this many days from now, each step at any full or half hour of the day.
+    /// Only `toTime` lets policies tell these times apart permanently.
     fn way(&self, days: i64) -> Result<(), String> {
         let (target, author) = self.change;
         let tell = self.policies.policies().any(|policy| policy.text.contains("toTime"));
@@ -90,13 +90,13 @@ impl Search<'_> {
     }
 }
 
-/// The read without which nobody tests, reviews or promotes a change.
+/// The read required to test, review or promote a change.
 const READ: &str = "change.read";
-/// What is wrong where nobody could release a kill switch.
+/// The message if nobody could release a kill switch.
 const RELEASES: &str = "nobody could release the kill switch `global` while it is engaged, when no approval can be decided: permit `kill` \
                         with `off` to somebody at once";
 
-/// Whether whoever performs it has to see the change.
+/// Checks whether performing an operation requires seeing the change.
 fn sees(operation: &str) -> bool {
     operation.starts_with("change.") && operation != READ
 }
@@ -118,7 +118,7 @@ fn open_to(operation: &str, could: Could) -> Result<(), String> {
     Err(why)
 }
 
-/// The way into force of a change under `policies`, as they decide at these times, each step at any of them.
+/// The way into force of a change under `policies`, each step decided at any of these times.
 struct Way<'a> {
     change: ProposedChange,
     policies: &'a Arc<Snapshot>,
@@ -127,19 +127,19 @@ struct Way<'a> {
 }
 
 impl Way<'_> {
-    /// Whether somebody could propose another, and it had a whole way into force.
+    /// Checks whether somebody could propose another change and have it promoted.
     fn is_open(&self) -> Result<(), String> {
         let proposal =
             HypotheticalCall { operation: "policy.propose", target: &Target::Company, input: None, sight: None };
         open_to("policy.propose", self.read.who_could(self.policies, proposal, self.at))?;
-        // A switch that nobody may release stops all of it.
+        // A kill switch that nobody may release blocks everything.
         let target = crate::kill::release(self.read);
         if !self.read.could_release(self.policies, &target, self.at) && self.read.could_release_now(&target) {
             return Err(RELEASES.to_owned());
         }
         let mut proposers = self.read.not_denied(self.policies, proposal, self.at);
         if proposers.is_empty() {
-            // Somebody who joins could.
+            // Somebody who joins could propose.
             proposers.push(self.change.author.clone());
         }
         let mut ways = proposers.into_iter().map(|author| self.of(author).leads_into_force());
@@ -147,7 +147,7 @@ impl Way<'_> {
         if first.is_err() && ways.any(|way| way.is_ok()) { Ok(()) } else { first }
     }
 
-    /// That of one which somebody else proposes.
+    /// Returns the way of a change by another author.
     fn of(&self, author: ActorId) -> Self {
         Way {
             change: ProposedChange { author, ..self.change.clone() },
@@ -168,7 +168,7 @@ impl Way<'_> {
         open_to("change.promote", self.promotion(ChangeState::Approved, true))
     }
 
-    /// Who could promote it, at once or after a canary.
+    /// Returns who could promote it, at once or after a canary.
     fn promotion(&self, state: ChangeState, reviewed: bool) -> Could {
         match self.could("change.promote", state, reviewed) {
             Could::Somebody => Could::Somebody,
@@ -185,7 +185,7 @@ impl Way<'_> {
     fn could(&self, operation: &str, state: ChangeState, reviewed: bool) -> Could {
         let change = ProposedChange { state, ..self.change.clone() };
         let target = self.read.change_target_as(&change, reviewed);
-        // What else these take can be left out.
+        // Other inputs are optional.
         let input = json!({ "id": ANY });
         let input = [READ, "change.evals", "change.promote"].contains(&operation).then_some(&input);
         let call = HypotheticalCall { operation, target: &target, input, sight: Some(READ) };

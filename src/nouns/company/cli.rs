@@ -63,7 +63,7 @@ struct Changes {
 }
 
 impl From<Changes> for OtherSettings {
-    /// Only what is given: the rest stays as it is.
+    /// Changes only what is given.
     fn from(new: Changes) -> OtherSettings {
         OtherSettings {
             name: new.name,
@@ -81,7 +81,7 @@ impl From<Changes> for OtherSettings {
     }
 }
 
-/// The settings as people read them: a line each, by the names that the options have.
+/// The settings as printed: a line each, named like their options.
 #[derive(Serialize)]
 struct ShownHours<'a> {
     hours: String,

@@ -1,4 +1,4 @@
-//! The company: its settings, and its first admin.
+//! Operations on the company: its settings and its first admin.
 
 mod init;
 
@@ -21,7 +21,7 @@ use types::visible::{NO_NAME, is_name};
 
 pub use init::{Begun, FirstAdmin, Init};
 
-/// The company itself: what has no narrower thing to be about.
+/// The company itself: the target of operations without a narrower one.
 pub static COMPANY: Resource = Resource {
     noun: Noun {
         name: "Company",
@@ -38,7 +38,7 @@ pub static COMPANY: Resource = Resource {
     state,
 };
 
-/// What was asked about the company is another thing once its settings are, or where its policies come from.
+/// Returns the state to which approvals are bound: the settings' version and the policy source.
 fn state(_: &Target, read: &Reader<'_>) -> Result<Value, Fault> {
     let source = read.policy_source()?;
     let source = source.map(|one| json!({ "url": one.url, "ref": one.r#ref, "path": one.path, "auto": one.auto }));
@@ -81,7 +81,7 @@ pub struct Hours {
     pub to: String,
 }
 
-/// As people type them.
+/// Parses hours as typed on the command line.
 impl FromStr for Hours {
     type Err = &'static str;
 
@@ -127,7 +127,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The hours in which it works.
+    /// Returns the working hours.
     pub(super) fn working(&self) -> Option<Working> {
         let zone = jiff::tz::TimeZone::get(&self.timezone).ok()?;
         Some(Working { zone, from: self.hours.from.parse().ok()?, to: self.hours.to.parse().ok()? })
@@ -155,7 +155,7 @@ impl Settings {
         check(time(&self.hours.to), "hours.to: must be HH:MM");
         check((1..=720).contains(&self.approvals.default_ttl_h), "approvals.default_ttl_h: must be 1 to 720");
         check(self.retention_days <= 36_500, "retention_days: must be at most 36500");
-        // The log's canonical JSON holds integers exactly up to here.
+        // The largest integer that is exact in the log's canonical JSON.
         check(
             self.budget_cents_month.is_none_or(|cents| cents < (1 << 53)),
             "budget_cents_month: must be at most 9007199254740991",
@@ -176,13 +176,13 @@ pub struct CompanyAnswer {
     pub vector_model: Option<String>,
 }
 
-/// The settings with what goes with them.
+/// Builds the answer with the settings.
 fn answer(settings: Settings, version: i64, read: &Reader<'_>) -> CompanyAnswer {
     let vector_model = read.any_embedder().map(|embedder| embedder.model().to_owned());
     CompanyAnswer { settings, version, vector_model }
 }
 
-/// The settings.
+/// Read the settings.
 pub enum Read {}
 
 impl Query for Read {
@@ -328,7 +328,7 @@ impl Change for Update {
     }
 }
 
-/// Records the settings as they are to be.
+/// Records the changed settings.
 fn changed(settings: Settings, before: &Company, draft: &mut Draft<'_>) -> Result<CompanyAnswer, Stop> {
     let problems = settings.problems();
     if !problems.is_empty() {

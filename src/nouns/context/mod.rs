@@ -17,7 +17,7 @@ use types::scope::Reach;
 
 pub const ALL: &[Entry] = &[Entry::change::<Forget>()];
 
-/// What events can be erased.
+/// Which events can be erased.
 const FORGETTABLE: &str = "The event numbers; only content that no state depends on: refusals, decisions for other programs and their entities, stored arguments and content";
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
@@ -84,7 +84,7 @@ impl Change for Forget {
     }
 }
 
-/// What these events keep of what was written with tasks and runs.
+/// Returns which contents of tasks and runs these events hold.
 fn contents(events: &[i64], read: &Reader<'_>) -> Result<Vec<(Id, String)>, Stop> {
     let mut contents = Vec::new();
     for seq in events {
@@ -95,7 +95,7 @@ fn contents(events: &[i64], read: &Reader<'_>) -> Result<Vec<(Id, String)>, Stop
     Ok(contents)
 }
 
-/// Vectors give away what the texts say that they were made of, so they are erased with any text of their entry.
+/// Adds the embeddings to be erased: vectors reveal the texts they were made of, so they go with any text of their entry.
 fn with_vectors(events: &mut Vec<i64>, read: &Reader<'_>) -> Result<(), Stop> {
     for (id, part) in contents(events, read)? {
         if !vectors::is_part(&part) {
@@ -108,7 +108,7 @@ fn with_vectors(events: &mut Vec<i64>, read: &Reader<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// What these events told of what other programs ask about.
+/// Returns which stored entities these events describe.
 fn entities(events: &[i64], read: &Reader<'_>) -> Result<Vec<(Id, i64)>, Stop> {
     let mut entities = Vec::new();
     for seq in events {
@@ -119,7 +119,7 @@ fn entities(events: &[i64], read: &Reader<'_>) -> Result<Vec<(Id, i64)>, Stop> {
     Ok(entities)
 }
 
-/// The calls that wait, or waited, of which arguments are among these events.
+/// Returns the calls, pending or not, whose arguments these events hold.
 fn approvals(events: &[i64], read: &Reader<'_>) -> Result<Vec<Id>, Stop> {
     let mut approvals = Vec::new();
     for seq in events {

@@ -26,13 +26,13 @@ impl Run for Schemas {
     }
 }
 
-/// A file's text, if it holds at most so many bytes.
+/// Returns a file's text, if it has at most `most` bytes.
 pub fn text_of(path: &Path, most: usize) -> Result<String, Failure> {
     let failed = |_| Failure::new(format!("`{}` is not UTF-8", path.display()));
     String::from_utf8(bytes_of(path, most)?).map_err(failed)
 }
 
-/// What a file holds, if it is at most so many bytes.
+/// Returns a file's bytes, if there are at most `most`.
 pub fn bytes_of(path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
     let file = File::open(path).map_err(|error| Failure::new(format!("cannot read `{}`: {error}", path.display())))?;
     let mut bytes = Vec::new();

@@ -23,8 +23,8 @@ use types::view::View;
 
 pub const ALL: &[Entry] = &[Entry::query::<Schemas>()];
 
-/// A definition of an input's field, read when the input is: the writer reads none before the policy is asked. What is wrong
-/// is told when it is taken out, under the field's name.
+/// A definition in an input field, not parsed until the policies have been asked: the writer parses none before. Errors are
+/// reported when it is taken out, under the field's name.
 pub struct Written<T> {
     written: Value,
     read: Result<T, String>,
@@ -58,12 +58,12 @@ impl<T> Serialize for Written<T> {
     }
 }
 
-/// Reads a definition, or says what is wrong with it.
+/// Parses a definition, or returns what is wrong with it.
 pub fn read<T: DeserializeOwned>(written: &Value) -> Result<T, String> {
     match written {
         Value::String(text) => {
             bounded(text)?;
-            // Programs write JSON with more brackets than people write YAML.
+            // Programs generate JSON with more brackets than people write in YAML.
             match json::read::<Value>(text.as_bytes()) {
                 Ok(json) if yaml::is_too_much(text) => of_json(&json),
                 _ => yaml::read_at_once(text).map_err(|error| wrong(&error)),
@@ -76,7 +76,7 @@ pub fn read<T: DeserializeOwned>(written: &Value) -> Result<T, String> {
     }
 }
 
-/// In block style: how many brackets may be open is for those who write YAML.
+/// Converts JSON to block style first: the limit on open brackets is meant for people who write YAML.
 fn of_json<T: DeserializeOwned>(json: &Value) -> Result<T, String> {
     let text = serde_yaml::to_string(json).map_err(|error| error.to_string())?;
     yaml::read_at_once(&text).map_err(|error| error.message)
@@ -87,12 +87,12 @@ fn bounded(text: &str) -> Result<(), String> {
     if fits { Ok(()) } else { Err(format!("is larger than {MAX_BYTES} bytes")) }
 }
 
-/// What is wrong with a text, and where.
+/// Describes a YAML error and where it is.
 pub fn wrong(error: &YamlError) -> String {
     format!("line {}: {}", error.line, error.message)
 }
 
-/// The JSON Schema of every kind of definition.
+/// Returns the JSON Schema of every kind of definition.
 pub fn schemas() -> BTreeMap<&'static str, Value> {
     let schema = |made: schemars::Schema| made.to_value();
     let generator = || SchemaSettings::draft2020_12().into_generator();
@@ -105,7 +105,7 @@ pub fn schemas() -> BTreeMap<&'static str, Value> {
     ])
 }
 
-/// The schemas of definitions.
+/// Show the schemas of definitions.
 pub enum Schemas {}
 
 impl Query for Schemas {

@@ -13,7 +13,7 @@ use super::run::MOST_STEPS;
 use super::time::SECOND;
 use super::visible::{NO_NAME, is_blank, is_name};
 
-/// The most bytes of a definition.
+/// The maximum bytes of a definition.
 pub const MAX_BYTES: usize = 64 * 1024;
 
 /// The version of the envelope.
@@ -145,7 +145,7 @@ impl Metadata {
 }
 
 impl AgentDefinition {
-    /// What cannot be, whatever company it is hired into.
+    /// Checks what is invalid in any company.
     pub fn problems(&self, problems: &mut Problems) {
         self.metadata.problems(problems);
         let spec = &self.spec;
@@ -170,7 +170,7 @@ impl AgentDefinition {
         }
     }
 
-    /// The team that it joins, as its label says.
+    /// Returns the team from its label.
     pub fn team(&self) -> Option<String> {
         let named = self.metadata.labels.get("team")?;
         Some(if named.starts_with("team:") { named.clone() } else { format!("team:{named}") })
@@ -178,13 +178,13 @@ impl AgentDefinition {
 }
 
 impl RunLimits {
-    /// The time that one run may take, in milliseconds.
+    /// Returns the maximum duration of a run, in milliseconds.
     pub fn wall_ms(&self) -> Option<i64> {
         Some(i64::from(seconds(self.wall.as_deref()?)?) * SECOND)
     }
 
     fn problems(&self, problems: &mut Problems) {
-        // The log's canonical JSON holds integers exactly up to here.
+        // The largest integer that is exact in the log's canonical JSON.
         let exact = |cents: Option<u64>| cents.is_none_or(|cents| cents < (1 << 53));
         problems.check(exact(self.run_cents), "spec.limits.run_cents: must be at most 9007199254740991");
         problems.check(exact(self.day_cents), "spec.limits.day_cents: must be at most 9007199254740991");
@@ -195,7 +195,7 @@ impl RunLimits {
     }
 }
 
-/// The seconds of a time such as `20m`.
+/// Parses a duration such as `20m` into seconds.
 fn seconds(text: &str) -> Option<u32> {
     let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let unit = match unit {

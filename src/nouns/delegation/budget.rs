@@ -14,7 +14,7 @@ use types::refusal::{Code, Refusal, Stop};
 use types::scope::Reach;
 use types::visible::is_blank;
 
-/// Reservations of one delegation that may be open at once.
+/// The maximum number of open reservations per delegation.
 const MOST_OPEN: i64 = 1_000;
 
 /// What is to be set aside.
@@ -41,7 +41,7 @@ pub struct Reserved {
     pub left_cents: Option<i64>,
 }
 
-/// Set a part of a budget aside.
+/// Reserve a part of a budget.
 pub enum Reserve {}
 
 impl Change for Reserve {
@@ -120,7 +120,7 @@ pub struct Settled {
     pub status: DelegationStatus,
 }
 
-/// Say what something came to.
+/// Settle a reservation.
 pub enum Settle {}
 
 impl Change for Settle {

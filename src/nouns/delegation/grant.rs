@@ -24,9 +24,9 @@ use types::refusal::{Refusal, Stop};
 use types::scope::Reach;
 use types::time::{DAY, SECOND, Time};
 
-/// Live delegations that one actor may have given.
+/// The maximum number of live delegations granted by one actor.
 const MOST_GIVEN: i64 = 200;
-/// How long one holds unless its giver says otherwise.
+/// The default lifetime of a delegation.
 const USUAL: i64 = 7 * DAY;
 
 /// What is to be delegated.
@@ -58,7 +58,7 @@ pub struct NewDelegation {
     pub ttl: Option<String>,
 }
 
-/// Delegate.
+/// Grant a delegation.
 pub enum Grant {}
 
 impl Change for Grant {
@@ -100,7 +100,7 @@ impl Change for Grant {
     }
 }
 
-/// What is given, if it can be.
+/// Returns the terms of the delegation, if it can be granted.
 fn terms(
     id: &Id,
     from: ActorId,
@@ -193,7 +193,7 @@ fn end(at: Option<Time>, ttl: Option<&str>, above: Option<&Above>, now: Time) ->
     fits.then_some(end).ok_or_else(|| format!("expires_at: must be a minute to 366 days after {now}"))
 }
 
-/// A name in its scope of which its authority lets nothing through: it could never be used.
+/// Names an entry of the scope for which the authority admits no operation: it could never be used.
 fn beyond_authority(terms: &Terms, read: &Reader<'_>) -> Option<String> {
     let admits = |authority: Authority, name: &str| {
         let held = read.operations_in(&Operations([name.to_owned()].into()));
@@ -204,8 +204,8 @@ fn beyond_authority(terms: &Terms, read: &Reader<'_>) -> Option<String> {
     Some(format!("authority: `{}` allows nothing in `{}`: that needs `{enough}`", terms.authority, cut(name)))
 }
 
-/// Whether its giver certainly may do nothing of it. Only where that hangs on no target: elsewhere, what the giver may not do
-/// is for each use to find.
+/// Checks whether the giver is certain to be denied everything in it. Only operations without a target of their own are
+/// checked: for others, that is found at each use.
 fn gives_nothing(terms: &Terms, read: &Reader<'_>) -> bool {
     let held = read.operations_in(&terms.scope);
     let given: Vec<&str> =

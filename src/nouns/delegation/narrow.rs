@@ -5,14 +5,14 @@ use store::delegations::Delegation;
 use types::delegation::{DEEPEST, Terms};
 use types::refusal::{Refusal, Stop};
 
-/// Delegations that may be handed on of one.
+/// The maximum number of sub-delegations of one delegation.
 const MOST_CHILDREN: usize = 20;
 
-/// The delegation that a giver acts under.
+/// The parent: the delegation under which the giver acts.
 pub(super) struct Above(Delegation);
 
 impl Above {
-    /// None for whoever gives in their own right.
+    /// Returns `None` if the giver acts in their own right.
     pub fn of(read: &Reader<'_>) -> Result<Option<Above>, Stop> {
         let Some(above) = read.acting_under()? else { return Ok(None) };
         if above.terms.to != read.caller().actor() {
@@ -38,7 +38,7 @@ impl Above {
     }
 }
 
-/// In which ways a delegation is wider than the one above it.
+/// Returns in which ways a delegation exceeds its parent.
 pub(super) fn narrower(new: &Delegation, above: &Above, read: &Reader<'_>) -> Vec<String> {
     let (terms, given) = (&new.terms, above.terms());
     let mut problems = Vec::new();

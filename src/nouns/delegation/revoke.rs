@@ -54,7 +54,7 @@ impl Change for Revoke {
     }
 }
 
-/// Ends all that somebody gave or got, for whoever leaves; gives how many those were.
+/// Ends all delegations from or to somebody who leaves, and returns how many.
 pub fn end_all_of(actor: &ActorId, draft: &mut Draft<'_>) -> Result<u64, Stop> {
     let read = draft.read();
     let mut ending: BTreeMap<String, Delegation> = BTreeMap::new();
@@ -63,12 +63,12 @@ pub fn end_all_of(actor: &ActorId, draft: &mut Draft<'_>) -> Result<u64, Stop> {
         ending.extend(all.into_iter().map(|one| (one.terms.id.clone(), one)));
     }
     let mut ending: Vec<Delegation> = ending.into_values().collect();
-    // What rests on others goes first: it gives back to those.
+    // Sub-delegations end first: they give back to their parents.
     ending.sort_by_key(|one| std::cmp::Reverse(one.terms.depth));
     Ok(end(ending, None, draft)?.len() as u64)
 }
 
-/// Ends these in their order. All but the named one end with it.
+/// Ends these in order. All but the named one are recorded as ended with it.
 fn end(ending: Vec<Delegation>, named: Option<&str>, draft: &mut Draft<'_>) -> Result<Vec<String>, Stop> {
     let mut ended = Vec::new();
     for Delegation { terms, .. } in ending {

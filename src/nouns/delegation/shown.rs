@@ -42,7 +42,7 @@ pub(super) fn shown(delegation: Delegation, now: Time) -> ShownDelegation {
     let left_cents = delegation.left_cents();
     let Delegation { terms, budget_cents, spent_cents, reserved_cents, created_at, ended_at } = delegation;
     ShownDelegation {
-        // What has run out is expired, whether or not the tick has noted it.
+        // An overdue delegation is expired, whether or not the tick has recorded that.
         status: if terms.status.is_live() && !terms.is_live(now) { DelegationStatus::Expired } else { terms.status },
         id: terms.id,
         from: terms.from,

@@ -12,9 +12,9 @@ use super::id::ActorId;
 use super::operations::Operations;
 use super::time::Time;
 
-/// Links that a chain of delegations may have.
+/// The maximum length of a chain of delegations.
 pub const DEEPEST: u32 = 3;
-/// The largest budget, and the largest sum that can be set aside or settled at once, in cents.
+/// The maximum budget, and the maximum sum reserved or settled at once, in cents.
 pub const MOST_CENTS: i64 = 1_000_000_000_000;
 
 named! {
@@ -41,14 +41,14 @@ named! {
 }
 
 impl DelegationStatus {
-    /// Whether it can be acted under.
+    /// Checks whether it can still be used.
     pub const fn is_live(self) -> bool {
         matches!(self, DelegationStatus::Active | DelegationStatus::Exhausted)
     }
 }
 
 impl Authority {
-    /// Whether an operation is within it; `changes` says whether it changes anything.
+    /// Checks whether an operation is within it; `changes` says whether the operation is a change.
     pub fn admits(self, operation: &str, changes: bool) -> bool {
         match self {
             Authority::Inform => !changes,
@@ -58,7 +58,7 @@ impl Authority {
     }
 }
 
-/// The terms of one delegation: what was given, by whom, to whom.
+/// The terms of a delegation: what was granted, by whom, to whom.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terms {
     pub id: String,
@@ -68,11 +68,11 @@ pub struct Terms {
     pub authority: Authority,
     pub tools: BTreeSet<String>,
     pub expires_at: Time,
-    /// The delegation that the giver acted under.
+    /// The delegation under which the giver acted.
     pub parent: Option<String>,
-    /// 1 for one that its giver gave in their own right.
+    /// 1 if its giver acted in their own right.
     pub depth: u32,
-    /// All on whose behalf the taker acts: the giver first.
+    /// Everybody on whose behalf the taker acts, the giver first.
     pub chain: Vec<ActorId>,
     pub status: DelegationStatus,
 }

@@ -17,7 +17,7 @@ use types::page::{Page, PageQuery};
 use types::refusal::{Fault, Stop};
 use types::scope::Reach;
 
-/// How many are looked at in vain before that counts as one row in vain of a page.
+/// How many candidates without a match count as one row without a hit.
 const STRETCH: usize = 40;
 
 /// Who is sought.
@@ -87,7 +87,7 @@ impl Query for Find {
     }
 }
 
-/// Somebody who was found, or up to where nobody was.
+/// An actor found, or the position up to which none was.
 struct Look {
     at: Position,
     found: Option<Found>,
@@ -95,12 +95,12 @@ struct Look {
 
 struct Search<'a> {
     sought: &'a Sought,
-    /// In lower case.
+    /// The search text in lower case.
     text: Option<String>,
     read: &'a Reader<'a>,
 }
 
-/// How well somebody fits. The better, the more of the skills they have; of equals, those whose id begins with the text.
+/// The quality of a match: more matching skills are better; of equals, ids that start with the text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Fit {
     skills: usize,
@@ -114,7 +114,7 @@ impl Fit {
 }
 
 impl Search<'_> {
-    /// At most so many looks, those with the best fit first, then by id.
+    /// Returns at most `limit` looks, best matches first, then by id.
     fn after(&self, from: &Position, limit: usize) -> Result<Vec<Look>, Fault> {
         let mut looks = Vec::new();
         for fit in self.fits().into_iter().filter(|fit| fit.rank() <= from.at) {
@@ -127,7 +127,7 @@ impl Search<'_> {
         Ok(looks)
     }
 
-    /// Each fit that there can be, the best first.
+    /// Returns every possible quality of match, best first.
     fn fits(&self) -> Vec<Fit> {
         let most = self.sought.skills.len();
         let skills = (most.min(1)..=most).rev();
@@ -157,7 +157,7 @@ impl Search<'_> {
         }
     }
 
-    /// The next of those who may fit so, by id: a stretch of them, fewer only where there are no more.
+    /// Returns the next candidates by id: a full stretch, fewer only at the end.
     fn candidates(&self, fit: Fit, after: &str) -> Result<Vec<ActorId>, Fault> {
         let Search { sought, text, read } = self;
         if !sought.skills.is_empty() {
@@ -170,7 +170,7 @@ impl Search<'_> {
         read.ids_after(after, beginning, STRETCH)
     }
 
-    /// What is shown of an actor, if this is how well it fits.
+    /// Returns the actor as shown, if it matches with exactly this quality.
     fn fitting(&self, actor: &Actor, fit: Fit) -> Option<Found> {
         let kind = actor.kind == ActorKind::Person || (actor.kind == ActorKind::Agent && !self.sought.humans);
         if !kind || actor.status != Status::Active {

@@ -16,7 +16,7 @@ impl<'a> Reader<'a> {
         self.world.card(id)
     }
 
-    /// An actor that exists, or 404.
+    /// Returns an existing actor, or 404.
     pub fn actor(&self, id: &ActorId) -> Result<&'a Arc<Card>, Refusal> {
         self.card(id).ok_or_else(Refusal::not_found)
     }
@@ -25,33 +25,33 @@ impl<'a> Reader<'a> {
         self.world.actors.values()
     }
 
-    /// The cards of actors that something names.
+    /// Returns the cards of the named actors.
     fn cards_of<'b>(&self, ids: impl Iterator<Item = &'b ActorId>) -> impl Iterator<Item = &'a Arc<Card>> {
         let world: &'a World = self.world;
         ids.filter_map(|id| world.card(id))
     }
 
-    /// Everybody who may act, but for agents.
+    /// Returns all active people.
     pub fn active_people(&self) -> impl Iterator<Item = &'a Arc<Card>> {
         let world: &'a World = self.world;
         self.cards_of(world.people.all())
     }
 
-    /// Active people and agents with any of these skills, by id from after a place on.
+    /// Returns active people and agents with any of these skills, by id, after a given id.
     pub fn with_any(&self, skills: &[String], after: &str) -> impl Iterator<Item = &'a ActorId> {
         let world: &'a World = self.world;
         let groups: Vec<Group> = skills.iter().map(|skill| Group::skill(skill)).collect();
         world.people.of_any(&groups, after)
     }
 
-    /// Active people of these roles, by id from after a place on.
+    /// Returns active people with these roles, by id, after a given id.
     pub fn people_of(&self, roles: &[Role], after: &str) -> impl Iterator<Item = &'a ActorId> {
         let world: &'a World = self.world;
         let groups: Vec<Group> = roles.iter().copied().map(Group::Role).collect();
         world.people.of_any(&groups, after)
     }
 
-    /// The ids in the directory that begin so, from after a place on.
+    /// Returns ids in the directory with a prefix, after a given id.
     pub fn ids_after(&self, after: &str, beginning: &str, limit: usize) -> Result<Vec<ActorId>, Fault> {
         Ok(actors::ids_after(self.conn()?, after, beginning, limit)?)
     }
@@ -62,37 +62,37 @@ impl<'a> Reader<'a> {
         world.teams(card)
     }
 
-    /// Whatever is in a team itself, by id: people, agents and teams, also those that have left.
+    /// Returns direct members of a team by id: people, agents and teams, including those that have left.
     pub fn within(&self, team: &ActorId) -> impl Iterator<Item = &'a Arc<Card>> {
         let world: &'a World = self.world;
         self.cards_of(world.people.of(&Group::Within(team.clone())))
     }
 
-    /// The same, and what is in the teams below it.
+    /// Same, including members of the teams below it.
     pub fn below(&self, team: &ActorId) -> impl Iterator<Item = &'a Arc<Card>> {
         let world: &'a World = self.world;
         self.cards_of(world.people.below(team))
     }
 
-    /// Whoever leads a team, by id.
+    /// Returns all team leads by id.
     pub fn leads(&self) -> impl Iterator<Item = &'a ActorId> {
         let world: &'a World = self.world;
         world.people.leads()
     }
 
-    /// The teams that somebody leads, by id.
+    /// Returns the teams that somebody leads, by id.
     pub fn led_by(&self, lead: &ActorId) -> impl Iterator<Item = &'a Arc<Card>> {
         let world: &'a World = self.world;
         self.cards_of(world.people.of(&Group::Led(lead.clone())))
     }
 
-    /// The agents that somebody answers for, by id, also those that have left.
+    /// Returns the agents that somebody owns, by id, including those that have left.
     pub fn owned_by(&self, owner: &ActorId) -> impl Iterator<Item = &'a Arc<Card>> {
         let world: &'a World = self.world;
         self.cards_of(world.people.of(&Group::Owned(owner.clone())))
     }
 
-    /// The people of a role who may act, by id.
+    /// Returns the active people with a role, by id.
     pub fn people(&self, role: Role) -> impl Iterator<Item = &'a ActorId> {
         let world: &'a World = self.world;
         world.people.of(&Group::Role(role))
@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
         self.world.admins()
     }
 
-    /// Admins whom no kill switch stops.
+    /// Returns the admins whom no kill switch stops.
     pub fn free_admins(&self) -> impl Iterator<Item = &'a Arc<Card>> {
         let stopped = |card: &Card| {
             self.world.kills.keys().any(|scope| match scope {

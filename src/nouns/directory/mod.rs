@@ -16,7 +16,7 @@ use types::scope::Reach;
 
 pub const ALL: &[Entry] = &[Entry::query::<Find>(), Entry::query::<Cards>()];
 
-/// Cards of the company's agents.
+/// List the cards of the company's agents.
 pub enum Cards {}
 
 impl Query for Cards {
@@ -51,7 +51,7 @@ impl Query for Cards {
     }
 }
 
-/// An A2A 1.0 AgentCard.
+/// Builds an A2A 1.0 AgentCard.
 fn card(actor: &Actor) -> Value {
     let skill = |skill: &String| json!({ "id": skill, "name": skill, "description": skill, "tags": [skill] });
     json!({

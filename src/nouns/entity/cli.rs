@@ -31,10 +31,10 @@ pub const COMMANDS: Commands = &[&group(
     ],
 )];
 
-/// The most bytes of a file, and entities that are sent at once.
+/// The maximum bytes of a file; below, the number of entities sent at once.
 const MOST_BYTES: usize = 64 << 20;
 const AT_ONCE: usize = 1_000;
-/// The bytes of YAML that are read at once.
+/// How many bytes of YAML are parsed at once.
 const MOST_AT_ONCE: usize = 32 << 10;
 
 /// Store the entities of a file, replacing earlier versions
@@ -68,7 +68,7 @@ impl Run for Keeping {
     }
 }
 
-/// The entities of a file, none of them twice.
+/// Parses the entities of a file; a duplicate is an error.
 fn read(text: &str) -> Result<Vec<KeptEntity>, String> {
     let entities = match text.trim_start().chars().next() {
         Some('[') => {
@@ -93,7 +93,7 @@ fn of_lines(text: &str) -> Result<Vec<KeptEntity>, String> {
     lines.map(one).collect()
 }
 
-/// A YAML list, some of its items at a time: the parser takes longer for each item the more of them there are.
+/// Parses a YAML list a few items at a time: the parser's time per item grows with their number.
 fn of_yaml(text: &str) -> Result<Vec<KeptEntity>, String> {
     let (mut entities, mut part, mut first) = (Vec::new(), String::new(), 0);
     let mut take = |part: &str, first: usize| -> Result<(), String> {

@@ -19,12 +19,12 @@ impl Reader<'_> {
         !self.world.kept.is_empty()
     }
 
-    /// Whether there are any of a type.
+    /// Checks whether any entity of a type is stored.
     pub fn keeps_any(&self, kind: &str) -> bool {
         self.world.kept.contains(kind)
     }
 
-    /// One of a type; nothing is looked for where none of the type is kept.
+    /// Returns an entity; without a query if none of its type is stored.
     pub fn entity(&self, kind: &str, name: &str) -> Result<Option<Entity>, Fault> {
         if !self.keeps_any(kind) {
             return Ok(None);
@@ -32,7 +32,7 @@ impl Reader<'_> {
         Ok(table::named(self.conn()?, kind, name)?)
     }
 
-    /// Those of a type after a name, by name.
+    /// Returns entities of a type after a name, by name.
     pub fn entities_of(&self, kind: &str, after: &str, limit: usize) -> Result<Vec<Entity>, Fault> {
         if !self.keeps_any(kind) {
             return Ok(Vec::new());
@@ -40,7 +40,7 @@ impl Reader<'_> {
         Ok(table::of_kind(self.conn()?, kind, after, limit)?)
     }
 
-    /// All, or those of a type, newest first.
+    /// Returns entities of all types or one, newest first.
     pub fn entities_after(&self, kind: Option<&str>, from: &Position, limit: usize) -> Result<Vec<Entity>, Fault> {
         Ok(table::after(self.conn()?, kind, from, limit)?)
     }
@@ -49,16 +49,16 @@ impl Reader<'_> {
         Ok(table::count(self.conn()?)?)
     }
 
-    /// What was kept at a moment that has gone by. Takes time for all that was kept until then.
+    /// Returns the entities stored at a past moment. Takes time in proportion to all that was stored until then.
     pub fn entities_then(&self, past: &AsOf) -> Result<EntitiesThen<'_>, Fault> {
         EntitiesThen::after(past.seq, self.conn()?)
     }
 }
 
-/// Entities as they were kept, by the entries that told of them; one whose entry has been erased since is not known.
+/// Entities as stored at a past moment, by their events; one whose event has been erased since is missing.
 pub struct EntitiesThen<'a> {
     conn: &'a Connection,
-    /// Type and name, and the entry that told what it was.
+    /// Type and name, with the event that described the entity.
     seqs: BTreeMap<(String, String), i64>,
 }
 
@@ -77,7 +77,7 @@ impl<'a> EntitiesThen<'a> {
                     seqs.insert(name.clone(), seq);
                     names.insert(kept.id.as_str().to_owned(), name);
                 }
-                // Removed; or erased, and with it what was told before.
+                // Removed, or erased together with earlier descriptions.
                 None => refs.iter().filter_map(|id| names.remove(id)).for_each(|name| {
                     seqs.remove(&name);
                 }),

@@ -26,13 +26,13 @@ use types::time::Time;
 
 pub const ALL: &[Entry] = &[Entry::change::<Keep>(), Entry::query::<List>()];
 
-/// Entities in one request, to keep and to remove.
+/// The maximum number of entities in one request, to store and to remove.
 const MOST: usize = 1_000;
-/// Entities that a company keeps.
+/// The maximum number of stored entities in a company.
 const MOST_KEPT: usize = 100_000;
-/// The most bytes of the properties of one, as JSON.
+/// The maximum bytes of an entity's properties as JSON.
 const MOST_BYTES: usize = 16 << 10;
-/// The most problems that one answer names.
+/// The maximum number of problems in one answer.
 const MOST_REPORTED: usize = 20;
 
 /// What is to be kept, and what no longer.
@@ -81,7 +81,7 @@ pub struct KeptCount {
     pub removed: u64,
 }
 
-/// Keep entities.
+/// Store entities.
 pub enum Keep {}
 
 impl Change for Keep {
@@ -130,7 +130,7 @@ impl Change for Keep {
         }
         let count = KeptCount { kept: kept as u64, unchanged, removed: gone as u64 };
         if !changed.is_empty() {
-            // By this entry the call is counted (`context.hist`): what tells of an entity can be erased.
+            // This event counts the call (`context.hist`), because events that describe entities can be erased.
             draft.record(EntitiesChanged { kept: count.kept, removed: count.removed })?;
         }
         for event in changed {
@@ -140,7 +140,7 @@ impl Change for Keep {
     }
 }
 
-/// Each fits the schema and the bounds, and is named once.
+/// Checks that each entity fits the schema and the limits, and is named once.
 fn check(input: &ToKeep, read: &Reader<'_>) -> Result<(), Stop> {
     let ToKeep { entities, removed } = input;
     if entities.len() + removed.len() > MOST {
@@ -209,12 +209,12 @@ pub struct ShownEntity {
     pub kept_at: Time,
 }
 
-/// Whether the caller may see all that is kept.
+/// Checks whether the caller may see all stored entities.
 pub(crate) fn may_list(read: &Reader<'_>) -> bool {
     read.may(List::SPEC.name, &Target::Company)
 }
 
-/// List what is kept.
+/// List the stored entities.
 pub enum List {}
 
 impl Query for List {

@@ -15,10 +15,10 @@ use store::entities::Entity;
 use types::effort;
 use types::refusal::Fault;
 
-/// As many are looked at, the newest ones.
+/// How many entities are checked, newest first.
 const MOST: usize = 1_000;
 
-/// A finding for each type of which some fit the schema before and not the one after.
+/// Returns a finding for each type with entities that fit the schema before but not the one after.
 pub(crate) fn unfit(before: &Arc<Snapshot>, after: &Arc<Snapshot>, read: &Reader<'_>) -> Result<Vec<Finding>, Fault> {
     let first = Position { at: i64::MAX, id: String::new() };
     let kept = if read.keeps_anything() { read.entities_after(None, &first, MOST)? } else { Vec::new() };

@@ -1,4 +1,4 @@
-//! The log as its readers see it: only events that the caller may see.
+//! The log as shown to readers: only events that the caller may see.
 
 mod only;
 mod stream;
@@ -123,7 +123,7 @@ pub struct Events {
     pub unnamed_before: Option<Time>,
 }
 
-/// An event as readers see it: without what the log alone needs.
+/// Returns an event as shown to readers, without internal fields.
 fn shown(mut logged: Logged) -> EventRecord {
     let event = match logged.event.take() {
         None => json!({ "type": logged.kind, "erased": true }),
@@ -168,16 +168,16 @@ impl Sight<'_> {
     }
 }
 
-/// What the inbox tells of is about the caller, too: so an inbox can be kept up to date from the stream.
+/// Checks whether an event concerns the caller's inbox, so that the inbox can be kept up to date from the stream.
 fn tells(logged: &Logged, read: &Reader<'_>) -> Result<bool, Fault> {
     let kind = EventKind::named(&logged.kind);
-    // That a call was made with some token makes it none of what is told of the token.
+    // A call made with a token is not thereby an event about the token.
     let subjects: Vec<String> =
         logged.refs.iter().filter(|id| Some(*id) != logged.token_id.as_ref()).cloned().collect();
     Ok(kind.is_some_and(|kind| kind.shows) && read.inbox_tells(&subjects, logged.at)?)
 }
 
-/// An event as the gate sees it for the caller of `read`.
+/// Returns an event as a target of the gate for the caller of `read`.
 pub(super) fn as_target(logged: &Logged, read: &Reader<'_>) -> Result<Target, Fault> {
     let mut subjects: BTreeSet<ActorId> = logged.refs.iter().filter_map(|id| id.parse().ok()).collect();
     if tells(logged, read)? {
@@ -213,7 +213,7 @@ pub static EVENT: Resource = Resource {
     state: |_, _| Ok(Value::Null),
 };
 
-/// Of each kind that policies name: by somebody about themselves and about others, and by nobody.
+/// Returns sample events of each type that policies name: by somebody about themselves and about others, and by nobody.
 fn samples(cast: &Cast<'_>) -> Vec<Sample> {
     const OF: [(&str, &[&str]); 5] =
         [("max", &["max"]), ("ana", &["pia"]), ("bot", &["bot"]), ("lea", &["max"]), ("", &[])];
@@ -227,7 +227,7 @@ fn samples(cast: &Cast<'_>) -> Vec<Sample> {
     kinds.flat_map(|kind| OF.map(|of| (kind, of))).enumerate().map(event).collect()
 }
 
-/// Of teams, their leads count alone.
+/// Adds the leads of the teams concerned; of teams among the subjects, only the leads count.
 fn complete(thing: Thing, company: &dyn Directory) -> Thing {
     let Some(Fact::Actors(named)) = thing.fact("subjects").cloned() else { return thing };
     let (teams, subjects): (Vec<ActorId>, Vec<ActorId>) =
@@ -269,7 +269,7 @@ impl Query for List {
     }
 
     fn run(_: Permit<Self>, mut input: Which, read: &Reader<'_>) -> Result<Events, Stop> {
-        // Whoever may not be seen did nothing, as nobody did.
+        // An actor who may not be seen has no events, like one who does not exist.
         input.only.actor = input.only.actor.map(|id| if read.hides(&id) { String::new() } else { id });
         let mut tokens = SeenTokens::of(read);
         let mut sight = Sight { read, known: BTreeMap::new() };
@@ -299,7 +299,7 @@ impl Query for List {
     }
 }
 
-/// Takes out of the input of a call that waits what its reader may not see: what may stand there is the operation's.
+/// Removes from a pending call's input what the reader may not see: what may be there, the operation knows.
 fn veil_input(event: &mut Value, read: &Reader<'_>) {
     let of = |event: &Value| {
         let name = event.get("operation")?.as_str()?;
@@ -310,7 +310,7 @@ fn veil_input(event: &mut Value, read: &Reader<'_>) {
     }
 }
 
-/// Takes out what is for whoever may read the whole log: how many decisions would come out otherwise, and which records were written.
+/// Removes what is for readers of the whole log: how many decisions would differ, and which records were written.
 fn withhold(event: &mut Value) {
     let name = event.get("type").and_then(Value::as_str).unwrap_or_default();
     let Some(kind) = EventKind::named(name) else { return };
@@ -322,15 +322,16 @@ fn withhold(event: &mut Value) {
     }
 }
 
-/// A way to read the log.
+/// A callback per entry when reading the log.
 type Each<'a> = &'a mut dyn FnMut(Logged) -> Result<ControlFlow<()>, Fault>;
 pub type Scan<'a> = &'a dyn Fn(Order, &Filter, Each<'_>) -> Result<(), Fault>;
 
-/// Entries that one answer looks at. Who sees few of a long log waits for no more. Of the newest, what they did, and what is about
-/// them, is found by the index, among as many; after a number, they go on where the answer ended.
+/// The maximum number of entries examined per answer, so that whoever sees little of a long log does not wait longer. For the
+/// newest events, the caller's own and those about them are found by index, among as many; after a number, reading continues
+/// where the last answer ended.
 const LOOKED_AT: usize = 20_000;
 
-/// The events that are asked for, of a log of `last_seq` entries, as far as `sees` lets them through.
+/// Collects matching events of a log with `last_seq` entries, filtered by `sees`.
 pub fn collect(
     input: &Which,
     last_seq: i64,
@@ -346,7 +347,7 @@ pub fn collect(
         let (mut found, mut looked) = (0, 0);
         scan(order, filter, &mut |logged| {
             (looked, end) = (looked + 1, logged.seq);
-            // What came after `last_seq` was read belongs to the next question.
+            // What was appended after `last_seq` was read belongs to the next request.
             if logged.seq <= last_seq && sees(&logged)? {
                 found += 1;
                 events.insert(logged.seq, shown(logged));

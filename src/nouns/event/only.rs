@@ -30,8 +30,8 @@ pub struct Only {
     pub token_id: Option<String>,
 }
 
-/// The log, where each token that is asked for is there: whoever looks for a stolen one, and mistypes its id, must not read that
-/// nothing was done with it. (Every id that an event names is found by any of these.)
+/// Returns the log as target, after checking that each token asked for exists: whoever looks for a stolen token and mistypes
+/// its id must not conclude that it was never used. (Every id that an event names is found by any of these.)
 pub(super) fn log_of(only: &Only, read: &Reader<'_>) -> Result<Target, Stop> {
     let Only { token_id, run, thread, task, actor, r#type: _ } = only;
     let given = [("token_id", token_id), ("run", run), ("thread", thread), ("task", task), ("actor", actor)];

@@ -15,7 +15,7 @@ use types::scope::{Reach, Scope};
 
 pub const ALL: &[Entry] = &[Entry::query::<Health>(), Entry::query::<OpenApi>()];
 
-/// Whether the server is up.
+/// Check whether the server is up.
 pub enum Health {}
 
 #[derive(Serialize, JsonSchema)]
@@ -47,7 +47,7 @@ impl Query for Health {
     }
 }
 
-/// The OpenAPI document.
+/// Show the OpenAPI document.
 pub enum OpenApi {}
 
 /// It is the same for everybody, and large: made once, and never copied.

@@ -1,4 +1,4 @@
-//! `ok inbox`: what waits for the acting actor.
+//! `ok inbox`: commands for the acting actor's inbox.
 
 use serde_json::json;
 
@@ -29,7 +29,7 @@ struct Inbox {
 
 impl Run for Inbox {
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
-        // Somebody who is not in the company has nothing waiting; that is no error.
+        // Somebody who is not in the company has no items, which is no error.
         match query::<Me>().attempt(context, &Nothing {}).await? {
             Err(refused) if refused.code == Code::Unauthorized.name() => {
                 client::begin(context).await?;

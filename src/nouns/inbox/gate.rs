@@ -1,4 +1,4 @@
-//! Inboxes, as an operation may read them.
+//! Reads inboxes for operations.
 
 use super::Reader;
 use store::Position;
@@ -8,17 +8,17 @@ use types::refusal::Fault;
 use types::time::Time;
 
 impl Reader<'_> {
-    /// An inbox item.
+    /// Returns an inbox item.
     pub fn inbox_item(&self, id: &str) -> Result<Option<Item>, Fault> {
         Ok(inbox::get(self.conn()?, id)?)
     }
 
-    /// An actor's inbox: all of it, or what is not resolved.
+    /// Returns an actor's inbox items: all, or only unresolved ones.
     pub fn inbox_after(&self, actor: &ActorId, all: bool, from: &Position, limit: usize) -> Result<Vec<Item>, Fault> {
         Ok(inbox::after(self.conn()?, actor, all, from, limit)?)
     }
 
-    /// Whether the caller's inbox tells of an event at `at` about one of `subjects`.
+    /// Checks whether the caller's inbox covers an event at `at` about one of `subjects`.
     pub fn inbox_tells(&self, subjects: &[String], at: Time) -> Result<bool, Fault> {
         let (conn, actor) = (self.conn()?, self.caller.actor());
         for subject in subjects {

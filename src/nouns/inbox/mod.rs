@@ -1,4 +1,4 @@
-//! Each person's inbox: what waits for them, what was decided for them, what went wrong.
+//! Each person's inbox: what waits for them, what was decided for them, and alerts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

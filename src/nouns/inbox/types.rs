@@ -1,4 +1,4 @@
-//! The vocabulary of inboxes.
+//! Types of inboxes.
 
 use std::fmt;
 use std::str::FromStr;

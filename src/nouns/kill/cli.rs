@@ -1,4 +1,4 @@
-//! `ok kill`: stops an actor, a team, a tool or everything, until it is released.
+//! `ok kill`: stops an actor, a team, a tool or everything, until released.
 
 use super::client::is_served;
 use super::column::columns;
@@ -61,7 +61,7 @@ impl Run for Kill {
             let what = "tokens that they issued for others: it stops these, too, since they may have kept copies";
             show::note(&format!("{} {what}.", switched.tokens));
         }
-        // A release is quick; what goes on by it may not be.
+        // Releasing is quick; the runs that it resumes may take long.
         if off && switched.runs > 0 && !is_served(context).await? {
             show::note("No server is running: runs continue when one starts, or run `ok tick` now.");
         }

@@ -1,4 +1,4 @@
-//! Kill switches: an input of every decision from the moment that they are durable.
+//! Kill switches: part of every decision from the moment they are durable.
 
 use std::str::FromStr as _;
 use std::sync::Arc;
@@ -95,7 +95,7 @@ pub static KILL_SWITCH: Resource = Resource {
     },
 };
 
-/// A switch as it would be engaged, or released.
+/// Returns a switch as it would be engaged or released.
 fn switch(scope: &KillScope, engage: bool, company: &dyn Directory) -> Thing {
     let (actor, team) = match scope {
         KillScope::Global | KillScope::Tool(_) => (None, None),
@@ -106,7 +106,7 @@ fn switch(scope: &KillScope, engage: bool, company: &dyn Directory) -> Thing {
     thing.maybe("actor", actor).maybe("team", team)
 }
 
-/// The release of the one that stops everybody.
+/// Returns the release of the global switch.
 pub(super) fn release(company: &dyn Directory) -> Target {
     switch(&KillScope::Global, false, company).into()
 }
@@ -117,9 +117,9 @@ fn made(id: &str, company: &dyn Directory) -> Option<Thing> {
     known.then(|| switch(&scope, true, company))
 }
 
-/// How many of those that a switch stops are looked at, to count them.
+/// The maximum number of active actors counted per switch.
 const MOST_COUNTED: usize = 1_000;
-/// So many of those in its scope are looked at, whether they are active or left.
+/// The maximum number of actors in its scope that are examined, whether active or left.
 const MOST_LOOKED_AT: usize = 10_000;
 
 /// Engage or release a kill switch.
@@ -140,7 +140,7 @@ impl Change for Kill {
 
     fn target(input: &Switch, read: &Reader<'_>) -> Result<Target, Stop> {
         if let KillScope::Actor(id) | KillScope::Team(id) = &input.scope
-            // Whoever is stopped sees nothing more, but knows of themselves and their team.
+            // A stopped caller sees nothing more, but knows of themselves and their team.
             && !stops_caller(&input.scope, read)
         {
             read.known(id)?;
@@ -166,18 +166,18 @@ impl Change for Kill {
     }
 }
 
-/// That there is such a tool: in an emergency, a switch that stops nothing for a slip of the pen is the worst answer.
+/// Checks that the tool exists: in an emergency, a switch that stops nothing because of a typo is the worst answer.
 fn stops_something(scope: &KillScope) -> Result<(), Refusal> {
     let KillScope::Tool(name) = scope else { return Ok(()) };
     tools::unknown(name, "tool:").map_or(Ok(()), |problem| Err(Refusal::field("scope", problem)))
 }
 
-/// How many live tokens somebody issued for others.
+/// Counts the live tokens that somebody issued for others.
 fn tokens(issuer: &ActorId, read: &Reader<'_>) -> Result<u64, Fault> {
     Ok(read.live_tokens_by(issuer, MOST_ISSUED)?.len() as u64)
 }
 
-/// How many runs have not ended of those whom a switch stops.
+/// Counts the open runs of those whom a switch stops.
 fn runs(scope: &KillScope, read: &Reader<'_>) -> Result<u64, Stop> {
     let is_stopped = |id: &ActorId| read.card(id).is_some_and(|card| stops(scope, card, read));
     let counted = read.count_open_runs()?.into_iter();
@@ -198,7 +198,7 @@ pub struct Engaged {
     pub holds: u64,
 }
 
-/// List what is engaged.
+/// List the engaged kill switches.
 pub enum List {}
 
 impl Query for List {
@@ -241,14 +241,14 @@ fn engaged(kill: &kills::Kill, read: &Reader<'_>) -> Result<Engaged, Stop> {
     Ok(Engaged { scope: kill.scope.clone(), by: who(kill)?, at: kill.at, reason: kill.reason.clone(), holds })
 }
 
-/// How many of these may act otherwise, and are for the caller to know of.
+/// Counts the active actors among these that the caller may know of.
 fn held<'a>(stopped: impl Iterator<Item = &'a Arc<Card>>, read: &Reader<'_>) -> u64 {
     let active =
         stopped.take(MOST_LOOKED_AT).filter(|card| card.actor.status == Status::Active && !card.actor.id.is_team());
     active.take(MOST_COUNTED).filter(|card| read.knows(&card.actor.id)).count() as u64
 }
 
-/// Whether the caller is told of a switch, and may know whom it is about.
+/// Checks whether the caller may see a switch and know whom it is about.
 fn may_see(scope: &KillScope, read: &Reader<'_>) -> bool {
     let known = match scope {
         KillScope::Actor(id) | KillScope::Team(id) => read.knows(id),
@@ -257,7 +257,7 @@ fn may_see(scope: &KillScope, read: &Reader<'_>) -> bool {
     known && read.may("kill.list", &switch(scope, true, read).into())
 }
 
-/// The engaged switches that stop an actor, as far as the caller is told of them.
+/// Returns the engaged switches that stop an actor and that the caller may see.
 pub(super) fn stopping(card: &Card, read: &Reader<'_>) -> Vec<KillScope> {
     let scopes = read.kills().map(|kill| &kill.scope);
     scopes.filter(|scope| stops(scope, card, read) && may_see(scope, read)).cloned().collect()
@@ -272,7 +272,7 @@ fn stops(scope: &KillScope, card: &Card, read: &Reader<'_>) -> bool {
     }
 }
 
-/// Whether the caller is among those whom a switch stops; that for everything keeps nobody from releasing it.
+/// Checks whether a switch stops the caller; the global one keeps nobody from releasing it.
 fn stops_caller(scope: &KillScope, read: &Reader<'_>) -> bool {
     let caller = read.caller();
     let issued = caller.issuer.as_ref().is_some_and(|issuer| scope.actor() == Some(issuer));
@@ -280,13 +280,13 @@ fn stops_caller(scope: &KillScope, read: &Reader<'_>) -> bool {
     *scope != KillScope::Global && (stops || issued)
 }
 
-/// Whether a switch holds a run, when it is engaged: by its agent, or somebody for whom it is done.
+/// Checks whether an engaged switch holds a run: by its agent, or by somebody for whom it runs.
 pub(super) fn holds(scope: &KillScope, run: &Run, read: &Reader<'_>) -> bool {
     let mut all = run.askers.iter().chain([&run.agent]);
     *scope == KillScope::Global || all.any(|id| read.card(id).is_some_and(|card| stops(scope, card, read)))
 }
 
-/// Somebody must be left who can release the switch.
+/// Checks that an admin is left who can release the switch.
 fn keeps_an_admin(scope: &KillScope, read: &Reader<'_>) -> Result<(), Refusal> {
     // The switch for everything stops neither reading nor its own release.
     if read.free_admins().any(|card| *scope == KillScope::Global || !stops(scope, card, read)) {

@@ -1,4 +1,4 @@
-//! `ok brain recall` and what goes with it: knowledge on the command line.
+//! `ok brain recall` and related commands for knowledge.
 
 use std::path::{Path, PathBuf};
 
@@ -16,19 +16,19 @@ use crate::types::id::ActorId;
 use crate::types::knowledge::{DocumentType, SourceKind};
 use crate::types::time::Time;
 
-/// An entry.
+/// Columns of one entry.
 pub const ENTRY: Columns<ShownKnowledge> = columns!(
     ShownKnowledge; id, status, kind, statement, document, topics, scope, reasons, origin, source, reference, confidence, proposed_by,
     run, supersedes, superseded_by, decided_by, expires_at, version, created_at
 );
-/// One of many.
+/// Columns in a list.
 pub const ROW: Columns<ShownKnowledge> =
     columns!(ShownKnowledge; id, status, kind, statement, topics, scope, origin, proposed_by, created_at);
-/// One that is quarantined.
+/// Columns in the quarantine list.
 pub const HELD: Columns<ShownKnowledge> =
     columns!(ShownKnowledge; id, statement, reasons, source, proposed_by, created_at);
 
-/// What is recalled; and where any of it says how near it is, that too.
+/// Columns of recalled entries; below, with similarity if any has it.
 const KNOWN: Columns<Recollection> =
     columns!(Recollection; id, kind, statement, topics, origin, proposed_by, accepted_by);
 const NEAR: Columns<Recollection> =
@@ -37,7 +37,7 @@ const PASSAGE: Columns<Passage> = columns!(Passage; document, name, chunk, text,
 const NEAR_PASSAGE: Columns<Passage> =
     columns!(Passage; document, name, chunk, text, origin, proposed_by, accepted_by, similarity);
 
-/// What is known, as a table.
+/// Prints what was recalled as a table.
 pub fn print(recalled: &Recalled) -> Result<(), Failure> {
     let Recalled { entries, passages, .. } = recalled;
     if entries.is_empty() && passages.is_empty() {
@@ -58,7 +58,7 @@ pub fn print(recalled: &Recalled) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The text of a document.
+/// Prints the text of a document.
 pub fn text(document: &DocumentText) -> Result<(), Failure> {
     match &document.text {
         Some(text) => show::text(text),
@@ -103,7 +103,7 @@ pub struct Uploading {
     expires_at: Option<Time>,
 }
 
-/// The most bytes of a file.
+/// The maximum bytes of a file.
 const MOST_BYTES: usize = 10 << 20;
 
 impl Run for Uploading {
@@ -127,7 +127,7 @@ impl Run for Uploading {
     }
 }
 
-/// What a file is made of, by the end of its name.
+/// Returns a file's type by its extension.
 fn type_of(file: &Path) -> Result<DocumentType, Failure> {
     let end = file.extension().map(|end| end.to_string_lossy().to_lowercase());
     Ok(match end.as_deref() {

@@ -1,4 +1,4 @@
-//! Deciding about knowledge.
+//! Accepts, rejects and retracts knowledge entries.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use types::knowledge::KnowledgeStatus;
 use types::refusal::{Refusal, Stop};
 use types::scope::Reach;
 
-/// The most characters of a note.
+/// The maximum characters of a note.
 const LONGEST_NOTE: usize = 500;
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
@@ -107,7 +107,7 @@ impl Change for Accept {
     }
 }
 
-/// Whoever accepts what takes another entry's place ends that one: as if they retracted it.
+/// Checks that the caller could retract the entry that this one supersedes: accepting this one ends that one.
 fn may_replace(entry: &Knowledge, read: &Reader<'_>) -> Result<(), Stop> {
     let Some(old) = &entry.supersedes else { return Ok(()) };
     let Some(old) = read.knowledge(old)? else { return Ok(()) };
@@ -183,7 +183,7 @@ impl Change for Retract {
     }
 }
 
-/// An entry that can be decided about.
+/// Returns an entry in a status that allows the decision.
 fn standing(
     id: &str,
     note: &str,

@@ -1,4 +1,4 @@
-//! Finding and showing knowledge.
+//! Lists and shows knowledge.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -115,7 +115,7 @@ fn listed(
     Ok(Page { rows, next: page.next })
 }
 
-/// Show one entry of knowledge.
+/// Show one knowledge entry.
 pub enum Show {}
 
 impl Query for Show {

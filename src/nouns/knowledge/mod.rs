@@ -1,5 +1,5 @@
-//! Knowledge: what people and agents have learnt, and others may rest on once a steward has accepted it. It is data: nothing
-//! that stands in it gives anybody a right.
+//! Knowledge: what people and agents have learnt, and others may rely on once a steward has accepted it. It is data: nothing in
+//! it grants anybody a right.
 
 mod decide;
 pub mod document;
@@ -60,7 +60,7 @@ fn find(id: &str, read: &Reader<'_>) -> Result<Knowledge, Stop> {
     Ok(read.knowledge(id)?.ok_or_else(Refusal::not_found)?)
 }
 
-/// That an entry has expired.
+/// Builds the event for an expired entry.
 pub(super) fn expired(entry: &Knowledge) -> KnowledgeExpired {
     KnowledgeExpired { id: Id::stored(&entry.id), proposer: entry.proposer.clone() }
 }

@@ -1,4 +1,4 @@
-//! Something to rest on.
+//! Proposes a knowledge entry; a suspicious one is quarantined.
 
 use std::collections::BTreeSet;
 
@@ -25,17 +25,17 @@ use types::scope::Reach;
 use types::time::Time;
 use types::visible::{has_control, is_blank};
 
-/// The most characters of a statement, of where it comes from, and of a topic.
+/// The maximum characters of a statement; below, of its reference, and of a topic.
 const LONGEST: usize = 2_000;
 const LONGEST_REFERENCE: usize = 500;
 const LONGEST_TOPIC: usize = 40;
-/// The most topics of an entry.
+/// The maximum number of topics per entry.
 pub(super) const MOST_TOPICS: usize = 10;
-/// Accepted entries that a new one is compared with, the newest first.
+/// How many accepted entries a new one is compared with, newest first.
 const COMPARED: usize = 500;
-/// Entries of one proposer that nobody has decided about: more would only keep those busy who decide.
+/// The maximum number of undecided entries per proposer: more would only keep stewards busy.
 const MOST_OPEN: usize = 100;
-/// Whoever may be told that something waits.
+/// The maximum number of people notified of a proposal.
 const MOST_NOTIFIED: usize = 20;
 
 /// What somebody has learnt.
@@ -139,7 +139,7 @@ impl NewKnowledge {
         self.topics.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// The team or the person whom it concerns.
+    /// Returns the team or the person that it is about.
     pub(super) fn whom(&self) -> (Option<ActorId>, Option<ActorId>) {
         match self.scope.clone() {
             Some(id) if id.is_team() => (Some(id), None),
@@ -148,7 +148,7 @@ impl NewKnowledge {
     }
 }
 
-/// What a proposal looks like, beside all that is accepted: this takes a while.
+/// The assessment of a proposal against accepted entries, which takes a while.
 #[derive(Clone)]
 pub(super) struct LookedAt {
     origin: Origin,
@@ -157,7 +157,7 @@ pub(super) struct LookedAt {
 }
 
 impl LookedAt {
-    /// Besides, this was found in the text of a document.
+    /// Adds what was found in the text of a document.
     pub(super) fn and(mut self, found: Vec<String>) -> LookedAt {
         let new = found.into_iter().filter(|reason| !self.reasons.contains(reason)).collect::<Vec<_>>();
         self.reasons.extend(new);
@@ -167,27 +167,27 @@ impl LookedAt {
 
 pub(super) fn looked_at(input: &NewKnowledge, read: &Reader<'_>) -> Result<LookedAt, Stop> {
     let (origin, (team, person)) = (origin(input.source, read), input.whom());
-    // A document's name says nothing that another could contradict.
+    // A document's name makes no statement that could be contradicted.
     let is_document = input.kind == KnowledgeKind::Document;
     let alike = if is_document { Vec::new() } else { alike(&input.topics(), (&team, &person), read)? };
     let reasons = reasons((&input.statement, &input.reference), origin, input.supersedes.as_deref(), &alike, read)?;
     Ok(LookedAt { origin, reasons })
 }
 
-/// Of exactly this, proposed by exactly this caller.
+/// Returns the cache key of exactly this proposal by exactly this caller.
 fn key(input: &NewKnowledge, read: &Reader<'_>) -> Result<String, Stop> {
     let caller = read.caller();
     let run = caller.run.as_ref().map(|run| (run.run.to_string(), &run.labels));
     Ok(format!("knowledge {} {:?} {run:?} {}", caller.actor(), caller.under, serde_json::to_string(input)?))
 }
 
-/// Whom an entry is about: somebody, a team, or else the company.
+/// Returns whom an entry is about: a person, a team, or else the company.
 pub(super) fn whom(scope: Option<&ActorId>, read: &Reader<'_>) -> Target {
     let known = scope.filter(|scope| read.knows(scope));
     known.map_or(Target::Company, |scope| Target::Actor(scope.clone()))
 }
 
-/// That a proposal can be made, and its proposer may have one more.
+/// Checks that a proposal is valid, and that its proposer may have one more.
 pub(super) fn is_admitted((by, now): &(ActorId, Time), input: &NewKnowledge, read: &Reader<'_>) -> Result<(), Stop> {
     check(input, *now, read)?;
     is_not_too_many(by, read)
@@ -238,7 +238,7 @@ pub(super) fn recorded(
     Ok(with(entry, Some(said), reference))
 }
 
-/// The entry that a proposal makes.
+/// Returns the entry that a proposal creates.
 fn entry(event: &KnowledgeProposed, reasons: Vec<String>, now: Time) -> Knowledge {
     let KnowledgeProposed { id, kind, topics, team, person, origin, source, labels, confidence, .. } = event.clone();
     Knowledge {
@@ -266,7 +266,7 @@ fn entry(event: &KnowledgeProposed, reasons: Vec<String>, now: Time) -> Knowledg
     }
 }
 
-/// What is wrong with a statement.
+/// Returns what is wrong with a statement.
 pub(super) fn wrong_statement(text: &str) -> Option<String> {
     if is_blank(text) || text.chars().count() > LONGEST {
         return Some(format!("must have 1 to {LONGEST} characters"));
@@ -298,7 +298,7 @@ fn check(input: &NewKnowledge, now: Time, read: &Reader<'_>) -> Result<(), Stop>
     if problems.is_empty() { Ok(()) } else { Err(Refusal::invalid(problems).into()) }
 }
 
-/// What is wrong with topics.
+/// Returns what is wrong with topics.
 pub(super) fn wrong_topics(topics: &[String]) -> Vec<String> {
     let is_topic = |topic: &String| {
         let letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -314,7 +314,7 @@ pub(super) fn wrong_topics(topics: &[String]) -> Vec<String> {
     problems
 }
 
-/// Why an entry's place cannot be taken. One that the caller may not see is not there.
+/// Explains why an entry cannot be superseded. One that the caller may not see counts as missing.
 fn not_superseded(id: &str, read: &Reader<'_>) -> Option<String> {
     let seen = |entry: &Knowledge| read.may("knowledge.read", &read.knowledge_target(entry));
     let short: String = id.chars().take(80).collect();
@@ -325,7 +325,7 @@ fn not_superseded(id: &str, read: &Reader<'_>) -> Option<String> {
     }
 }
 
-/// Outside agents, what somebody outside wrote, and what a run says that has read such things.
+/// Returns the origin: untrusted for outside agents, outside sources, and runs that have read untrusted data.
 fn origin(source: SourceKind, read: &Reader<'_>) -> Origin {
     let caller = read.caller();
     let is_outside = read.card(&caller.actor()).is_some_and(|card| card.actor.kind == ActorKind::OutsideAgent);
@@ -333,7 +333,7 @@ fn origin(source: SourceKind, read: &Reader<'_>) -> Origin {
     if source.is_outside() || is_outside || has_read { Origin::Untrusted } else { Origin::Trusted }
 }
 
-/// What is accepted for the same and about the same, with its words.
+/// Returns accepted entries with the same scope and common topics, with their words.
 fn alike(topics: &[String], scope: (&Option<ActorId>, &Option<ActorId>), read: &Reader<'_>) -> Result<Vec<Said>, Stop> {
     let mut all = read.accepted_knowledge(topics, COMPARED)?;
     all.retain(|entry| (&entry.team, &entry.person) == scope && entry.kind != KnowledgeKind::Document);
@@ -354,7 +354,7 @@ pub(super) fn is_not_too_many(proposer: &ActorId, read: &Reader<'_>) -> Result<(
     Err(Refusal::conflict(message).into())
 }
 
-/// Why it is quarantined. What is accepted already in the same words is refused.
+/// Returns the reasons for quarantine. A statement accepted already in the same words is refused.
 fn reasons(
     (said, reference): (&str, &str),
     origin: Origin,
@@ -377,7 +377,7 @@ fn reasons(
     Ok(reasons)
 }
 
-/// Who decides about it: stewards, or admins where there are none.
+/// Returns who decides about it: stewards, or admins if there are none.
 fn stewards(proposer: &ActorId, read: &Reader<'_>) -> Vec<ActorId> {
     let those = |role: Role| -> Vec<ActorId> {
         read.people(role).filter(|id| *id != proposer).take(MOST_NOTIFIED).cloned().collect()

@@ -1,5 +1,4 @@
-//! What is known about something. What is recalled is evidence, with where it comes from: it restores what was learnt, and gives
-//! no right to anything.
+//! Recalls knowledge. What is recalled is evidence with its provenance: it restores what was learnt, and grants no right.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,15 +22,15 @@ use types::refusal::{Refusal, Stop};
 use types::scope::Reach;
 use types::time::Time;
 
-/// Entries that are looked at, the newest first; and in an answer, at most and unless fewer are asked for.
+/// The maximum number of entries examined, newest first; below, of entries in an answer, and its default.
 const LOOKED_AT: usize = 2_000;
 const MOST: u32 = 100;
 const USUAL: u32 = 20;
-/// Passages in an answer.
+/// The maximum number of passages in an answer.
 const MOST_PASSAGES: usize = 10;
-/// How many of those that are near in meaning take part besides those that hold the words.
+/// How many of the nearest by embedding take part besides those that contain the words.
 const NEAREST: usize = 20;
-/// The most characters of a question.
+/// The maximum characters of a question.
 const LONGEST: usize = 500;
 
 /// What is to be recalled: what has any of the topics, and best the words of the question.
@@ -117,7 +116,7 @@ impl Query for Recall {
 
     fn before(input: &Sought, read: &Reader<'_>) -> Result<Option<(&'static str, Value)>, Stop> {
         limit(input)?;
-        // Whoever may not recall is refused before anything leaves.
+        // Callers who may not recall are refused before anything is sent.
         if !read.may(Self::SPEC.name, &Target::Company) { Ok(None) } else { announced(&input.q, read) }
     }
 
@@ -127,7 +126,7 @@ impl Query for Recall {
         let accepted = read.accepted_knowledge(&input.topics, LOOKED_AT)?;
         let is_all = accepted.len() < LOOKED_AT;
         let documents = readable(&accepted, read);
-        // The tick notes what is over; it is no longer so before.
+        // An entry counts as expired even before the tick has recorded it.
         let is_over = |entry: &Knowledge| entry.expires_at.is_some_and(|at| at <= read.now());
         let may = |entry: &Knowledge| read.may("knowledge.read", &read.knowledge_target(entry));
         let entries: Vec<Knowledge> = accepted.into_iter().filter(|entry| !is_over(entry) && may(entry)).collect();
@@ -139,7 +138,7 @@ impl Query for Recall {
     }
 }
 
-/// How many entries are wanted, of a question that can be asked.
+/// Validates the query, and returns how many entries are wanted.
 fn limit(input: &Sought) -> Result<usize, Stop> {
     let limit = input.limit.unwrap_or(USUAL);
     let mut problems = wrong_topics(&input.topics);
@@ -152,7 +151,7 @@ fn limit(input: &Sought) -> Result<usize, Stop> {
     if problems.is_empty() { Ok(limit as usize) } else { Err(Refusal::invalid(problems).into()) }
 }
 
-/// The best passages of documents.
+/// Returns the best passages of documents.
 fn passages(
     question: &str,
     documents: &[Knowledge],
@@ -179,7 +178,7 @@ fn passages(
     document::shown(best, documents, read)
 }
 
-/// The best of entries that the caller may read.
+/// Returns the best entries among those that the caller may read.
 fn best(
     input: &Sought,
     entries: Vec<Knowledge>,
@@ -207,14 +206,14 @@ fn best(
         .collect()
 }
 
-/// The nearest of some, the nearest first.
+/// Returns the nearest that match, nearest first.
 fn nearest(near: &Near, is_one: impl Fn(&(String, u32)) -> bool) -> Vec<(String, u32)> {
     let mut nearest: Vec<_> = near.iter().filter(|(key, _)| is_one(key)).collect();
     nearest.sort_by(|one, other| other.1.total_cmp(one.1));
     nearest.into_iter().take(NEAREST).map(|(key, _)| key.clone()).collect()
 }
 
-/// How near something is, in percent; what points elsewhere is not near at all.
+/// Returns the cosine similarity in percent; a negative one counts as zero.
 fn similarity(near: &Near, key: &(String, u32)) -> Option<u8> {
     near.get(key).map(|cosine| (cosine.clamp(0.0, 1.0) * 100.0).round() as u8)
 }

@@ -1,4 +1,4 @@
-//! Knowledge as policies see it.
+//! Declares knowledge as a resource of policies.
 
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ pub static KNOWLEDGE: Resource = Resource {
     state,
 };
 
-/// Of everybody, for all and for some, as it can stand.
+/// Returns sample entries of everybody, for all and for some, in each status.
 fn samples(cast: &Cast<'_>) -> Vec<Sample> {
     use KnowledgeStatus::{Accepted, Proposed, Quarantined};
     let of = |who: &ActorId| -> Vec<Sample> {

@@ -1,5 +1,5 @@
-//! What a statement looks like before a person has looked at it. It finds what is crude, and proves nothing: what is found is
-//! quarantined with the reason, and what is not found is still only data (OWASP Agentic AI, ASI06 memory poisoning).
+//! Scans statements before a person sees them. It finds crude attacks, and proves nothing: what it finds is quarantined with
+//! the reason, and what it does not find is still only data (OWASP Agentic AI, ASI06 memory poisoning).
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use unicode_security::skeleton;
 use store::knowledge::Knowledge;
 use types::visible::steers;
 
-/// Words with which texts try to steer a model, in small letters with single spaces.
+/// Phrases with which texts try to steer a model, in lower case with single spaces.
 const STEERING: [&str; 7] = [
     "you are now",
     "disregard all",
@@ -20,14 +20,14 @@ const STEERING: [&str; 7] = [
     "new instructions:",
 ];
 
-/// How a text calls on its reader to leave what they were told, in some languages: one of these, ...
+/// Verbs with which a text tells its reader to ignore instructions, in several languages: one of these, ...
 const LEAVE: &str = "ignore disregard forget override bypass neglect
     ignoriere ignorieren vergiss vergesst missachte
     ignorez oubliez
     ignora ignorad ignorar olvida olvide
     dimentica ignorate
     ignorem esqueça";
-/// ... and so few words later one of these.
+/// ... and within a few words one of these.
 const INSTRUCTIONS: &str =
     "previous prior above preceding instruction instructions rule rules policies guidelines prompt everything
     anweisung anweisungen vorherigen bisherigen obigen regeln vorgaben
@@ -37,11 +37,11 @@ const INSTRUCTIONS: &str =
     instruções regras orientações acima";
 const NEAR: usize = 5;
 
-/// Programs that fetch something, and those that run what they are given.
+/// Programs that fetch something; below, those that run what they are given.
 const FETCHES: [&str; 4] = ["curl", "wget", "iwr", "invoke-webrequest"];
 const RUNS: [&str; 8] = ["sh", "bash", "zsh", "sudo", "python", "python3", "iex", "node"];
 
-/// How keys and tokens of well-known services begin, in small letters.
+/// Prefixes of keys and tokens of well-known services, in lower case.
 const SECRETS: [&str; 15] = [
     "ok_",
     "sk-",
@@ -59,15 +59,15 @@ const SECRETS: [&str; 15] = [
     "hf_",
     "npm_",
 ];
-/// The least that follows of one.
+/// The minimum characters after such a prefix.
 const SECRET: usize = 12;
 
-/// Of two statements about the same, so many of a hundred words alike make them statements of one thing.
+/// The percentage of common words above which two statements are about the same thing.
 const ALIKE: usize = 50;
 
-/// Why a text is better looked at apart.
+/// Returns the reasons to quarantine a text.
 pub fn of_text(text: &str) -> Vec<String> {
-    // What has no shape parts no words for a model.
+    // To a model, invisible characters do not separate words.
     let shaped: String = text.chars().filter(|c| !is_shapeless(*c)).collect();
     let plain = shaped.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
     let mut reasons = Vec::new();
@@ -90,12 +90,12 @@ pub fn of_text(text: &str) -> Vec<String> {
     reasons
 }
 
-/// Where a text calls on its reader to leave what they were told. Letters that look like others count as those (UTS 39, §4).
+/// Finds where a text tells its reader to ignore instructions. Confusable letters count as those they look like (UTS 39, §4).
 fn steering(plain: &str) -> Option<String> {
     if let Some(words) = STEERING.iter().find(|words| plain.contains(**words)) {
         return Some((*words).to_owned());
     }
-    // A call is still open for so many words.
+    // How many more words are searched after a verb, and the words so far.
     let mut open: Option<(usize, Vec<&str>)> = None;
     for word in plain.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
         let looks = if word.len() <= LONGEST_WORD { look(word) } else { String::new() };
@@ -116,7 +116,7 @@ fn steering(plain: &str) -> Option<String> {
     None
 }
 
-/// Bytes of a word that may be one of those.
+/// The maximum bytes of such a word.
 const LONGEST_WORD: usize = 64;
 static LEAVE_LOOKS: LazyLock<BTreeSet<String>> = LazyLock::new(|| looks(LEAVE));
 static INSTRUCTION_LOOKS: LazyLock<BTreeSet<String>> = LazyLock::new(|| looks(INSTRUCTIONS));
@@ -129,7 +129,7 @@ fn look(word: &str) -> String {
     skeleton(word).collect()
 }
 
-/// `curl … | sh`: what comes is run, whatever it is.
+/// Finds `curl … | sh`: whatever is fetched is run.
 fn runs_what_it_fetches(plain: &str) -> bool {
     let words =
         |part| str::split(part, |c: char| !c.is_alphanumeric() && c != '-').filter(|word: &&str| !word.is_empty());
@@ -143,7 +143,7 @@ fn runs_what_it_fetches(plain: &str) -> bool {
     false
 }
 
-/// An access key id of AWS: 20 capital letters and digits.
+/// Checks for an AWS access key id: 20 capital letters and digits.
 fn is_access_key(word: &str) -> bool {
     let is_key = ["AKIA", "ASIA"].iter().any(|start| word.starts_with(start));
     is_key && word.len() == 20 && word.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
@@ -153,34 +153,34 @@ const fn in_secret(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
 }
 
-/// A key or token by how it begins, or a JSON Web Token by its three parts (RFC 7519).
+/// Checks for a key or token by its prefix, or for a JSON Web Token by its three parts (RFC 7519).
 fn is_secret(word: &str) -> bool {
     let is_key = SECRETS.iter().filter_map(|start| word.strip_prefix(start)).any(|rest| rest.len() >= SECRET);
     is_key && word.contains(|c: char| c.is_ascii_digit()) || word.starts_with("eyj") && word.split('.').count() == 3
 }
 
-/// Characters without a shape of their own, and those that turn the direction of a text (Unicode TR36 §3).
+/// Checks for invisible characters, and for those that change the direction of a text (Unicode TR36 §3).
 fn is_hidden(c: char) -> bool {
     (steers(c) && c != '\r') || is_shapeless(c) && c != '\u{fe0f}'
 }
 
-/// Characters that nothing is drawn for (Unicode's Default_Ignorable_Code_Point, but for fillers of Hangul).
+/// Checks for characters that are not rendered (Unicode's Default_Ignorable_Code_Point, except Hangul fillers).
 fn is_shapeless(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}')
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
         || matches!(c, '\u{e0000}'..='\u{e0fff}')
 }
 
-/// An accepted entry, with the words of what it says.
+/// An accepted entry with the words of its statement.
 pub(super) type Said = (Knowledge, BTreeSet<String>);
 
-/// The entry that says the same in the same words.
+/// Returns the entry that says the same in the same words.
 pub(super) fn said_by<'a>(text: &str, alike: &'a [Said]) -> Option<&'a Knowledge> {
     let said = words(text);
     alike.iter().find(|(_, theirs)| *theirs == said).map(|(entry, _)| entry)
 }
 
-/// Entries about the same that say it otherwise; at most a few.
+/// Reports entries that may contradict the text: similar but different words; at most a few.
 pub(super) fn contradicted(text: &str, alike: &[Said], supersedes: Option<&str>) -> Vec<String> {
     let said = words(text);
     let is_otherwise = |(entry, theirs): &&Said| {
@@ -190,7 +190,7 @@ pub(super) fn contradicted(text: &str, alike: &[Said], supersedes: Option<&str>)
     alike.iter().filter(is_otherwise).take(3).map(|(entry, _)| format!("{} says otherwise", entry.id)).collect()
 }
 
-/// The words of a text, in small letters.
+/// Returns the words of a text, in lower case.
 pub(super) fn words(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect()

@@ -1,4 +1,4 @@
-//! Accepted knowledge that holds words, for the search: of what the caller may read.
+//! Searches accepted knowledge by words, within what the caller may read.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,19 @@ use gate::Reader;
 use store::search::Words;
 use types::refusal::Stop;
 
-/// Entries that are looked at, the newest first, and passages of documents.
+/// The maximum number of entries examined, newest first; below, of passages of documents.
 const LOOKED_AT: usize = 2_000;
 const PASSAGES: usize = 500;
 
-/// What holds the words.
+/// An entry that contains the words.
 pub struct Known {
     pub id: String,
     pub title: String,
-    /// The statement, or the passages of a document that hold any of the words.
+    /// The statement, and the passages of a document with any of the words.
     pub texts: Vec<String>,
 }
 
-/// The entries and documents that hold all of the words.
+/// Returns the entries and documents that contain all of the words.
 pub fn known(words: &Words, read: &Reader<'_>) -> Result<Vec<Known>, Stop> {
     let accepted = read.accepted_knowledge(&[], LOOKED_AT)?;
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Knowledge as people see it.
+//! Knowledge as shown to people.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use types::knowledge::{DocumentType, KnowledgeKind, KnowledgeStatus, Origin, Sou
 use types::refusal::Stop;
 use types::time::Time;
 
-/// The parts of its content: as it was proposed, and as a steward made it when they accepted it.
+/// The parts of its content: as proposed; below, as edited by the steward who accepted it.
 pub(super) const PROPOSED: &str = "statement";
 pub(super) const EDITED: &str = "edited";
 
@@ -61,8 +61,8 @@ pub struct ShownKnowledge {
     pub updated_at: Time,
 }
 
-/// What an entry says, and where that comes from. Accepted in other words, it never says again what it was proposed as: not
-/// even where those words are erased.
+/// Returns an entry's statement and reference. An entry edited on acceptance never shows its proposed words again, not even if
+/// the edited ones are erased.
 pub(super) fn statement(entry: &Knowledge, read: &Reader<'_>) -> Result<(Option<String>, Option<String>), Stop> {
     let text = |part: &str, field: &str| -> Result<Option<String>, Stop> {
         let kept = read.kept(&entry.id, part)?;
@@ -72,8 +72,8 @@ pub(super) fn statement(entry: &Knowledge, read: &Reader<'_>) -> Result<(Option<
     Ok((said, text(PROPOSED, "reference")?))
 }
 
-/// An entry as its reader gets it: whoever reads what anybody outside could have written has read that, and whoever reads
-/// what was learnt from something confidential has read of that.
+/// Returns an entry as shown to its reader, whose run is marked: as having read untrusted data if anybody outside could have
+/// written it, and data with the labels that it was learnt from.
 pub(super) fn shown(entry: Knowledge, read: &Reader<'_>) -> Result<ShownKnowledge, Stop> {
     marked(&entry, read);
     let (statement, reference) = statement(&entry, read)?;
@@ -88,7 +88,7 @@ pub(super) fn shown(entry: Knowledge, read: &Reader<'_>) -> Result<ShownKnowledg
     Ok(ShownKnowledge { document, ..with(entry, statement, reference) })
 }
 
-/// A run that is shown this has read it.
+/// Marks the run that is shown this entry as having read it.
 pub(super) fn marked(entry: &Knowledge, read: &Reader<'_>) {
     entry.labels.iter().for_each(|label| read.mark(*label));
     if entry.origin == Origin::Untrusted {

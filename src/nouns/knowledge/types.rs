@@ -1,4 +1,4 @@
-//! The vocabulary of knowledge: what people and agents have learnt and others may rest on.
+//! Types of knowledge: what people and agents have learnt and others may rely on.
 
 use std::fmt;
 use std::str::FromStr;
@@ -41,7 +41,7 @@ named! {
 }
 
 impl KnowledgeStatus {
-    /// Whether somebody has yet to decide about it.
+    /// Checks whether it is undecided.
     pub const fn is_open(self) -> bool {
         matches!(self, KnowledgeStatus::Proposed | KnowledgeStatus::Quarantined)
     }
@@ -62,7 +62,7 @@ named! {
 }
 
 impl DocumentType {
-    /// Whether a file of it can be given as text.
+    /// Checks whether a file of this type can be given as text.
     pub const fn is_text(self) -> bool {
         !matches!(self, DocumentType::Docx | DocumentType::Pdf)
     }
@@ -82,7 +82,7 @@ named! {
 }
 
 impl SourceKind {
-    /// Whether anybody outside could have written it.
+    /// Checks whether anybody outside could have written it.
     pub const fn is_outside(self) -> bool {
         matches!(self, SourceKind::Web | SourceKind::Mail | SourceKind::Webhook)
     }

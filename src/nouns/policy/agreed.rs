@@ -1,4 +1,4 @@
-//! A call of which both is said: what it is about, and what it is given. The two have to agree.
+//! Reconciles a call's target and its input when both are given: the two have to agree.
 
 use serde_json::{Map, Value, json};
 
@@ -8,10 +8,10 @@ use types::caller::Caller;
 use types::refusal::{Refusal, Stop};
 use types::target::Fact;
 
-/// What the call is about as the gate would find it by its input, and the input with the field that names it; as it was said
-/// where the input leaves out too much to tell.
+/// Returns the target that the gate would find by the input, and the input with the field that names it; both as given if the
+/// input leaves out too much to tell.
 ///
-/// Refused where the input is about something else.
+/// Refused if the input is about something else.
 pub(super) fn agreed(
     target: Target,
     input: &Value,
@@ -55,7 +55,7 @@ fn is_text(field: &Field) -> bool {
     matches!(field.shape, Shape::Text)
 }
 
-/// An input with what its target says of it, where it leaves that out: its id, and its collection.
+/// Completes an input with its target's id and collection, if left out.
 fn with_facts(entry: &Entry, target: &Target, mut input: Map<String, Value>) -> Map<String, Value> {
     let collection = match target {
         Target::Thing(thing) => match thing.fact("collection") {
@@ -73,7 +73,7 @@ fn with_facts(entry: &Entry, target: &Target, mut input: Map<String, Value>) -> 
     input
 }
 
-/// An input with something in each field that it has to have.
+/// Fills required fields of an input with placeholders.
 fn filled(entry: &Entry, mut input: Map<String, Value>) -> Value {
     for field in entry.arguments().fields.iter().filter(|field| field.is_required) {
         let blank = || match &field.shape {

@@ -1,4 +1,4 @@
-//! Checking policies over the API: what `ok policy check` tells, and whether the company has people enough to approve.
+//! Checks policies through the API: the findings of `ok policy check`, and whether the company has enough approvers.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,10 +23,10 @@ use types::id::ActorId;
 use types::refusal::{Refusal, Stop};
 use types::scope::{Reach, Scope};
 
-/// Evaluations that the tests of one request may cost: some seconds.
+/// The maximum number of evaluations for the tests of one request: a few seconds.
 const MOST: usize = 500_000;
 
-/// The most findings that one answer tells.
+/// The maximum number of findings in one answer.
 const SHOWN: usize = 500;
 
 /// A bundle.
@@ -122,12 +122,12 @@ impl Query for Check {
             most: Some(MOST),
             ..Options::default()
         };
-        // Without any of its own, it is about the collections in force.
+        // Without collections of its own, it is checked with those in force.
         let bundle = Bundle { files: input.files };
         let is_whole = bundle.files.keys().any(|path| is_collection(path));
         let bundle = if is_whole { bundle } else { bundle.about_collections_of(&read.bundle()?) };
         let mut report = fixture::check(&crate::OPERATIONS, &bundle, &options);
-        // Whoever does not see all people learns nothing of what they could do.
+        // Callers who do not see everybody learn nothing of what the others could do.
         if report.loads() && directory.is_some() {
             report.findings.extend(locked_out(&bundle, read));
             report.findings.sort_unstable();
@@ -155,8 +155,8 @@ fn locked_out(bundle: &Bundle, read: &Reader<'_>) -> Option<Finding> {
     Some(Finding::new(codes::LOCKED_OUT, "*.cedar", 1, (0, 0), why))
 }
 
-/// The actors and teams that are there, of all that stands between quotation marks in the policies, of those that have budgets,
-/// and of those to whom approvals escalate.
+/// Returns the existing actors and teams among all quoted strings of the policies, the teams with budgets, and the teams to
+/// which approvals escalate.
 pub(super) fn known(files: &BTreeMap<String, String>, read: &Reader<'_>) -> BTreeSet<String> {
     let policies = files.iter().filter(|(path, _)| is_policy(path));
     let quoted = policies.flat_map(|(_, text)| text.split('"'));
@@ -170,11 +170,11 @@ pub(super) fn known(files: &BTreeMap<String, String>, read: &Reader<'_>) -> BTre
     named.into_iter().filter(is_there).map(str::to_owned).collect()
 }
 
-/// So many people are looked at; where there are more, nobody is counted.
+/// The maximum number of people considered; with more, nobody is counted.
 const MOST_PEOPLE: usize = 20_000;
 
-/// The people who could approve. None for whoever does not see all of them: what were counted would be wrong, or tell of those
-/// whom they do not see.
+/// Returns the people who could approve; `None` for callers who do not see all of them: the count would be wrong, or reveal
+/// people whom they do not see.
 pub(super) fn directory(read: &Reader<'_>) -> Option<Directory> {
     let all: Vec<_> = read.active_people().take(MOST_PEOPLE + 1).collect();
     let is_whole = all.len() <= MOST_PEOPLE && all.iter().all(|card| read.knows(&card.actor.id));

@@ -1,4 +1,4 @@
-//! Two bundles held against each other; what was found is kept for whoever asks the same again.
+//! Compares two bundles, and caches the result for repeated requests.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -14,16 +14,16 @@ use policy::diff::{self, Semantic, Side, Sides, Term, TextDiff};
 use policy::{Bundle, Finding, Snapshot, approvals, limits};
 use types::refusal::{Fault, Stop};
 
-/// So many names of nobody are told.
+/// The maximum number of unknown names reported.
 const MOST_STRANGERS: usize = 100;
 
-/// What differs.
+/// The differences.
 pub struct Comparison {
     pub text: TextDiff,
     pub semantic: Semantic,
 }
 
-/// Two bundles, compiled. Apart: questions that nobody asked are no faults of the policies that serve.
+/// Two compiled bundles, set apart: errors in hypothetical questions do not count as faults of the serving policies.
 pub struct Both<'a> {
     before: (&'a Bundle, Arc<Snapshot>),
     after: (&'a Bundle, Arc<Snapshot>),
@@ -42,13 +42,13 @@ impl<'a> Both<'a> {
         }
     }
 
-    /// Who gives approvals and how often something may be asked, by the people that there are now.
+    /// Compares who gives approvals, and rate limits, for the people there are now.
     pub fn terms(&self, read: &Reader<'_>) -> Vec<Term> {
         diff::terms(&self.sides(), directory(read).as_ref())
     }
 
-    /// Whom the candidate names though there is nobody of that name, and the approvals that too few people could give; unless it is
-    /// so of the other side, too. The kept entities that its schema would not take.
+    /// Returns new warnings about the candidate: names of nobody, and approvals that too few people could give, unless the
+    /// other side has them, too; and stored entities that its schema would not accept.
     pub fn warnings(&self, read: &Reader<'_>) -> Result<Vec<Problem>, Fault> {
         let directory = directory(read);
         let of = |(bundle, snapshot): &(&Bundle, Arc<Snapshot>)| {
@@ -69,7 +69,7 @@ impl<'a> Both<'a> {
         Ok(told)
     }
 
-    /// The texts, and the answers to generated questions unless those are left out.
+    /// Compares the texts, and the answers to generated questions unless left out.
     pub fn seen(&self, semantic: Option<bool>, read: &Reader<'_>) -> (TextDiff, Semantic) {
         if semantic == Some(false) {
             let summary = "the answers were not compared, as asked".to_owned();
@@ -79,7 +79,7 @@ impl<'a> Both<'a> {
         (found.text.clone(), found.semantic.clone())
     }
 
-    /// The texts, and the answers to generated questions.
+    /// Compares the texts, and the answers to generated questions.
     pub fn compare(&self, read: &Reader<'_>) -> Arc<Comparison> {
         let sides = self.sides();
         let make = || {

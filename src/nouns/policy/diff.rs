@@ -1,4 +1,4 @@
-//! What a bundle would change: its texts, what it answers, and what it would have answered to the decisions of the log.
+//! Shows what a bundle would change: its texts, its answers, and the decisions of the log as it would have made them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -83,7 +83,7 @@ pub struct Compared {
     pub over_budget: Vec<Over>,
 }
 
-/// What the caller has to be allowed for the decisions of everybody to be counted.
+/// The operation that the caller must be allowed for counting everybody's decisions.
 pub const COUNTS: &str = "audit.head";
 
 /// Compare policies with those in force.
@@ -124,7 +124,7 @@ impl Query for Diff {
         let replays = input.impact.unwrap_or(may_count);
         let since = start(input.since.as_deref(), read)?;
         let (bundle, (version, hash)) = (read.bundle()?, read.policy_stamp());
-        // The tables may be one commit ahead of the directory in memory.
+        // The tables may be one commit ahead of the in-memory directory.
         if bundle.hash().as_str() != hash {
             return Err(Refusal::conflict("the policies have just changed; try again").into());
         }
@@ -172,14 +172,14 @@ impl Query for Diff {
     }
 }
 
-/// What is found more of than may be.
+/// Returns which limits are exceeded.
 fn over(ceilings: &Ceilings, impact: Option<&Impact>, semantic: &Semantic, terms: &[Term]) -> Vec<Over> {
     let eased = terms.iter().filter(|term| matches!(term.change, Shift::Looser | Shift::Mixed)).count();
     let decisions = impact.map(|impact| ceilings.decisions.over(impact.newly)).unwrap_or_default();
     decisions.into_iter().chain(ceilings.over_answers(semantic.looser() + eased, semantic.unobserved())).collect()
 }
 
-/// Something is compared with something, and what has a limit is counted.
+/// Checks that there is something to compare, and that everything with a limit is counted.
 fn fits_together(input: &Candidate) -> Result<(), Refusal> {
     let ceilings = input.max.unwrap_or_default();
     let (field, message) = if input.semantic == Some(false) && ceilings.are_of_answers() {
@@ -194,7 +194,7 @@ fn fits_together(input: &Candidate) -> Result<(), Refusal> {
     Err(Refusal::field(field, message))
 }
 
-/// The files that are compared: those given, or those of a change.
+/// Returns the files to compare: those given, or those of a change.
 fn proposed(
     files: Option<BTreeMap<String, String>>,
     change: Option<&str>,
@@ -207,7 +207,7 @@ fn proposed(
     }
 }
 
-/// The event after which decisions are replayed.
+/// Returns the event after which decisions are replayed.
 fn start(since: Option<&str>, read: &Reader<'_>) -> Result<i64, Stop> {
     let Some(text) = since else { return Ok(0) };
     let wrong = |what: String| Err(Refusal::field("since", what).into());
@@ -229,12 +229,12 @@ fn start(since: Option<&str>, read: &Reader<'_>) -> Result<i64, Stop> {
     Ok(read.newest_by(Time(time.0 - 1))?)
 }
 
-/// What the caller needs beside the comparison itself.
+/// Returns the refusal for a missing permission beside the comparison itself.
 fn denied(operation: &str, why: &str) -> Refusal {
     Refusal::new(Code::Denied, format!("policy denied {operation}: {why}"))
 }
 
-/// Single decisions and who made them are for unlimited tokens.
+/// Removes single decisions and who made them, which are only for unlimited tokens.
 fn shown(impact: Impact, read: &Reader<'_>) -> Impact {
     let limited = matches!(&read.caller().who, Who::Token { scopes, .. } if !scopes.is_empty());
     if !limited {

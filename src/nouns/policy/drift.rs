@@ -1,4 +1,4 @@
-//! Whether what is in force is what the repository declares.
+//! Compares what is in force with what the repository declares.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Why the gate answers as it does: for one call, or for everything that somebody could do.
+//! Explains the gate's answer, to one call or to every operation for an actor.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -69,7 +69,7 @@ pub enum Explanation {
 }
 
 impl<'de> Deserialize<'de> for Explanation {
-    /// By what only one of them has: an answer that is read as another loses the rest.
+    /// Tells the variants apart by a field that only one has: parsed as the wrong one, an answer would lose the rest.
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Explanation, D::Error> {
         let answer = Value::deserialize(from)?;
         let read = match (answer.get("operations"), answer.get("limits")) {
@@ -82,7 +82,7 @@ impl<'de> Deserialize<'de> for Explanation {
 }
 
 impl Explanation {
-    /// The answer to one question.
+    /// Returns the decision on one question.
     pub fn decision(&self) -> Option<Decision> {
         match self {
             Explanation::One(one) => Some(one.decision),
@@ -125,7 +125,7 @@ impl Query for Explain {
     type Input = ToExplain;
     type Output = Explanation;
 
-    /// The actor about whom is asked.
+    /// The actor that the question is about.
     fn target(input: &ToExplain, read: &Reader<'_>) -> Result<Target, Stop> {
         let actor = input.actor.clone().unwrap_or_else(|| read.caller().actor());
         if actor.is_team() {
@@ -138,7 +138,7 @@ impl Query for Explain {
     fn run(permit: Permit<Self>, input: ToExplain, read: &Reader<'_>) -> Result<Explanation, Stop> {
         let actor = input.actor.clone().unwrap_or_else(|| permit.actor());
         let past = input.at.map(|at| at.company(read)).transpose()?;
-        // What is wrong with the question is told below.
+        // An invalid question is reported below.
         let is_own = input.evaluation.is_none();
         let under = under(&actor, input.under.as_deref(), read).ok().flatten();
         let known = |past| if is_own { read.knowing(past, &actor, under.as_ref()) } else { Ok(past) };
@@ -150,7 +150,7 @@ impl Query for Explain {
     }
 }
 
-/// The answer of the company as `then` has it, told to the caller of `read`.
+/// Explains the answer of the company at `then` to the caller of `read`.
 fn explain(
     actor: &ActorId,
     input: &ToExplain,
@@ -252,7 +252,7 @@ fn one(
     let changes = match &ruling {
         _ if is_hidden || ruling.is_allowed() => Vec::new(),
         _ if ruling == own => inquiry.what_would_change(&withheld),
-        // What its parts take was tried with the rest; nothing is known of what a part's refusal hangs on.
+        // The approvals that its parts need were tried with the rest; what a part's denial depends on is unknown.
         Ruling::NeedsApproval { kinds, .. } => vec![kinds.iter().cloned().map(Alteration::Approval).collect()],
         Ruling::Allow { .. } | Ruling::Deny { .. } => Vec::new(),
     };
@@ -282,8 +282,8 @@ fn one(
     })
 }
 
-/// The answer with what is said of the call's parts, where all of its input is given and the company is that of now: of
-/// those parts that the asker may see.
+/// Adds the rulings on the call's parts, if its whole input is given and the question is about now: on those parts that the
+/// asker may see.
 fn with_parts(
     entry: &'static Entry,
     inquiry: &Inquiry<'_>,
@@ -300,13 +300,13 @@ fn with_parts(
     }
 }
 
-/// The policies that only the call's parts run into. What they read is another question's.
+/// Returns the policies that apply only to the call's parts. What they read is not explained.
 fn explained_parts(own: &Ruling, whole: &Ruling) -> Vec<ExplainedPolicy> {
     let more = whole.because().iter().filter(|policy| !own.because().contains(policy));
     more.map(|policy| ExplainedPolicy { policy: Arc::clone(policy), failing: 0, parts: Vec::new() }).collect()
 }
 
-/// The answer that another program would get.
+/// Explains the answer that another program would get.
 fn evaluated(
     asked: &Evaluation,
     read: &Reader<'_>,
@@ -322,7 +322,7 @@ fn evaluated(
     let said = authzen::said(&*authzen::completed(asked, kept, &snapshot)?, &snapshot)?;
     let question = said.to_question(&snapshot, Vec::new()).map_err(|wrong| Refusal::bad_request(wrong.to_string()))?;
     let ruling = question.answer(&snapshot).ruling;
-    // All that is known of these entities, the asker has said.
+    // The asker has provided everything known of these entities.
     let eyes = Eyes { sees: &|_| true, withheld: &BTreeSet::new() };
     let explanation = question.put(&snapshot, &question.action, &[], |put| snapshot.explain(put, &ruling, eyes));
     let with_source = sees_policies(read);
@@ -350,7 +350,7 @@ fn version((version, hash): (i64, &str)) -> PolicyVersion {
     PolicyVersion { version, hash: hash.to_owned() }
 }
 
-/// The answer for each operation that is served.
+/// Explains the answer to each operation served.
 fn every(actor: &ActorId, under: &Option<Id>, read: &Reader<'_>, then: &Reader<'_>) -> Result<AllExplained, Stop> {
     let served = crate::OPERATIONS.iter().filter(|entry| entry.spec.route.is_served());
     let caller = |entry| Caller { under: under.clone(), ..caller(actor, entry, read) };

@@ -1,4 +1,4 @@
-//! A decision as it is told: the policies behind it, what would change it, and who could approve it.
+//! An explained decision: the policies behind it, what would change it, and who could approve it.
 
 use std::borrow::Cow;
 
@@ -108,7 +108,7 @@ pub struct ExplainedLink {
     pub reason: Option<String>,
 }
 
-/// Everybody on whose behalf a call would be made.
+/// Returns the links to everybody on whose behalf the call would be made.
 pub(super) fn links(inquiry: &Inquiry<'_>) -> Vec<ExplainedLink> {
     let link = |(link, ruling): (Link, Ruling)| ExplainedLink {
         delegation: link.delegation,
@@ -158,12 +158,12 @@ impl From<Left> for RateLimit {
     }
 }
 
-/// Whether there is a break-glass grant.
+/// The state of break-glass for the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
     Active,
-    /// The actor could open one.
+    /// The actor could open a grant.
     Possible,
 }
 
@@ -192,7 +192,7 @@ impl ShownBreakGlass {
                 state: Standing::Active,
                 id: Some(id),
                 expires_at: Some(until),
-                // A grant that does not help leaves the call to wait.
+                // If the grant does not help, the call still waits for approval.
                 decision: if ruling.is_allowed() { Decision::Allow } else { without.decision() },
                 reason: (!ruling.is_allowed()).then(|| ruling.reason().to_owned()),
             },
@@ -288,7 +288,7 @@ impl ShownChange {
     }
 }
 
-/// The kinds of approval that are missing, and who could give them.
+/// Returns the missing kinds of approval, and who could give them.
 pub(super) fn needed(
     kinds: &[String],
     inquiry: &Inquiry<'_>,
@@ -298,7 +298,7 @@ pub(super) fn needed(
     if kinds.is_empty() {
         return Ok(Vec::new());
     }
-    // What was agreed to in the past was for the past.
+    // Requests open now say nothing about a question about the past.
     let request = if inquiry.is_past() { None } else { open_request(inquiry, input, read)? };
     let seen = |ids: Vec<ActorId>| ids.into_iter().filter(|id| inquiry.sees(id)).collect::<Vec<_>>();
     let may_decide = |kind: &String| match &request {

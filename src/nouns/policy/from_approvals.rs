@@ -1,8 +1,8 @@
-//! From approvals to a policy: the policies in force, with the narrowest exceptions that would have let the approved calls
-//! go on, and a test of them. It is a proposal like any other; nothing comes into force by it.
+//! Drafts a policy from approvals: the policies in force, with the narrowest exceptions that would have allowed the approved
+//! calls, and a test of them. It is a proposal like any other; nothing comes into force by it.
 //!
-//! Always true: what is drafted was tried. Every call that it was made from is allowed by it, and needed approval before; what
-//! those calls were given is in it; calls beside them that it lets through too are named.
+//! Always true: a draft has been tried. Every call it was made from is allowed by it, and needed approval before; the inputs of
+//! those calls are part of it; similar calls that it allows too are named.
 
 mod call;
 mod given;
@@ -22,17 +22,17 @@ use policy::{Because, Bundle, Ruling};
 use types::id::ActorId;
 use types::refusal::{Refusal, Stop};
 
-/// The most approvals that one policy is drafted from.
+/// The maximum number of approvals per draft.
 const MOST: usize = 20;
 
-/// Policies in force with an exception more, and what else that lets through.
+/// The policies in force with an exception, and what else that allows.
 pub struct Drafted {
     pub bundle: Bundle,
-    /// Calls like the approved ones that nobody approved: `lou actor.add with another id`.
+    /// Similar calls that nobody approved: `lou actor.add with another id`.
     pub also_allows: Vec<String>,
 }
 
-/// The drafted bundle. It is made before the proposal has its turn and kept in the build cache.
+/// Drafts the bundle. It is made before the proposal has its turn, and kept in the build cache.
 pub fn draft(ids: &[String], read: &Reader<'_>) -> Result<Arc<Drafted>, Stop> {
     let ids: BTreeSet<&String> = ids.iter().collect();
     if ids.is_empty() || ids.len() > MOST {
@@ -76,7 +76,7 @@ fn drafted(calls: &[Call], read: &Reader<'_>) -> Result<Drafted, Stop> {
     Ok(Drafted { bundle, also_allows })
 }
 
-/// What each requester's calls have in common, operation by operation, and nothing wider.
+/// Returns the scope that each requester's calls share, per operation, and nothing wider.
 fn clause(calls: &[&Call], read: &Reader<'_>) -> Result<String, Refusal> {
     let mut alike: BTreeMap<(&str, ActorId), Vec<&Call>> = BTreeMap::new();
     calls.iter().for_each(|call| alike.entry((call.operation(), call.caller.actor())).or_default().push(call));
@@ -93,8 +93,8 @@ fn clause(calls: &[&Call], read: &Reader<'_>) -> Result<String, Refusal> {
     })
 }
 
-/// What these calls are about and what they were given. In what they differ, they are told apart call by call: what was
-/// approved of two things in two ways is not approved the other way round.
+/// Returns conditions on targets and inputs of these calls. Where they differ, they are combined call by call: two approved
+/// combinations do not approve the other combinations.
 fn as_approved(calls: &[&Call], read: &Reader<'_>) -> Result<Vec<String>, Refusal> {
     let targets: Vec<String> = calls.iter().map(|call| entity(&call.target)).collect();
     let several = targets.iter().collect::<BTreeSet<_>>().len() > 1;
@@ -118,8 +118,8 @@ fn as_approved(calls: &[&Call], read: &Reader<'_>) -> Result<Vec<String>, Refusa
     Ok(parts)
 }
 
-/// The nearest team that all the people and agents are in whom the calls are about: calls about one person each say
-/// little about the next.
+/// Returns the nearest team that contains all people and agents the calls are about: calls about one person each say little
+/// about the next.
 fn common_team(calls: &[&Call], read: &Reader<'_>) -> Option<ActorId> {
     let teams = |call: &&Call| match &call.target {
         Target::Actor(id) if !id.is_team() => read.card(id).map(|card| read.teams(card).to_vec()),

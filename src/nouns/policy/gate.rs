@@ -1,4 +1,4 @@
-//! Reading the policies in force, those before them, and changes on their way.
+//! Reads the policies in force, earlier versions, and open changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -25,36 +25,36 @@ use types::refusal::Fault;
 use types::run::RunFacts;
 use types::time::{DAY, Time};
 
-/// Whoever was an admin counts as one for so long: nobody is alone because they have made the others leave. A weekend is covered.
+/// How long a former admin still counts, so that nobody becomes the only one by removing the others. Covers a weekend.
 const LATE_MS: i64 = 3 * DAY;
 
 impl Reader<'_> {
-    /// Which decisions for other programs are recorded.
+    /// Returns which decisions for other programs are recorded.
     pub fn recording(&self) -> Recording {
         self.world.recording
     }
 
-    /// Which policies are in force, since when, by whom.
+    /// Returns the version in force, since when and by whom.
     pub fn applied(&self) -> Result<Applied, Fault> {
         policies::applied(self.conn()?)?.ok_or_else(|| Fault::Broken("no policy is in force".into()))
     }
 
-    /// The last version that changed the policies, not just the schema of collections.
+    /// Returns the last version that changed the policies, not just the schema of collections.
     pub fn policies_changed(&self) -> Result<Applied, Fault> {
         policies::changed(self.conn()?)?.ok_or_else(|| Fault::Broken("no policy is in force".into()))
     }
 
-    /// Whether the policies in force are those of a version: only the schema of collections has changed since.
+    /// Checks whether the policies in force are those of a version: only the schema of collections has changed since.
     pub fn policies_stand(&self, version: i64) -> Result<bool, Fault> {
         Ok(policies::stands(self.conn()?, version)?)
     }
 
-    /// The versions before this one, newest first.
+    /// Returns the versions before this one, newest first.
     pub fn applied_before(&self, version: i64, limit: usize) -> Result<Vec<Applied>, Fault> {
         Ok(policies::before(self.conn()?, version, limit)?)
     }
 
-    /// The number of the event that put them into force.
+    /// Returns the number of the event that put them into force.
     pub fn applied_event(&self) -> Result<i64, Fault> {
         let mut seq = 0;
         let filter = Filter { kinds: vec![PolicyApplied::KIND.name], ..Filter::default() };
@@ -65,7 +65,7 @@ impl Reader<'_> {
         Ok(seq)
     }
 
-    /// What other policies would answer, without doing or recording anything.
+    /// Returns the ruling of other policies, without doing or recording anything.
     pub fn ruling_under(
         &self,
         policies: &Snapshot,
@@ -76,17 +76,17 @@ impl Reader<'_> {
         question::Asker::of(self.world, caller, call, self.now).ask_of(policies, operation)
     }
 
-    /// The files in force.
+    /// Returns the files in force.
     pub fn bundle(&self) -> Result<Bundle, Fault> {
         Ok(Bundle { files: policies::files(self.conn()?)? })
     }
 
-    /// How many policies are in force.
+    /// Counts the policies in force.
     pub fn policies(&self) -> usize {
         self.world().policy.policies().count()
     }
 
-    /// The files of a version that was in force; the log keeps them all.
+    /// Returns the files of an earlier version; the log keeps them all.
     pub fn bundle_of(&self, wanted: i64) -> Result<Option<Bundle>, Fault> {
         let mut found = None;
         let filter = Filter { kinds: vec![PolicyApplied::KIND.name], ..Filter::default() };
@@ -96,13 +96,13 @@ impl Reader<'_> {
             if version == wanted {
                 found = Some(Bundle { files });
             }
-            // Versions only grow: those before it are others.
+            // Versions only grow, so anything before it is another version.
             Ok(if version > wanted { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
         Ok(found)
     }
 
-    /// Where the company keeps its policies, if it has said so.
+    /// Returns where the company keeps its policies, if set.
     pub fn policy_source(&self) -> Result<Option<PolicySource>, Fault> {
         Ok(policies::source(self.conn()?)?)
     }
@@ -111,7 +111,7 @@ impl Reader<'_> {
         Ok(changes::whole(self.conn()?, id)?)
     }
 
-    /// The open changes that were proposed or reviewed with these tokens, as far as the caller sees them.
+    /// Returns the open changes proposed or reviewed with these tokens, as far as the caller sees them.
     pub fn seen_changes_with(&self, tokens: &[(String, ActorId)]) -> Result<Vec<String>, Fault> {
         let mut seen = BTreeSet::new();
         for (token, _) in tokens {
@@ -125,32 +125,32 @@ impl Reader<'_> {
         Ok(changes::files(self.conn()?, id)?)
     }
 
-    /// The bundle of a change, about the collections in force.
+    /// Returns the bundle of a change, with the collections in force.
     pub fn change_bundle(&self, id: &str) -> Result<Bundle, Fault> {
         Ok(Bundle { files: self.change_files(id)? }.about_collections_of(&self.bundle()?))
     }
 
-    /// The rate limits of an actor's calls, by themselves or in a run, and what is left of them.
+    /// Returns the rate limits of an actor's calls, alone or in a run, and what is left of them.
     pub fn limits_of(&self, actor: &ActorId, run: Option<&RunFacts>, spec: &Spec) -> Vec<Left> {
         rate::left(self.world(), (actor, run), spec, self.now())
     }
 
-    /// The candidate that is tried now.
+    /// Returns the candidate in canary.
     pub fn trial(&self) -> Option<&Trial> {
         self.world().trial.as_deref()
     }
 
-    /// How many changes of an author are open.
+    /// Counts an author's open changes.
     pub fn open_changes_of(&self, author: &ActorId) -> Result<usize, Fault> {
         Ok(changes::count_open(self.conn()?, author)?)
     }
 
-    /// The last change of the same content that somebody other than its author rejected.
+    /// Returns the last change of the same content that somebody other than its author rejected.
     pub fn rejected_before(&self, change: &ProposedChange) -> Result<Option<ProposedChange>, Fault> {
         Ok(changes::rejected_before(self.conn()?, change)?)
     }
 
-    /// An actor's open change to exactly this bundle that can still come into force, whatever collections it was made with.
+    /// Returns an actor's open change to exactly this bundle, whatever collections it was made with.
     pub fn open_change(&self, author: &ActorId, bundle: &Bundle) -> Result<Option<ProposedChange>, Fault> {
         let (hash, in_force) = (bundle.hash(), self.applied()?.version);
         for change in changes::open(self.conn()?, author)? {
@@ -168,12 +168,12 @@ impl Reader<'_> {
         Ok(None)
     }
 
-    /// The change that is tried, whether or not it can be evaluated.
+    /// Returns the change in canary, whether or not it can be evaluated.
     pub fn tried_change(&self) -> Result<Option<ProposedChange>, Fault> {
         Ok(changes::tried(self.conn()?)?)
     }
 
-    /// Compiles the candidate that is tried about the collections of a bundle, before that comes into force.
+    /// Compiles the candidate in canary with the collections of a bundle, before that comes into force.
     pub fn make_trial_ready(&self, bundle: &Bundle) -> Result<(), Fault> {
         if let Some(change) = self.tried_change()? {
             let candidate = Bundle { files: self.change_files(&change.id)? }.about_collections_of(bundle);
@@ -182,17 +182,17 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The newest change that came with a commit: what the repository declares.
+    /// Returns the newest change that came with a commit: what the repository declares.
     pub fn declared_change(&self) -> Result<Option<ProposedChange>, Fault> {
         Ok(changes::declared(self.conn()?)?)
     }
 
-    /// A change as the gate sees it.
+    /// Returns a change as a target of the gate.
     pub fn change_target(&self, change: &ProposedChange) -> Target {
         self.change_target_as(change, self.is_reviewed(change))
     }
 
-    /// The same, if it were reviewed or not.
+    /// Same, as if it were reviewed or not.
     pub fn change_target_as(&self, change: &ProposedChange, reviewed: bool) -> Target {
         Thing::new("Change", change.id.as_str())
             .actor("author", &change.author)
@@ -207,19 +207,19 @@ impl Reader<'_> {
             .into()
     }
 
-    /// How a change stands, by the reviews that count now.
+    /// Returns the state of a change by the reviews that count now.
     pub fn change_state(&self, change: &ProposedChange) -> ChangeState {
         stands(change, self.is_reviewed(change))
     }
 
-    /// How many admins there are beside this actor and beside who answers for it. Those on whose behalf it is count: none of
-    /// them reviews, but a change that another admin might look at never goes on as if there were none.
+    /// Counts the admins beside this actor and its owner. Those on whose behalf it acts count: none of them reviews, but a
+    /// change that another admin might see never proceeds as if there were none.
     pub fn peers_of(&self, author: &ActorId) -> u32 {
         let owner = self.card(author).and_then(|card| card.actor.owner.as_ref());
         self.admins_but(&[Some(author), owner])
     }
 
-    /// How many admins there are, or were of late, beside these. As many as there can be where that cannot be read.
+    /// Counts admins beside these, including recent ones; the maximum if that cannot be read.
     fn admins_but(&self, others: &[Option<&ActorId>]) -> u32 {
         let since = Time(self.now.0.saturating_sub(LATE_MS));
         let Ok(late) = self.conn().and_then(|conn| Ok(history::admins_since(conn, since)?)) else {
@@ -231,7 +231,7 @@ impl Reader<'_> {
     }
 }
 
-/// Before its trial, a change stands by its reviews.
+/// Returns the state; before a canary, that follows from the reviews.
 fn stands(change: &ProposedChange, is_reviewed: bool) -> ChangeState {
     match change.state {
         ChangeState::InReview | ChangeState::Approved if is_reviewed => ChangeState::Approved,

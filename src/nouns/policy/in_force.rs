@@ -1,4 +1,4 @@
-//! What is in force: its version, its files, where they come from.
+//! Shows what is in force: its version, its files, and their source.
 
 use std::collections::BTreeMap;
 
@@ -106,7 +106,7 @@ pub struct Exported {
 /// Export the policies in force.
 pub enum Export {}
 
-/// Whether the caller may read the policies in force: what shows them, or what they answer, is for nobody else.
+/// Checks whether the caller may read the policies in force; nobody else may see what shows them or their answers.
 pub fn may_export(read: &Reader<'_>) -> bool {
     read.may(Export::SPEC.name, &Target::Company)
 }
@@ -134,7 +134,7 @@ impl Query for Export {
     }
 }
 
-/// The most earlier versions that are told at once.
+/// The maximum number of earlier versions in one answer.
 const MOST: u32 = 200;
 
 /// Which earlier versions the answer includes.
@@ -163,8 +163,8 @@ pub struct LastApplied {
 }
 
 impl LastApplied {
-    /// The versions whose policies are those in force, newest first: since the last of them, only the schema of collections has
-    /// changed.
+    /// Returns the versions with the policies in force, newest first: since the last of them, only the schema of collections
+    /// has changed.
     pub fn same_policies(&self) -> impl Iterator<Item = &AppliedVersion> {
         let brought = |version: &&AppliedVersion| version.proposal.is_some();
         let all = || std::iter::once(&self.last).chain(&self.earlier);
@@ -196,7 +196,7 @@ impl From<store::Applied> for AppliedVersion {
     }
 }
 
-/// Show what was applied last.
+/// Show the version in force.
 pub enum Applied {}
 
 impl Query for Applied {

@@ -1,4 +1,4 @@
-//! Asking the gate why, checking policies before they serve, and changing those that serve.
+//! Explains decisions, checks policies before they serve, and changes those that serve.
 
 mod agreed;
 pub mod check;

@@ -22,7 +22,7 @@ pub enum Moment {
 }
 
 impl Moment {
-    /// The company as it was then.
+    /// Returns the company as of that moment.
     pub fn company(self, read: &Reader<'_>) -> Result<AsOf, Stop> {
         let time = match self {
             Moment::Event(seq) => return read.as_of(seq),
@@ -46,13 +46,13 @@ impl FromStr for Moment {
     }
 }
 
-/// The characters of a day: `2026-11-20`.
+/// The length of a date: `2026-11-20`.
 const DAY: usize = 10;
 
-/// A time, or a day, which is its beginning in UTC.
+/// Parses a time, or a date, which stands for its start in UTC.
 fn time(text: &str) -> Result<Moment, String> {
     let midnight = |day: Date| day.to_zoned(TimeZone::UTC).ok().map(|at| Time(at.timestamp().as_millisecond()));
-    // A date is read out of what has a time, too.
+    // `Date` would also parse a text with a time.
     let day = Some(text).filter(|text| text.len() == DAY).and_then(|text| Date::from_str(text).ok());
     day.and_then(midnight).map_or_else(|| text.parse(), Ok).map(Moment::Time)
 }

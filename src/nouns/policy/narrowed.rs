@@ -1,4 +1,4 @@
-//! What the policies leave of a collection's records for somebody, and which of them narrow it how.
+//! Explains which of a collection's records the policies let somebody read, and which policies restrict them how.
 
 use std::borrow::Cow;
 
@@ -31,14 +31,14 @@ pub struct Narrowed {
     pub withheld: Vec<WithheldFields>,
 }
 
-/// How many of a collection's records.
+/// A share of a collection's records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Share {
     All,
     Some,
     None,
-    /// They are decided one by one.
+    /// Each record is decided on its own.
     Each,
 }
 
@@ -63,7 +63,7 @@ pub struct WithheldFields {
     pub reason: String,
 }
 
-/// None where the operation does not answer with records.
+/// Returns `None` unless the operation answers with records.
 pub fn narrowed(operation: &str, target: &Target, caller: &Reader<'_>, with_source: bool) -> Option<Narrowed> {
     let Target::Thing(thing) = target else { return None };
     if thing.kind != COLLECTION.name || !ANSWERED_WITH_RECORDS.contains(&operation) {
@@ -98,7 +98,7 @@ fn withheld(of: &Collection, label: Label, ruling: &Ruling) -> WithheldFields {
     WithheldFields { label, fields: fields.map(|(name, _)| name.clone()).collect(), reason: ruling.reason().to_owned() }
 }
 
-/// `team in ["team:ops"] or owner = "mia"`
+/// Formats a condition like `team in ["team:ops"] or owner = "mia"`.
 fn describe(condition: &Condition, of: &Collection) -> String {
     let value = |column: &str, scalar: &Scalar| shown(column, scalar, of);
     let each = |all: &[&Condition], word: &str| {
@@ -138,7 +138,7 @@ fn describe(condition: &Condition, of: &Collection) -> String {
     }
 }
 
-/// Conditions that hold together, without those that follow from another: a value that compares is there.
+/// Returns conditions of a conjunction without redundant ones: a comparison implies that the value is there.
 fn together(all: &[Condition]) -> Vec<&Condition> {
     let is_said = |one: &&Condition| match one {
         Condition::Has(column) => !all.iter().any(|other| is_about(other, column)),
@@ -147,7 +147,7 @@ fn together(all: &[Condition]) -> Vec<&Condition> {
     all.iter().filter(is_said).collect()
 }
 
-/// In brackets, if it has parts.
+/// Formats a condition in parentheses if it has parts.
 fn parted(condition: &Condition, of: &Collection) -> String {
     let text = describe(condition, of);
     match condition {
@@ -156,7 +156,7 @@ fn parted(condition: &Condition, of: &Collection) -> String {
     }
 }
 
-/// Whether a condition holds only where a column has a value.
+/// Checks whether a condition implies that a column has a value.
 fn is_about(condition: &Condition, column: &str) -> bool {
     match condition {
         Condition::Is(of, ..) | Condition::In(of, _) | Condition::Holds(of, _) | Condition::Like(of, _) => of == column,
@@ -174,7 +174,7 @@ fn sign(order: Order) -> &'static str {
     }
 }
 
-/// A value of a column as people write it.
+/// Formats a value of a column for people.
 fn shown(column: &str, scalar: &Scalar, of: &Collection) -> String {
     let kind = match of.field(column) {
         Some(field) => field.kind,

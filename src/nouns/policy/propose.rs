@@ -1,4 +1,4 @@
-//! Proposing policies: what a repository's CI sends, what an admin applies, what goes back to an earlier version.
+//! Proposes policies: from a repository's CI, from an admin, from approvals, or a rollback to an earlier version.
 
 use std::collections::BTreeMap;
 
@@ -98,14 +98,14 @@ impl Change for Propose {
     }
 }
 
-/// Whether the company has said that what its repository proposes comes into force without another word.
+/// Checks whether the company has set that what its repository proposes is promoted automatically.
 fn by_itself(input: &NewPolicies, read: &Reader<'_>) -> Result<bool, Stop> {
     let source = read.policy_source()?.filter(|source| source.kind == SourceKind::Repo && source.auto);
-    // What was drafted here is for people to look at.
+    // A draft from approvals is for people to review.
     Ok(source.is_some() && input.commit.is_some() && input.from_approvals.is_none())
 }
 
-/// The files that are proposed, and what a policy drafted from approvals lets through that nobody approved.
+/// Returns the proposed files, and, for a draft from approvals, what it allows that nobody approved.
 fn bundle(input: &NewPolicies, read: &Reader<'_>) -> Result<(Bundle, Vec<String>), Stop> {
     match (&input.files, input.version, &input.from_approvals) {
         (Some(files), None, None) => Ok((whole(files, &input.unedited, read)?, Vec::new())),

@@ -1,5 +1,4 @@
-//! From the words of a question to a call that could be made: the operation, the one who would make it, and what it would
-//! be about.
+//! Turns a question into a call that could be made: its operation, caller and target.
 
 use std::str::FromStr as _;
 
@@ -17,9 +16,9 @@ use types::impact::Decision;
 use types::near::nearest;
 use types::refusal::{Fault, Refusal, Stop};
 
-/// The delegation that somebody's call would be made under: one that the asker may see.
+/// Returns the delegation under which the call would be made: one that the asker may see.
 pub(super) fn under(actor: &ActorId, named: Option<&str>, read: &Reader<'_>) -> Result<Option<Id>, Stop> {
-    // What a run is done under binds the run: outside of it, its agent holds none.
+    // A run's delegation applies in the run only: outside of it, its agent has none.
     let own = |caller: &Caller| *actor == caller.actor() && caller.run.is_none();
     let mine = || read.caller().under.clone().filter(|_| own(read.caller()));
     let Some(id) = named else { return Ok(mine()) };
@@ -30,17 +29,17 @@ pub(super) fn under(actor: &ActorId, named: Option<&str>, read: &Reader<'_>) -> 
     }
 }
 
-/// What a call would be about, in words.
+/// The target of a call, as asked.
 #[derive(Clone, Copy)]
 pub(super) enum About<'a> {
     /// The company, or the caller itself.
     Nothing,
     Id(&'a str),
-    /// Whatever the operation finds in this input.
+    /// The target that the operation finds by this input.
     Input(&'a Value),
 }
 
-/// The operation that a field of the input names.
+/// Returns the operation that an input field names.
 pub(crate) fn operation(field: &str, name: &str) -> Result<&'static Entry, Refusal> {
     let all = || crate::OPERATIONS.iter().map(|entry| entry.spec.name);
     let unknown = || {
@@ -50,27 +49,27 @@ pub(crate) fn operation(field: &str, name: &str) -> Result<&'static Entry, Refus
     crate::OPERATIONS.iter().find(|entry| entry.spec.name == name).ok_or_else(unknown)
 }
 
-/// Somebody as the caller of an operation; whoever asks about themselves, with the token that they ask with. An open one asks for
-/// nobody in particular.
+/// Returns an actor as the caller of an operation; an asker's own calls keep the issuer of their token. An open operation has
+/// no particular caller.
 pub(super) fn caller(actor: &ActorId, entry: &Entry, read: &Reader<'_>) -> Caller {
     let who = if entry.spec.route.is_open() { Who::Visitor } else { Who::Holder(actor.clone()) };
     let issuer = read.caller().issuer.clone().filter(|_| *actor == read.caller().actor());
     Caller { issuer, ..Caller::new(who, read.caller().channel) }
 }
 
-/// The run that is named: one of the actor's, that the asker may see.
+/// Returns a run of the actor that the asker may see.
 pub(super) fn own_run(actor: &ActorId, id: &str, read: &Reader<'_>) -> Result<Run, Stop> {
     let run = read.run(id)?.filter(|run| run.agent == *actor && read.sees(&read.run_target(run)));
     run.ok_or_else(|| Refusal::field("run", format!("{actor} has no run `{id}`")).into())
 }
 
-/// The run that a call is about, where only steps of runs can make it.
+/// Returns the target run, if only steps of runs can perform the operation.
 pub(super) fn run_about(entry: &Entry, target: &Target, read: &Reader<'_>) -> Result<Option<Run>, Fault> {
     let about = target.thing("Run").filter(|_| entry.spec.route.is_in_run());
     Ok(about.map(|about| read.run(&about.id)).transpose()?.flatten())
 }
 
-/// The same caller in a step of a run, as it stands now, if it is theirs and not over.
+/// Returns the same caller in a step of a run, as it is now, if the run is theirs and not over.
 pub(super) fn at_work(caller: Caller, run: Option<&Run>, read: &Reader<'_>) -> Result<Caller, Fault> {
     match run.filter(|run| run.agent == caller.actor() && !run.status.is_over()) {
         Some(run) => {
@@ -81,7 +80,7 @@ pub(super) fn at_work(caller: Caller, run: Option<&Run>, read: &Reader<'_>) -> R
     }
 }
 
-/// What the call would be about in the company as `then` has it; 404 where the asker may not see that now.
+/// Returns the target in the company at `then`; 404 if the asker may not see it now.
 pub(super) fn target(
     about: About<'_>,
     entry: &'static Entry,
@@ -107,7 +106,7 @@ pub(super) fn target(
             return Err(Refusal::field("target", message).into());
         }
     };
-    // What is absent is asked about as what is hidden is.
+    // Ask the same questions for an absent target as for a hidden one.
     let target = found.inspect_err(|_| {
         let _ = read.sees(&entry.spec.absent(None));
     })?;
@@ -120,7 +119,7 @@ pub(super) fn target(
     if read.sees(&target) {
         return Ok(target);
     }
-    // What may not be seen is told just as what is not there.
+    // A hidden target is reported like an absent one.
     match (about, &target) {
         (About::Id(_), Target::Actor(_)) | (About::Input(_) | About::Nothing, _) => Err(Refusal::not_found().into()),
         (About::Id(id), _) => Err(none(id, entry).into()),
@@ -141,7 +140,7 @@ fn named(id: &str, entry: &Entry, caller: &Caller, read: &Reader<'_>) -> Result<
             return Ok(target);
         }
     }
-    // Somebody who is not there is not found, as they are wherever they are named.
+    // An unknown actor is reported as not found, as everywhere.
     let somebody = ActorId::from_str(id).ok().map(Target::Actor);
     match somebody.filter(|target| entry.spec.about.iter().any(|noun| noun.has(target))) {
         Some(_) => Err(Refusal::not_found().into()),
@@ -149,14 +148,14 @@ fn named(id: &str, entry: &Entry, caller: &Caller, read: &Reader<'_>) -> Result<
     }
 }
 
-/// `Company or Team`
+/// Formats the kinds of targets like `Company or Team`.
 fn kinds(entry: &Entry) -> String {
     let kinds: Vec<&str> = entry.spec.about.iter().map(|noun| noun.name).collect();
     kinds.join(" or ")
 }
 
-/// What the gate would answer. Who may not see the target is told that there is none, and who is not at work that only agents at
-/// work can, whatever the policies say of the operation itself.
+/// Returns the gate's answer. A caller who may not see the target gets not found, and one outside a run that only agents in
+/// runs can, whatever the policies say of the operation itself.
 pub(super) fn answer(entry: &Entry, inquiry: &Inquiry<'_>) -> (Decision, Ruling, Option<String>) {
     let denied = |why: &str| {
         let ruling = Ruling::Deny { because: Vec::new(), fault: None, why: None };
@@ -175,7 +174,7 @@ pub(super) fn answer(entry: &Entry, inquiry: &Inquiry<'_>) -> (Decision, Ruling,
     denied("its target is hidden from them: not found")
 }
 
-/// Whether the asker may read the policies themselves: their text, and what they read.
+/// Checks whether the asker may read the policies themselves: their text, and what they read.
 pub(super) fn sees_policies(read: &Reader<'_>) -> bool {
     read.may("policy.read", &Target::Company)
 }

@@ -1,4 +1,4 @@
-//! A policy as people see it who ask what it does.
+//! A policy as shown to people who ask what it does.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Where the company keeps its policies.
+//! Sets where the company keeps its policies.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub struct NewSource {
     pub auto: bool,
 }
 
-/// Say where the policies are kept.
+/// Set the source of the policies.
 pub enum SetSource {}
 
 impl Change for SetSource {
@@ -67,7 +67,7 @@ fn problems(input: &NewSource) -> Vec<String> {
     };
     let repo = input.kind == SourceKind::Repo;
     let address = |url: &String| url.starts_with("https://") || url.starts_with("ssh://") || url.starts_with("git@");
-    // Whoever may read the source would read a password in it.
+    // A password in the URL would be visible to everybody who may read the source.
     let secret = |url: &String| {
         url.split_once("://").is_some_and(|(_, rest)| {
             rest.split('/').next().unwrap_or_default().rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))

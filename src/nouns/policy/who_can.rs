@@ -1,4 +1,4 @@
-//! Who can do something: the question of an explanation, asked about everybody.
+//! Lists who may perform an operation, by explaining it for everybody.
 
 use std::borrow::Cow;
 
@@ -45,13 +45,13 @@ pub struct Able {
     pub because: Vec<ShownPolicy>,
 }
 
-/// Somebody who was asked about, and what they can.
+/// An actor examined, with the result if they can.
 struct Candidate {
     actor: Actor,
     able: Option<Able>,
 }
 
-/// List who can do something.
+/// List who may perform an operation.
 pub enum WhoCan {}
 
 impl Query for WhoCan {
@@ -93,18 +93,18 @@ impl Query for WhoCan {
     }
 }
 
-/// What an operation on oneself is about differs from actor to actor: it has to be named.
+/// Returns the target. It must be given for operations on oneself, whose target differs from actor to actor.
 fn wanted(input: &Wanted, entry: &'static Entry, read: &Reader<'_>) -> Result<Target, Stop> {
     let about = match &input.target {
         Some(id) => About::Id(id),
         None if entry.spec.about.contains(&&COMPANY) => About::Nothing,
         None => return Err(Refusal::field("target", format!("{} needs a target", entry.spec.name)).into()),
     };
-    // Of an event, what it is to nobody in particular.
+    // For an event, the target as seen by nobody in particular.
     target(about, entry, &Caller::new(Who::Server, read.caller().channel), read, read)
 }
 
-/// None for whoever cannot, and for whoever is not for the asker to know about.
+/// Returns `None` for actors who cannot, and for those whose decisions the asker may not have explained.
 fn able(
     actor: &Actor,
     entry: &Entry,

@@ -1,4 +1,4 @@
-//! The answer to what a run has asked.
+//! Answers a question of a run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -77,8 +77,8 @@ impl Change for Answer {
     }
 }
 
-/// The step at which the caller was asked something that is answered by now, where nothing else is asked of them: of two
-/// answers that come at once, the second is told what happened, and not that it is none of their business.
+/// Returns the step at which the caller was asked something already answered, if nothing else is asked of them: of two
+/// simultaneous answers, the second is told what happened rather than that it is not asked.
 fn answered(run: &Run, question: Option<u32>, read: &Reader<'_>) -> Result<Option<u32>, Stop> {
     let by = read.caller().actor();
     if run.asked.contains(&by) || question.is_none() && !run.asked.is_empty() {
@@ -101,7 +101,7 @@ fn answered(run: &Run, question: Option<u32>, read: &Reader<'_>) -> Result<Optio
     Ok(None)
 }
 
-/// What is said of an effect, where that is asked.
+/// Parses an answer about an effect, if that is the question.
 fn happened(step: &Step, text: &str) -> Result<Option<Happened>, Refusal> {
     if !matches!(step.wait, Some(Wait::Outcome { .. })) {
         return Ok(None);
@@ -110,8 +110,8 @@ fn happened(step: &Step, text: &str) -> Result<Option<Happened>, Refusal> {
     word.map(Some).map_err(|_| Refusal::field("text", "must be yes, no or retry"))
 }
 
-/// The step whose question is answered. Whoever is asked something answers that, and says which where it is several things;
-/// whoever else may answer, answers anything.
+/// Returns the step whose question is answered. Somebody who is asked answers that, naming the step if there are several;
+/// others who may answer can answer any.
 fn asking(run: &Run, question: Option<u32>, by: &ActorId, read: &Reader<'_>) -> Result<Step, Stop> {
     let asks = |step: &Step, of: &dyn Fn(&[ActorId]) -> bool| step.wait.as_ref().is_some_and(|wait| of(wait.asks()));
     let mut waits = read.waiting_steps(run)?;

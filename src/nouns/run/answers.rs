@@ -1,4 +1,4 @@
-//! What models answered: the calls that they wanted, and what came of them. Kept texts, which may be erased.
+//! Reads model answers: the calls they requested, and the results. The texts are content, which may be erased.
 
 use serde_json::Value;
 
@@ -10,19 +10,19 @@ use types::quoted::plain;
 use types::refusal::{Fault, Stop};
 use types::run::{StepKind, StepStatus};
 
-/// Whether a step is a model's answer.
+/// Checks whether a step is a model's answer.
 pub(super) fn is_answer(step: &Step) -> bool {
     step.kind == StepKind::Model && step.status == StepStatus::Completed
 }
 
-/// The calls that a model wanted at a step; none where that was erased.
+/// Returns the calls that a model requested at a step; `None` if erased.
 pub(super) fn wanted(run: &Run, step: u32, read: &Reader<'_>) -> Result<Option<Vec<Wanted>>, Stop> {
     let kept = read.kept(&run.id, &step.to_string())?;
     let calls = kept.and_then(|mut kept| kept.remove("calls")).map(serde_json::from_value).transpose();
     Ok(calls.map_err(Fault::from)?)
 }
 
-/// What came of a call, as a model is told.
+/// Returns the result of a call as the model is told.
 pub(super) fn came(run: &Run, step: &Step, read: &Reader<'_>) -> Result<String, Stop> {
     let why = why::of_step(&run.id, step, read)?;
     let why = plain(why.as_deref().unwrap_or("the reason is erased"));

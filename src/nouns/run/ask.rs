@@ -1,4 +1,4 @@
-//! Asking an agent for something: a task of its own, and a run that works on it.
+//! Asks an agent for something: creates a task, and a run that works on it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,7 +70,7 @@ impl Change for Ask {
     fn run(permit: Permit<Self>, input: Wish, draft: &mut Draft<'_>) -> Result<Begun, Stop> {
         let Wish { agent, text, plan, budget_cents } = input;
         let plan = plan.map(|plan| plan.into_inner("plan")).transpose()?;
-        // A part of a run belongs to the task of the whole.
+        // A child run belongs to its parent's task.
         let above = draft.read().caller().run.clone();
         let above = above.map(|above| draft.read().run(above.run.as_str())).transpose()?.flatten();
         let task = above.map_or_else(|| draft.new_id(Kind::Task).to_string(), |above| above.task);

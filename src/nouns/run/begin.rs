@@ -1,4 +1,4 @@
-//! The beginning of a run: by somebody who asks, or by another run of which it is a part.
+//! Starts a run: for somebody who asks, or as a child of another run.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ pub struct Begun {
     pub status: RunStatus,
 }
 
-/// What a run begins with.
+/// The parameters of a new run.
 pub struct Beginning {
     pub agent: ActorId,
     pub task: String,
@@ -61,7 +61,7 @@ impl Beginning {
     }
 }
 
-/// Begins a run. What another run asks for is a part of that run, which waits for it.
+/// Starts a run. A run requested by another run is its child, for which that one waits.
 pub fn begin(asker: ActorId, new: Beginning, draft: &mut Draft<'_>) -> Result<Begun, Stop> {
     let problems = new.problems(draft.read());
     if !problems.is_empty() {
@@ -115,16 +115,15 @@ pub fn begin(asker: ActorId, new: Beginning, draft: &mut Draft<'_>) -> Result<Be
     Ok(Begun { task, run: id.to_string(), status: RunStatus::Queued })
 }
 
-/// What is asked has the labels of what the run has read that asks; and what comes from an agent that runs elsewhere is not to
-/// be trusted.
+/// Returns the initial labels: those of what the parent run has read, and untrusted if an outside agent is among those who ask.
 fn labels(askers: &[ActorId], above: Option<&RunFacts>, read: &Reader<'_>) -> BTreeSet<Label> {
     let is_outside = |id: &ActorId| read.card(id).is_some_and(|card| card.actor.kind == ActorKind::OutsideAgent);
     let untrusted = askers.iter().any(is_outside).then_some(Label::Untrusted);
     above.iter().flat_map(|above| above.labels.iter().copied()).chain(untrusted).collect()
 }
 
-/// Everybody for whom it is done, the nearest first: who asks, on whose behalf, in the run of whom; and whoever issued the token
-/// that it is asked with, for they could be asking.
+/// Returns everybody for whom the run is done, nearest first: the asker, those on whose behalf, those of the parent run, and
+/// the issuer of the token used, since they could be the one asking.
 fn whoever_asks(asker: &ActorId, read: &Reader<'_>) -> Vec<ActorId> {
     let mut askers = vec![asker.clone()];
     for other in read.on_behalf_of().into_iter().chain(read.caller().issuer.clone()) {
@@ -135,7 +134,7 @@ fn whoever_asks(asker: &ActorId, read: &Reader<'_>) -> Vec<ActorId> {
     askers
 }
 
-/// Whether a run may ask an agent for a part: neither itself nor whoever it is a part for, and not too deep.
+/// Checks whether a run may start a child with this agent: not its own or that of an ancestor, and not nested too deep.
 fn is_part(above: &RunFacts, asker: &ActorId, agent: &ActorId) -> Result<(), Refusal> {
     if agent == asker || above.askers.contains(agent) {
         return Err(Refusal::field("agent", format!("{agent} works on this already")));
@@ -146,8 +145,8 @@ fn is_part(above: &RunFacts, asker: &ActorId, agent: &ActorId) -> Result<(), Ref
     Ok(())
 }
 
-/// What it may spend: what was said, at most what its definition says, at most what the run above, or the delegation that it is
-/// asked for under, has left.
+/// Returns the budget: the smallest of the one given, the definition's, and what the parent run or the delegation used has
+/// left.
 fn budget(
     new: &Beginning,
     above: Option<&RunFacts>,

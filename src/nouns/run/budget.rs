@@ -1,4 +1,4 @@
-//! A run may spend more.
+//! Raises a run's budget.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,13 +34,13 @@ pub struct Wanted {
     pub raised: Raised,
 }
 
-/// What the run that this one is a part of may still spend; none where there is no such limit.
+/// Returns what the parent run may still spend; `None` without a limit.
 fn left_above(run: &Run, read: &Reader<'_>) -> Result<Option<i64>, Stop> {
     let above = run.parent.as_deref().map(|parent| read.run(parent)).transpose()?.flatten();
     Ok(above.and_then(|above| above.budget_cents.map(|budget| (budget - above.cost_cents).max(0))))
 }
 
-/// Raises a budget, and by as much that of the part that the run waits for.
+/// Raises a budget, and the budgets of open child runs by as much.
 fn raise(run: &Run, budget_cents: i64, draft: &mut Draft<'_>) -> Result<(), Stop> {
     let (id, agent, asker) = (Id::stored(&run.id), run.agent.clone(), run.asker.clone());
     let payer = of_run(&run.id, draft.read())?;

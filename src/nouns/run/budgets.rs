@@ -1,5 +1,5 @@
-//! What a run may spend on asking a model: what the run itself may, what its agent may within a day, what the agent's teams and the
-//! company may within a month. What is set aside for calls under way counts as spent.
+//! The budgets for a run's model calls: of the run itself, of its agent per day, and of the agent's teams and the company per
+//! month. What is reserved for calls in progress counts as spent.
 
 use std::collections::BTreeMap;
 
@@ -20,35 +20,35 @@ use types::refusal::Stop;
 use types::run::Wait;
 use types::time::Time;
 
-/// One budget that a run keeps to.
+/// A budget that a run must keep.
 pub(super) struct Budget {
     cents: i64,
     spent: i64,
-    /// How `told` goes on after «cents»: ` of the company this month`.
+    /// How [`Budget::reason`] continues after «cents»: ` of the company this month`.
     whose: String,
-    /// Whom it is of that has a new one by itself: an agent, a team, or, under the system's id, the company.
+    /// The owner of a periodic budget: an agent, a team, or, as the system's id, the company.
     of: Option<ActorId>,
-    /// When there is a new one; none where somebody has to raise it.
+    /// When the next period starts; `None` if somebody has to raise it.
     pub until: Option<Time>,
-    /// Whose budget people are asked to raise: of a part that of the whole, which raises the part's too.
+    /// The run whose budget people are asked to raise: for a child run the topmost with one, which raises the child's too.
     payer: Option<Run>,
     /// The most that it can be raised to.
     most: i64,
 }
 
 impl Budget {
-    /// Whether it does not allow a step of this cost.
+    /// Checks whether a step of this cost exceeds it.
     pub fn is_exceeded_by(&self, cost: u32) -> bool {
         self.spent.saturating_add(cost.into()) > self.cents
     }
 
-    /// The run whose budget somebody has to raise; none where there is a new one by itself.
+    /// Returns the run whose budget somebody has to raise; `None` for a periodic budget.
     pub fn payer(&self) -> Option<Id> {
         let payer = self.payer.as_ref().filter(|_| self.until.is_none())?;
         Some(Id::stored(&payer.id))
     }
 
-    /// What is asked for where it does not: as much again, and enough for the next step.
+    /// Returns the raise to request when it is exceeded: twice the budget, and enough for the next step.
     pub fn wants(&self, cost: u32) -> Option<Wanted> {
         let Run { id, agent, budget_cents, .. } = self.payer.clone()?;
         let (has, missing) = (budget_cents?, self.spent.saturating_add(cost.into()).saturating_sub(self.cents));
@@ -56,20 +56,20 @@ impl Budget {
         (budget_cents > has).then_some(Wanted { agent, raised: Raised { id, budget_cents } })
     }
 
-    /// How much of what is spent is only set aside for calls under way, and may come free again.
+    /// Returns how much of what is spent is only reserved for calls in progress, and may be released.
     pub fn set_aside(&self, run: &Run, read: &Reader<'_>) -> Result<i64, Stop> {
         let Some(of) = &self.of else { return Ok(0) };
-        // What was set aside yesterday is none of what is spent today.
+        // What was reserved yesterday is not part of today's spending.
         Ok(read.set_aside_by(of, run.planned)?.min(self.spent))
     }
 
-    /// Whose it is, where it may allow a step of this cost once what is set aside is free again.
+    /// Returns the owner, if it may allow a step of this cost once reserved amounts are released.
     pub fn may_suffice(&self, cost: u32, set_aside: i64) -> Option<ActorId> {
         let fits = self.spent.saturating_sub(set_aside).saturating_add(cost.into()) <= self.cents;
         self.of.clone().filter(|_| fits)
     }
 
-    /// Why it does not allow a step of this cost.
+    /// Explains why it does not allow a step of this cost.
     pub fn reason(&self, cost: u32, set_aside: i64) -> String {
         let Budget { cents, whose, .. } = self;
         let spent = self.spent.saturating_sub(set_aside);
@@ -87,7 +87,7 @@ impl Budget {
     }
 }
 
-/// The budgets of a run, the nearest first.
+/// Returns the budgets of a run, the nearest first.
 pub(super) fn of(run: &Run, read: &Reader<'_>) -> Result<Vec<Budget>, Stop> {
     let (tomorrow, next_month) = history::next(read.now());
     let whole = |cents: u64| i64::try_from(cents).unwrap_or(i64::MAX);
@@ -113,13 +113,13 @@ pub(super) fn of(run: &Run, read: &Reader<'_>) -> Result<Vec<Budget>, Stop> {
     Ok(budgets)
 }
 
-/// A run that a budget holds.
+/// A run held by a budget.
 pub(super) struct Held {
-    /// What is to be asked of people, so that it may go on.
+    /// The raise to request from people, so that it can continue.
     pub wants: Option<Wanted>,
 }
 
-/// Holds a run, where one of its budgets does not allow a step of this cost.
+/// Holds a run if one of its budgets does not allow a step of this cost.
 pub(super) fn hold(run: &Run, cost: u32, draft: &mut Draft<'_>) -> Result<Option<Held>, Stop> {
     let budgets = of(run, draft.read())?;
     let Some(budget) = budgets.iter().find(|budget| budget.is_exceeded_by(cost)) else { return Ok(None) };
@@ -139,8 +139,8 @@ pub(super) fn hold(run: &Run, cost: u32, draft: &mut Draft<'_>) -> Result<Option
     Ok(Some(Held { wants: budget.wants(cost) }))
 }
 
-/// What is still to be asked for: a server that dies between holding a run and asking people leaves it to the next one. Where
-/// somebody was asked for more than the budget is, and did not agree, nobody is asked again; nor where the policies refuse that.
+/// Returns raises not requested yet: a server that dies between holding a run and requesting leaves that to the next one.
+/// Nothing is requested again once a raise was requested and not approved, or if the policies deny it.
 pub(super) fn unasked(read: &Reader<'_>) -> Result<Vec<Wanted>, Stop> {
     let mut unasked: BTreeMap<String, Wanted> = BTreeMap::new();
     for run in read.runs_held_by_budgets()? {
@@ -168,7 +168,7 @@ fn may_be_asked(Wanted { agent, raised }: &Wanted, read: &Reader<'_>) -> Result<
     Ok(!matches!(ruling, Ruling::Deny { .. }))
 }
 
-/// The budgets of the teams that a run's agent is in: what all agents in one, and below it, may spend in a month.
+/// Returns the monthly budgets of the teams that a run's agent is in, each shared by all agents in it or below.
 fn teams(run: &Run, next_month: Time, read: &Reader<'_>) -> Result<Vec<Budget>, Stop> {
     let Some(card) = read.card(&run.agent) else { return Ok(Vec::new()) };
     let mut budgets = Vec::new();
@@ -183,7 +183,7 @@ fn teams(run: &Run, next_month: Time, read: &Reader<'_>) -> Result<Vec<Budget>, 
     Ok(budgets)
 }
 
-/// The run that the budget of a part comes from, and what that can be raised to.
+/// Returns the run that a budget comes from, and what that can be raised to.
 fn payer(run: &Run, read: &Reader<'_>) -> Result<(Option<Run>, i64), Stop> {
     let mut payer = run.clone();
     while let Some(whole) = payer.parent.as_deref().map(|id| read.run(id)).transpose()?.flatten() {
@@ -197,7 +197,7 @@ fn payer(run: &Run, read: &Reader<'_>) -> Result<(Option<Run>, i64), Stop> {
     Ok((Some(payer), most))
 }
 
-/// The budgets of what a run is a part of: other parts spend them too, at the same time.
+/// Adds the budgets of ancestor runs, which other child runs spend at the same time.
 fn wholes(run: &Run, read: &Reader<'_>, budgets: &mut Vec<Budget>) -> Result<(), Stop> {
     let mut part = run.clone();
     while let Some(whole) = part.parent.as_deref().map(|id| read.run(id)).transpose()?.flatten() {
@@ -212,21 +212,21 @@ fn wholes(run: &Run, read: &Reader<'_>, budgets: &mut Vec<Budget>) -> Result<(),
     Ok(())
 }
 
-/// What a run has spent, and its parts that have not ended: once they have, it has spent that too. What they have set aside
-/// is with it.
+/// Returns what a run and its open child runs have spent, which will count as the run's once they have ended, including what
+/// they have reserved.
 fn spent_with_parts(run: &Run, read: &Reader<'_>) -> Result<i64, Stop> {
     let parts = read.open_parts(&run.id)?;
     let spent = parts.iter().map(|part| spent_with_parts(part, read)).sum::<Result<i64, Stop>>()?;
     Ok(run.cost_cents.saturating_add(set_aside(run, read)?).saturating_add(spent))
 }
 
-/// What is set aside for a call of a run that is under way.
+/// Returns what is reserved for a run's call in progress.
 pub(super) fn set_aside(run: &Run, read: &Reader<'_>) -> Result<i64, Stop> {
     let begun = read.begun_steps(run)?.into_iter();
     Ok(begun.filter(|step| !step.status.is_over()).map(|step| step.cost_cents).sum())
 }
 
-/// What a run may still spend; none where nothing limits it.
+/// Returns what a run may still spend; `None` without a limit.
 pub(super) fn left(run: &Run, read: &Reader<'_>) -> Result<Option<i64>, Stop> {
     Ok(of(run, read)?.iter().map(|budget| budget.cents.saturating_sub(budget.spent)).min())
 }

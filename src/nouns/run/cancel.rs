@@ -1,4 +1,4 @@
-//! The end of a run by somebody who wants nothing more of it.
+//! Cancels a run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,7 +64,7 @@ impl Change for Cancel {
     }
 }
 
-/// What a run that has ended waits for need not be approved any more.
+/// Ends the approval requests of a run that has ended: they need no approval any more.
 pub fn end_requests(run: &Run, draft: &mut Draft<'_>) -> Result<(), Stop> {
     for step in draft.read().waiting_steps(run)? {
         if let Some(Wait::Approval { approval: id }) = step.wait {
@@ -75,8 +75,8 @@ pub fn end_requests(run: &Run, draft: &mut Draft<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Cancels a run and what works for it, unless it has ended. The run comes before its parts, so that it does not go on because one
-/// has ended. `reason` is the server's own: what somebody says is kept apart ([`why`]).
+/// Cancels a run and its child runs, unless it has ended. It is cancelled before its children, so that it does not continue
+/// because one has ended. `reason` is the server's own: what somebody says is kept apart ([`why`]).
 pub fn cancel_with_parts(run: &Run, reason: Option<&str>, draft: &mut Draft<'_>) -> Result<(), Stop> {
     if run.status.is_over() {
         return Ok(());

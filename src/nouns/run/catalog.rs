@@ -1,4 +1,4 @@
-//! The models that agents may work with.
+//! Lists the models that agents may use.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,5 +1,5 @@
-//! Which runs can go on now. Fair between those who asked for the whole that a run is a part of: who has most under way comes
-//! last, and nobody has more than half of the places that others leave free.
+//! Schedules runs. Fair between those who asked for the topmost run: whoever has most in progress comes last, and nobody gets
+//! more than half of the slots that others leave free.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,9 @@ use types::id::ActorId;
 use types::refusal::Stop;
 use types::scope::Reach;
 
-/// Runs of one agent that are under way at once.
+/// The maximum number of concurrent runs of one agent.
 const MOST_OF_AGENT: usize = 16;
-/// Runs for one asker that one question looks at, a chunk at a time.
+/// The maximum number of runs examined per asker and request; below, read at once.
 const LOOKED_AT: usize = 10_000;
 const CHUNK: usize = 100;
 
@@ -51,7 +51,7 @@ pub struct Due {
     pub wants: Vec<Wanted>,
 }
 
-/// Runs that can go on.
+/// List the runs to advance now.
 pub enum Dispatch {}
 
 impl Query for Dispatch {
@@ -91,12 +91,12 @@ impl Query for Dispatch {
 #[derive(Default)]
 struct Found {
     runs: Vec<Run>,
-    /// In how many milliseconds those can go on that rest.
+    /// Milliseconds until resting ones can proceed.
     rests: Option<i64>,
 }
 
-/// Those of an asker that can go on and for which there is a place, the first that are not all held, at rest or under way: so
-/// nobody's runs are hidden behind another's, however many there are.
+/// Returns the first runs of an asker that can proceed and have a slot, reading on while all are held, resting or in progress:
+/// so nobody's runs are hidden behind others, however many there are.
 fn first_of(
     asker: &ActorId,
     busy: &[DueRun],
@@ -128,12 +128,12 @@ fn first_of(
     Ok(found)
 }
 
-/// The agents that this server has no model for: their runs are looked at one by one.
+/// Agents for which this server has no model: their runs are checked one by one.
 #[derive(Default)]
 struct Modelless(BTreeMap<ActorId, bool>);
 
 impl Modelless {
-    /// Whether a run rests until there is a model again.
+    /// Checks whether a run rests until there is a model again.
     fn holds(&mut self, run: &Run, read: &Reader<'_>) -> Result<bool, Stop> {
         if run.planned {
             return Ok(false);
@@ -147,14 +147,14 @@ impl Modelless {
     }
 }
 
-/// Whether there is a place beside so many runs, of which so many are one's own: half of those that others leave free, and one
-/// while there is any. So whoever comes later finds some free, however long the runs of others take.
+/// Checks whether there is a slot among `most`, with `count` taken, `own` of them by the asker: up to half of those that others
+/// leave free, and at least one while any is free. So a latecomer finds free slots, however long others' runs take.
 fn is_room(count: usize, own: usize, most: usize) -> bool {
     let left = most.saturating_sub(count.saturating_sub(own));
     count < most && own < (left / 2).max(1)
 }
 
-/// How many runs are under way: in all, by agent, by asker, and by both.
+/// Runs in progress: in total, by agent, by asker, and by both.
 struct UnderWay {
     count: usize,
     most: usize,
@@ -164,7 +164,7 @@ struct UnderWay {
 }
 
 impl UnderWay {
-    /// Those, beside which there is room for some more.
+    /// Counts these, with `more` slots beside them.
     fn of(busy: &[DueRun], more: usize) -> UnderWay {
         let (count, most) = (0, busy.len().saturating_add(more));
         let (agents, askers, pairs) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
@@ -180,24 +180,24 @@ impl UnderWay {
         *self.pairs.entry((agent.clone(), asker.clone())).or_default() += 1;
     }
 
-    /// Whether there is a place for another run of an asker, whoever's it is.
+    /// Checks whether there is a slot for another run of an asker, whichever the agent.
     fn has_any_for(&self, asker: &ActorId) -> bool {
         let own = self.askers.get(asker).copied().unwrap_or_default();
         is_room(self.count, own, self.most)
     }
 
-    /// Whether an agent has a place for another run of an asker.
+    /// Checks whether an agent has a slot for another run of an asker.
     fn has_for(&self, agent: &ActorId, asker: &ActorId) -> bool {
         let own = self.pairs.get(&(agent.clone(), asker.clone())).copied().unwrap_or_default();
         is_room(self.agents.get(agent).copied().unwrap_or_default(), own, MOST_OF_AGENT)
     }
 
-    /// The agents that have none.
+    /// Returns the agents without such a slot.
     fn full_for(&self, asker: &ActorId) -> Vec<ActorId> {
         self.agents.keys().filter(|agent| !self.has_for(agent, asker)).cloned().collect()
     }
 
-    /// The first of each asker, then the second of each, and so on.
+    /// Chooses round-robin: the first run of each asker, then the second of each, and so on.
     fn choose(&mut self, due: Vec<Run>) -> Vec<DueRun> {
         let mut turns: BTreeMap<ActorId, usize> = self.askers.clone();
         let mut in_turn: Vec<(usize, Run)> = Vec::new();

@@ -1,4 +1,4 @@
-//! The server asks what a run does next.
+//! Tells the server what a run does next.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ pub struct OneCall {
     pub stage: Stage,
 }
 
-/// What a run does next.
+/// Show what a run does next.
 pub enum Following {}
 
 impl Query for Following {
@@ -87,7 +87,7 @@ impl Query for Following {
     }
 }
 
-/// The calls of these steps. Each knows what comes before it in order, whichever of them ends first.
+/// Builds the calls of these steps. Each counts the steps before it in order, whichever ends first.
 fn calls(run: &Run, todo: Vec<Todo>, read: &Reader<'_>) -> Result<Vec<OneCall>, Stop> {
     let over = match run.under_way() {
         Some(answer) => {

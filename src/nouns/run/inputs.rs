@@ -1,5 +1,5 @@
-//! What a call was made with, as somebody else than its caller may see it: whom and what they may not see is hidden, in the calls
-//! of a plan within it, too.
+//! Veils the input of a call for readers other than its caller: whom and what they may not see is hidden, also in the calls of
+//! a plan within it.
 
 use serde_json::Value;
 
@@ -8,11 +8,11 @@ use gate::reader::veil::{self, HIDDEN};
 use gate::{Entry, Reader};
 use types::plan::Plan;
 
-/// The field of an input that is a plan.
+/// The input field that holds a plan.
 const PLAN: &str = "plan";
 
-/// Takes out of what somebody gave an operation what the reader may not see, whether it is there or not. The texts that are hidden
-/// because they stand where the operation takes none such, as errors may repeat them.
+/// Hides in an input as written what the reader may not see, whether it exists or not. Returns texts hidden because the
+/// operation takes none such in their place, since errors may repeat them.
 pub(super) fn veil_written(entry: &'static Entry, input: &mut Value, read: &Reader<'_>) -> Vec<String> {
     let veil = entry.veil_of_input();
     let mut hidden = Vec::new();
@@ -25,13 +25,13 @@ pub(super) fn veil_written(entry: &'static Entry, input: &mut Value, read: &Read
     hidden
 }
 
-/// The same of an input that the operation has taken: who is not there may be who is to be added.
+/// Same for an input that the operation has accepted: an actor missing from the directory may be the one to be added.
 pub(crate) fn veil(entry: &Entry, input: &mut Value, read: &Reader<'_>) {
     entry.veil_of_input().apply(input, read);
     veil_within(input, &mut Vec::new(), read);
 }
 
-/// What an input says of other calls: a plan, or a call that is asked about.
+/// Veils other calls within an input: a plan, or a call that is asked about.
 fn veil_within(input: &mut Value, hidden: &mut Vec<String>, read: &Reader<'_>) {
     read_plan(input);
     if let Some(plan) = input.get_mut(PLAN) {
@@ -40,14 +40,14 @@ fn veil_within(input: &mut Value, hidden: &mut Vec<String>, read: &Reader<'_>) {
     veil_call(input, ("op", "input"), hidden, read);
 }
 
-/// What stands in fields that the operation does not have may be meant for one that it has.
+/// Hides fields that the operation does not have: they may be meant for one that it has.
 fn hide_unknown(entry: &Entry, input: &mut Value, hidden: &mut Vec<String>) {
     let given = input.as_object_mut().into_iter().flatten();
     let unknown = given.filter(|(name, _)| !entry.fields().contains(*name));
     unknown.for_each(|(_, value)| veil::hide_texts(value, hidden));
 }
 
-/// A plan that was written as the text of a file, as the calls that it is.
+/// Parses a plan written as the text of a file into its calls.
 pub(crate) fn read_plan(input: &mut Value) {
     let Some(plan) = input.get_mut(PLAN).filter(|plan| plan.is_string()) else { return };
     if let Ok(read) = Written::<Plan>::new(plan.clone()).into_inner(PLAN) {
@@ -55,7 +55,7 @@ pub(crate) fn read_plan(input: &mut Value) {
     }
 }
 
-/// One that cannot be read is hidden whole: what its calls are is not known.
+/// Veils a plan. One that cannot be parsed is hidden whole, because its calls are unknown.
 fn veil_plan(plan: &mut Value, hidden: &mut Vec<String>, read: &Reader<'_>) {
     if Written::<Plan>::new(plan.clone()).into_inner(PLAN).is_err() {
         veil::hide_texts(plan, hidden);
@@ -63,7 +63,7 @@ fn veil_plan(plan: &mut Value, hidden: &mut Vec<String>, read: &Reader<'_>) {
     veil_calls(plan, hidden, read);
 }
 
-/// Each call of a plan, and of the plans within it.
+/// Veils each call of a plan, and of the plans within it.
 fn veil_calls(part: &mut Value, hidden: &mut Vec<String>, read: &Reader<'_>) {
     if veil_call(part, ("tool", "with"), hidden, read) {
         return;
@@ -75,7 +75,8 @@ fn veil_calls(part: &mut Value, hidden: &mut Vec<String>, read: &Reader<'_>) {
     }
 }
 
-/// The input of the operation that a field names; whether there is one. Of one that there is not nobody knows what its input is.
+/// Veils the input of the operation that a field names, and returns whether there is one. The input of an unknown operation is
+/// hidden whole.
 fn veil_call(call: &mut Value, (operation, with): (&str, &str), hidden: &mut Vec<String>, read: &Reader<'_>) -> bool {
     let named = call.get(operation).and_then(Value::as_str).map(str::to_owned);
     let Some((named, with)) = named.zip(call.get_mut(with)) else { return false };
@@ -86,7 +87,7 @@ fn veil_call(call: &mut Value, (operation, with): (&str, &str), hidden: &mut Vec
     true
 }
 
-/// Whether an error repeats a text, or a part of it, as errors quote them.
+/// Checks whether an error repeats a text, or a part of it, as errors quote them.
 pub(super) fn repeats(error: &str, text: &str) -> bool {
     let quoted = error.split_once('"').and_then(|(_, rest)| rest.rsplit_once('"')).map(|(quoted, _)| quoted);
     let of_text = |quoted: &str| !quoted.is_empty() && format!("{text:?}").contains(quoted);

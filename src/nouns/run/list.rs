@@ -1,4 +1,4 @@
-//! Finding and showing runs.
+//! Lists, shows and follows runs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -102,7 +102,7 @@ impl Query for Show {
         name: "run.read",
         doc: "Show one run, step by step: what it did, the outcome of each step, and what it waits for.",
         scope: Reach::READ,
-        // Of a thousand steps it is many megabytes.
+        // A run of a thousand steps takes many megabytes.
         route: get("/runs/{id}").by_server().listed(),
         about: &[&RUN],
         events: &[],

@@ -1,4 +1,4 @@
-//! Mail: the first tool from elsewhere that reaches people outside.
+//! Sends mail: the first external tool that reaches people outside.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,5 +37,5 @@ impl Tool for SendMail {
     type Input = Message;
 }
 
-/// The tool of `OK_SMTP_URL`.
+/// The tool enabled by `OK_SMTP_URL`.
 pub const MAIL: &str = "mail.send";

@@ -1,5 +1,5 @@
-//! Runs: agents at work. A run takes one step after the other; each operation of it is performed as its agent, through the
-//! gate. What it waits for is a row, so it goes on after a restart where it was.
+//! Runs: agents at work. A run takes one step after another; each operation in it is performed as its agent, through the gate.
+//! What it waits for is a row, so it continues after a restart where it was.
 
 mod answer;
 mod answers;
@@ -102,7 +102,7 @@ fn find(id: &str, read: &Reader<'_>) -> Result<Run, Stop> {
     Ok(read.run(id)?.ok_or_else(Refusal::not_found)?)
 }
 
-/// A run that has not ended.
+/// Returns a run that has not ended.
 fn open(id: &str, read: &Reader<'_>) -> Result<Run, Stop> {
     let run = find(id, read)?;
     if run.status.is_over() {

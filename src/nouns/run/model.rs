@@ -1,5 +1,5 @@
-//! A model is asked. What is decided and recorded here comes before a byte leaves; what comes of it is `model.settle`'s. Where
-//! the answer stands in the run's plan, that is all there is to it.
+//! Calls a model. The call is decided and recorded here before a byte leaves; `model.settle` records the result. If the answer
+//! is part of the run's plan, nothing else happens.
 
 use std::collections::BTreeSet;
 
@@ -54,7 +54,7 @@ pub struct Spoken {
     pub wants: Option<Wanted>,
 }
 
-/// Ask a model.
+/// Call a model.
 pub enum Call {}
 
 impl Change for Call {
@@ -98,7 +98,7 @@ impl Change for Call {
             keep(&id, step, text, None, draft)?;
             return Ok(Spoken { answered: true, dispatched: false, wants: None });
         }
-        // An approver decides it; the server itself takes the step then, and asks.
+        // An approver decides this; the server then takes the step itself and makes the call.
         if draft.read().step(&run.id, under_way.step)?.is_some_and(|step| step.status == StepStatus::Waiting) {
             draft.record(under_way.decided(&run))?;
             return Ok(Spoken { answered: true, dispatched: false, wants: None });
@@ -108,7 +108,7 @@ impl Change for Call {
     }
 }
 
-/// Keeps what a model says, and the calls that it wants. What it says without wanting any is what comes of the run.
+/// Keeps a model's answer and the calls that it requests. An answer without calls is the run's output.
 fn keep(id: &Id, step: u32, text: String, calls: Option<Value>, draft: &mut Draft<'_>) -> Result<(), Stop> {
     let text = Value::from(text);
     let is_last = calls.as_ref().and_then(Value::as_array).is_none_or(Vec::is_empty);
@@ -122,7 +122,7 @@ fn keep(id: &Id, step: u32, text: String, calls: Option<Value>, draft: &mut Draf
     Ok(())
 }
 
-/// What came of asking a model.
+/// The result of a model call.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Heard {
@@ -172,7 +172,7 @@ impl Change for Settle {
             Heard::Answer(Answer { text, calls, input_tokens, output_tokens }) => {
                 let cost_cents = cost(&run, &under_way, (input_tokens, output_tokens), draft.read())?;
                 let (tokens_in, tokens_out) = (input_tokens, output_tokens);
-                // Those beyond the run's last step are never made; where none is left, the next tells so.
+                // Calls beyond the run's last step are never made; if none is left, the next move reports that.
                 let left = most_steps(&run, draft.read())?.saturating_sub(input.step).max(1);
                 let made = calls.len().min(left as usize);
                 draft.record(UnderWay { tokens_in, tokens_out, cost_cents, ..under_way }.completed(&run, made))?;
@@ -212,8 +212,8 @@ impl Change for Settle {
     }
 }
 
-/// What an answer costs: as much as lets the run's answers cost whole cents together, rounded up. Many small ones are not made
-/// dear by rounding each.
+/// Returns an answer's cost: the total of the run's answers is rounded up to whole cents, so that many small ones are not made
+/// expensive by rounding each.
 fn cost(run: &Run, asked: &UnderWay, tokens: (u32, u32), read: &Reader<'_>) -> Result<u32, Stop> {
     let models = &read.models().models;
     let millionths = |name: &str, (input, output)| Some(models.get(name)?.price.millionths(input, output));
@@ -224,7 +224,7 @@ fn cost(run: &Run, asked: &UnderWay, tokens: (u32, u32), read: &Reader<'_>) -> R
     Ok(whole_cents(before + more) - whole_cents(before))
 }
 
-/// The call that a run has dispatched, if it is at that step.
+/// Returns the run's dispatched call, if it is at that step.
 fn dispatched(run: &Run, step: u32, read: &Reader<'_>) -> Result<UnderWay, Stop> {
     let found = read
         .step(&run.id, step)?

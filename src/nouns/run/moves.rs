@@ -1,4 +1,4 @@
-//! What there is for a run to do.
+//! What a run can do next.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,19 +32,19 @@ impl Stage {
     }
 }
 
-/// A step at which a run calls a tool.
+/// A step that calls a tool.
 pub(super) struct Todo {
     pub number: u32,
     pub operation: String,
-    /// The input; or why it cannot be called.
+    /// The input, or why the tool cannot be called.
     pub input: Result<Value, String>,
     pub stage: Stage,
 }
 
-/// A model to be asked.
+/// A model call to be made.
 pub(super) struct Thought {
     pub model: String,
-    /// The call as it was decided before, by an approver: it only has to be made.
+    /// The call as already decided by an approver: it only has to be made.
     pub decided: Option<UnderWay>,
 }
 
@@ -54,9 +54,9 @@ pub(super) enum Own {
     Pause(Time),
     /// The time that it waited for has come.
     Awake,
-    /// A model is about to be asked, as was decided before.
+    /// A model call is about to be made, as already decided.
     Dispatch(UnderWay),
-    /// What came of asking a model is not known.
+    /// The result of a model call is unknown.
     Lost(UnderWay, String),
     Unable {
         kind: StepKind,
@@ -69,23 +69,23 @@ pub(super) enum Own {
     Resume,
     Complete,
     Fail(Failure, Option<String>),
-    /// It fails for what its plan, a model or a tool says.
+    /// It fails, for a reason stated by its plan, a model or a tool.
     GiveUp(String),
 }
 
-/// One thing to do.
+/// The next move of a run.
 pub(super) enum Move {
-    /// Calls that are made side by side.
+    /// Calls made concurrently.
     Calls(Vec<Todo>),
     Think(Thought),
     Own(Own),
-    /// It is to ask a model, and this server has none. It must not end a run that it was started without a key.
+    /// It needs a model, and this server has none. That the server was started without a key must not end a run.
     NoModel,
     Nothing,
 }
 
 impl Move {
-    /// How many steps it takes.
+    /// Returns how many steps it takes.
     pub fn steps(&self) -> u32 {
         match self {
             Move::Calls(todo) => u32::try_from(todo.len()).unwrap_or(u32::MAX),

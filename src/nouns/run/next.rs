@@ -1,5 +1,4 @@
-//! What a run does next. It follows from its plan and from what has happened, and from nothing else: so after a restart it is
-//! the same.
+//! Decides what a run does next. It follows from its plan and its history only, so it is the same after a restart.
 
 use serde_json::{Value, json};
 
@@ -17,12 +16,12 @@ use types::refusal::Stop;
 use types::run::{Failure, LONGEST_ACTIVE, MOST_DENIALS, MOST_STEPS, StepStatus, Wait};
 use types::time::{SECOND, Time};
 
-/// What a run does next, as of the reader's time.
+/// Returns a run's next move at the reader's time.
 pub(super) fn next(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
     next_by(run, read.now(), read)
 }
 
-/// What a run does next when that time has come.
+/// Returns a run's next move at that time.
 pub(super) fn next_by(run: &Run, now: Time, read: &Reader<'_>) -> Result<Move, Stop> {
     if run.status.is_over() || read.is_held(run) {
         return Ok(Move::Nothing);
@@ -57,7 +56,7 @@ pub(super) fn next_by(run: &Run, now: Time, read: &Reader<'_>) -> Result<Move, S
             Move::Calls(todo) if todo.iter().any(|todo| todo.number <= most) => {
                 Ok(Move::Calls(todo.into_iter().filter(|todo| todo.number <= most).collect()))
             }
-            // Its answer wanted no more than it may take: its agent may take fewer by now.
+            // The answer requested no more than was allowed then: the agent's limit is lower by now.
             Move::Calls(_) => fail(Failure::Steps, format!("it may take no more than {most} steps")),
             idle @ (Move::NoModel | Move::Nothing) => Ok(idle),
             _ if run.steps >= most => fail(Failure::Steps, format!("it took {most} steps, as many as it may")),
@@ -75,26 +74,26 @@ pub(super) fn next_by(run: &Run, now: Time, read: &Reader<'_>) -> Result<Move, S
     }
 }
 
-/// The plan of a run, if it has one; none where it was erased.
+/// Returns a run's plan, if it has one; the outer `None` if it was erased.
 pub(super) fn plan_of(run: &Run, read: &Reader<'_>) -> Result<Option<Option<Plan>>, Stop> {
     let kept = read.kept(&run.id, "asked")?.and_then(|mut kept| kept.remove("plan"));
     Ok(kept.and_then(|plan| serde_json::from_value(plan).ok()))
 }
 
-/// How many steps a run may take.
+/// Returns the maximum number of steps of a run.
 pub(super) fn most_steps(run: &Run, read: &Reader<'_>) -> Result<u32, Stop> {
     let limits = read.agent_limits(&run.agent)?;
     Ok(limits.and_then(|limits| limits.steps).unwrap_or(MOST_STEPS).min(MOST_STEPS))
 }
 
-/// A step, unless it begins something after the run was at work for as long as it may. What has begun is seen to its end.
+/// Fails the run if the move starts something after its active time is used up. What has started is finished.
 fn in_time(step: Move, run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
     let begins = match &step {
         Move::Think(_) => true,
         Move::Calls(todo) => todo.iter().all(|todo| todo.stage == Stage::Fresh),
         Move::Own(_) | Move::NoModel | Move::Nothing => false,
     };
-    // It was at work for no longer than since it has begun.
+    // Its active time is at most the time since it started.
     let is_young = run.started_at.is_none_or(|begun| read.now().0.saturating_sub(begun.0) < SECOND);
     if begins && !is_young && time_left(run, read)? <= 0 {
         return Ok(Move::Own(Own::Fail(Failure::TimedOut, Some("it was at work for too long".into()))));
@@ -102,13 +101,13 @@ fn in_time(step: Move, run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
     Ok(step)
 }
 
-/// For how many milliseconds a run may still be at work: models and tools take time.
+/// Returns how many milliseconds of active time a run has left, which bounds models and tools.
 pub(super) fn time_left(run: &Run, read: &Reader<'_>) -> Result<i64, Stop> {
     let most = read.agent_limits(&run.agent)?.and_then(|limits| limits.wall_ms()).unwrap_or(LONGEST_ACTIVE);
     Ok(most.saturating_sub(read.active_ms(&run.id)?))
 }
 
-/// A run that waits goes on by itself only when its time has come.
+/// Returns what to record if a wait of the run has timed out.
 fn waited(run: &Run, now: Time, read: &Reader<'_>) -> Result<Option<Own>, Stop> {
     if run.due_at.is_none_or(|due| due > now) {
         return Ok(None);
@@ -159,14 +158,14 @@ fn planned(run: &Run, step: &plan::Step, read: &Reader<'_>) -> Result<Move, Stop
     })
 }
 
-/// Why the gate's answer to the last step is another than the plan expects, if it is.
+/// Explains why the gate's answer to the last step differs from the plan's expectation, if it does.
 fn unexpected(run: &Run, plan: &Plan, read: &Reader<'_>) -> Result<Option<String>, Stop> {
     let before = (run.steps as usize).checked_sub(1).and_then(|index| plan.steps.get(index));
     let Some(plan::Step::Call(plan::Call { tool, expect: Some(expected), .. })) = before else { return Ok(None) };
     let said = match read.last_step(&run.id)? {
         Some((StepStatus::Denied, false)) => Some(Expected::Deny),
         Some((_, true)) => Some(Expected::NeedsApproval),
-        // It was never asked about, or came to nothing all the same.
+        // The gate was never asked, or the call failed although allowed.
         Some((StepStatus::Failed, false)) => None,
         _ => Some(Expected::Allow),
     };
@@ -181,7 +180,8 @@ fn unexpected(run: &Run, plan: &Plan, read: &Reader<'_>) -> Result<Option<String
     })
 }
 
-/// Why a call should not wait for approval, if its plan expects another answer: the run ends before people look at the request.
+/// Explains why a call should not wait for approval, if its plan expects another answer: the run ends before people see the
+/// request.
 fn waits_amiss(run: &Run, read: &Reader<'_>) -> Result<Option<String>, Stop> {
     let plan = plan_of(run, read)?.flatten();
     let step = plan.as_ref().and_then(|plan| plan.steps.get(run.steps as usize));

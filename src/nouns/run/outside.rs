@@ -1,9 +1,9 @@
-//! Tools from elsewhere: what they do is done outside, after it was decided and recorded here. Each is an operation of an agent at
-//! work like any other, under its own name; what comes of it is recorded by `tool.settle`. Whoever does it is given to the server
-//! that starts (`background::tools`).
+//! External tools: their effect takes place outside, after it was decided and recorded here. Each is an operation of an agent
+//! in a run like any other, under its own name; `tool.settle` records its result. Their implementations are passed to the
+//! server at start (`background::tools`).
 //!
-//! Always true: a call is recorded as begun before anybody is asked to make it, so one whose effect happens once is made once,
-//! whatever breaks off; whether it happened, where nobody knows, people say.
+//! Always true: a call is recorded as begun before it is made, so one whose effect must happen once is made once, whatever
+//! fails; if nobody knows whether it happened, people decide.
 
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
@@ -33,31 +33,31 @@ use types::refusal::{Refusal, Stop};
 use types::run::{StepKind, StepStatus, ToolEffect, Wait};
 use types::scope::Reach;
 
-/// The most bytes of an answer that a run keeps. Of a longer one, or one that nests too deep, it keeps how long it was.
+/// The maximum bytes of an answer that a run keeps. Of a longer or too deeply nested one, it keeps the length only.
 const MOST_KEPT: usize = 64 << 10;
-/// The most characters of an argument that people are told who are asked what came of a call.
+/// The maximum characters of an argument shown to people who are asked for a call's outcome.
 const MOST_SHOWN: usize = 200;
-/// The most characters of why a call failed.
+/// The maximum characters of the reason for a failed call.
 const REASON: usize = 1_000;
-/// The most people who are asked whether something has happened.
+/// The maximum number of people asked whether something has happened.
 const MOST_ASKED: usize = 20;
 
-/// A tool that is no operation of the company's own.
+/// A tool that is not one of the company's own operations.
 pub trait Tool: 'static {
     /// Its name, which is its Cedar action.
     const NAME: &'static str;
     const DOC: &'static str;
     const EFFECT: ToolEffect;
     const IMPACT: Impact = Impact::Usual;
-    /// Of what it answers: untrusted, unless nothing of it comes from outside.
+    /// The origin of its answers: untrusted, unless nothing in them comes from outside.
     const ANSWERS: Origin = Origin::Untrusted;
-    /// What a call of it does, for those who approve it.
+    /// What a call does, for its approvers.
     const SAYS: &'static str;
-    /// What it is given: its schema, and `context.input`.
+    /// Its input, for the schema and `context.input`.
     type Input: DeserializeOwned + JsonSchema + Send;
 }
 
-/// A call of one.
+/// The operation that calls a tool.
 pub struct Outside<T>(PhantomData<T>);
 
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -108,7 +108,7 @@ impl<T: Tool> Change for Outside<T> {
             tokens_out: 0,
             cost_cents: 0,
         };
-        // An approver decides it; the server itself takes the step then.
+        // An approver decides this; the server then takes the step itself.
         let waited = draft.read().step(&run.id, call.step)?.is_some_and(|step| step.status == StepStatus::Waiting);
         if !waited {
             draft.record(call.dispatched(&run))?;
@@ -120,15 +120,15 @@ impl<T: Tool> Change for Outside<T> {
     }
 }
 
-/// What came of a call. Whatever it says, also of why it did nothing, may be the other side's words.
+/// The result of a call. Any text in it, even why it did nothing, may be the other side's words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Came {
-    /// It answers.
+    /// It answered.
     Done(Value),
     /// It did nothing.
     Failed(String),
-    /// It is not known whether it did anything.
+    /// Whether it did anything is unknown.
     Unknown(String),
 }
 
@@ -212,7 +212,7 @@ impl Change for Settle {
     }
 }
 
-/// Whether somebody vouches for what a tool answers: nobody in the company does for what comes from outside.
+/// Checks whether a tool's answers are trusted: those from outside never are.
 fn is_vouched(tool: &str) -> bool {
     crate::OPERATIONS.iter().any(|entry| {
         let external = entry.spec.route.external.filter(|_| entry.spec.name == tool);
@@ -220,12 +220,12 @@ fn is_vouched(tool: &str) -> bool {
     })
 }
 
-/// What people are asked.
+/// Returns the question to people.
 fn outcome_question(tool: &str, why: &str, call: &str) -> String {
     format!("Did {tool} take effect? It is not known: {why}. {call}Answer yes, no, or retry to call it again.")
 }
 
-/// The arguments of a call under way, as much of them as tells which one it was; nothing where they are erased.
+/// Describes the arguments of a call in progress, so that people recognise it; empty if they are erased.
 fn called(run: &Run, step: u32, read: &Reader<'_>) -> Result<String, Stop> {
     let Move::Calls(calls) = next(run, read)? else { return Ok(String::new()) };
     let input = calls.into_iter().find(|call| call.number == step).and_then(|call| call.input.ok());
@@ -246,7 +246,7 @@ fn kept(answer: Value) -> Map<String, Value> {
     }
 }
 
-/// The call at a step, if it was begun and nothing is known of it.
+/// Returns the call at a step, if it was begun and its result is unknown.
 fn under_way(run: &Run, step: u32, read: &Reader<'_>) -> Result<UnderWay, Stop> {
     let begun = read.step(&run.id, step)?.filter(|found| {
         !run.status.is_over() && found.kind == StepKind::Tool && found.status == StepStatus::Dispatched
@@ -255,8 +255,8 @@ fn under_way(run: &Run, step: u32, read: &Reader<'_>) -> Result<UnderWay, Stop> 
     Ok(UnderWay::of(&begun))
 }
 
-/// Who is asked whether something has happened: the person who asked for it, else who answers for the agent, else whoever leads
-/// its team, else the admins.
+/// Returns whom to ask whether something has happened: the person who asked for the run, or else the agent's owner, the lead of
+/// its team, or the admins.
 pub(super) fn who_may_know(run: &Run, read: &Reader<'_>) -> Result<Vec<ActorId>, Stop> {
     let is_there = |id: &ActorId| {
         read.card(id).is_some_and(|card| card.actor.kind == ActorKind::Person && card.actor.status == Status::Active)
@@ -276,7 +276,7 @@ pub(super) fn who_may_know(run: &Run, read: &Reader<'_>) -> Result<Vec<ActorId>,
     }
 }
 
-/// The tools of `--dev-echo-tools`.
+/// The tools enabled by `--dev-echo-tools`.
 pub const ECHOES: [&str; 4] = [EchoRead::NAME, EchoIdempotent::NAME, EchoReconcilable::NAME, EchoOnce::NAME];
 
 /// What is to be echoed.

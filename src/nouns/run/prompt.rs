@@ -1,4 +1,4 @@
-//! What a model is told: who it is, what was asked of it, and all that has happened in its run.
+//! Builds the prompt for a model: who it is, what was asked, and the history of its run.
 
 use serde_json::{Map, Value, json};
 
@@ -18,17 +18,17 @@ use types::models::{Capability, Model};
 use types::refusal::Stop;
 use types::run::{Failure, StepKind};
 
-/// The most bytes of one answer of a tool that a model is told.
+/// The maximum bytes of a tool's answer in a prompt.
 const MOST_SHOWN: usize = 32 << 10;
-/// What is told in place of what does not fit any more.
+/// Replaces what no longer fits.
 const LEFT_OUT: &str = "(omitted: it was too long to repeat)";
-/// An answer of fewer tokens is no use; a run that cannot pay for so many is held.
+/// Fewer output tokens are useless; a run that cannot pay for this many is held.
 const LEAST_OUTPUT: u32 = 256;
 
-/// A prompt, and the question to the gate whether it may be sent.
+/// The call to be decided by the gate, and the prompt to be sent.
 pub(super) type Asking = (model::Prompt, Prompt);
 
-/// What to ask a model; or why the run cannot go on.
+/// Builds the prompt, or returns why the run cannot continue.
 pub(super) fn asking(run: &Run, thought: &Thought, read: &Reader<'_>) -> Result<Result<Asking, Move>, Stop> {
     let fail = |why: &str| Ok(Err(Move::Own(Own::Fail(Failure::Failed, Some(why.into())))));
     let Some(model) = read.models().models.get(&thought.model) else {
@@ -74,7 +74,7 @@ pub(super) fn asking(run: &Run, thought: &Thought, read: &Reader<'_>) -> Result<
             let left = budgets::left(run, read)?;
             question.output_tokens = affordable(left, model, input_tokens);
             question.cost_cents = model.price.cents(input_tokens, question.output_tokens);
-            // Nobody is asked to approve what there is no money for.
+            // No approval is requested for what the budget does not cover.
             if left.is_some_and(|left| left < question.cost_cents.into())
                 && needs_approval(run, &caller, &question, read)
             {
@@ -86,8 +86,8 @@ pub(super) fn asking(run: &Run, thought: &Thought, read: &Reader<'_>) -> Result<
     Ok(Ok((question, prompt)))
 }
 
-/// The call that people have approved for this step, and that has not been made, where it is as large as this one: that is the
-/// one to be made, however much money there is by now.
+/// Returns the call that people have approved for this step, if it was not made yet and covers this one: that is the one to
+/// make, however much money there is by now.
 fn approved(run: &Run, call: &model::Prompt, read: &Reader<'_>) -> Result<Option<model::Prompt>, Stop> {
     let step = run.facts().step();
     let open = read.open_requests_about(model::Call::SPEC.name, &run.id)?.into_iter();
@@ -101,13 +101,13 @@ fn approved(run: &Run, call: &model::Prompt, read: &Reader<'_>) -> Result<Option
     Ok(calls.into_iter().find(covers))
 }
 
-/// Whether a call would wait for people.
+/// Checks whether a call would wait for approval.
 fn needs_approval(run: &Run, caller: &Caller, call: &model::Prompt, read: &Reader<'_>) -> bool {
     let ruling = read.ruling_on(caller, model::Call::SPEC.name, &read.run_target(run), &json!(call));
     matches!(ruling, Ruling::NeedsApproval { .. })
 }
 
-/// As many tokens as there is money for, if that is any use.
+/// Returns the affordable output tokens, but no useless number.
 fn affordable(left: Option<i64>, model: &Model, input_tokens: u32) -> u32 {
     let (Some(left), true) = (left, model.price.output > 0) else { return model.max_output };
     let left = u64::try_from(left).unwrap_or(0).saturating_mul(1_000_000);
@@ -116,7 +116,8 @@ fn affordable(left: Option<i64>, model: &Model, input_tokens: u32) -> u32 {
     tokens.clamp(LEAST_OUTPUT.min(model.max_output), model.max_output)
 }
 
-/// What it is and how it works. What tools answer is not in here: nothing that an agent reads becomes an instruction.
+/// Builds the system prompt: who the agent is and how it works. It contains no tool answers: nothing that an agent reads
+/// becomes an instruction.
 fn system(run: &Run, instructions: Option<&str>, read: &Reader<'_>) -> String {
     let card = read.card(&run.agent);
     let name = card.map_or(run.agent.as_str(), |card| card.actor.name.as_str());
@@ -133,7 +134,7 @@ fn system(run: &Run, instructions: Option<&str>, read: &Reader<'_>) -> String {
     )
 }
 
-/// What has happened, in order.
+/// Returns the history of the run in order.
 fn history(run: &Run, read: &Reader<'_>) -> Result<Vec<Message>, Stop> {
     let mut messages = Vec::new();
     let mut calls = Vec::new().into_iter();
@@ -168,7 +169,7 @@ fn short(mut text: String, step: &Step) -> String {
     text
 }
 
-/// Leaves out what tools answered longest ago, as far as a model cannot read it all.
+/// Drops the oldest tool answers until the prompt fits the model's context.
 fn fit(prompt: &mut Prompt, model: &Model) {
     let mut room = prompt.room(model.context.saturating_sub(prompt.most_output));
     for message in &mut prompt.messages {

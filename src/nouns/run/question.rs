@@ -1,4 +1,4 @@
-//! A question of a run to somebody.
+//! Asks a person a question from a run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -76,7 +76,7 @@ impl Change for AskSomebody {
     }
 }
 
-/// Open questions to one person in runs that one other asked for: nobody fills the inbox of another.
+/// The maximum number of open questions to one person in runs of one asker, so that nobody fills another's inbox.
 const MOST_OF_ONE: usize = 25;
 
 fn has_room(to: &ActorId, own: &RunFacts, read: &Reader<'_>) -> Result<(), Stop> {
@@ -89,7 +89,7 @@ fn has_room(to: &ActorId, own: &RunFacts, read: &Reader<'_>) -> Result<(), Stop>
     Err(Refusal::conflict(format!("{whose}, the most there may be")).into())
 }
 
-/// The run that the caller is a step of.
+/// Returns the run in which the caller takes a step.
 pub(super) fn own(read: &Reader<'_>) -> Result<RunFacts, Refusal> {
     let run = read.caller().run.as_deref().cloned();
     run.ok_or_else(|| Refusal::conflict("only an agent does this, in a run of its own"))

@@ -1,5 +1,5 @@
-//! What a run that is asked for under a delegation may spend is set aside from the delegation's budget before it begins. It is
-//! settled when the run ends (`gate::write::settled`).
+//! Reserves the budget of a run started under a delegation before it starts. The reservation is settled when the run ends
+//! (`gate::write::settled`).
 
 use gate::{Draft, Reader};
 use store::delegations::Delegation;
@@ -7,12 +7,12 @@ use store::delegations::events::BudgetReserved;
 use types::id::{Id, Kind};
 use types::refusal::Stop;
 
-/// The delegation with a budget that a run is asked for under. What works for a run spends what that run has set aside.
+/// Returns the delegation with a budget under which a run is requested. Child runs spend what their parent has reserved.
 pub(super) fn payer(read: &Reader<'_>) -> Result<Option<Delegation>, Stop> {
     Ok(read.acting_under()?.filter(|delegation| delegation.budget_cents.is_some()))
 }
 
-/// The delegation from whose budget a run spends, with what is left of it: nothing, once it has ended.
+/// Returns the delegation from whose budget a run spends, with what is left of it: nothing, once it has ended.
 pub(super) fn of_run(run: &str, read: &Reader<'_>) -> Result<Option<(Delegation, i64)>, Stop> {
     let Some((_, id, _)) = read.reserved_for(run)?.into_iter().next() else { return Ok(None) };
     Ok(read.delegation(&id)?.and_then(|delegation| {
@@ -22,7 +22,7 @@ pub(super) fn of_run(run: &str, read: &Reader<'_>) -> Result<Option<(Delegation,
     }))
 }
 
-/// Sets aside what a run may spend.
+/// Reserves a run's budget.
 pub(super) fn reserve(run: &Id, delegation: Delegation, cents: i64, draft: &mut Draft<'_>) -> Result<(), Stop> {
     let id = draft.new_id(Kind::Reservation);
     let (of, to, purpose) = (Id::stored(&delegation.terms.id), delegation.terms.to, "a run".to_owned());

@@ -1,4 +1,4 @@
-//! Runs as policies see them.
+//! Declares runs as a resource of policies.
 
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ pub static RUN: Resource = Resource {
     state,
 };
 
-/// What everybody asked for, what waits for their answer, and their own.
+/// Returns sample runs: requested by everybody, waiting for their answer, and their own.
 fn samples(cast: &Cast<'_>) -> Vec<Sample> {
     cast.everybody.iter().flat_map(|who| runs_of(who, cast.agents)).collect()
 }
@@ -54,7 +54,7 @@ fn runs_of(who: &ActorId, agents: &[ActorId]) -> Vec<Sample> {
         let asks = run(format!("to{number}"), agent, other).with("askers", [other]).with("asked", [who]);
         [asked_for, asks.with("status", waiting)]
     });
-    // A part of what somebody asked for, which asks them and another.
+    // A child of a run that somebody requested, with questions to them and another.
     let part = agents.first().zip(agents.get(1)).map(|(agent, asker)| {
         let row = run("part".into(), agent, asker.as_str()).with("askers", [asker, who]);
         row.with("asked", [who.as_str(), other]).with("status", waiting)
@@ -63,7 +63,7 @@ fn runs_of(who: &ActorId, agents: &[ActorId]) -> Vec<Sample> {
     of_agents.chain(own).chain(part).map(|row| Sample::own(who, &["max"], row)).collect()
 }
 
-/// That of its task, unless it says only who was asked.
+/// Returns the title of its task, unless that only says who was asked.
 fn title(target: &Target, read: &Reader<'_>) -> Result<Option<String>, Fault> {
     let Some(run) = read.run(&target.id())? else { return Ok(None) };
     let title = read.task(&run.task)?.map(|task| task.title);
@@ -93,8 +93,8 @@ fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
     Ok(found.map(|run| read.run_target(&run)))
 }
 
-/// Another step is another state: what was approved about a run is approved for this step of it. That it waits for the
-/// approval meanwhile is none, nor what comes of calls that are made together with it.
+/// Returns the state to which approvals are bound: this step of the run. That it waits for the approval meanwhile does not
+/// count, nor the results of calls made together with it.
 fn state(target: &Target, read: &Reader<'_>) -> Result<Value, Fault> {
     let state = |run: Run| json!({ "is_over": run.status.is_over(), "steps": run.under_way().unwrap_or(run.steps) });
     Ok(json!(read.run(&target.id())?.map(state)))

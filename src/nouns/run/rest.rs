@@ -1,4 +1,4 @@
-//! Why a run that could go on takes no step for a while: limits of the policies hold whoever asked for it, or its agent.
+//! Explains why a run rests: rate limits apply to whoever asked for it, or to its agent.
 
 use super::moves::{Move, Stage};
 use super::next::next;
@@ -9,14 +9,14 @@ use types::refusal::Stop;
 use types::run::RunStatus;
 use types::time::SECOND;
 
-/// Seconds. A tool that a limit holds up for longer is called all the same, so that the run is told.
+/// Seconds. A tool call that a limit delays for longer is made all the same, so that the run learns of it.
 pub const SOON: i64 = 60;
 
-/// Until when it takes none, and why; none where it can go on.
+/// Returns until when it rests, and why; `None` if it can proceed.
 pub(super) fn rests(run: &Run, read: &Reader<'_>) -> Result<Option<Rest>, Stop> {
     match read.rests(run) {
         None if read.any_limit_holds(run) => held_up(run, &next(run, read)?, read),
-        // What came of a call that is under way is recorded when it comes: it was counted when it began.
+        // The result of a call in progress is recorded when it arrives: it was counted when it began.
         Some(_) if is_under_way(&next(run, read)?) => Ok(None),
         rest => Ok(rest),
     }
@@ -26,7 +26,7 @@ fn is_under_way(next: &Move) -> bool {
     matches!(next, Move::Calls(todo) if todo.iter().any(|one| one.stage == Stage::Dispatched))
 }
 
-/// The same, where what it would do next is known. Where it could do any of several things, it goes on with that.
+/// Same, given its next move. If any of several calls can be made, the run proceeds with that.
 fn held_up(run: &Run, next: &Move, read: &Reader<'_>) -> Result<Option<Rest>, Stop> {
     let operations: Vec<&str> = match next {
         Move::Calls(todo) if todo.iter().all(|one| one.stage == Stage::Fresh && one.input.is_ok()) => {
@@ -46,7 +46,7 @@ fn held_up(run: &Run, next: &Move, read: &Reader<'_>) -> Result<Option<Rest>, St
     Ok(first)
 }
 
-/// Why a run rests that is to ask a model, until this server has one; none where it does not.
+/// Explains why a run that needs a model rests until this server has one; `None` if it does not.
 pub(super) fn lacks_model(run: &Run, read: &Reader<'_>) -> Result<Option<String>, Stop> {
     let may_lack = !run.planned && run.status == RunStatus::Running && read.models_of(&run.agent)?.is_empty();
     let rests = may_lack && matches!(next(run, read)?, Move::NoModel);

@@ -1,4 +1,4 @@
-//! Runs that wait for what will not come are taken up again, and learn what has become of it.
+//! Resumes runs that wait for what will not come, so that they learn what has become of it.
 
 use gate::Draft;
 use store::runs::Run;
@@ -6,10 +6,10 @@ use store::runs::events::RunResumed;
 use types::id::Id;
 use types::refusal::Stop;
 
-/// The most runs that are taken up when delegations end; the tick takes up the others.
+/// The maximum number of runs resumed when delegations end; the tick resumes the others.
 const MOST_RUNS: usize = 1_000;
 
-/// Takes these runs up again.
+/// Resumes these runs.
 pub fn resume(runs: Vec<Run>, draft: &mut Draft<'_>) -> Result<(), Stop> {
     for run in runs {
         let step = run.facts().step();
@@ -18,7 +18,7 @@ pub fn resume(runs: Vec<Run>, draft: &mut Draft<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Takes up the runs that wait and were asked for under delegations that have ended: they end, too.
+/// Resumes waiting runs started under delegations that have ended: they end, too.
 pub fn resume_under(delegations: &[String], draft: &mut Draft<'_>) -> Result<(), Stop> {
     let mut left = MOST_RUNS;
     for delegation in delegations {

@@ -1,4 +1,4 @@
-//! What the server itself records of a run: what its agent says, that it waits, what could not be done, and its end.
+//! Records what the server itself does for a run: what its agent says, pauses, failures, and its end.
 
 use std::collections::BTreeSet;
 
@@ -30,9 +30,9 @@ use types::time::Time;
 
 use super::cancel::{cancel_with_parts, end_requests};
 
-/// What a step is called that was to call a tool that there is not.
+/// The name of a step that was to call an unknown tool.
 const UNKNOWN: &str = "unknown";
-/// The most characters of why a step failed.
+/// The maximum characters of the reason for a failed step.
 const REASON: usize = 1_000;
 
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -116,16 +116,16 @@ fn elsewhere(run: &Run, step: u32) -> Refusal {
     Refusal::conflict(format!("{} is not at step {step}", run.id))
 }
 
-/// What is to be recorded of a call: why it cannot be made; or that it begins, as was decided before. What came of one that
-/// was begun is not for this.
+/// Returns what to record of a call: why it cannot be made, or that it begins as already decided. Results of calls that have
+/// begun are recorded elsewhere.
 fn of_call(run: &Run, todo: Todo, why: Option<String>, sends: bool, read: &Reader<'_>) -> Result<Option<Own>, Stop> {
     let Todo { number, operation, input, stage } = todo;
     Ok(match (stage, input.err().or(why)) {
         (Stage::Dispatched, _) => None,
-        // It is about to be sent, and must not be: that is recorded apart.
+        // It is about to be sent and must not be: that is recorded separately.
         (_, Some(_)) if sends => None,
         (_, Some(reason)) => {
-            // What is no operation's name is a model's own words, which can be erased with the reason.
+            // An unknown operation name is a model's own text, which must be erasable with the reason.
             let is_known = crate::OPERATIONS.iter().any(|entry| entry.spec.name == operation);
             let operation = if is_known { operation } else { UNKNOWN.to_owned() };
             Some(Own::Unable { kind: StepKind::Tool, operation, reason })
@@ -135,7 +135,7 @@ fn of_call(run: &Run, todo: Todo, why: Option<String>, sends: bool, read: &Reade
     })
 }
 
-/// What is to be recorded where a model is to be asked, and is not: why.
+/// Returns what to record if a model call is not made: why.
 fn thought_of(run: &Run, thought: Thought, failed: Option<String>, read: &Reader<'_>) -> Result<Option<Own>, Stop> {
     if let Err(Move::Own(own)) = asking(run, &thought, read)? {
         return Ok(Some(own));
@@ -143,8 +143,8 @@ fn thought_of(run: &Run, thought: Thought, failed: Option<String>, read: &Reader
     Ok(failed.map(|reason| Own::Unable { kind: StepKind::Model, operation: thought.model, reason }))
 }
 
-/// Lets runs go on whose waiting ends by itself by a time; how many there were. Those that a kill switch holds are passed over,
-/// however many there are, and hide none behind them.
+/// Times out waits by a time, and returns how many runs proceed. Runs held by a kill switch are skipped, however many there
+/// are, and hide none behind them.
 pub fn end_waits(now: Time, most: usize, draft: &mut Draft<'_>) -> Result<usize, Stop> {
     let (mut ended, mut last) = (0, None);
     while ended < most {
@@ -163,7 +163,7 @@ pub fn end_waits(now: Time, most: usize, draft: &mut Draft<'_>) -> Result<usize,
     Ok(ended)
 }
 
-/// Records it. What it answers is to be asked of people.
+/// Records it. Returns a raise to be requested from people, if any.
 fn record(run: &Run, step: u32, own: Own, draft: &mut Draft<'_>) -> Result<Option<Wanted>, Stop> {
     let id = Id::stored(&run.id);
     let (agent, asker) = (run.agent.clone(), run.asker.clone());
@@ -210,7 +210,7 @@ fn record(run: &Run, step: u32, own: Own, draft: &mut Draft<'_>) -> Result<Optio
         }
         Own::Fail(reason, message) => {
             let took = duration(run.started_at, draft.now());
-            // Nobody will know whether it was spent, so it counts as spent.
+            // Whether it was spent will remain unknown, so it counts as spent.
             let set_aside = set_aside(run, draft.read())?;
             draft.record(RunFailed {
                 id,
@@ -234,7 +234,7 @@ fn record(run: &Run, step: u32, own: Own, draft: &mut Draft<'_>) -> Result<Optio
     Ok(None)
 }
 
-/// A step that the server itself has taken.
+/// Records a step that the server itself has taken.
 fn completed(run: &Run, kind: StepKind, draft: &mut Draft<'_>) -> Result<(), Stop> {
     draft.record(StepCompleted {
         id: Id::stored(&run.id),

@@ -1,4 +1,4 @@
-//! A run as people see it.
+//! A run as shown to people.
 
 use std::collections::BTreeSet;
 
@@ -65,12 +65,13 @@ pub struct RunError {
     pub message: String,
 }
 
-/// How a run stands: one that a kill switch stops is held.
+/// Returns a run's status: held if a kill switch stops it.
 pub(super) fn stands(run: &Run, read: &Reader<'_>) -> RunStatus {
     if !run.status.is_over() && read.is_held(run) { RunStatus::Held } else { run.status }
 }
 
-/// Why a run that could go on does not, which no event tells: it follows from what the server has, and from others' runs.
+/// Explains why a run that could proceed does not, which no event tells: it follows from the server's models, and from others'
+/// runs.
 fn stands_still(run: &Run, read: &Reader<'_>) -> Result<Option<Wait>, Stop> {
     let goes_on = matches!(run.status, RunStatus::Running | RunStatus::Queued) && run.due_at.is_some();
     if !goes_on || run.wait.is_some() || read.is_held(run) {
@@ -85,7 +86,7 @@ fn stands_still(run: &Run, read: &Reader<'_>) -> Result<Option<Wait>, Stop> {
     Ok(Some(wait).filter(|_| !is_under_way))
 }
 
-/// A run as it stands.
+/// Returns a run as shown.
 pub fn shown(run: Run, read: &Reader<'_>) -> Result<ShownRun, Stop> {
     let status = stands(&run, read);
     let why = why::of_run(&run, read)?;

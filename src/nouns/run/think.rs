@@ -1,6 +1,6 @@
-//! What a run does next that has no plan: it asks a model, makes the calls that the model wants, one step each, tells it what
-//! came of them, and so on until the model wants none. All of that follows from the rows, as with a plan: an answer that is
-//! recorded is not asked for again.
+//! Decides what a run without a plan does next: it calls a model, makes the requested calls, one step each, returns their
+//! results to the model, and so on until it requests none. All of that follows from the rows, as with a plan: a recorded answer
+//! is not requested again.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -24,13 +24,14 @@ use types::refusal::{Fault, Stop};
 use types::run::{Failure, StepKind, StepStatus};
 use types::time::Time;
 
-/// How often in a row what came of asking one model may be unknown.
+/// How often in a row the result of calling one model may be unknown.
 const MOST_LOST: usize = 3;
 
-/// Of an answer that was abandoned because a kill switch held the run: that says nothing about the model, so it is none of those.
+/// The reason for an answer abandoned because a kill switch held the run: that says nothing about the model, so it is not
+/// counted.
 const HELD: &str = "its answer was abandoned: a kill switch held the run";
 
-/// How many calls of one answer are made side by side.
+/// The maximum number of concurrent calls of one answer.
 const MOST_AT_ONCE: usize = 32;
 
 pub(super) fn think(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
@@ -67,7 +68,7 @@ pub(super) fn think(run: &Run, read: &Reader<'_>) -> Result<Move, Stop> {
     next_model(run, since.get(calls.len()..).unwrap_or_default(), read)
 }
 
-/// Whether a kill switch that holds a run was engaged since then.
+/// Checks whether a kill switch that holds a run was engaged since then.
 fn was_held(run: &Run, since: Time, read: &Reader<'_>) -> Result<bool, Fault> {
     let mut held = false;
     let filter = Filter { kinds: vec![KillSwitch::KIND.name], ..Filter::default() };
@@ -80,7 +81,7 @@ fn was_held(run: &Run, since: Time, read: &Reader<'_>) -> Result<bool, Fault> {
     Ok(held)
 }
 
-/// The calls of an answer that are to be made now.
+/// Returns an answer's calls that are to be made now.
 fn to_be_made(run: &Run, (answer, calls): (u32, Vec<Wanted>), read: &Reader<'_>) -> Result<Move, Stop> {
     let taken: Vec<u32> = read
         .begun_steps(run)?
@@ -101,7 +102,7 @@ fn unable_to_ask(step: &Step, reason: String) -> Move {
     Move::Own(Own::Unable { kind: StepKind::Model, operation: step.name.clone(), reason })
 }
 
-/// A call that an approver let go on, to whom it was to go.
+/// Returns the move for an approved call, with its model.
 fn decided(call: UnderWay, read: &Reader<'_>) -> Move {
     let model = call.name.clone();
     match read.models().models.get(&model) {
@@ -114,7 +115,7 @@ fn decided(call: UnderWay, read: &Reader<'_>) -> Move {
     }
 }
 
-/// A call that a model wants. What cannot be made is told to it as the call's error.
+/// Builds the step for a requested call. Why a call cannot be made is returned to the model as the call's error.
 fn made_of(run: &Run, number: u32, call: Wanted, read: &Reader<'_>) -> Result<Todo, Stop> {
     let Some(entry) = meant(&call.tool, read) else {
         let operation: String = call.tool.chars().take(80).collect();
@@ -130,8 +131,8 @@ fn made_of(run: &Run, number: u32, call: Wanted, read: &Reader<'_>) -> Result<To
     Ok(Todo { number, operation: name.to_owned(), input: why.map_or(Ok(call.arguments), Err), stage })
 }
 
-/// The model that is to be asked, after what was tried in vain since the last answer: one that refuses, or may not be asked,
-/// makes way for the next.
+/// Returns the model to call, given what failed since the last answer: the next one replaces a model that refuses, or that may
+/// not be called.
 fn next_model(run: &Run, tried: &[Step], read: &Reader<'_>) -> Result<Move, Stop> {
     let chosen = read.models_of(&run.agent)?;
     let (mut left, mut lost): (Vec<&str>, _) = (chosen.iter().map(|(model, _)| *model).collect(), BTreeMap::new());
@@ -139,7 +140,7 @@ fn next_model(run: &Run, tried: &[Step], read: &Reader<'_>) -> Result<Move, Stop
         if why::of_step(&run.id, step, read)?.as_deref() == Some(HELD) {
             continue;
         }
-        // What was denied is told by its operation alone: it was the next that there was.
+        // A denied step has only the operation's name: it was for the next model in order.
         let named = read.models().models.contains_key(&step.name).then_some(step.name.as_str());
         let Some(model) = named.or_else(|| left.first().copied()) else { continue };
         let times = lost.entry(model.to_owned()).or_insert(0);

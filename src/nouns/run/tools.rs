@@ -1,4 +1,4 @@
-//! Tools: the operations that an agent may be offered, and the tools from elsewhere.
+//! Tools: the operations that an agent may be offered, and external tools.
 
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -20,17 +20,17 @@ use types::refusal::Stop;
 use types::run::{StepStatus, ToolEffect, Wait};
 use types::scope::Reach;
 
-/// Whether there is a tool of this name that a plan may call. What only a run does has a step of its own.
+/// Checks whether a plan may call a tool of this name. What only runs do has plan steps of its own.
 pub fn is_tool(name: &str, read: &Reader<'_>) -> bool {
     crate::OPERATIONS.iter().any(|entry| entry.spec.name == name && may_be(entry) && is_here(entry, read))
 }
 
-/// Every tool that there may be, also where this server has not been given it.
+/// Returns the names of all possible tools, even of those that this server lacks.
 pub fn all() -> impl Iterator<Item = &'static str> {
     crate::OPERATIONS.iter().filter(|entry| may_be(entry)).map(|entry| entry.spec.name)
 }
 
-/// Why a name, which stands behind this word, is no tool's: with the one that may have been meant.
+/// Explains why a name, quoted after this word, is no tool, and suggests a similar one.
 pub fn unknown(name: &str, word: &str) -> Option<String> {
     if all().any(|tool| tool == name) {
         return None;
@@ -43,7 +43,7 @@ fn may_be(entry: &Entry) -> bool {
     (entry.spec.route.is_served() || entry.spec.route.is_external()) && entry.tool().is_some()
 }
 
-/// Whether a tool is there: all operations are; one from elsewhere is where this server has been given it.
+/// Checks whether a tool is available: all operations are; external tools if this server has them.
 pub(super) fn is_there(name: &str, read: &Reader<'_>) -> bool {
     crate::OPERATIONS.iter().filter(|entry| entry.spec.name == name).all(|entry| is_here(entry, read))
 }
@@ -52,28 +52,28 @@ fn is_here(entry: &Entry, read: &Reader<'_>) -> bool {
     !entry.spec.route.is_external() || read.has_tool(entry.spec.name)
 }
 
-/// The tools of these that a run could not call, as there are none of these names.
+/// Returns those of these tools that no run could call, since they do not exist.
 pub fn missing(asked: &[String], read: &Reader<'_>) -> Vec<String> {
     asked.iter().filter(|name| *name != QUESTION && !is_tool(name, read)).cloned().collect()
 }
 
-/// The tool that a model means. Providers take no dots in a name, and models do not always write a name as they read it.
+/// Resolves the tool name that a model wrote. Providers allow no dots in names, and models do not always copy a name exactly.
 pub(super) fn meant(written: &str, read: &Reader<'_>) -> Option<&'static Entry> {
     let plain = |name: &str| name.replace(['.', '-'], "_");
     let wanted = plain(written);
     crate::OPERATIONS.iter().find(|entry| is_offered(entry, read) && plain(entry.spec.name) == wanted)
 }
 
-/// Whether a model may be offered an operation: a tool, or a question to a person.
+/// Checks whether a model may be offered an operation: a tool, or a question to a person.
 fn is_offered(entry: &Entry, read: &Reader<'_>) -> bool {
     entry.spec.name == QUESTION || may_be(entry) && is_here(entry, read)
 }
 
-/// How a run asks a person, which no definition has to ask for.
+/// The operation for asking a person, which no definition has to request.
 pub(super) const QUESTION: &str = "run.ask";
 
-/// The tools that a model is offered for the caller, an agent in its run: what its definition asks for, no kill switch stops,
-/// and the policies could allow.
+/// Returns the tools offered to a model for the calling agent in its run: those requested by its definition, not stopped by a
+/// kill switch, that the policies could allow.
 pub(super) fn offered(agent: &ActorId, read: &Reader<'_>) -> Result<Vec<Offered>, Stop> {
     let (mut offered, asked, prospects) = (Vec::new(), read.tools_of(agent)?, read.prospects());
     for entry in crate::OPERATIONS.iter().filter(|entry| is_offered(entry, read)) {
@@ -91,14 +91,14 @@ pub(super) fn offered(agent: &ActorId, read: &Reader<'_>) -> Result<Vec<Offered>
     Ok(offered)
 }
 
-/// The schema of a tool's input. Each is made once: an agent with many tools would spend most of a step on them.
+/// Returns the schema of a tool's input, cached: an agent with many tools would otherwise spend most of a step on them.
 fn schema_of(entry: &'static Entry) -> Value {
     static MADE: LazyLock<Mutex<BTreeMap<&'static str, Value>>> = LazyLock::new(Mutex::default);
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     made.entry(entry.spec.name).or_insert_with(|| plain_schema(entry.input_schema().to_value())).clone()
 }
 
-/// A schema as providers take it: of an object, and without what only this program understands.
+/// Returns a schema as providers accept it: an object, without this program's extensions.
 fn plain_schema(mut schema: Value) -> Value {
     strip(&mut schema);
     if let Some(fields) = schema.as_object_mut() {
@@ -109,7 +109,7 @@ fn plain_schema(mut schema: Value) -> Value {
     schema
 }
 
-/// Takes out the marks that begin with `x-`.
+/// Removes keywords that start with `x-`.
 fn strip(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -200,7 +200,7 @@ impl Query for List {
     }
 }
 
-/// Why a run's agent cannot call a tool, whatever the policies say, if it cannot.
+/// Explains why a run's agent cannot call a tool, whatever the policies say; `None` if it can.
 pub(super) fn unable(
     run: &Run,
     (step, tool): (Option<&Step>, &str),
@@ -218,13 +218,13 @@ pub(super) fn unable(
     step.map_or(Ok(None), |step| no_longer_allowed(run, step, read))
 }
 
-/// Why a call that an approver let go on, and that has not begun, may not begin: policies may have changed meanwhile.
+/// Explains why an approved call that has not begun may not begin any more: policies may have changed meanwhile.
 pub(super) fn no_longer_allowed(run: &Run, step: &Step, read: &Reader<'_>) -> Result<Option<String>, Stop> {
     let Some(Wait::Approval { approval }) = step.wait.as_ref().filter(|_| step.status == StepStatus::Decided) else {
         return Ok(None);
     };
     let Some(approval) = read.approval(approval.as_str())? else { return Ok(None) };
-    // The same policies have let it go on.
+    // The same policies have allowed it.
     if approval.ended_at.is_some_and(|decided| read.applied().is_ok_and(|applied| applied.at < decided)) {
         return Ok(None);
     }

@@ -1,4 +1,4 @@
-//! Traces: runs with their steps, as a monitor reads them.
+//! Traces: runs with their steps, for monitoring.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,11 +14,11 @@ use types::run::RunStatus;
 use types::scope::Reach;
 use types::time::Time;
 
-/// The most traces of a page, and how many unless another number is given.
+/// The maximum number of traces per page; below, the default.
 const MOST: u32 = 200;
 const USUAL: u32 = 50;
 
-/// How a day is written.
+/// The format of a day.
 const DAY: &str = "YYYY-MM-DD";
 
 /// Which traces.
@@ -94,7 +94,7 @@ impl Query for List {
             Some(next) => {
                 let query = PageQuery { limit: Some(1), cursor: Some(next.clone()) };
                 let more = read.list(&archive::ARCHIVED, &query, what, |run| sought.fits(run) && seen(run))?;
-                // A scan that has ended before it found any may find one yet.
+                // A page that ended without results may be followed by some.
                 !more.rows.is_empty() || more.next.is_some()
             }
             None => false,
@@ -114,7 +114,7 @@ impl Query for List {
 
 fn time_or_day(text: &str) -> Option<Time> {
     let day = || if text.len() == DAY.len() { format!("{text}T00:00:00Z").parse().ok() } else { None };
-    // RFC 3339 does not leave the seconds out, as times may elsewhere.
+    // Unlike other formats of times, RFC 3339 requires seconds.
     let is_whole = text.get(16..17) == Some(":");
     text.parse().ok().filter(|_| is_whole).or_else(day)
 }

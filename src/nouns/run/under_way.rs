@@ -1,4 +1,4 @@
-//! A call outside that a run makes, of a model or a tool, as what happens to it is recorded.
+//! An external call of a run, to a model or a tool, as its progress is recorded.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +10,13 @@ use types::id::Id;
 use types::refusal::Stop;
 use types::run::StepKind;
 
-/// The call, with what it may take, or has taken.
+/// The call, with its maximum or actual usage.
 pub(super) struct UnderWay {
     pub kind: StepKind,
     pub step: u32,
-    /// Who provides the model; nobody, of a tool.
+    /// The provider of the model; empty for a tool.
     pub provider: String,
-    /// The model, or the tool.
+    /// The model or the tool.
     pub name: String,
     pub tokens_in: u32,
     pub tokens_out: u32,
@@ -64,14 +64,14 @@ impl UnderWay {
         event!(self, run, StepDispatched {})
     }
 
-    /// It was answered; the answer wants so many calls.
+    /// Builds the event of its completion; the answer requests this many calls.
     pub fn completed(self, run: &Run, calls: usize) -> StepCompleted {
         let labels = BTreeSet::new();
         let calls = u32::try_from(calls).ok().filter(|calls| *calls > 0);
         event!(self, run, StepCompleted { labels, calls })
     }
 
-    /// Records that it is not known what came of it, and why.
+    /// Records that its result is unknown, and why.
     pub fn lose(self, run: &Run, why: String, draft: &mut Draft<'_>) -> Result<(), Stop> {
         let (step, reason) = (self.step, None);
         draft.record(event!(self, run, StepUnknown { reason }))?;

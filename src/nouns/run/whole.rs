@@ -1,4 +1,4 @@
-//! A run with its steps, as people see them.
+//! A run with its steps as shown to people.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,9 +71,9 @@ pub struct ShownStep {
     pub duration_ms: Option<i64>,
 }
 
-/// A run with its steps after one.
+/// Returns a run with its steps after one.
 pub(super) fn whole(run: Run, since: u32, read: &Reader<'_>) -> Result<WholeRun, Stop> {
-    // What a run was told is told to whatever reads its steps.
+    // Whoever reads a run's steps has read what the run was told.
     run.labels.iter().for_each(|label| read.mark(*label));
     let text = |part: &str, field: &str| -> Result<Option<String>, Stop> {
         Ok(read.kept(&run.id, part)?.and_then(|kept| Some(kept.get(field)?.as_str()?.to_owned())))
@@ -89,7 +89,7 @@ pub(super) fn whole(run: Run, since: u32, read: &Reader<'_>) -> Result<WholeRun,
     Ok(WholeRun { input, output, question, request, trace, run: shown(run, read)? })
 }
 
-/// What asks people for more money for a run that is held until its budget is raised, or that of what it is a part of.
+/// Returns the open request to raise the budget for a held run, or that of the ancestor that pays for it.
 fn request(run: &Run, read: &Reader<'_>) -> Result<Option<String>, Stop> {
     let Some(Wait::Budget { until: None, payer, .. }) = &run.wait else { return Ok(None) };
     let payer = payer.as_ref().map_or(run.id.as_str(), |payer| payer.as_str());
@@ -99,7 +99,7 @@ fn request(run: &Run, read: &Reader<'_>) -> Result<Option<String>, Stop> {
     Ok(open.find(|request| read.sees(&read.approval_target(request))).map(|request| request.id))
 }
 
-/// Why a call failed, where the reader may not see what it was made with.
+/// The reason for a failed call shown to readers who may not see its input.
 const MALFORMED: &str = "it was not called in the form that it takes";
 
 fn shown_step(run: &str, mut input: Option<Value>, step: Step, read: &Reader<'_>) -> Result<ShownStep, Stop> {
@@ -107,7 +107,7 @@ fn shown_step(run: &str, mut input: Option<Value>, step: Step, read: &Reader<'_>
     let mut output = output.map(|mut kept| kept.remove("output").unwrap_or(Value::Object(kept)));
     let mut hidden = Vec::new();
     let operation = if step.kind == StepKind::Delegate { Ask::SPEC.name } else { &step.name };
-    // What the agent was answered, as this reader would have been.
+    // Veil the agent's answer as for this reader.
     if let Some(entry) = crate::OPERATIONS.iter().find(|entry| entry.spec.name == operation) {
         output.iter_mut().for_each(|answer| entry.veil(answer, read));
         hidden = input.as_mut().map(|input| inputs::veil_written(entry, input, read)).unwrap_or_default();
@@ -136,13 +136,13 @@ fn shown_step(run: &str, mut input: Option<Value>, step: Step, read: &Reader<'_>
     })
 }
 
-/// What the steps of a run call their tools with: it stands in the plan, or in what the model answered before.
+/// The inputs of a run's tool calls: from the plan, or from the model's earlier answer.
 struct Inputs<'a> {
     run: &'a Run,
     read: &'a Reader<'a>,
     /// Read with the first step that needs it.
     plan: Option<Option<Plan>>,
-    /// The calls of the answer that was looked at last, and its step.
+    /// The calls of the last answer read, and its step.
     answer: Option<(u32, Vec<Wanted>)>,
 }
 
@@ -163,7 +163,7 @@ impl Inputs<'_> {
         Ok(step.and_then(plan::Step::input))
     }
 
-    /// What a model wanted at a step: its answer stands before it, with nothing but its other calls between.
+    /// Returns the input that a model requested at a step: its answer precedes it, with only its other calls in between.
     fn wanted(&mut self, number: u32) -> Result<Option<Value>, Stop> {
         if call(&self.answer, number).is_none() {
             let before = (1..number).rev().map(|at| self.read.step(&self.run.id, at));
@@ -175,7 +175,7 @@ impl Inputs<'_> {
     }
 }
 
-/// The call that an answer wants at a step.
+/// Returns the call that an answer requests at a step.
 fn call(answer: &Option<(u32, Vec<Wanted>)>, number: u32) -> Option<&Wanted> {
     let (answer, calls) = answer.as_ref()?;
     calls.get(number.checked_sub(*answer)?.checked_sub(1)? as usize)

@@ -1,5 +1,5 @@
-//! Why a step came to nothing, or a run failed or was cancelled, where that may repeat what somebody wrote or what a model or a
-//! tool said: kept as content, which can be erased.
+//! Reasons for failed steps, and failed or cancelled runs, that may repeat what somebody wrote or what a model or a tool said:
+//! kept as content, which can be erased.
 
 use serde_json::{Map, Value};
 
@@ -16,12 +16,12 @@ fn part(step: u32) -> String {
     format!("{step}/reason")
 }
 
-/// Keeps why a step came to nothing.
+/// Keeps the reason for a failed step.
 pub(super) fn keep(run: &Id, step: u32, why: String, draft: &mut Draft<'_>) -> Result<(), Stop> {
     keep_as(run, part(step), why, draft)
 }
 
-/// Keeps why a run failed, or was cancelled.
+/// Keeps the reason for a failed or cancelled run.
 pub(super) fn keep_of_run(run: &Id, why: String, draft: &mut Draft<'_>) -> Result<(), Stop> {
     keep_as(run, OF_RUN.to_owned(), why, draft)
 }
@@ -32,7 +32,7 @@ fn keep_as(run: &Id, part: String, why: String, draft: &mut Draft<'_>) -> Result
     Ok(())
 }
 
-/// Why a step came to nothing; none where it did not, or where that is erased.
+/// Returns the reason for a failed step; `None` if it did not fail, or the reason is erased.
 pub(super) fn of_step(run: &str, step: &Step, read: &Reader<'_>) -> Result<Option<String>, Stop> {
     match (&step.reason, step.status) {
         (None, StepStatus::Failed | StepStatus::Unknown) => kept(run, &part(step.number), read),
@@ -40,7 +40,7 @@ pub(super) fn of_step(run: &str, step: &Step, read: &Reader<'_>) -> Result<Optio
     }
 }
 
-/// Why a run failed, or why somebody cancelled it; none where they did not say, or where that is erased.
+/// Returns the reason why a run failed or was cancelled; `None` if none was given, or it is erased.
 pub(super) fn of_run(run: &Run, read: &Reader<'_>) -> Result<Option<String>, Stop> {
     match (&run.error, run.status) {
         (None, RunStatus::Failed | RunStatus::TimedOut | RunStatus::Cancelled) => kept(&run.id, OF_RUN, read),

@@ -1,5 +1,5 @@
-//! What has ended leaves the lists after as many days as the company says. The tick does it, once: to change the number of days
-//! brings nothing back.
+//! Archives closed tasks and runs after the company's retention period. The tick does it once: changing the period brings
+//! nothing back.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use types::id::Id;
 use types::refusal::Stop;
 use types::time::{DAY, Time};
 
-/// What ended before this is to be archived by a time; none where the company keeps all of it in lists.
+/// Returns the time before which ended items are archived; `None` if the company archives nothing.
 pub(crate) fn kept_since(now: Time, read: &Reader<'_>) -> Result<Option<Time>, Stop> {
     let days = read.company()?.settings.get("retention_days").and_then(Value::as_i64).filter(|days| *days > 0);
     Ok(days.map(|days| now.plus_ms(days.saturating_mul(-DAY))))

@@ -1,4 +1,4 @@
-//! Who is to do a task.
+//! Assigns a task.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -82,7 +82,7 @@ impl Change for Assign {
     }
 }
 
-/// To give somebody a task that is there is to give them one. It may always go back to who created it.
+/// Checks that the caller may assign the task: as if creating it for the assignee. It may always go back to its creator.
 fn may_give(task: &Task, to: &ActorId, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if task.creator == *to || task.owner.as_ref() == Some(to) {
         return Ok(());

@@ -1,4 +1,5 @@
-//! `ok task`, `ok tasks`: what there is to do. Where no server has the company, a run that a command starts goes on within it.
+//! `ok task` and `ok tasks`: commands for tasks. Without a server for the company, a run that a command starts is executed by
+//! the command.
 
 use super::column::{Columns, columns};
 use super::command::{Commands, Run, group, own};
@@ -41,7 +42,7 @@ const TASK: Columns<WholeTask> = columns!(
     WholeTask; task.id, task.title, task.status, task.owner, task.created_by, task.priority, task.due_at, task.sla, task.parent, goal, note, result
 );
 
-/// A task with what it is about, and the runs in which agents work on it.
+/// Prints a task with its references and its runs.
 fn whole(task: &WholeTask) -> Result<(), Failure> {
     show::one(TASK, task)?;
     if !task.refs.is_empty() {
@@ -94,7 +95,7 @@ impl Run for Tasks {
     }
 }
 
-/// Somebody who is not in the company has nothing to do; that is no error.
+/// Checks whether the actor is in the company. One who is not has no tasks, which is no error.
 async fn is_known(context: &Context) -> Result<bool, Failure> {
     match query::<Me>().attempt(context, &Nothing {}).await? {
         Err(refused) if refused.code == Code::Unauthorized.name() => {

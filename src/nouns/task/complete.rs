@@ -1,4 +1,4 @@
-//! The end of a task.
+//! Closes a task.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Something to do.
+//! Creates a task.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,10 +23,10 @@ use types::task::{Deadlines, Priority, Sla, TaskStatus};
 use types::time::Time;
 use types::visible::is_blank;
 
-/// The most characters of a title.
+/// The maximum characters of a title.
 pub(crate) const LONGEST_TITLE: usize = 200;
 
-/// The most hours in which something is to be seen to.
+/// The maximum hours of a service level.
 const MOST_HOURS: u32 = 10_000;
 
 /// What is to be done.
@@ -158,7 +158,7 @@ impl Change for Create {
     }
 }
 
-/// When the hours of work that it may take have gone by; years ahead is no deadline.
+/// Computes the deadlines from working hours; one that is years ahead is refused.
 fn deadlines(sla: Sla, read: &Reader<'_>) -> Result<Deadlines, Stop> {
     let working = Settings::stored(&read.company()?)?.working();
     let by = |field: &str, hours: Option<u32>| {
@@ -170,7 +170,7 @@ fn deadlines(sla: Sla, read: &Reader<'_>) -> Result<Deadlines, Stop> {
     Ok(Deadlines { sla, respond_by, resolve_by })
 }
 
-/// A task of which another is to be a part. One that the caller may not see is not there.
+/// Returns the parent task. One that the caller may not see counts as missing.
 fn above(id: &str, read: &Reader<'_>) -> Result<Id, Stop> {
     let missing = || Refusal::field("parent", format!("there is no task {}", id.chars().take(80).collect::<String>()));
     let task = find(id, read).map_err(|_| missing())?;

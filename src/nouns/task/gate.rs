@@ -1,4 +1,4 @@
-//! Tasks, as an operation may read them.
+//! Reads tasks for operations.
 
 use super::Reader;
 use crate::declare::target::{Target, Thing};
@@ -13,17 +13,17 @@ impl Reader<'_> {
         Ok(tasks::get(self.conn()?, id)?)
     }
 
-    /// What was not seen to by a time, and not told yet.
+    /// Returns tasks past a deadline that have not been reported.
     pub fn late_tasks(&self, now: Time, limit: usize) -> Result<Vec<Task>, Fault> {
         Ok(tasks::late(self.conn()?, now, limit)?)
     }
 
-    /// What closed before a time and is not archived.
+    /// Returns tasks closed before a time and not archived.
     pub fn tasks_to_archive(&self, before: Time, limit: usize) -> Result<Vec<Task>, Fault> {
         Ok(tasks::to_archive(self.conn()?, before, limit)?)
     }
 
-    /// What somebody has not finished.
+    /// Returns somebody's unfinished tasks.
     pub fn open_tasks_of(&self, owner: &ActorId) -> Result<Vec<Task>, Fault> {
         Ok(tasks::open_of(self.conn()?, owner)?)
     }
@@ -32,17 +32,17 @@ impl Reader<'_> {
         Ok(tasks::refs(self.conn()?, task)?)
     }
 
-    /// The tasks that are about something, newest first.
+    /// Returns the tasks that reference something, newest first.
     pub fn tasks_about(&self, place: &str, thing: &str, limit: usize) -> Result<Vec<Task>, Fault> {
         Ok(tasks::about(self.conn()?, place, thing, limit)?)
     }
 
-    /// The ids of tasks whose titles hold the words, those first that fit best.
+    /// Returns the ids of tasks whose titles contain the words, best matches first.
     pub fn tasks_with(&self, words: &Words, limit: usize) -> Result<Vec<String>, Fault> {
         Ok(search::ids(self.conn()?, search::TASKS, words, limit)?)
     }
 
-    /// A task as the gate sees it.
+    /// Returns a task as a target of the gate.
     pub fn task_target(&self, task: &Task) -> Target {
         let thing = Thing::new("Task", &task.id).actor("creator", &task.creator).maybe("owner", task.owner.as_ref());
         self.complete(thing.text("status", task.status.name()))

@@ -1,4 +1,4 @@
-//! Finding and showing tasks.
+//! Lists and shows tasks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

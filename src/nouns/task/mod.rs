@@ -1,4 +1,4 @@
-//! Tasks: what people and agents have to do. An agent's own are done in runs.
+//! Tasks for people and agents. Agents work on theirs in runs.
 
 mod archive;
 mod assign;
@@ -54,7 +54,7 @@ fn find(id: &str, read: &Reader<'_>) -> Result<Task, Stop> {
     Ok(read.task(id)?.ok_or_else(Refusal::not_found)?)
 }
 
-/// A task that somebody still works on, or could.
+/// Returns a task that is not closed.
 fn open(id: &str, read: &Reader<'_>) -> Result<Task, Stop> {
     let task = find(id, read)?;
     if task.status.is_closed() {
@@ -63,7 +63,7 @@ fn open(id: &str, read: &Reader<'_>) -> Result<Task, Stop> {
     Ok(task)
 }
 
-/// Whoever is to have a task: a person or an agent who may act. Whom the caller may not see is not there.
+/// Checks an assignee: an active person or agent. One whom the caller may not see counts as missing.
 fn owner(field: &str, id: &ActorId, read: &Reader<'_>) -> Result<(), Stop> {
     if id.is_team() {
         return Err(Refusal::field(field, "teams do not act; name a person or an agent").into());
@@ -75,7 +75,7 @@ fn owner(field: &str, id: &ActorId, read: &Reader<'_>) -> Result<(), Stop> {
     if active { Ok(()) } else { Err(Refusal::field(field, format!("{id} has left")).into()) }
 }
 
-/// That a task was not seen to by a time.
+/// Builds the event for a missed deadline.
 pub(super) fn stalled(task: Task, now: Time) -> TaskStalled {
     let deadlines = task.deadlines;
     let over = |by: Option<Time>| by.is_some_and(|by| by <= now);

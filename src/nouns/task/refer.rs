@@ -1,4 +1,4 @@
-//! What a task is about.
+//! Sets a task's references.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use types::scope::Reach;
 use types::time::Time;
 use types::visible::is_blank;
 
-/// The most things that a task is about.
+/// The maximum number of references of a task.
 const MOST: usize = 100;
 
 /// Something that a task is about.
@@ -48,7 +48,7 @@ pub struct NewRef {
     pub version: Option<i64>,
 }
 
-/// Say what a task is about.
+/// Update a task's references.
 pub enum Update {}
 
 impl Change for Update {
@@ -60,7 +60,7 @@ impl Change for Update {
         about: &[&TASK],
         events: &[TaskRefAdded::KIND],
     };
-    // What it is a link to is not for everybody who reads of it.
+    // Not every reader of the event may see the link's target.
     const SAYS: &'static str = "adds a link to {id}";
     type Input = NewRef;
     type Output = WholeTask;
@@ -91,7 +91,7 @@ impl Change for Update {
 }
 
 impl Reference {
-    /// What cannot be in it; `place` stands before the names of its fields.
+    /// Returns what is wrong with them; `place` prefixes the field names.
     fn problems(&self, place: &str, read: &Reader<'_>) -> Result<Vec<String>, Stop> {
         let long = |text: &str, most: usize| is_blank(text) || text.chars().count() > most;
         let is_address = ["https://", "http://"].iter().any(|scheme| self.thing.starts_with(scheme));
@@ -107,14 +107,14 @@ impl Reference {
         let wrong = checked.into_iter().filter(|(is_wrong, _)| *is_wrong);
         let mut problems: Vec<String> = wrong.map(|(_, problem)| format!("{place}{problem}")).collect();
         if problems.is_empty() && !read.leads_to(&self.collection, &self.thing)? {
-            // Others read it, too, who may not see what was meant.
+            // The message is also read by others, who may not see what was meant.
             problems.push(format!("{place}thing: there is no such record that you may see"));
         }
         Ok(problems)
     }
 }
 
-/// What cannot be in the references of a new task.
+/// Returns what is wrong with the references of a new task.
 pub(super) fn wrong_in(refs: &[Reference], read: &Reader<'_>) -> Result<Vec<String>, Stop> {
     if refs.len() > MOST {
         return Ok(vec![format!("refs: must be at most {MOST}")]);
@@ -123,14 +123,14 @@ pub(super) fn wrong_in(refs: &[Reference], read: &Reader<'_>) -> Result<Vec<Stri
     Ok(each.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
-/// Each thing once, with the last note.
+/// Deduplicates references, keeping the last note.
 pub(super) fn distinct(refs: Vec<Reference>) -> Vec<Reference> {
     let each: BTreeMap<(String, String), Reference> =
         refs.into_iter().map(|one| ((one.collection.clone(), one.thing.clone()), one)).collect();
     each.into_values().collect()
 }
 
-/// Records what a task is about.
+/// Records a reference of a task.
 pub(super) fn refer(task: &Task, to: Reference, draft: &mut Draft<'_>) -> Result<(), Stop> {
     let (id, owner, creator) = (Id::stored(&task.id), task.owner.clone(), task.creator.clone());
     let Reference { collection: place, thing, note } = to;

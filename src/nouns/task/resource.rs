@@ -1,4 +1,4 @@
-//! Tasks as policies see them.
+//! Declares tasks as a resource of policies.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -33,7 +33,7 @@ pub static TASK: Resource = Resource {
     state,
 };
 
-/// What everybody wants, and has to do; and what agents do for them.
+/// Returns sample tasks that everybody created or owns, and tasks that agents do for them.
 fn samples(cast: &Cast<'_>) -> Vec<Sample> {
     let of = |who: &ActorId| -> Vec<Sample> {
         let task = |what: &str, creator: &str| Row::new("tasks", format!("tsk_{what}.{who}")).with("creator", creator);
@@ -45,7 +45,7 @@ fn samples(cast: &Cast<'_>) -> Vec<Sample> {
     cast.everybody.iter().flat_map(of).collect()
 }
 
-/// A thing with whoever leads the team of one whom it names.
+/// Adds the lead of the team of the actor named by `whose`.
 pub(crate) fn with_leads(thing: Thing, whose: &str, company: &dyn Directory) -> Thing {
     let team = match thing.fact(whose) {
         Some(Fact::Actor(id)) => company.card(id).and_then(|card| card.actor.team.as_ref()),
@@ -60,7 +60,7 @@ fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
     Ok(found.map(|task| read.task_target(&task)))
 }
 
-/// As it is now.
+/// Summarises the task as it is now.
 fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
     let Some(Task { owner, status, priority, due_at, .. }) = read.task(&target.id())? else { return Ok(Brief::new()) };
     let mut brief = vec![("status", status.to_string()), ("priority", priority.to_string())];
@@ -73,12 +73,12 @@ fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
     Ok(brief)
 }
 
-/// What people have said of it, and whether it is over. That an agent works on it, or waits, is none: its own run may be what
-/// asks.
+/// Returns the state to which approvals are bound: what people have set, and whether it is closed. That an agent works on it or
+/// waits does not count: its own run may be the requester.
 fn state(target: &Target, read: &Reader<'_>) -> Result<Value, Fault> {
     let Some(task) = read.task(&target.id())? else { return Ok(Value::Null) };
     let refs = read.task_refs(&task.id)?.into_iter().map(|one| json!([one.place, one.thing, one.note]));
-    // It stands in the log, where not everybody may read what a task leads to.
+    // Hashed, because not every reader of the log may see a task's references.
     let refs = hex::encode(Sha256::digest(Value::from_iter(refs).to_string()));
     let closed = task.status.is_closed().then_some(task.status);
     Ok(json!({ "owner": task.owner, "closed": closed, "refs_sha256": refs }))

@@ -1,4 +1,4 @@
-//! An agent begins to work on a task that it has.
+//! Starts an agent's run on a task that it owns.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ pub struct Work {
     pub budget_cents: Option<i64>,
 }
 
-/// Let a task's agent work on it.
+/// Start a run on a task.
 pub enum Run {}
 
 impl Change for Run {

@@ -1,4 +1,4 @@
-//! A task as people see it.
+//! A task as shown to people.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -116,7 +116,7 @@ pub(super) fn whole(task: Task, read: &Reader<'_>) -> Result<WholeTask, Stop> {
     Ok(WholeTask { goal, note, result, refs, runs, task: shown(task, read) })
 }
 
-/// What a task is about. What a reader may not see of it is taken out before they are answered.
+/// Returns a task's references. What a reader may not see of them is removed before they are answered.
 fn refs_of(task: &str, read: &Reader<'_>) -> Result<Vec<ShownRef>, Fault> {
     let shown = |TaskRef { place, thing, note, by, at }| ShownRef { collection: place, id: thing, note, by, at };
     Ok(read.task_refs(task)?.into_iter().map(shown).collect())

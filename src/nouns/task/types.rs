@@ -1,4 +1,4 @@
-//! The vocabulary of tasks.
+//! Types of tasks.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,7 +27,7 @@ named! {
 }
 
 impl TaskStatus {
-    /// Nothing more happens to it.
+    /// Checks whether the status is final.
     pub const fn is_closed(self) -> bool {
         matches!(self, TaskStatus::Completed | TaskStatus::Cancelled)
     }

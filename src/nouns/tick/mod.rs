@@ -29,9 +29,9 @@ use types::time::{DAY, Time};
 
 pub const ALL: &[Entry] = &[Entry::change::<Tick>()];
 
-/// How much one tick does; the next goes on.
+/// How much of each kind one tick does; the next continues.
 const MOST: usize = 1_000;
-/// How far ahead a tick may be: a mistyped year is not to end whatever there is.
+/// How far ahead a tick may be: a mistyped year must not expire everything.
 const FARTHEST: i64 = 366 * DAY;
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
@@ -65,7 +65,7 @@ pub struct Ticked {
     pub more: bool,
 }
 
-/// Advance the clock once.
+/// Run the tick once.
 pub enum Tick {}
 
 impl Change for Tick {
@@ -118,7 +118,7 @@ impl Change for Tick {
             return Err(Refusal::field("now", message).into());
         }
         let due = Due::by(now, draft.read())?;
-        // At the present time, the server itself lets runs go on.
+        // Without a given time, the server itself resumes runs.
         let runs = input.now.map(|now| super::run::end_waits(now, MOST, draft)).transpose()?.unwrap_or_default();
         let is_full = due.is_full();
         let ticked = due.recorded(now, draft)?;
@@ -132,7 +132,7 @@ impl Change for Tick {
     }
 }
 
-/// What is due by a time, as much of it as one tick does.
+/// What is due by a time, limited to what one tick does.
 struct Due {
     tokens: Vec<Token>,
     approvals: Vec<String>,
@@ -142,7 +142,7 @@ struct Due {
     known: Vec<Knowledge>,
     old_tasks: Vec<Task>,
     old_runs: Vec<Run>,
-    /// Of collections that keep nothing for good.
+    /// Expired records of collections with retention.
     data: Vec<Expired>,
 }
 
@@ -165,7 +165,7 @@ impl Due {
         })
     }
 
-    /// More of one kind may be due.
+    /// Checks whether more of one kind may be due.
     fn is_full(&self) -> bool {
         let Due { tokens, approvals, delegations, notices, late, known, old_tasks, old_runs, .. } = self;
         let counts = [tokens.len(), approvals.len(), delegations.len(), notices.len(), late.len(), known.len()];
@@ -212,7 +212,7 @@ impl Due {
     }
 }
 
-/// Takes tasks and runs out of the lists; their ids.
+/// Archives tasks and runs, and returns their ids.
 fn archive(tasks: Vec<Task>, runs: Vec<Run>, draft: &mut Draft<'_>) -> Result<Vec<String>, Stop> {
     let mut archived = Vec::with_capacity(tasks.len() + runs.len());
     for task in tasks {

@@ -42,7 +42,7 @@ pub struct GoingOn {
 }
 
 impl GoingOn {
-    /// Of these tokens, with the open requests that were made or decided with them.
+    /// Collects it for these tokens; `open` are the open requests made or decided with them.
     pub(super) fn of(tokens: &[(String, ActorId)], open: Vec<Approval>, read: &Reader<'_>) -> Result<GoingOn, Fault> {
         let seen: Vec<Approval> = open.into_iter().filter(|one| read.sees(&read.approval_target(one))).collect();
         let is_approved = |one: &&Approval| one.status == ApprovalStatus::Approved;
@@ -82,11 +82,11 @@ pub struct Made {
     pub looked_at_since: Option<Time>,
 }
 
-/// The most entries of the log that one answer looks at.
+/// The maximum number of log entries examined per answer.
 const LOOKED_AT: usize = 20_000;
 
 impl Made {
-    /// Of a token, and of those that were issued with it and have ended.
+    /// Collects what was made with a token, and with tokens issued with it that have ended.
     fn with(token: &str, read: &Reader<'_>) -> Result<Made, Stop> {
         let (mut made, mut looked) = (Made::default(), 0);
         let mut tokens = vec![token.to_owned()];
@@ -98,7 +98,7 @@ impl Made {
                     made.looked_at_since = made.looked_at_since.max(Some(logged.at));
                     return Ok(ControlFlow::Break(()));
                 }
-                // (Of an entry that is about the token, another may name the call.)
+                // (An entry about the token may be of a call made with another.)
                 if logged.token_id.as_ref() == Some(&token) {
                     made.add(&logged, &mut tokens, read)?;
                 }
@@ -108,7 +108,7 @@ impl Made {
         Ok(made)
     }
 
-    /// Adds what an entry made, if that is still in force; to `ended`, a token that is not.
+    /// Adds what an entry made, if that is still in force; adds a token that is not to `ended`.
     fn add(&mut self, logged: &Logged, ended: &mut Vec<String>, read: &Reader<'_>) -> Result<(), Fault> {
         let Some(id) = logged.event.as_ref().and_then(|event| event.get("id")?.as_str()) else { return Ok(()) };
         let now = read.now();

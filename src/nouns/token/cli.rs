@@ -1,4 +1,4 @@
-//! `ok token`: API tokens. A token's value is printed once, alone on stdout, when it is issued.
+//! `ok token`: commands for API tokens. A token's value is printed once, alone on stdout, when it is issued.
 
 use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Read as _};
@@ -74,7 +74,7 @@ fn shown(answer: &ShownToken) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One thing that was begun with a token, and outlives it.
+/// Something started with a token that outlives it.
 #[derive(Serialize)]
 struct Outliving<'a> {
     goes_on: &'static str,
@@ -82,7 +82,7 @@ struct Outliving<'a> {
     to_end_it: String,
 }
 
-/// Things of one kind that outlive a token, and what ends one.
+/// Things of one kind that outlive a token, and how to end one.
 struct Group<'a> {
     kind: &'static str,
     sentence: &'static str,
@@ -136,7 +136,7 @@ fn groups<'a>(going_on: &'a GoingOn, made: Option<&'a Made>) -> Vec<Group<'a>> {
     groups
 }
 
-/// What such a list lacks.
+/// Notes what such a list may lack.
 fn lacking(going_on: &GoingOn, made: Option<&Made>) {
     if let Some(since) = made.and_then(|made| made.looked_at_since) {
         show::note(&format!(
@@ -185,7 +185,7 @@ impl Run for Find {
     }
 }
 
-/// The most bytes that are read.
+/// The maximum bytes read from stdin.
 const MOST: u64 = 16 << 20;
 
 /// Revoke one token, or all tokens of an actor
@@ -204,10 +204,10 @@ struct Revocation {
 
 const FIELDS: Columns<Revoked> = columns!(Revoked; revoked, ended);
 
-/// So many ids are printed; `--format json` has all.
+/// The maximum number of ids printed; `--format json` has all.
 const SHOWN: usize = 10;
 
-/// Tells of what was begun with what was revoked, and goes on.
+/// Reports what was started with a revoked token and continues.
 fn revoked(answer: &Answer<Revoked>, shown: Option<&ShownToken>, context: &Context) -> Result<Exit, Failure> {
     let Revoked { revoked, going_on, .. } = answer.read()?;
     let made = shown.map(|shown| &shown.made);
@@ -231,7 +231,7 @@ fn revoked(answer: &Answer<Revoked>, shown: Option<&ShownToken>, context: &Conte
     answer.fields(context, FIELDS)
 }
 
-/// A token, where the caller may read it.
+/// Returns a token, if the caller may read it.
 async fn readable(id: String, context: &Context) -> Result<Option<ShownToken>, Failure> {
     let mut session = Session::open(context).await?;
     let shown = match decision(&mut session, context, Show::SPEC.name, &id).await? {

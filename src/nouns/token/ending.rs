@@ -10,7 +10,7 @@ use store::tokens::events::TokenRevoked;
 use types::id::{ActorId, Id};
 use types::refusal::Stop;
 
-/// Revokes these tokens of these holders, and ends what was requested with them or tells of it whoever decides that.
+/// Revokes these tokens, and ends the requests made with them or notifies their approvers.
 pub(super) fn revoke(tokens: &[(String, ActorId)], requests: bool, draft: &mut Draft<'_>) -> Result<Revoked, Stop> {
     let ended = if requests { end_requests(tokens, draft)? } else { Vec::new() };
     let open = doubt(tokens, &ended, draft)?;
@@ -18,7 +18,7 @@ pub(super) fn revoke(tokens: &[(String, ActorId)], requests: bool, draft: &mut D
     Ok(Revoked { revoked, ended: ended.len() as u64, issued: None, going_on: GoingOn::of(tokens, open, draft.read())? })
 }
 
-/// The same once more, of a token that has ended.
+/// Repeats that for a token that has ended.
 pub(super) fn revoke_again(
     token: &[(String, ActorId)],
     requests: bool,
@@ -29,12 +29,12 @@ pub(super) fn revoke_again(
     Ok(Revoked { revoked: 0, ended: ended.len() as u64, issued: None, going_on })
 }
 
-/// Ends the open requests that were made with these tokens, the first 1,000, whoever may see them: their requesters are told why.
-/// Gives their ids.
+/// Ends the first 1,000 open requests made with these tokens, whoever may see them, notifies their requesters of the reason,
+/// and returns the ids.
 fn end_requests(tokens: &[(String, ActorId)], draft: &mut Draft<'_>) -> Result<Vec<String>, Stop> {
     const WHY: &str = "the token that it was made with was revoked";
     let mut open = draft.read().open_requests_with(tokens)?;
-    // What was only decided with one is another's request; this very call may be one, too.
+    // A request that was only decided with the token is somebody else's; this revocation may be a request, too.
     let is_revocation =
         |request: &Approval| [Revoke::SPEC.name, RevokeAll::SPEC.name].contains(&request.operation.as_str());
     let is_made = |request: &Approval| tokens.iter().any(|(id, _)| request.token_id.as_ref() == Some(id));
@@ -43,7 +43,7 @@ fn end_requests(tokens: &[(String, ActorId)], draft: &mut Draft<'_>) -> Result<V
     for Approval { id, actor, run, .. } in &open {
         let (id, requester) = (Id::stored(id), actor.clone());
         match run {
-            // Its step was refused: of what is stale, a run asks again.
+            // Cancelled, so that the step counts as refused: after a stale request, a run would ask again.
             Some(_) => draft.record(ApprovalCancelled { id, requester })?,
             None => draft.record(ApprovalStale { id, requester, reason: WHY.to_owned() })?,
         }
@@ -51,18 +51,18 @@ fn end_requests(tokens: &[(String, ActorId)], draft: &mut Draft<'_>) -> Result<V
     Ok(open.into_iter().map(|request| request.id).collect())
 }
 
-/// The open requests that were made or decided with these tokens, but for those that end anyway.
+/// Returns the open requests made or decided with these tokens, except those that are ending.
 fn still_open(tokens: &[(String, ActorId)], ending: &[String], draft: &Draft<'_>) -> Result<Vec<Approval>, Stop> {
     let mut open = draft.read().open_requests_with(tokens)?;
     open.retain(|request| !ending.contains(&request.id));
     Ok(open)
 }
 
-/// So many requests are told of at once: to revoke a token must not fail because of what was done with it.
+/// How many requests are reported at once: revoking a token must not fail because of what was done with it.
 const MOST_DOUBTED: usize = 1_000;
 
-/// Tells whoever decides the open requests that were made or decided with these tokens that one was revoked: of the first 1,000.
-/// Gives these requests, but for those that end anyway.
+/// Notifies the approvers of the first 1,000 open requests made or decided with these tokens that one was revoked, and returns
+/// all these requests except those that are ending.
 pub fn doubt(tokens: &[(String, ActorId)], ending: &[String], draft: &mut Draft<'_>) -> Result<Vec<Approval>, Stop> {
     let open = still_open(tokens, ending, draft)?;
     for Approval { id, actor, .. } in open.iter().take(MOST_DOUBTED) {
@@ -71,7 +71,7 @@ pub fn doubt(tokens: &[(String, ActorId)], ending: &[String], draft: &mut Draft<
     Ok(open)
 }
 
-/// Revokes these tokens of these holders. Tells how many they are.
+/// Revokes these tokens, and returns how many they are.
 pub fn end_all(tokens: &[(String, ActorId)], draft: &mut Draft<'_>) -> Result<u64, Stop> {
     for (id, holder) in tokens {
         draft.record(TokenRevoked { id: Id::stored(id), holder: holder.clone() })?;
@@ -79,6 +79,6 @@ pub fn end_all(tokens: &[(String, ActorId)], draft: &mut Draft<'_>) -> Result<u6
     Ok(tokens.len() as u64)
 }
 
-/// What a revocation leads to.
+/// The events of a revocation.
 pub(super) const ENDING: &[EventKind] =
     &[TokenRevoked::KIND, ApprovalTokenRevoked::KIND, ApprovalStale::KIND, ApprovalCancelled::KIND];

@@ -13,7 +13,7 @@ impl Reader<'_> {
         Ok(tokens::get(self.conn()?, id)?)
     }
 
-    /// The token whose value has this hash, also once it has ended.
+    /// Returns the token whose value has this hash, even if it has ended.
     pub fn token_by_hash(&self, hash: &TokenHash) -> Result<Option<Token>, Fault> {
         match self.world().tokens.get(hash) {
             Some(live) => self.token(live.id().as_str()),
@@ -21,26 +21,26 @@ impl Reader<'_> {
         }
     }
 
-    /// When a token was revoked, if it was.
+    /// Returns when a token was revoked, if it was.
     pub fn revoked_at(&self, id: Option<&str>) -> Result<Option<Time>, Fault> {
         let token = id.map(|id| self.token(id)).transpose()?.flatten();
         Ok(token.and_then(|token| token.revoked_at))
     }
 
-    /// Whether a token was revoked. Where that cannot be read, it was not.
+    /// Checks whether a token was revoked; `false` if that cannot be read.
     pub fn is_revoked(&self, id: Option<&str>) -> bool {
         self.revoked_at(id).is_ok_and(|at| at.is_some())
     }
 
-    /// Before when what was done with a token may not name it: the log names tokens since a file of an earlier version was brought
-    /// up to date.
+    /// Returns the time before which entries may not name the token: the log names tokens since a file of an earlier version
+    /// was migrated.
     pub fn unnamed_before(&self, token: &str) -> Result<Option<Time>, Fault> {
         let Some(since) = company::tokens_named_since(self.conn()?)? else { return Ok(None) };
         let token = self.token(token)?;
         Ok(token.filter(|token| token.created_at < since).map(|_| since))
     }
 
-    /// Whether somebody may have one more token.
+    /// Checks whether somebody may have one more token.
     pub fn room_for_token(&self, holder: &ActorId) -> Result<(), Refusal> {
         self.world().tokens.have_room(holder)
     }
@@ -49,7 +49,7 @@ impl Reader<'_> {
         Ok(tokens::live_of(self.conn()?, holder)?)
     }
 
-    /// The live tokens that somebody issued for others, with their holders.
+    /// Returns the live tokens that somebody issued for others, with their holders.
     pub fn live_tokens_by(&self, issuer: &ActorId, limit: usize) -> Result<Vec<(String, ActorId)>, Fault> {
         Ok(tokens::live_issued_by(self.conn()?, issuer, limit)?)
     }

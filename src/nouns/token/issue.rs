@@ -80,7 +80,7 @@ pub(super) fn scopes(names: &[String]) -> Result<Scopes, String> {
     names.iter().map(|name| Scope::from_str(name)).collect::<Result<_, _>>().map_err(|what| format!("scopes: {what}"))
 }
 
-/// What a token is limited to. An empty list would be the least by its looks, and is the most.
+/// Parses a token's scopes. An empty list is refused: it looks like none and would mean all.
 fn limits(names: Option<&[String]>) -> Result<Scopes, String> {
     match names {
         Some([]) => Err("scopes: name at least one, or leave it out for all that its holder may do".into()),
@@ -88,7 +88,7 @@ fn limits(names: Option<&[String]>) -> Result<Scopes, String> {
     }
 }
 
-/// Records a new token; the caller has checked everything.
+/// Records a new token; the caller has validated everything.
 pub fn issue(
     draft: &mut Draft<'_>,
     holder: ActorId,
@@ -97,12 +97,12 @@ pub fn issue(
     valid_ms: i64,
 ) -> Result<IssuedToken, Stop> {
     draft.read().room_for_token(&holder)?;
-    // What runs elsewhere reaches the gateway alone.
+    // An outside agent's token reaches only the gateway.
     let kind = draft.read().card(&holder).map(|card| card.actor.kind);
     let kind = if kind == Some(ActorKind::OutsideAgent) { TokenKind::Agent } else { TokenKind::Api };
     let (id, plain) = (draft.new_id(Kind::Token), draft.new_token(kind));
     let expires_at = draft.now().plus_ms(valid_ms);
-    // Whoever could have kept the caller's token could keep this one too.
+    // Whoever could have kept the caller's token could keep this one, too.
     let caller = draft.read().caller();
     let another = || Some(caller.actor()).filter(|actor| *actor != ActorId::system());
     let issuer = caller.issuer.clone().or_else(another).filter(|issuer| *issuer != holder);

@@ -8,7 +8,7 @@ use gate::{Change, Draft, Permit};
 use types::id::ActorId;
 use types::refusal::{Refusal, Stop};
 
-/// Revokes what an actor issued for others, but for these holders; unless it is to be kept. Tells whose tokens these were.
+/// Revokes the tokens an actor issued for others, except for these holders, unless they are to be kept. Returns the holders.
 ///
 /// # Errors
 /// Conflict where there are more than [`MOST_ISSUED`]; where the caller's own token is one of them, who would be locked out

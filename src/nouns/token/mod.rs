@@ -1,4 +1,4 @@
-//! API tokens: issued once, listed without their secret, narrowed, revoked.
+//! API tokens: issued, listed without their secret, narrowed, revoked.
 
 mod begun;
 mod ending;
@@ -97,7 +97,7 @@ pub struct ListedToken {
 fn access(holder: &ActorId, scopes: &Scopes, read: &Reader<'_>) -> String {
     let is_outside = read.card(holder).is_some_and(|card| card.actor.kind == ActorKind::OutsideAgent);
     match scopes.is_empty() {
-        // What runs elsewhere reaches no route of the workspace.
+        // An outside agent's token reaches no route of the workspace.
         true if is_outside => "the gateway for outside agents alone (not served yet)".into(),
         true => "full access".into(),
         false => format!("limited to {}", listed(scopes)),
@@ -212,7 +212,7 @@ pub struct TokenToRevoke {
     pub requests: bool,
 }
 
-/// The most tokens issued for others that are revoked, or counted, at once.
+/// The maximum number of tokens issued for others that are revoked or counted at once.
 pub const MOST_ISSUED: usize = 1_000;
 
 /// Revoke all tokens of an actor.

@@ -38,7 +38,7 @@ pub(super) fn target_of(token: &Token) -> Target {
     Thing::new("Token", &token.id).actor("holder", &token.holder).into()
 }
 
-/// Decides which tokens a caller sees, each once.
+/// Decides which tokens a caller sees, each only once.
 pub struct SeenTokens<'a> {
     read: &'a Reader<'a>,
     known: BTreeMap<String, bool>,

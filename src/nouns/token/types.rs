@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 use super::entropy::Entropy;
 use super::id::ActorId;
 
-/// What a token's prefix says it is for.
+/// The kind of a token, by its prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     /// `ok_`: a person's or an agent's API token.
@@ -36,11 +36,11 @@ const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmn
 const SECRET: usize = 43;
 const CHECKSUM: usize = 6;
 
-/// SHA-256 of a whole token: what is stored, and what a token is found by.
+/// SHA-256 of a whole token: what is stored and looked up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TokenHash(pub [u8; 32]);
 
-/// A plain token. It has no `Debug`, is wiped when dropped, and leaves through [`Plain::reveal`] alone.
+/// A plaintext token. It has no `Debug`, is wiped when dropped, and is only exposed by [`Plain::reveal`].
 pub struct Plain(Zeroizing<String>);
 
 impl Plain {
@@ -52,7 +52,7 @@ impl Plain {
         Plain(Zeroizing::new(text))
     }
 
-    /// The text, to be shown once to the one who asked for it.
+    /// Returns the text, to be shown once to the requester.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -62,7 +62,7 @@ impl Plain {
     }
 }
 
-/// Reads a presented token: its kind and hash if prefix, length, alphabet and checksum are right.
+/// Parses a presented token: returns its kind and hash if prefix, length, alphabet and checksum are valid.
 pub fn parse(text: &str) -> Option<(TokenKind, TokenHash)> {
     let kind = [TokenKind::Agent, TokenKind::Operator, TokenKind::Api]
         .into_iter()
@@ -74,7 +74,7 @@ pub fn parse(text: &str) -> Option<(TokenKind, TokenHash)> {
     well_formed.then(|| (kind, TokenHash(Sha256::digest(text.as_bytes()).into())))
 }
 
-/// The tokens whose values stand somewhere in a text, by their hashes.
+/// Finds token values anywhere in a text, and returns their hashes.
 pub fn found(text: &[u8]) -> impl Iterator<Item = TokenHash> {
     let start = TokenKind::Api.prefix().as_bytes();
     let starts = text.windows(start.len()).enumerate().filter(move |(_, window)| *window == start);
@@ -86,24 +86,24 @@ pub fn found(text: &[u8]) -> impl Iterator<Item = TokenHash> {
     starts.flat_map(move |(at, _)| kinds.into_iter().filter_map(move |kind| value(at, kind)))
 }
 
-/// Whether a text is what a token is worth, whole or in part, and no id: nobody's id has its letters.
+/// Checks whether a text is a token's value, whole or in part, rather than an id: no id starts like that.
 pub fn is_value(text: &str) -> bool {
     text.starts_with(TokenKind::Api.prefix()) && text.parse::<ActorId>().is_err()
 }
 
-/// The id of a token, as somebody names it: whoever pastes the value instead must not have it sent anywhere.
+/// Returns the id of a token as typed: a value pasted instead must not be sent anywhere.
 ///
 /// # Errors
-/// What to do instead.
+/// If it is a value, says what to do instead.
 pub fn id(text: &str) -> Result<String, String> {
     let value =
         "takes a token's id (tok_…), and this is its value: `ok token find` reads it from stdin and says its id";
     if is_value(text) { Err(value.into()) } else { Ok(text.to_owned()) }
 }
 
-/// A text in which no value of a token stands, whole or in good part: somebody may have pasted one.
+/// Masks token values in a text, whole or in good part: somebody may have pasted one.
 pub fn masked(text: &str) -> Cow<'_, str> {
-    /// Fewer characters than this tell nobody anything, and may be a name.
+    /// Fewer characters than this reveal nothing, and may be a name.
     const TELLING: usize = 12;
     let mut shown = String::new();
     let mut rest = text;
@@ -113,7 +113,7 @@ pub fn masked(text: &str) -> Cow<'_, str> {
         let prefix = prefixes.iter().find(|prefix| found.starts_with(**prefix)).map_or(0, |prefix| prefix.len());
         let (prefix, value) = found.split_at(prefix);
         let (value, after) = value.split_at(value.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(value.len()));
-        // The id of a token ends as its value begins: `tok_` and a ULID.
+        // The prefix of an id ends like that of a value: `tok_` and a ULID.
         let is_id =
             before.ends_with('t') && value.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
         let is_told = is_id || value.len() < TELLING || !value.bytes().any(|byte| byte.is_ascii_uppercase());
@@ -123,7 +123,7 @@ pub fn masked(text: &str) -> Cow<'_, str> {
     if shown.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(shown + rest) }
 }
 
-/// Big-endian bytes as exactly `width` digits of base 62.
+/// Encodes big-endian bytes as exactly `width` digits of base 62.
 fn base62(bytes: &[u8], width: usize) -> String {
     let mut digits = vec![0_u8; width];
     for byte in bytes {

@@ -138,7 +138,7 @@ async fn propose(view: String, content: Content, reason: String, context: &Conte
     })
 }
 
-/// A view's file, and the view in it.
+/// Returns a view's file and the parsed view.
 fn read(file: &Path) -> Result<(String, View), Failure> {
     let text = text_of(file, MAX_BYTES)?;
     let wrong =
@@ -147,7 +147,7 @@ fn read(file: &Path) -> Result<(String, View), Failure> {
     Ok((text, view))
 }
 
-/// What a view finds, in its columns, and whether that may not be all.
+/// Prints the rows of a view in its columns, and whether there may be more.
 fn print(rows: &Rows, limit: Option<u32>) -> Result<(), Failure> {
     if !rows.problems.is_empty() {
         return show::text(&format!("You cannot ask this: {}", rows.problems.join("; ")));

@@ -85,7 +85,7 @@ impl Query for List {
     }
 }
 
-/// Of a collection that somebody may not know, there is no view for them.
+/// Checks whether the caller may see a view, which requires access to its collection.
 pub fn may_see(view: &View, read: &Reader<'_>) -> bool {
     let of = read.collection_target(&view.spec.query.collection);
     read.may("view.read", &read.view_target(view)) && read.may("collection.read", &of)
@@ -119,7 +119,7 @@ impl Query for Show {
     fn target(input: &OneView, read: &Reader<'_>) -> Result<Target, Stop> {
         let view = read.view(&input.id).ok_or_else(Refusal::not_found)?;
         let of = read.collection_target(&view.spec.query.collection);
-        // The gate asks whether they may see the view.
+        // The gate decides whether they may see the view.
         if read.sees(&of) { Ok(read.view_target(&view)) } else { Err(Refusal::not_found().into()) }
     }
 

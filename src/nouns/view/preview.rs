@@ -22,7 +22,7 @@ pub struct Unsaved {
     pub page: PageQuery,
 }
 
-/// Run a view that is not saved.
+/// Run an unsaved view.
 pub enum Preview {}
 
 impl Query for Preview {

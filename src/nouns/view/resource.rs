@@ -26,7 +26,7 @@ pub static VIEW: Resource = Resource {
     state,
 };
 
-/// One's own, all's, and a team's.
+/// Returns sample views: one's own, one for everybody, and a team's.
 fn samples(cast: &Cast<'_>) -> Vec<Sample> {
     let view = |name: &str| Row::new("views", name).with("collection", "notes");
     let own = cast.everybody.iter().map(|who| Sample::of(who, view(&format!("view-of-{who}")).with("person", who)));

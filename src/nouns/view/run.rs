@@ -46,11 +46,11 @@ pub struct Answer {
     pub next: Option<String>,
 }
 
-/// What it shows the caller.
+/// Returns what the view shows the caller.
 pub fn opened(spec: &ViewSpec, page: PageQuery, read: &Reader<'_>) -> Result<Answer, Stop> {
     let found = if spec.query.is_figures() { figured(spec, read) } else { records(spec, page, read) };
     match found {
-        // A cursor is the caller's, whatever the view asks.
+        // An invalid cursor is the caller's problem, not the view's.
         Err(Stop::Refused(refusal)) if refusal.code == Code::Invalid => {
             Ok(refused(match refusal.problems.is_empty() {
                 true => vec![refusal.message],
@@ -61,7 +61,7 @@ pub fn opened(spec: &ViewSpec, page: PageQuery, read: &Reader<'_>) -> Result<Ans
     }
 }
 
-/// Why the caller could not ask so themselves, by the rules of the operation and with all that it is asked with.
+/// Explains why the caller could not run the query themselves, by the rules of the operation and with all its arguments.
 fn refusal(
     operation: &str,
     asked: &impl Serialize,
@@ -70,7 +70,7 @@ fn refusal(
 ) -> Result<Option<Answer>, Stop> {
     let of = read.collection_target(&spec.query.collection);
     let Value::Object(mut asked) = serde_json::to_value(asked)? else { return Ok(None) };
-    // What a view leaves out, its reader would leave out.
+    // What a view leaves out, its reader would leave out, too.
     asked.retain(|_, given| !given.is_null() && !given.as_array().is_some_and(Vec::is_empty));
     let ruling = read.ruling_on(read.caller(), operation, &of, &Value::Object(asked));
     let denied = || refused(vec![format!("policy denied {operation}: {}", ruling.reason())]);

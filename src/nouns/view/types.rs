@@ -17,9 +17,9 @@ use super::filter;
 use super::id::ActorId;
 use super::problems::Problems;
 
-/// The most views of a company.
+/// The maximum number of views in a company.
 pub const MOST_VIEWS: usize = 500;
-/// The most fields that a page is sorted by, figures of a group, and fields to group by.
+/// The maximum number of sort fields, of figures per group, and of fields to group by.
 pub const MOST_SORTED: usize = 4;
 pub const MOST_MEASURES: usize = 20;
 pub const MOST_GROUPED: usize = 4;
@@ -117,13 +117,13 @@ impl Layout {
     }
 }
 
-/// Whether a view can be called so.
+/// Checks whether it is a valid name of a view.
 pub fn is_view_name(name: &str) -> bool {
     let known = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, b'_' | b'-');
     (1..=63).contains(&name.len()) && name.starts_with(|c: char| c.is_ascii_lowercase()) && name.bytes().all(known)
 }
 
-/// What a name must be.
+/// What a valid name is.
 pub const VIEW_NAME: &str = "must have 1 to 63 small letters, digits, `-` and `_`, and begin with a letter";
 
 impl View {
@@ -131,7 +131,7 @@ impl View {
         &self.metadata.name
     }
 
-    /// What cannot be, whatever the collection is made of.
+    /// Checks what is invalid for any collection.
     pub fn problems(&self, problems: &mut Problems) {
         self.metadata.problems(problems);
         problems.check(is_view_name(self.name()), format!("metadata.name: {VIEW_NAME}"));
@@ -140,7 +140,7 @@ impl View {
 }
 
 impl ViewSpec {
-    /// What cannot be, whatever the collection is made of.
+    /// Checks what is invalid for any collection.
     pub fn problems(&self, problems: &mut Problems) {
         let ViewQuery { sort, fields, measures, metrics, group_by, .. } = &self.query;
         let figures = measures.len() + metrics.len();
@@ -168,7 +168,7 @@ impl ViewSpec {
         problems.check(team_or_person, "spec.visibility: must be a team or a person; omit it for everybody inside");
     }
 
-    /// What does not fit the collection that it asks.
+    /// Checks what does not fit the queried collection.
     pub fn misfits(&self, of: &Collection, problems: &mut Problems) {
         let query = &self.query;
         if let Some(Err((at, what))) =
@@ -199,12 +199,12 @@ impl ViewSpec {
 }
 
 impl ViewQuery {
-    /// Whether it asks for figures.
+    /// Checks whether it queries figures.
     pub fn is_figures(&self) -> bool {
         !self.measures.is_empty() || !self.metrics.is_empty()
     }
 
-    /// What a row of its answer has.
+    /// Returns the columns of its rows.
     fn shown<'a>(&'a self, of: &'a Collection) -> Box<dyn Iterator<Item = &'a String> + 'a> {
         if self.is_figures() {
             Box::new(self.group_by.iter().chain(&self.measures).chain(&self.metrics))
@@ -215,7 +215,7 @@ impl ViewQuery {
         }
     }
 
-    /// The fields by which it finds records: an index makes those quick.
+    /// Returns the fields that it filters by: an index makes those fast.
     pub fn found_by(&self, of: &Collection) -> BTreeSet<String> {
         let filter = self.filter.as_ref().and_then(|filter| filter::check(of, filter, "filter").ok());
         filter.iter().flat_map(|filter| filter.columns().into_iter().map(str::to_owned)).collect()

@@ -1,4 +1,4 @@
-//! What is sent of a message: as it was recorded, and of a completed run its output, where the subscription wants it.
+//! Builds the body of a message: as recorded, plus the output of a completed run if the subscription includes it.
 
 use std::collections::BTreeSet;
 
@@ -15,11 +15,11 @@ use types::json;
 use types::refusal::{Fault, Stop};
 use types::webhook::Topic;
 
-/// So much of an output is sent, in bytes of JSON: a message has less than 20 kB. `output_cut` says where that is not all of it.
+/// The maximum bytes of an output as JSON: a message has less than 20 kB. `output_cut` tells if it was truncated.
 const MOST: usize = 16_000;
 
-/// The body of a message, now. The log has no output: it is read when the message is sent, as long as it is kept and the
-/// subscription's owner may read the run.
+/// Returns the body of a message. The log does not hold the output: it is read when the message is sent, while it is kept and
+/// the subscription's owner may read the run.
 pub(super) fn body(webhook: &Webhook, intent: &Intent, read: &Reader<'_>) -> Result<String, Stop> {
     let recorded = || intent.body.clone();
     if !webhook.include_output || intent.topic != Topic::RunCompleted.name() {
@@ -36,7 +36,7 @@ pub(super) fn body(webhook: &Webhook, intent: &Intent, read: &Reader<'_>) -> Res
     Ok(String::from_utf8_lossy(&canonical::to_vec(&body)?).into_owned())
 }
 
-/// As much of a text as has at most [`MOST`] bytes once it is written as JSON (RFC 8785).
+/// Truncates a text to at most [`MOST`] bytes when written as JSON (RFC 8785).
 fn beginning(text: &str) -> &str {
     let mut left = MOST;
     let ends = text.char_indices().find(|(_, c)| {
@@ -54,7 +54,7 @@ fn beginning(text: &str) -> &str {
 
 fn output(webhook: &Webhook, run: &str, read: &Reader<'_>) -> Result<Option<String>, Stop> {
     let owner = Caller::new(Who::Holder(webhook.owner.clone()), Channel::Tick);
-    // By the default policies nothing goes outward of a run that read both, unless a lead has looked at it.
+    // Under the default policies, nothing leaves a run that has read both, unless a lead has reviewed it.
     let has_read_both =
         |labels: &BTreeSet<Label>| [Label::Untrusted, Label::Confidential].iter().all(|one| labels.contains(one));
     let may_read = |run: &Run| read.ruling(&owner, "run.read", &read.run_target(run)).is_allowed();

@@ -1,4 +1,4 @@
-//! `ok subscription`: webhook subscriptions. A signing secret is printed once, alone on stdout.
+//! `ok subscription`: commands for webhook subscriptions. A signing secret is printed once, alone on stdout.
 
 use super::column::{Columns, columns};
 use super::command::{Commands, group};
@@ -87,7 +87,7 @@ struct Changes {
 }
 
 impl From<Changes> for update::Changes {
-    /// Only what is given: the rest stays as it is.
+    /// Changes only what is given.
     fn from(new: Changes) -> update::Changes {
         let status = match (new.enable, new.disable) {
             (true, _) => Some(Switch::Active),
@@ -114,7 +114,7 @@ fn rotated(answer: &RotatedWebhook) -> Result<(), Failure> {
     secret(&answer.id, &answer.secret, "for a day, the secret before it signs too")
 }
 
-/// A secret, alone on stdout.
+/// Prints a secret alone on stdout.
 fn secret(id: &str, secret: &str, what: &str) -> Result<(), Failure> {
     show::text(secret)?;
     show::note(&format!("{id}: {what}; it is shown this once"));

@@ -1,4 +1,4 @@
-//! Creating a webhook subscription.
+//! Creates a webhook subscription.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What is sent to a webhook: trying it out, looking at it, sending it once more.
+//! Deliveries of a webhook: send a test, list, redeliver.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ pub struct TestedWebhook {
     pub r#type: String,
 }
 
-/// Send a message to see whether it arrives.
+/// Send a test message.
 pub enum Test {}
 
 impl Change for Test {
@@ -114,7 +114,7 @@ pub struct OneDelivery {
     pub message: String,
 }
 
-/// Send a message once more.
+/// Redeliver a message.
 pub enum Redeliver {}
 
 impl Change for Redeliver {

@@ -1,5 +1,5 @@
-//! What is to be sent now, for the courier. The policies are asked about each webhook, as the server: what they refuse is
-//! held, and told to nobody.
+//! Selects the messages to send now, for the courier. The policies are asked about each webhook as the server: what they deny
+//! is held back silently.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,7 +80,7 @@ impl Query for Dispatch {
                 due.push((at.0, webhook, intent));
             }
         }
-        // Who has waited longest comes first.
+        // Longest waiting first.
         due.sort_by(|(one, _, a), (other, _, b)| (one, &a.id).cmp(&(other, &b.id)));
         let now = permit.now();
         let ready = due.iter().take_while(|(at, ..)| *at <= now.0).count();
@@ -93,16 +93,16 @@ impl Query for Dispatch {
     }
 }
 
-/// So many messages at once to webhooks whose last attempts failed: those that hang keep nobody else waiting.
+/// The maximum number of concurrent messages to failing webhooks: those that hang block nobody else.
 const MOST_FAILING: usize = 4;
-/// So many messages at once to one server.
+/// The maximum number of concurrent messages to one origin.
 const MOST_OF_ORIGIN: usize = 4;
 
-/// The places of the courier that are free.
+/// The courier's free slots.
 struct Places {
     free: usize,
     failing: usize,
-    /// Taken, by the server that is sent to.
+    /// Slots taken, by origin.
     of: BTreeMap<String, usize>,
 }
 
@@ -118,7 +118,7 @@ impl Places {
         *self.of.entry(origin(&webhook.url)).or_default() += 1;
     }
 
-    /// Takes a place for a message, if there is one for such a webhook.
+    /// Takes a slot for a message, if one is free for such a webhook.
     fn take(&mut self, webhook: &Webhook) -> bool {
         let is_held = webhook.failing_since.is_some() && self.failing >= MOST_FAILING;
         let there = self.of.get(&origin(&webhook.url)).copied().unwrap_or_default();
@@ -131,7 +131,7 @@ impl Places {
     }
 }
 
-/// `https://hooks.example.com:8443` of an address there.
+/// Returns a URL's origin, such as `https://hooks.example.com:8443`.
 fn origin(url: &str) -> String {
     Url::parse(url).map_or_else(|_| url.to_owned(), |url| url.origin().ascii_serialization())
 }

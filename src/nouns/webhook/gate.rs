@@ -1,4 +1,4 @@
-//! Webhooks and what is sent to them, as an operation may read them.
+//! Reads webhooks and their deliveries for operations.
 
 use super::Reader;
 use crate::declare::noun::Directory as _;
@@ -12,7 +12,7 @@ use types::id::ActorId;
 use types::refusal::Fault;
 
 impl Reader<'_> {
-    /// A webhook, also a deleted one.
+    /// Returns a webhook, even a deleted one.
     pub fn any_webhook(&self, id: &str) -> Result<Option<Webhook>, Fault> {
         Ok(webhooks::get(self.conn()?, id)?)
     }
@@ -29,17 +29,17 @@ impl Reader<'_> {
         Ok(webhooks::count(self.conn()?)?)
     }
 
-    /// Those that something is sent to.
+    /// Returns the enabled webhooks.
     pub fn enabled_webhooks(&self) -> &[Webhook] {
         &self.world.webhooks
     }
 
-    /// A webhook as the gate sees it; `host` is where it would be.
+    /// Returns a webhook as a target of the gate; `host` is its new host, if any.
     pub fn webhook_target(&self, webhook: &Webhook, host: Option<&str>) -> Target {
         self.webhook_at(&webhook.id, &webhook.owner, host.unwrap_or(&webhook.host))
     }
 
-    /// One that there is not yet.
+    /// Returns a webhook to be created as a target of the gate.
     pub fn new_webhook_target(&self, owner: &ActorId, host: &str) -> Target {
         self.webhook_at("new", owner, host)
     }
@@ -49,22 +49,22 @@ impl Reader<'_> {
         Thing::new("Webhook", id).actor("owner", owner).text("host", host).flag("held", held).into()
     }
 
-    /// What a receiver verifies with. To be shown once.
+    /// Returns the secret that a receiver verifies with. To be shown once.
     pub fn webhook_secret(&self, webhook: &Webhook) -> Result<String, Fault> {
         self.world.vault.shown(&self.world.instance.ulid, webhook)
     }
 
-    /// What the key of the secrets is known by.
+    /// Returns the fingerprint of the key from which secrets are derived.
     pub fn webhook_key(&self) -> Result<String, Fault> {
         self.world.vault.fingerprint()
     }
 
-    /// The signatures of a message.
+    /// Returns the signatures of a message.
     pub fn webhook_signatures(&self, webhook: &Webhook, message: &Signed<'_>) -> Result<String, Fault> {
         self.world.vault.sign(&self.world.instance.ulid, webhook, message, self.now)
     }
 
-    /// Where webhooks may be.
+    /// Returns the rules for addresses of webhooks.
     pub fn egress(&self) -> &Egress {
         &self.world.outside.egress
     }
@@ -73,7 +73,7 @@ impl Reader<'_> {
         Ok(outbox::get(self.conn()?, id)?)
     }
 
-    /// The first thing that is to be sent to a webhook.
+    /// Returns the first pending message of a webhook.
     pub fn first_delivery(&self, webhook: &str) -> Result<Option<Intent>, Fault> {
         Ok(outbox::first(self.conn()?, webhook)?)
     }

@@ -1,4 +1,4 @@
-//! Webhooks of somebody who leaves.
+//! Hands on or disables the webhooks of somebody who leaves.
 
 use super::disabled;
 use gate::Draft;
@@ -7,16 +7,16 @@ use types::id::{ActorId, Id};
 use types::refusal::Stop;
 use types::webhook::WebhookStatus;
 
-/// What became of them.
+/// The outcome of offboarding for webhooks.
 #[derive(Default)]
 pub struct Handed {
-    /// Ids of those that the successor has now.
+    /// Ids of those handed on to the successor.
     pub on: Vec<String>,
-    /// Ids of those that nothing is sent to any more.
+    /// Ids of those disabled.
     pub disabled: Vec<String>,
 }
 
-/// Hands on what somebody owns, or switches it off: nobody would answer for it.
+/// Hands on the webhooks that somebody owns, or disables them: they would be left without an owner.
 pub fn hand_on(leaving: &ActorId, successor: Option<&ActorId>, draft: &mut Draft<'_>) -> Result<Handed, Stop> {
     let mut handed = Handed::default();
     for webhook in draft.read().webhooks_of(leaving)? {

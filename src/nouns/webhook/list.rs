@@ -1,4 +1,4 @@
-//! Finding and showing webhooks. Never their secrets.
+//! Lists and shows webhooks, never their secrets.
 
 use super::WEBHOOK;
 use super::shown::{ShownWebhook, whole};

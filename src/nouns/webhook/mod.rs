@@ -1,6 +1,6 @@
-//! Webhook subscriptions: addresses outside the company, and the events that are sent to them. The gate records a message
-//! with the event that it is about; here are its subscribers, and what came of its delivery. A subscription lets data out of
-//! the company, so the policies decide about its host.
+//! Webhook subscriptions: addresses outside the company, and the events sent to them. The gate records a message with the event
+//! that it reports; this module holds the subscribers and the outcomes of deliveries. A subscription lets data out of the
+//! company, so the policies decide about its host.
 
 mod body;
 pub mod create;
@@ -46,11 +46,11 @@ pub const ALL: &[Entry] = &[
     Entry::change::<settle::Settle>(),
 ];
 
-/// Most webhooks of one company.
+/// The maximum number of webhooks in a company.
 const MOST: i64 = 100;
-/// Most agents that one webhook is limited to.
+/// The maximum number of agents in a webhook's filter.
 const MOST_AGENTS: usize = 100;
-/// Most characters of a description.
+/// The maximum characters of a description.
 const DESCRIPTION: usize = 256;
 
 #[derive(Serialize, Deserialize, JsonSchema, clap::Args)]
@@ -68,13 +68,13 @@ fn target(id: &str, read: &Reader<'_>) -> Result<Target, Stop> {
     Ok(read.webhook_target(&find(id, read)?, None))
 }
 
-/// The host that an address names; empty where it is none.
+/// Returns the host of a URL; empty if it is invalid.
 fn host(url: &str) -> String {
     let url = Url::parse(url).ok();
     url.and_then(|url| Some(url.host_str()?.trim_end_matches('.').to_owned())).unwrap_or_default()
 }
 
-/// What is wrong with a webhook that was sent to this address and is about these agents already, if there was one before.
+/// Returns what is wrong with a webhook; `before` is its previous address and agents, if it existed.
 fn problems(webhook: &Webhook, before: Option<(&str, &BTreeSet<ActorId>)>, read: &Reader<'_>) -> Vec<String> {
     let (egress, none) = (read.egress(), BTreeSet::new());
     let url = match before {
@@ -97,13 +97,13 @@ fn problems(webhook: &Webhook, before: Option<(&str, &BTreeSet<ActorId>)>, read:
     problems
 }
 
-/// As it is from now on.
+/// Builds the event that updates a webhook.
 fn updated(id: &Id, webhook: &Webhook, enabled: bool) -> WebhookUpdated {
     let Webhook { owner, host, url, topics, agents, description, include_output, .. } = webhook.clone();
     WebhookUpdated { id: id.clone(), owner, host, url, topics, agents, description, include_output, enabled }
 }
 
-/// That nothing is sent to it any more; its owner and the admins are told.
+/// Builds the event that disables a webhook; its owner and the admins are notified.
 fn disabled(webhook: &Webhook, reason: &str, read: &Reader<'_>) -> WebhookDisabled {
     let notified: BTreeSet<ActorId> = read.people(Role::Admin).chain([&webhook.owner]).cloned().collect();
     WebhookDisabled {

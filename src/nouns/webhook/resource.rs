@@ -1,4 +1,4 @@
-//! Webhook subscriptions as policies see them.
+//! Declares webhook subscriptions as a resource of policies.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -34,7 +34,7 @@ fn complete(thing: Thing, company: &dyn Directory) -> Thing {
     thing.flag("held", held)
 }
 
-/// Of everybody; and those of two with each address that policies name.
+/// Returns sample webhooks of everybody, and of two owners with each address that policies name.
 fn samples(cast: &Cast<'_>) -> Vec<Sample> {
     let row = |owner: &ActorId, number: usize, host: &str| {
         Row::new("webhooks", format!("whk_{owner}{number}")).with("owner", owner).with("host", host)
@@ -53,7 +53,7 @@ fn find(id: &str, read: &Reader<'_>) -> Result<Option<Target>, Stop> {
     Ok(found.map(|webhook| read.webhook_target(&webhook, None)))
 }
 
-/// Its address may hold a secret: a change of it shows as another hash.
+/// Returns the state to which approvals are bound. The address may hold a secret, so only its hash is recorded.
 fn state(target: &Target, read: &Reader<'_>) -> Result<Value, Fault> {
     let address = |url: &str| hex::encode(Sha256::digest(url));
     Ok(json!(read.webhook(&target.id())?.map(|webhook| json!({

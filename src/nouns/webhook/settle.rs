@@ -1,4 +1,4 @@
-//! What came of an attempt, and what follows: another one later, none, or that nothing is sent to the webhook any more.
+//! Records the outcome of a delivery attempt and what follows: a retry, giving up, or disabling the webhook.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,14 +16,14 @@ use types::scope::Reach;
 use types::time::{DAY, HOUR, SECOND, Time};
 use types::webhook::{IntentState, Outcome, WebhookStatus};
 
-/// How long after each failed attempt the next follows, in milliseconds.
+/// The delay after each failed attempt, in milliseconds.
 const WAITS: [i64; 9] =
     [5 * SECOND, 300 * SECOND, 1800 * SECOND, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR];
-/// A receiver can ask to be left alone for so long.
+/// The longest delay that a receiver can ask for.
 const LONGEST: i64 = 24 * HOUR;
-/// For so long, nothing need arrive.
+/// How long deliveries may fail before the webhook is disabled.
 const PATIENCE: i64 = 5 * DAY;
-/// Most characters of what went wrong.
+/// The maximum characters of an error.
 const ERROR: usize = 300;
 
 /// One attempt that was made.
@@ -47,7 +47,7 @@ pub struct Settled {
     pub next_at: Option<Time>,
 }
 
-/// Record what came of an attempt.
+/// Record the outcome of an attempt.
 pub enum Settle {}
 
 impl Change for Settle {
@@ -109,7 +109,7 @@ impl Change for Settle {
     }
 }
 
-/// A message with its webhook, which may be deleted by now.
+/// Returns a message with its webhook, which may be deleted by now.
 fn find(id: &str, read: &Reader<'_>) -> Result<(Intent, Webhook), Stop> {
     let intent = read.delivery(id)?.ok_or_else(Refusal::not_found)?;
     let webhook = read.any_webhook(&intent.recipient)?.ok_or_else(Refusal::not_found)?;

@@ -1,4 +1,4 @@
-//! A webhook, and what was sent to it, as people see them.
+//! A webhook and its deliveries as shown to people.
 
 use std::collections::BTreeSet;
 
@@ -90,7 +90,7 @@ pub(super) fn shown(webhook: Webhook, last: Option<Intent>) -> ShownWebhook {
     }
 }
 
-/// With what was tried last.
+/// Returns a webhook with its last delivery.
 pub(super) fn whole(webhook: Webhook, read: &Reader<'_>) -> Result<ShownWebhook, Stop> {
     let last = read.last_delivery(&webhook.id)?;
     Ok(shown(webhook, last))

@@ -1,4 +1,4 @@
-//! The vocabulary of webhooks: what is sent to a subscriber, and how its delivery went.
+//! Types of webhooks: what is sent to a subscriber, and the outcome of its delivery.
 
 use std::fmt;
 use std::str::FromStr;
@@ -67,7 +67,7 @@ named! {
 }
 
 impl Outcome {
-    /// How the delivery stands after it.
+    /// Returns the state of the delivery after this outcome.
     pub const fn state(self) -> IntentState {
         match self {
             Outcome::Delivered => IntentState::Done,

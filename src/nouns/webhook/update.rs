@@ -1,4 +1,4 @@
-//! Changing a webhook: what it is told and where, whether anything is sent, its secret; and deleting it.
+//! Updates a webhook (topics, address, enabled, secret), or deletes it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use types::scope::Reach;
 use types::time::{DAY, Time};
 use types::webhook::{Topic, WebhookStatus};
 
-/// How long the secret before the last signs too.
+/// How long the previous secret still signs after a rotation.
 const BOTH: i64 = DAY;
 
 /// What is to be otherwise. What is absent stays as it is.
@@ -46,7 +46,7 @@ pub enum Switch {
     Disabled,
 }
 
-/// Change a webhook.
+/// Update a webhook.
 pub enum Update {}
 
 impl Change for Update {
@@ -141,7 +141,7 @@ pub struct RotatedWebhook {
     pub both_until: Time,
 }
 
-/// Give a webhook another secret.
+/// Rotate a webhook's secret.
 pub enum Rotate {}
 
 impl Change for Rotate {

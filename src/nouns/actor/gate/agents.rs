@@ -17,27 +17,27 @@ use types::refusal::Fault;
 use types::run::RunFacts;
 
 impl Reader<'_> {
-    /// What an agent is made of; none where it was not hired by a definition.
+    /// Returns the spec of an agent's definition; `None` if it was not hired from one.
     pub fn agent_spec(&self, agent: &ActorId) -> Result<Option<AgentSpec>, Fault> {
         Ok(self.definition_of(agent)?.map(|definition| definition.spec))
     }
 
-    /// What an agent's definition lets it use up; none where it was not hired by one.
+    /// Returns the run limits of an agent's definition; `None` if it was not hired from one.
     pub fn agent_limits(&self, agent: &ActorId) -> Result<Option<RunLimits>, Fault> {
         Ok(self.definition_of(agent)?.and_then(|definition| definition.spec.limits))
     }
 
-    /// What an agent asks for.
+    /// Returns the tools that an agent requests.
     pub fn tools_of(&self, agent: &ActorId) -> Result<ToolsOf, Fault> {
         Ok(ToolsOf(self.definition_of(agent)?.map(|definition| definition.spec.tools)))
     }
 
-    /// The models that an agent works with, those first that its definition prefers.
+    /// Returns the models available to an agent, those that its definition prefers first.
     pub fn models_of(&self, agent: &ActorId) -> Result<Vec<(&str, &Model)>, Fault> {
         Ok(self.models().chosen(&self.preferred_by(agent)?))
     }
 
-    /// Who provides models that an agent would work with, too, and cannot be asked.
+    /// Returns the providers of further models for this agent that lack an API key.
     pub fn keyless_of(&self, agent: &ActorId) -> Result<BTreeSet<&str>, Fault> {
         Ok(self.models().keyless(&self.preferred_by(agent)?))
     }
@@ -52,17 +52,17 @@ impl Reader<'_> {
         Ok(stored.map(serde_json::from_value).transpose()?)
     }
 
-    /// The models that agents may ask.
+    /// Returns the model catalog.
     pub fn models(&self) -> &Catalog {
         &self.world.outside.models
     }
 
-    /// Whether this server was given a tool from elsewhere.
+    /// Checks whether this server has an external tool.
     pub fn has_tool(&self, name: &str) -> bool {
         self.world.tools.contains(name)
     }
 
-    /// What the policies could let the caller do.
+    /// Returns what the policies could allow the caller.
     pub fn prospects(&self) -> Prospects<'_> {
         let of = |caller: &Caller| question::Asker::new(self.world, caller, &Target::Company, self.now);
         let id = self.caller.actor();
@@ -87,8 +87,8 @@ impl Reader<'_> {
     }
 }
 
-/// The tools that an agent asks for. One that was hired by a definition asks for what that names: operations, and groups such
-/// as `task.*`.
+/// The tools that an agent requests. An agent hired from a definition requests what that names: operations, and groups such as
+/// `task.*`.
 pub struct ToolsOf(Option<Vec<String>>);
 
 impl ToolsOf {
@@ -99,25 +99,25 @@ impl ToolsOf {
     }
 }
 
-/// What the policies could let one caller do: many operations are asked about at once.
+/// What the policies could allow one caller, for asking about many operations at once.
 pub struct Prospects<'a> {
     now: question::Asker<'a>,
-    /// In a run of the caller's own, where it is an agent that has none now.
+    /// As if in a run of the caller's own, for an agent that is not in one.
     at_work: Option<question::Asker<'a>>,
 }
 
 impl Prospects<'_> {
-    /// Whether an operation could be allowed, if only with approval, whatever it would be about.
+    /// Checks whether an operation could be allowed on any target, if only with approval.
     pub fn could(&self, operation: &str) -> bool {
         self.now.could(operation).is_ok()
     }
 
-    /// The same for what only runs do.
+    /// Same as [`Prospects::could`], for operations that only runs perform.
     pub fn could_at_work(&self, operation: &str) -> bool {
         self.at_work.as_ref().unwrap_or(&self.now).could(operation).is_ok()
     }
 
-    /// The gate's answer to an operation about the company.
+    /// Returns the gate's ruling on an operation whose target is the company.
     pub fn ruling(&self, operation: &str) -> Ruling {
         self.now.ask(operation, &[])
     }

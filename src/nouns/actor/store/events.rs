@@ -136,7 +136,7 @@ fn notify_of_new(event: &ActorAdded, moment: &Moment<'_>) -> rusqlite::Result<()
     }
 }
 
-/// Tells whom an agent is given to, in place of whoever had it before.
+/// Notifies the new owner of an agent, and the previous one.
 fn answers_for(moment: &Moment<'_>, id: &ActorId, owner: &ActorId) -> rusqlite::Result<()> {
     inbox::resolve(moment, id.as_str())?;
     let before = get(moment.conn, id)?.and_then(|agent| agent.owner).filter(|before| before != owner);
@@ -144,19 +144,19 @@ fn answers_for(moment: &Moment<'_>, id: &ActorId, owner: &ActorId) -> rusqlite::
     assign(moment, Some(owner), id.as_str(), &format!("you answer for {id} now"))
 }
 
-/// The same for a team.
+/// Notifies the new lead of a team.
 fn leads(moment: &Moment<'_>, id: &ActorId, lead: Option<&ActorId>) -> rusqlite::Result<()> {
     inbox::resolve(moment, id.as_str())?;
     assign(moment, lead, id.as_str(), &format!("you lead {id} now"))
 }
 
-/// Tells somebody what they are given to do, unless they did it themselves.
+/// Notifies somebody of a change in their responsibilities, unless they made it themselves.
 fn assign(moment: &Moment<'_>, to: Option<&ActorId>, what: &str, title: &str) -> rusqlite::Result<()> {
     let to = to.filter(|to| *to != moment.by);
     to.map_or(Ok(()), |to| inbox::add(moment, to, ItemKind::Assignment, what, title))
 }
 
-/// Whoever led the team until now is told too.
+/// Notifies the new lead and the previous one.
 fn notify_of_lead(event: &LeadChanged, moment: &Moment<'_>) -> rusqlite::Result<()> {
     let LeadChanged { id, lead } = event;
     inbox::resolve(moment, id.as_str())?;
@@ -174,7 +174,7 @@ fn notify_of_role(event: &RoleChanged, moment: &Moment<'_>) -> rusqlite::Result<
     inbox::add_as(moment, id, ItemKind::Assignment, (id.as_str(), &which), &title)
 }
 
-/// Tells who is in another team now; of an agent or a team, whoever answers for it or leads it.
+/// Notifies the actor whose team changed; for an agent or a team, its owner or lead.
 fn notify_of_team(event: &TeamChanged, moment: &Moment<'_>) -> rusqlite::Result<()> {
     let TeamChanged { id, to, .. } = event;
     let Some(actor) = get(moment.conn, id)? else { return Ok(()) };

@@ -75,7 +75,7 @@ pub fn get(conn: &Connection, id: &ActorId) -> rusqlite::Result<Option<Actor>> {
     conn.prepare_cached(&format!("SELECT {COLUMNS} FROM actor WHERE id = ?"))?.query_row([id.as_str()], read).optional()
 }
 
-/// The teams that somebody is in, near and far. Of a circle of teams each comes once.
+/// Returns all teams above an actor, direct and indirect. Each team of a cycle is returned once.
 pub fn teams_above(conn: &Connection, id: &ActorId) -> rusqlite::Result<Vec<ActorId>> {
     let sql = "WITH RECURSIVE above (team) AS (SELECT team FROM actor WHERE id = ? \
                UNION SELECT actor.team FROM above JOIN actor ON actor.id = above.team) \
@@ -83,20 +83,20 @@ pub fn teams_above(conn: &Connection, id: &ActorId) -> rusqlite::Result<Vec<Acto
     conn.prepare_cached(sql)?.query_map([id.as_str()], |row| parsed(row, 0))?.collect()
 }
 
-/// The ids that begin so, from after a place on.
+/// Returns up to `limit` ids with a prefix, after a given id.
 pub fn ids_after(conn: &Connection, after: &str, beginning: &str, limit: usize) -> rusqlite::Result<Vec<ActorId>> {
-    // No id holds a character beyond `z`.
+    // Ids contain no character after `z`.
     let sql = "SELECT id FROM actor WHERE id > ?1 AND id >= ?2 AND id < ?2 || '~' ORDER BY id LIMIT ?3";
     let given = rusqlite::params![after, beginning, limit as i64];
     conn.prepare_cached(sql)?.query_map(given, |row| parsed(row, 0))?.collect()
 }
 
-/// Every actor, for the directory in memory.
+/// Returns every actor, for the in-memory directory.
 pub fn all(conn: &Connection) -> rusqlite::Result<Vec<Actor>> {
     conn.prepare(&format!("SELECT {COLUMNS} FROM actor"))?.query_map([], read)?.collect()
 }
 
-/// How they are listed.
+/// How actors are listed.
 pub const LIST: List<Actor> = List {
     table: "actor",
     columns: COLUMNS,
@@ -118,7 +118,7 @@ pub fn position(actor: &Actor) -> Position {
     Position { at: actor.created_at.0, id: actor.id.to_string() }
 }
 
-/// What a hired agent was hired by.
+/// Returns the definition from which an agent was hired.
 pub fn definition(conn: &Connection, id: &ActorId) -> rusqlite::Result<Option<serde_json::Value>> {
     conn.prepare_cached("SELECT definition FROM agent_definition WHERE actor = ?")?
         .query_row([id.as_str()], |row| json(row, 0))

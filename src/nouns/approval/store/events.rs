@@ -24,7 +24,7 @@ pub(crate) const APPROVAL: Table = Table { name: "approval", key: "id" };
 const DECISION: Table = Table { name: "approval_decision", key: "approval || ' ' || by" };
 const NOTICE: Table = Table { name: "approval_notice", key: "approval || ' ' || kind || ' ' || notice" };
 
-/// Most characters of a summary that is told outside.
+/// The maximum characters of a summary sent to webhooks.
 const SUMMARY: usize = 500;
 
 events! {
@@ -181,7 +181,8 @@ events! {
     }
 }
 
-/// What is approved and not carried out with that is carried out by the requester's next call.
+/// Returns the standing of the request: an approved call that was not carried out with the decision is carried out by the
+/// requester's next call.
 fn standing(event: &ApprovalDecided) -> Standing {
     match event.outcome {
         ApprovalStatus::Rejected if event.note.is_empty() => Standing::Refused("an approver rejected it".into()),
@@ -221,7 +222,7 @@ fn requested(event: &ApprovalRequested, moment: &Moment<'_>) -> rusqlite::Result
         event.summary,
         event.run.as_ref().map(to_json).transpose()?
     ])?;
-    // By itself: a file of an earlier version, which has no such column, is verified without being changed.
+    // A separate statement, because a file of an earlier version lacks this column and is verified unchanged.
     if let Some(token) = &event.token_id {
         let sql = "UPDATE approval SET token_id = ? WHERE id = ?";
         moment.conn.prepare_cached(sql)?.execute([token.as_str(), event.id.as_str()])?;
@@ -235,7 +236,7 @@ fn kept(event: &ArgumentsKept, moment: &Moment<'_>) -> rusqlite::Result<Touched>
     Ok(Touched::Nothing)
 }
 
-/// What could be erased of a call was.
+/// Erases the erasable part of a call.
 pub(crate) fn forgotten(moment: &Moment<'_>, id: &Id) -> rusqlite::Result<()> {
     moment.conn.prepare_cached("UPDATE approval SET erasable = NULL WHERE id = ?")?.execute([id.as_str()])?;
     Ok(())
@@ -266,7 +267,7 @@ fn noticed(moment: &Moment<'_>, id: &Id, kind: &str, notice: Notice) -> rusqlite
     Ok(Touched::Nothing)
 }
 
-/// Moves an approval on. `approved` is no end.
+/// Sets the status of an approval. `approved` is not final.
 fn became(moment: &Moment<'_>, id: &Id, to: ApprovalStatus) -> rusqlite::Result<Touched> {
     let ended = (to != ApprovalStatus::Approved).then_some(moment.at.0);
     let sql = "UPDATE approval SET status = ?, ended_at = ? WHERE id = ?";
@@ -285,7 +286,7 @@ fn notify_all(moment: &Moment<'_>, approvers: &[ActorId], id: &Id, title: &str) 
 
 fn notify_of_decision(event: &ApprovalDecided, moment: &Moment<'_>) -> rusqlite::Result<()> {
     let ApprovalDecided { id, requester, note, outcome, repeat, .. } = event;
-    // While others are still needed, the request stays with them.
+    // While further approvals are needed, the request stays open for the others.
     if *outcome == ApprovalStatus::Pending {
         inbox::resolve_for(moment, id.as_str(), moment.by)?;
     } else {
@@ -297,7 +298,7 @@ fn notify_of_decision(event: &ApprovalDecided, moment: &Moment<'_>) -> rusqlite:
     inbox::mention(moment, id, note)
 }
 
-/// Tells a requester what came of their request.
+/// Notifies the requester of the outcome.
 fn notify_requester(
     moment: &Moment<'_>,
     requester: &ActorId,
@@ -314,19 +315,19 @@ fn notify_requester(
     inbox::add(moment, requester, ItemKind::Decision, id.as_str(), &title)
 }
 
-/// Who has decided a request.
+/// Returns who has decided a request.
 fn deciders(moment: &Moment<'_>, id: &Id) -> rusqlite::Result<Vec<ActorId>> {
     let sql = "SELECT by FROM approval_decision WHERE approval = ? ORDER BY by";
     moment.conn.prepare_cached(sql)?.query_map([id.as_str()], |row| parsed(row, 0))?.collect()
 }
 
-/// What a call that waits would do.
+/// Returns the summary of a pending call.
 fn summary(moment: &Moment<'_>, id: &Id) -> rusqlite::Result<String> {
     let sql = "SELECT summary FROM approval WHERE id = ?";
     moment.conn.prepare_cached(sql)?.query_row([id.as_str()], |row| row.get(0))
 }
 
-/// Of an agent's call alone. No arguments of it, and nothing that is secret.
+/// Returns the webhook message for an agent's call, without its arguments or anything secret; `None` for a person's.
 fn pending(event: &ApprovalRequested, author: &Author<'_>) -> Option<News> {
     let ApprovalRequested { id, operation, target, reason, expires_at, .. } = event;
     let Author { by, is_person: false } = *author else { return None };

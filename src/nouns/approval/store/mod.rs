@@ -22,45 +22,45 @@ use types::time::Time;
 #[derive(Clone, Debug)]
 pub struct Approval {
     pub id: String,
-    /// Who asked.
+    /// The requester.
     pub actor: ActorId,
     pub operation: String,
     pub target: String,
-    /// Whose call it is, as a sentence: `adds new2 as member to team:ops`.
+    /// The call as a sentence with its subject: `adds new2 as member to team:ops`.
     pub summary: String,
-    /// What was asked, but for what can be erased.
+    /// The input, without its erasable part.
     pub input: serde_json::Value,
-    /// What can be erased: shown to those concerned. None once it is erased.
+    /// The erasable part of the input, shown to those concerned. `None` once erased.
     pub erasable: Option<Map<String, Value>>,
-    /// What it was about, as it was.
+    /// The target as it was at the request.
     pub resource: serde_json::Value,
     pub channel: Channel,
-    /// The kinds of approval that are needed, all of them.
+    /// The required kinds of approval, all of them.
     pub kinds: Vec<String>,
-    /// SHA-256 of exactly what was asked, but for what can be erased, hex.
+    /// SHA-256 of the exact call without its erasable part, hex.
     pub digest: String,
     pub reason: String,
     pub status: ApprovalStatus,
     pub created_at: Time,
     pub expires_at: Time,
     pub ended_at: Option<Time>,
-    /// Why it went stale.
+    /// Why it became stale.
     pub stale: Option<String>,
-    /// The delegation that it was asked under, and on whose behalf.
+    /// The delegation used for the request; below, on whose behalf it was made.
     pub under: Option<String>,
     pub behalf: Vec<ActorId>,
-    /// The token that it was made with, or the run that it is a step of was begun with; none of whoever holds the state file.
+    /// The token of the request, or of the run that made it; `None` for the state file's holder.
     pub token_id: Option<String>,
-    /// Who issued the token that it was asked with, where that is not the actor.
+    /// The issuer of that token, if not the actor.
     pub issuer: Option<ActorId>,
-    /// The run that it was a step of, as it stood.
+    /// The run that made the call, with its state at that time.
     pub run: Option<RunFacts>,
-    /// In the order in which they were made.
+    /// In chronological order.
     pub decisions: Vec<Decided>,
 }
 
 impl Approval {
-    /// Whoever asked, as they asked: to decide the call again, or to carry it out.
+    /// Returns the requester as a caller, to decide the call again or carry it out.
     pub fn requester(&self) -> Caller {
         let under = self.under.as_deref().map(Id::stored);
         let run = self.run.clone().map(Arc::new);
@@ -74,12 +74,12 @@ impl Approval {
         }
     }
 
-    /// Whether it can still be decided, or carried out.
+    /// Checks whether it can still be decided or carried out.
     pub fn is_open(&self, now: Time) -> bool {
         matches!(self.status, ApprovalStatus::Pending | ApprovalStatus::Approved) && self.expires_at > now
     }
 
-    /// The whole input of the call; without what is erased.
+    /// Returns the whole input of the call, without erased parts.
     pub fn whole_input(&self) -> Value {
         let mut whole = self.input.clone();
         if let (Some(fields), Some(more)) = (whole.as_object_mut(), &self.erasable) {
@@ -97,9 +97,9 @@ pub struct Decided {
     pub verdict: Verdict,
     pub note: String,
     pub at: Time,
-    /// The token that it was given with; none of whoever holds the state file.
+    /// The token of the decision; `None` for the state file's holder.
     pub token_id: Option<String>,
-    /// Who issued that token, where it was another than who gave it.
+    /// The issuer of that token, if not the person deciding.
     pub issuer: Option<ActorId>,
 }
 
@@ -162,7 +162,7 @@ pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Approval>> {
     found.map(|approval| with_decisions(conn, approval)).transpose()
 }
 
-/// The open approvals of calls with this digest: pending, or granted and not used yet. They differ in what can be erased.
+/// Returns the open approvals with this digest: pending, or granted and not used yet. They differ in their erasable part.
 pub fn open(conn: &Connection, digest: &str, now: Time) -> rusqlite::Result<Vec<Approval>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM approval WHERE digest = ? AND status IN ('pending', 'approved') AND expires_at > ?"
@@ -172,13 +172,13 @@ pub fn open(conn: &Connection, digest: &str, now: Time) -> rusqlite::Result<Vec<
     found.into_iter().map(|approval| with_decisions(conn, approval)).collect()
 }
 
-/// Whether an actor has asked for an operation, and the request may still be open.
+/// Checks whether an actor has requested an operation and the request may still be open.
 pub fn asks(conn: &Connection, actor: &ActorId, operation: &str) -> rusqlite::Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM approval WHERE actor = ? AND operation = ? AND status IN ('pending', 'approved'))";
     conn.prepare_cached(sql)?.query_row(params![actor.as_str(), operation], |row| row.get(0))
 }
 
-/// Undecided approvals of calls about one thing. Both conditions on the status: the index holds whatever is open.
+/// Returns undecided approvals on one target. Both conditions on the status: the index holds whatever is open.
 pub fn pending_about(conn: &Connection, target: &str, now: Time) -> rusqlite::Result<Vec<Approval>> {
     conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM approval WHERE target = ? AND status IN ('pending', 'approved') AND status = 'pending' \
@@ -188,7 +188,7 @@ pub fn pending_about(conn: &Connection, target: &str, now: Time) -> rusqlite::Re
     .collect()
 }
 
-/// The requests about one thing that are still open: undecided, or approved and not carried out yet.
+/// Returns the open requests on one target: undecided, or approved and not carried out yet.
 pub fn open_about(conn: &Connection, target: &str, now: Time) -> rusqlite::Result<Vec<Approval>> {
     conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM approval WHERE target = ? AND status IN ('pending', 'approved') AND expires_at > ? ORDER BY id"
@@ -197,7 +197,7 @@ pub fn open_about(conn: &Connection, target: &str, now: Time) -> rusqlite::Resul
     .collect()
 }
 
-/// The requests that were made under a delegation and are still open.
+/// Returns the open requests made under a delegation.
 pub fn open_under(conn: &Connection, delegation: &str, now: Time) -> rusqlite::Result<Vec<Approval>> {
     conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM approval WHERE under = ? AND status IN ('pending', 'approved') AND expires_at > ? ORDER BY id"
@@ -206,8 +206,7 @@ pub fn open_under(conn: &Connection, delegation: &str, now: Time) -> rusqlite::R
     .collect()
 }
 
-/// Copies the approvals of an operation that were used by a time, those of one requester or all, into other tables of the same
-/// form.
+/// Copies an operation's approvals that were used by a time, of one requester or all, into other tables of the same schema.
 pub fn copy_used(
     (from, to): (&Connection, &Connection),
     operation: &str,
@@ -228,7 +227,7 @@ pub fn copy_used(
     Ok(())
 }
 
-/// The newest approvals of an operation that came to an end by people, but for one.
+/// Returns the newest approvals of an operation that people decided, except one.
 pub fn decided_like(conn: &Connection, operation: &str, but: &str, limit: usize) -> rusqlite::Result<Vec<Approval>> {
     let rows: Vec<Approval> = conn
         .prepare_cached(&format!(
@@ -240,7 +239,7 @@ pub fn decided_like(conn: &Connection, operation: &str, but: &str, limit: usize)
     rows.into_iter().map(|approval| with_decisions(conn, approval)).collect()
 }
 
-/// The newest requests for an operation about a thing, however they ended.
+/// Returns the newest requests for an operation on a target, whatever their outcome.
 pub fn asked_about(conn: &Connection, operation: &str, target: &str, limit: usize) -> rusqlite::Result<Vec<Approval>> {
     let rows: Vec<Approval> = conn
         .prepare_cached(&format!(
@@ -251,14 +250,14 @@ pub fn asked_about(conn: &Connection, operation: &str, target: &str, limit: usiz
     rows.into_iter().map(|approval| with_decisions(conn, approval)).collect()
 }
 
-/// The ids of an actor's own requests that are still open.
+/// Returns the ids of an actor's own open requests.
 pub fn open_of(conn: &Connection, actor: &ActorId) -> rusqlite::Result<Vec<String>> {
     conn.prepare_cached("SELECT id FROM approval WHERE actor = ? AND status IN ('pending', 'approved') ORDER BY id")?
         .query_map([actor.as_str()], |row| row.get(0))?
         .collect()
 }
 
-/// The open requests that were made with a token, or that somebody has decided with it.
+/// Returns the open requests made with a token or decided with it.
 pub fn open_with(conn: &Connection, token: &str, now: Time) -> rusqlite::Result<Vec<Approval>> {
     conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM approval WHERE status IN ('pending', 'approved') AND expires_at > ?2 AND id IN \
@@ -269,7 +268,7 @@ pub fn open_with(conn: &Connection, token: &str, now: Time) -> rusqlite::Result<
     .collect()
 }
 
-/// How many open requests of an actor were asked in runs that somebody asked for.
+/// Counts an actor's open requests from runs that `asker` requested.
 pub fn open_in_runs_of(conn: &Connection, actor: &ActorId, asker: &ActorId) -> rusqlite::Result<usize> {
     let sql =
         "SELECT count(*) FROM approval WHERE actor = ? AND status IN ('pending', 'approved') AND run ->> '$.asker' = ?";
@@ -277,7 +276,7 @@ pub fn open_in_runs_of(conn: &Connection, actor: &ActorId, asker: &ActorId) -> r
     Ok(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
-/// How they are listed.
+/// How approvals are listed.
 pub const LIST: List<Approval> = List {
     table: "approval",
     columns: COLUMNS,
@@ -293,7 +292,7 @@ pub fn position(approval: &Approval) -> Position {
     Position { at: approval.created_at.0, id: approval.id.clone() }
 }
 
-/// Open approvals whose time is over.
+/// Returns open approvals past their expiry.
 pub fn overdue(conn: &Connection, now: Time, limit: usize) -> rusqlite::Result<Vec<String>> {
     conn.prepare_cached(
         "SELECT id FROM approval WHERE status IN ('pending', 'approved') AND expires_at <= ? \
@@ -303,10 +302,10 @@ pub fn overdue(conn: &Connection, now: Time, limit: usize) -> rusqlite::Result<V
     .collect()
 }
 
-/// The most undecided approvals that one tick looks at; the oldest come first.
+/// The maximum number of undecided approvals examined per tick, oldest first.
 const MOST_PENDING: u32 = 10_000;
 
-/// Undecided approvals that were asked for by a time and have not run out at `now`, oldest first.
+/// Returns undecided approvals requested by a time and not expired at `now`, oldest first.
 pub fn pending_since(conn: &Connection, by: Time, now: Time) -> rusqlite::Result<Vec<Approval>> {
     let rows: Vec<Approval> = conn
         .prepare_cached(&format!(
@@ -318,7 +317,7 @@ pub fn pending_since(conn: &Connection, by: Time, now: Time) -> rusqlite::Result
     rows.into_iter().map(|approval| with_decisions(conn, approval)).collect()
 }
 
-/// The notices that an approval has led to, by kind.
+/// Returns the notices sent for an approval, by kind.
 pub fn notices(conn: &Connection, id: &str) -> rusqlite::Result<BTreeSet<(String, Notice)>> {
     conn.prepare_cached("SELECT kind, notice FROM approval_notice WHERE approval = ?")?
         .query_map([id], |row| Ok((row.get(0)?, parsed(row, 1)?)))?

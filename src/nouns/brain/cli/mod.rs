@@ -1,4 +1,4 @@
-//! `ok brain` and `ok search`: the company's own data on the command line.
+//! `ok brain` and `ok search`: commands for the company's own data.
 
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -114,7 +114,7 @@ pub const COMMANDS: Commands = &[
 const RECORD: Columns<ShownRecord> =
     columns!(ShownRecord; id, collection, version, fields, withheld, updated_by, updated_at);
 
-/// Each list of what records mean that is not empty.
+/// Prints each non-empty list of the collection's semantics.
 fn semantics(of: &CollectionSemantics) -> Result<(), Failure> {
     show::one(columns!(CollectionSemantics; collection, version), of)?;
     show::rows(columns!(NamedMetric; name, agg, field, filter, expr, unit, title), &of.semantics.metrics)?;
@@ -127,7 +127,7 @@ fn semantics(of: &CollectionSemantics) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A record, a line for each field.
+/// Prints a record, one line per field.
 fn print(record: &ShownRecord) -> Result<(), Failure> {
     let own = columns!(ShownRecord; id, collection, version, created_by, created_at, updated_by, updated_at, withheld);
     show::one(own, record)?;
@@ -226,7 +226,7 @@ impl Run for Figuring {
     }
 }
 
-/// Figures as a row: what is too large says so.
+/// Formats aggregates as a row; values that are too large say so.
 pub fn figured(figure: Figure) -> Value {
     let mut row = figure.group;
     row.extend(figure.values);
@@ -272,7 +272,7 @@ struct Importing {
     file: PathBuf,
 }
 
-/// The most bytes of a file, and records that are sent at once.
+/// The maximum bytes of a file; below, the number of records sent at once.
 const MOST_BYTES: usize = 256 << 20;
 const AT_ONCE: usize = 5_000;
 
@@ -315,7 +315,7 @@ impl Run for Importing {
     }
 }
 
-/// The values of a record, by field, with the line that they were read from.
+/// A record's values by field, with the line they were read from.
 type Row = (u64, Map<String, Value>);
 
 fn of_lines(text: &str) -> Result<Vec<Row>, Failure> {
@@ -327,7 +327,7 @@ fn of_lines(text: &str) -> Result<Vec<Row>, Failure> {
     lines.map(read).collect()
 }
 
-/// A cell is read as its field's type; an empty one says nothing.
+/// Parses CSV. A cell is parsed by its field's type; an empty one sets no value.
 fn of_csv(text: &str, of: &ShownCollection) -> Result<Vec<Row>, Failure> {
     if text.trim().is_empty() {
         return Err(Failure::new("the file is empty: its first line names the columns"));
@@ -360,7 +360,7 @@ fn message_of(error: &csv::Error) -> String {
     }
 }
 
-/// The line of the file at which a row begins that is read from here on: what ended the one before may still be there.
+/// Returns the line on which the next row begins; the line break of the previous row may still be unread.
 fn line_at(text: &str, byte: u64) -> u64 {
     let (before, rest) = text.as_bytes().split_at_checked(byte as usize).unwrap_or((text.as_bytes(), &[]));
     let ends = rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
@@ -376,6 +376,6 @@ fn of_cell(of: &ShownCollection, name: &str, cell: &str) -> Value {
         Some(Kind::Json) => json::read(cell.as_bytes()).ok(),
         _ => None,
     };
-    // What does not fit is sent as it is: the answer says what it must be.
+    // A cell that does not fit is sent as it is: the answer says what it must be.
     typed.unwrap_or_else(|| cell.into())
 }

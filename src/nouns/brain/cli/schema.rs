@@ -1,4 +1,4 @@
-//! `ok schema`: changing what the company's own data is made of.
+//! `ok schema`: commands for schema changes of the company's own data.
 
 use std::path::PathBuf;
 

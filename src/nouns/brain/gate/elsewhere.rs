@@ -1,7 +1,7 @@
-//! Records that are kept in another system, as one answer reads them: the rows that may fit are put into a table in memory that
-//! is made as that of records kept here, and are asked about there, in the same language, by the same policies.
+//! Reads records kept in external systems: for each answer, candidate rows are loaded into an in-memory table with the same
+//! schema as for records kept here, and queried there, in the same language, under the same policies.
 //!
-//! Always true: nothing is asked elsewhere on the writer's thread, nor where others wait.
+//! Always true: no external system is queried on the writer's thread, or where others wait.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -17,49 +17,49 @@ use types::condition::{Condition, Order, Scalar};
 use types::id::ActorId;
 use types::refusal::{Code, Fault, Refusal, Stop};
 
-/// What was read of other systems for one answer.
+/// What one answer has read from external systems.
 #[derive(Default)]
 pub(super) struct Elsewhere {
-    /// Whether other systems may be asked.
+    /// Whether external systems may be queried.
     reaches: bool,
     tables: RefCell<Vec<Rc<Loaded>>>,
     /// The adapter whose rows were not all read.
     cut: Cell<Option<&'static str>>,
 }
 
-/// The rows of one question.
+/// The rows loaded for one query.
 pub(super) struct Loaded {
     collection: String,
     condition: Condition,
     sorted: Vec<Sorted>,
     pub conn: Connection,
-    /// The adapter, if there are rows that were not read or do not fit.
+    /// The adapter, if some rows were not read or do not fit.
     cut: Option<&'static str>,
 }
 
 impl Reader<'_> {
-    /// The same reader, which may ask other systems.
+    /// Returns the same reader, allowed to query external systems.
     pub(crate) fn reaching(mut self) -> Self {
         self.elsewhere.reaches = true;
         self
     }
 
-    /// Whether other systems may be asked.
+    /// Returns whether external systems may be queried.
     pub(super) fn reaches(&self) -> bool {
         self.elsewhere.reaches
     }
 
-    /// The adapter whose rows are not all in the answer.
+    /// Returns the adapter whose rows are incomplete in the answer.
     pub(crate) fn cut_at(&self) -> Option<&'static str> {
         self.elsewhere.cut.get()
     }
 
-    /// That a collection's rows can be read: its system and its table are set up here.
+    /// Checks that a collection's external system and table are configured here.
     pub fn is_readable(&self, source: &Source) -> Result<(), String> {
         self.world.outside.systems.adapter(source).map(drop).map_err(|Unread(why)| why)
     }
 
-    /// The rows of another system that may fit, from a position on; none of a collection that is kept here.
+    /// Loads the candidate rows of an external collection after a position; `None` for a collection kept here.
     pub(super) fn rows_elsewhere(
         &self,
         of: &Collection,
@@ -77,7 +77,7 @@ impl Reader<'_> {
         Ok(Some(loaded))
     }
 
-    /// Notes that an answer took all rows that were read, and that there may be more.
+    /// Notes that an answer used all rows that were read, and that there may be more.
     pub(super) fn note_cut(&self, loaded: &Loaded) {
         if loaded.cut.is_some() {
             self.elsewhere.cut.set(loaded.cut);
@@ -110,7 +110,7 @@ impl Reader<'_> {
         Ok(Loaded { collection, condition, sorted, conn, cut })
     }
 
-    /// Rows as the table of their collection, and how many are none of its records.
+    /// Loads rows into a table for their collection, and counts those that do not fit.
     fn table_of(&self, of: &Collection, rows: Vec<Vec<Option<String>>>) -> Result<(Connection, usize), Fault> {
         let mut conn = Connection::open_in_memory()?;
         sum::teach(&conn)?;
@@ -138,7 +138,7 @@ impl Reader<'_> {
     }
 }
 
-/// What rows after a position have in common: what is not there comes last.
+/// Returns a condition that rows after a position satisfy. Missing values come last.
 fn later(sorted: &[Sorted], after: Option<&After>) -> Condition {
     match (sorted.first(), after.and_then(|after| after.values.first())) {
         (Some(by), Some(Some(value))) => later_than(by, value),

@@ -1,4 +1,4 @@
-//! Collections and their records, as an operation may read them.
+//! Reads collections and their records for operations.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -25,18 +25,18 @@ use types::time::Time;
 use types::view::View;
 
 impl Reader<'_> {
-    /// The collection of this name in force.
+    /// Returns a collection in force by name.
     pub fn collection(&self, name: &str) -> Option<Arc<Collection>> {
         self.collections().get(name).cloned()
     }
 
-    /// Every collection, by name.
+    /// Returns every collection by name.
     pub fn all_collections(&self) -> impl Iterator<Item = &Arc<Collection>> {
         self.collections().values()
     }
 
-    /// Whether a link leads to something, as far as the caller may know: to a record of a collection, or an address, of the
-    /// collection `url`.
+    /// Checks whether a link resolves, as far as the caller may know: to a record of a collection, or to an address if the
+    /// collection is `url`.
     pub fn leads_to(&self, collection: &str, thing: &str) -> Result<bool, Fault> {
         if collection == "url" {
             return Ok(true);
@@ -49,7 +49,7 @@ impl Reader<'_> {
         Ok(record.is_some_and(|record| self.sees(&self.record_target(&of, &record))))
     }
 
-    /// A link as the caller may know it: one to what they may not see, and one to what is not there any more, look the same.
+    /// Returns a link as the caller may know it: one to something hidden and one to something gone look the same.
     pub fn shown_link<'l>(&self, (collection, thing): (&'l str, &'l str)) -> Result<(&'l str, &'l str), Fault> {
         if self.leads_to(collection, thing)? {
             return Ok((collection, thing));
@@ -58,23 +58,23 @@ impl Reader<'_> {
         Ok((if is_known { collection } else { HIDDEN }, HIDDEN))
     }
 
-    /// How often a collection has changed; 0 where there is none.
+    /// Returns the version of a collection, which counts its changes; 0 if there is none.
     pub fn collection_version(&self, name: &str) -> Result<i64, Fault> {
         Ok(table::collection(self.conn()?, name)?.map_or(0, |(_, version)| version))
     }
 
-    /// The view of this name in force.
+    /// Returns a view in force by name.
     pub fn view(&self, name: &str) -> Option<Arc<View>> {
         self.world.policy.views().get(name).cloned()
     }
 
-    /// The views in force, by name, after a name.
+    /// Returns the views in force after a name, by name.
     pub fn views_after(&self, name: &str) -> impl Iterator<Item = &Arc<View>> {
         let after = (Bound::Excluded(name), Bound::Unbounded);
         self.world.policy.views().range::<str, _>(after).map(|(_, view)| view)
     }
 
-    /// A view as the gate sees it. One that is for somebody who is not there is for nobody, and not for everybody.
+    /// Returns a view as a target of the gate. One limited to a missing actor is visible to nobody, rather than to everybody.
     pub fn view_target(&self, view: &View) -> Target {
         let thing = Thing::new("View", view.name()).text("collection", &view.spec.query.collection);
         let Some(id) = &view.spec.visibility else { return thing.into() };
@@ -87,27 +87,27 @@ impl Reader<'_> {
         Ok(table::get(self.conn()?, of, id)?)
     }
 
-    /// The record with this key.
+    /// Returns the record with this key.
     pub fn record_by_key(&self, of: &Collection, fields: &Map<String, Value>) -> Result<Option<Record>, Fault> {
         Ok(table::by_key(self.conn()?, of, fields)?)
     }
 
-    /// Whether another record has this value.
+    /// Checks whether another record has this value.
     pub fn is_taken(&self, of: &Collection, field: &str, value: &Value, id: &str) -> Result<bool, Fault> {
         Ok(table::taken(self.conn()?, of, field, value, id)?)
     }
 
-    /// Whether any record has another text in a field than these.
+    /// Checks whether any record has a text in this field other than these.
     pub fn has_other_values(&self, of: &Collection, field: &str, texts: &[String]) -> Result<bool, Fault> {
         Ok(table::has_other(self.conn()?, of, field, texts)?)
     }
 
-    /// Whether any record has no value of a field.
+    /// Checks whether any record lacks a value of a field.
     pub fn any_lacks(&self, of: &Collection, field: &str) -> Result<bool, Fault> {
         Ok(table::any_lacks(self.conn()?, of, field)?)
     }
 
-    /// Whether any record has a number beyond these bounds, which are of this type.
+    /// Checks whether any record has a number outside these bounds, given in this type.
     pub fn any_beyond(
         &self,
         of: &Collection,
@@ -117,7 +117,7 @@ impl Reader<'_> {
         Ok(table::any_beyond(self.conn()?, of, field, bounds)?)
     }
 
-    /// Whether any record has values of two fields that differ.
+    /// Checks whether any record has different values in two fields.
     pub fn any_differ(&self, of: &Collection, one: &str, other: &str) -> Result<bool, Fault> {
         Ok(table::any_differ(self.conn()?, of, one, other)?)
     }
@@ -126,42 +126,42 @@ impl Reader<'_> {
         Ok(table::count(self.conn()?, of)?)
     }
 
-    /// Whether there are or were records in a collection of this name.
+    /// Checks whether a collection of this name has or had records.
     pub fn had_records(&self, of: &str) -> Result<bool, Fault> {
         Ok(!table::ids_after(self.conn()?, of, "", 1)?.is_empty())
     }
 
-    /// What a record was, newest first.
+    /// Returns a record's versions, newest first.
     pub fn versions(&self, of: &str, id: &str, before: i64, limit: usize) -> Result<Vec<Version>, Fault> {
         Ok(table::versions(self.conn()?, of, id, before, limit)?)
     }
 
-    /// What a record was at a time.
+    /// Returns a record's version at a time.
     pub fn version_at(&self, of: &str, id: &str, at: Time) -> Result<Option<Version>, Fault> {
         Ok(table::as_of(self.conn()?, of, id, at)?)
     }
 
-    /// Ids of records, of those too that are gone, after an id.
+    /// Returns record ids after an id, including deleted records.
     pub fn record_ids(&self, of: &str, after: &str, limit: usize) -> Result<Vec<String>, Fault> {
         Ok(table::ids_after(self.conn()?, of, after, limit)?)
     }
 
-    /// The versions of a collection's records that others took the place of before a time, so many of them.
+    /// Returns up to `limit` versions of a collection's records superseded before a time.
     pub fn overtaken_versions(&self, of: &str, before: Time, limit: usize) -> Result<Vec<Overtaken>, Fault> {
         Ok(retention::overtaken(self.conn()?, of, before, limit)?)
     }
 
-    /// The records that nobody has changed since a time, with their versions.
+    /// Returns records unchanged since a time, with their versions.
     pub fn unchanged_records(&self, of: &Collection, since: Time, limit: usize) -> Result<Vec<(String, i64)>, Fault> {
         Ok(retention::unchanged(self.conn()?, of, since, limit)?)
     }
 
-    /// The parts of something that can be erased, each with the entry that holds it.
+    /// Returns the erasable parts of something, each with the log entry that holds it.
     pub fn kept_parts(&self, id: &str) -> Result<Vec<(String, i64)>, Fault> {
         Ok(content::parts(self.conn()?, id)?)
     }
 
-    /// Who made a record, and when.
+    /// Returns a record's first version: who created it, and when.
     pub fn origin(&self, of: &str, id: &str) -> Result<Option<Version>, Fault> {
         Ok(table::origin(self.conn()?, of, id)?)
     }
@@ -174,7 +174,7 @@ impl Reader<'_> {
         Ok(table::proposal(self.conn()?, id)?)
     }
 
-    /// The newest proposals about a collection.
+    /// Returns the newest proposals for a collection.
     pub fn proposals_about(&self, collection: &str) -> Result<Vec<Proposal>, Fault> {
         Ok(table::proposals_about(self.conn()?, collection)?)
     }
@@ -183,20 +183,20 @@ impl Reader<'_> {
         Ok(table::open_proposals_of(self.conn()?, proposer)?)
     }
 
-    /// The records of a collection that an operation may be done to, as a condition on their columns; none where each has to
-    /// be asked about.
+    /// Returns the records on which the policies allow an operation, as a condition on their columns; `None` if each has to be
+    /// judged.
     pub fn rows(&self, operation: &str, of: &Collection) -> Option<Condition> {
         let target = record_thing(of, &blank(&self.caller.actor())).into();
         self.asker(&target).rows(operation, of)
     }
 
-    /// The same, policy by policy.
+    /// Same, per policy.
     pub fn rows_by_policy(&self, operation: &str, of: &Collection) -> Option<Vec<(Because, Condition)>> {
         let target = record_thing(of, &blank(&self.caller.actor())).into();
         self.asker(&target).rows_by_policy(operation, of)
     }
 
-    /// Records that fit, in order, after a position.
+    /// Returns matching records in order after a position.
     pub fn records(
         &self,
         of: &Collection,
@@ -214,13 +214,13 @@ impl Reader<'_> {
         Ok(records)
     }
 
-    /// A record that is kept in another system.
+    /// Returns a record kept in an external system.
     pub fn record_elsewhere(&self, of: &Collection, id: &str) -> Result<Option<Record>, Stop> {
         let is_it = Condition::Is("id".into(), Order::Equal, Scalar::Text(id.to_owned()));
         Ok(self.records(of, &is_it, &[], None, 1)?.pop())
     }
 
-    /// Records that fit and hold the words, at most so many.
+    /// Returns matching records that contain the words, at most so many.
     pub fn found(
         &self,
         of: &Collection,
@@ -231,7 +231,7 @@ impl Reader<'_> {
         Ok(query::found(self.conn()?, of, condition, words, most)?)
     }
 
-    /// Figures about the records that fit.
+    /// Aggregates the matching records.
     pub fn figures(
         &self,
         of: &Collection,
@@ -250,24 +250,24 @@ impl Reader<'_> {
         Ok(query::figures(conn, of, condition, what, bounds)?)
     }
 
-    /// A collection as the gate sees it.
+    /// Returns a collection as a target of the gate.
     pub fn collection_target(&self, name: &str) -> Target {
         Thing::new("Collection", name).into()
     }
 
-    /// A record as the gate sees it.
+    /// Returns a record as a target of the gate.
     pub fn record_target(&self, of: &Collection, record: &Record) -> Target {
         record_thing(of, record).into()
     }
 
-    /// A proposal as the gate sees it.
+    /// Returns a proposal as a target of the gate.
     pub fn proposal_target(&self, proposal: &Proposal) -> Target {
         let thing = Thing::new("SchemaProposal", &proposal.id).actor("proposer", &proposal.proposer);
         let thing = thing.text("collection", &proposal.collection).text("status", proposal.status.name());
         thing.flag("lifts_label", self.lifts_label(proposal)).into()
     }
 
-    /// Whether a proposal would take a label off a field. One that is called so only within it may be any.
+    /// Checks whether a proposal would remove a label from a field. For a name that exists only within the proposal, it might.
     fn lifts_label(&self, proposal: &Proposal) -> bool {
         let of = self.collection(&proposal.collection).filter(|_| proposal.status == ProposalStatus::Proposed);
         of.is_some_and(|of| {
@@ -281,12 +281,12 @@ impl Reader<'_> {
         })
     }
 
-    /// What somebody keeps sealed from one page of a list to the next.
+    /// Seals a position of a list into a cursor for the next page.
     pub fn sealed(&self, what: String, position: &str) -> Option<String> {
         self.sealer(what).seal(position)
     }
 
-    /// What was sealed.
+    /// Opens a sealed cursor.
     pub fn opened(&self, what: String, cursor: &str) -> Result<String, Refusal> {
         self.sealer(what).open(cursor)
     }

@@ -1,4 +1,4 @@
-//! What happens to the company's own data.
+//! Events of the company's own data.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use types::collection::Collection;
 use types::id::{ActorId, Id};
 
 const COLLECTION: Table = Table { name: "collection", key: "name" };
-/// Stands for the tables of the collections too: they are made of it.
+/// Also stands for the collections' own tables, which are derived from it.
 pub const VERSION: Table = Table { name: "record_version", key: "collection || ' ' || id || ' ' || version" };
 const FLAG: Table = Table { name: "record_flag", key: "id" };
 const PROPOSAL: Table = Table { name: "schema_proposal", key: "id" };

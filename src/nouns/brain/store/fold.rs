@@ -1,4 +1,4 @@
-//! What events make of collections and their records.
+//! Folds events into collections and their records.
 
 use std::collections::BTreeMap;
 
@@ -14,21 +14,21 @@ use types::brain::Written;
 use types::collection::Collection;
 use types::id::Id;
 
-/// What becomes of a collection, and of which fields its own take over the values.
+/// A migration of a collection's table, and which fields absorb the values of others.
 pub(super) struct Remaking<'a> {
     pub name: &'a str,
     pub version: i64,
-    /// Without one it is retired.
+    /// `None` if the collection is retired.
     pub definition: Option<&'a Collection>,
-    /// What its fields were called before.
+    /// The previous names of its fields.
     pub renamed: &'a BTreeMap<String, String>,
     /// The fields that are merged into others.
     pub merged: &'a BTreeMap<String, String>,
-    /// What the records got with new fields.
+    /// The defaults that existing records get in new fields.
     pub filled: &'a BTreeMap<String, Value>,
 }
 
-/// Makes a table of a collection, with the rows of the one that it takes the place of.
+/// Migrates a collection's table: creates the new one with the rows of the old.
 pub(super) fn remade(to: &Remaking<'_>, moment: &Moment<'_>) -> rusqlite::Result<()> {
     let (conn, name) = (moment.conn, to.name);
     let old = collection(conn, name)?.map(|(old, _)| old);
@@ -41,12 +41,12 @@ pub(super) fn remade(to: &Remaking<'_>, moment: &Moment<'_>) -> rusqlite::Result
     let row = params![name, to_json(new)?, to.version, moment.at.0];
     if old.as_ref().is_some_and(|old| old.spec.fields == new.spec.fields && table::made_by(old) == table::made_by(new))
     {
-        // Its records stay as they are; only what they mean is otherwise.
+        // Only the semantics have changed; the records stay as they are.
         return conn.execute(kept, row).map(drop);
     }
     if old.is_some() {
         conn.execute_batch(&format!("ALTER TABLE {} RENAME TO {}", table::name(name), table::name(OLD)))?;
-        // Indexes keep their names, which the new table's need.
+        // Indexes keep their names when a table is renamed, and the new table needs these names.
         for index in indexes(conn, OLD)? {
             conn.execute_batch(&format!("DROP INDEX \"{index}\""))?;
         }
@@ -63,7 +63,7 @@ pub(super) fn remade(to: &Remaking<'_>, moment: &Moment<'_>) -> rusqlite::Result
     if old.is_some() { index_anew(conn, new) } else { Ok(()) }
 }
 
-/// Which fields are searched, and with which label, may be otherwise now.
+/// Rebuilds the search index: which fields are searched, and with which label, may have changed.
 fn index_anew(conn: &Connection, of: &Collection) -> rusqlite::Result<()> {
     search::clear(conn, of.name())?;
     let mut rows = conn.prepare(&format!("{} ORDER BY id", table::select(of)))?;
@@ -75,7 +75,7 @@ fn index_anew(conn: &Connection, of: &Collection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// What a record is found by.
+/// Returns a record's searchable texts.
 fn texts(of: &Collection, fields: &Map<String, Value>) -> Texts {
     let mut texts = Texts::default();
     for (name, field) in of.spec.fields.iter().filter(|(_, field)| field.kind.is_searched()) {
@@ -87,7 +87,7 @@ fn texts(of: &Collection, fields: &Map<String, Value>) -> Texts {
     texts
 }
 
-/// What a table is called while another takes its place; no collection can have this name.
+/// The name of the old table during a migration; no collection can have it.
 const OLD: &str = "-old";
 
 fn indexes(conn: &Connection, name: &str) -> rusqlite::Result<Vec<String>> {
@@ -96,7 +96,7 @@ fn indexes(conn: &Connection, name: &str) -> rusqlite::Result<Vec<String>> {
         .collect()
 }
 
-/// Takes over the rows: each field from what it was called, and as what it is now.
+/// Copies the rows: each field from its previous name, converted to its current type.
 fn copy(conn: &Connection, old: &Collection, new: &Collection, to: &Remaking<'_>) -> rusqlite::Result<()> {
     let was = |name: &String| to.renamed.get(name).unwrap_or(name).clone();
     let kept =
@@ -121,7 +121,7 @@ fn copy(conn: &Connection, old: &Collection, new: &Collection, to: &Remaking<'_>
     to.filled.iter().try_for_each(|(name, value)| note_filled(conn, new, name, value))
 }
 
-/// What records got with a new field, their last versions have too: `as_of` now, they are as they are.
+/// Adds a new field's default to the records' last versions: `as_of` now must equal the records as they are.
 fn note_filled(conn: &Connection, of: &Collection, field: &str, value: &Value) -> rusqlite::Result<()> {
     let sql = format!(
         "UPDATE record_version AS noted SET fields = json_set(fields, ?, json(?)) WHERE collection = ? AND EXISTS \
@@ -132,7 +132,7 @@ fn note_filled(conn: &Connection, of: &Collection, field: &str, value: &Value) -
     Ok(())
 }
 
-/// A value, or where there is none that of the field that is merged into it.
+/// Returns a value, or else that of the field merged into it.
 fn taken_over(was: &str, merged: Option<&String>) -> String {
     let column = table::column(was);
     merged.map_or_else(|| column.clone(), |other| format!("COALESCE({column}, {})", table::column(other)))
@@ -160,14 +160,14 @@ pub(super) fn put(
             return Ok(());
         }
     }
-    // It is new, or was deleted.
+    // Otherwise it is new, or was deleted.
     let first = if version > 1 { origin(moment.conn, of.name(), id.as_str())? } else { None };
     let (created_by, created_at) = first.map_or((moment.by.clone(), moment.at), |first| (first.by, first.at));
     let (id, fields, updated_by, updated_at) = (id.to_string(), fields.clone(), moment.by.clone(), moment.at);
     table::insert(moment.conn, of, &Record { id, version, fields, created_by, created_at, updated_by, updated_at })
 }
 
-/// Adds to the history of a record.
+/// Adds a version to a record's history.
 pub(super) fn add_version(
     moment: &Moment<'_>,
     (collection, id, version): (&str, &Id, i64),

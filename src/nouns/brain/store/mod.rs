@@ -1,6 +1,5 @@
-//! The company's own data: collections, their records with all that they were, flags, and proposals to change what records are
-//! made of. Each collection is a table of its own, made by the fold; its records are found by the columns that its definition
-//! says.
+//! Tables of the company's own data: collections, their records with all versions, flags, and schema proposals. Each collection
+//! is a table of its own, created by the fold; its records are found by the columns that its definition names.
 
 pub mod events;
 mod fold;
@@ -25,7 +24,7 @@ use types::time::Time;
 pub struct Record {
     pub id: String,
     pub version: i64,
-    /// Without what is personal.
+    /// The fields without personal data.
     pub fields: Map<String, Value>,
     pub created_by: ActorId,
     pub created_at: Time,
@@ -33,7 +32,7 @@ pub struct Record {
     pub updated_at: Time,
 }
 
-/// A record as it was.
+/// An earlier version of a record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Version {
     pub version: i64,
@@ -45,7 +44,7 @@ pub struct Version {
     pub at: Time,
 }
 
-/// What somebody noticed about a record.
+/// A problem that somebody noticed with a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flag {
     pub id: String,
@@ -57,13 +56,13 @@ pub struct Flag {
     pub created_at: Time,
 }
 
-/// A change of what the records of a collection are made of, on its way.
+/// A proposed schema change of a collection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proposal {
     pub id: String,
     pub collection: String,
     pub ops: Vec<Operation>,
-    /// The collection's version that it was made from; 0 where there was none.
+    /// The base version of the collection; 0 if there was none.
     pub base: i64,
     pub reason: String,
     pub proposer: ActorId,
@@ -71,32 +70,32 @@ pub struct Proposal {
     pub created_at: Time,
 }
 
-/// The collection of this name, with its version.
+/// Returns a collection by name, with its version.
 pub fn collection(conn: &Connection, name: &str) -> rusqlite::Result<Option<(Collection, i64)>> {
     conn.prepare_cached("SELECT definition, version FROM collection WHERE name = ?")?
         .query_row([name], |row| Ok((json(row, 0)?, row.get(1)?)))
         .optional()
 }
 
-/// Whether there is a collection of this name, whatever it is made of.
+/// Checks whether a collection of this name exists, without parsing it.
 pub fn has_collection(conn: &Connection, name: &str) -> rusqlite::Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM collection WHERE name = ?)";
     conn.prepare_cached(sql)?.query_row([name], |row| row.get(0))
 }
 
-/// Every collection.
+/// Returns every collection.
 pub fn collections(conn: &Connection) -> rusqlite::Result<Vec<Collection>> {
     conn.prepare_cached("SELECT definition FROM collection ORDER BY name")?.query_map([], |row| json(row, 0))?.collect()
 }
 
-/// A record, if it is there now.
+/// Returns a record, if it exists.
 pub fn get(conn: &Connection, of: &Collection, id: &str) -> rusqlite::Result<Option<Record>> {
     conn.prepare_cached(&format!("{} WHERE id = ?", table::select(of)))?
         .query_row([id], |row| table::read(row, of))
         .optional()
 }
 
-/// The record with this key.
+/// Returns the record with this key.
 pub fn by_key(conn: &Connection, of: &Collection, fields: &Map<String, Value>) -> rusqlite::Result<Option<Record>> {
     let key = &of.spec.key;
     if key.is_empty() {
@@ -109,7 +108,7 @@ pub fn by_key(conn: &Connection, of: &Collection, fields: &Map<String, Value>) -
         .optional()
 }
 
-/// Another record that has this value in a field that no two have the same.
+/// Checks whether another record has this value in a unique field.
 pub fn taken(conn: &Connection, of: &Collection, field: &str, value: &Value, id: &str) -> rusqlite::Result<bool> {
     let sql = format!(
         "SELECT EXISTS (SELECT 1 FROM {} WHERE {} = ? AND id <> ?)",
@@ -119,7 +118,7 @@ pub fn taken(conn: &Connection, of: &Collection, field: &str, value: &Value, id:
     conn.prepare_cached(&sql)?.query_row(params![table::stored(of, field, Some(value)), id], |row| row.get(0))
 }
 
-/// Whether any record has another text in a field than these.
+/// Checks whether any record has a text in this field other than these.
 pub fn has_other(conn: &Connection, of: &Collection, field: &str, texts: &[String]) -> rusqlite::Result<bool> {
     let places = vec!["?"; texts.len()].join(", ");
     let (table, column) = (table::name(of.name()), table::column(field));
@@ -131,14 +130,14 @@ pub fn has_other(conn: &Connection, of: &Collection, field: &str, texts: &[Strin
     conn.prepare(&sql)?.query_row(rusqlite::params_from_iter(texts), |row| row.get(0))
 }
 
-/// Whether any record has no value of a field.
+/// Checks whether any record lacks a value of a field.
 pub fn any_lacks(conn: &Connection, of: &Collection, field: &str) -> rusqlite::Result<bool> {
     let (table, column) = (table::name(of.name()), table::column(field));
     conn.prepare(&format!("SELECT EXISTS (SELECT 1 FROM {table} WHERE {column} IS NULL)"))?
         .query_row([], |row| row.get(0))
 }
 
-/// Whether any record has a number below the first or above the second, which are of this type.
+/// Checks whether any record has a number below the first or above the second bound, given in this type.
 pub fn any_beyond(
     conn: &Connection,
     of: &Collection,
@@ -150,14 +149,14 @@ pub fn any_beyond(
         .query_row(params![least, most], |row| row.get(0))
 }
 
-/// Whether any record has values of two fields that differ.
+/// Checks whether any record has different values in two fields.
 pub fn any_differ(conn: &Connection, of: &Collection, one: &str, other: &str) -> rusqlite::Result<bool> {
     let (table, one, other) = (table::name(of.name()), table::column(one), table::column(other));
     conn.prepare(&format!("SELECT EXISTS (SELECT 1 FROM {table} WHERE {one} <> {other})"))?
         .query_row([], |row| row.get(0))
 }
 
-/// How many records there are.
+/// Counts the records.
 pub fn count(conn: &Connection, of: &Collection) -> rusqlite::Result<i64> {
     conn.prepare_cached(&format!("SELECT count(*) FROM {}", table::name(of.name())))?.query_row([], |row| row.get(0))
 }
@@ -175,7 +174,7 @@ fn read_version(row: &Row<'_>) -> rusqlite::Result<Version> {
     })
 }
 
-/// What a record was, newest first, from before a version.
+/// Returns a record's versions before one, newest first.
 pub fn versions(
     conn: &Connection,
     collection: &str,
@@ -190,7 +189,7 @@ pub fn versions(
     .collect()
 }
 
-/// What a record was at a time.
+/// Returns a record's version at a time.
 pub fn as_of(conn: &Connection, collection: &str, id: &str, at: Time) -> rusqlite::Result<Option<Version>> {
     conn.prepare_cached(&format!(
         "{VERSION} WHERE collection = ? AND id = ? AND at <= ? AND removed = 0 ORDER BY version DESC LIMIT 1"
@@ -199,21 +198,21 @@ pub fn as_of(conn: &Connection, collection: &str, id: &str, at: Time) -> rusqlit
     .optional()
 }
 
-/// The first version of a record: who made it, and when.
+/// Returns a record's first version: who created it, and when.
 pub fn origin(conn: &Connection, collection: &str, id: &str) -> rusqlite::Result<Option<Version>> {
     conn.prepare_cached(&format!("{VERSION} WHERE collection = ? AND id = ? ORDER BY version LIMIT 1"))?
         .query_row(params![collection, id], read_version)
         .optional()
 }
 
-/// Ids of a collection's records, of those too that are gone, after an id.
+/// Returns record ids of a collection after an id, including deleted records.
 pub fn ids_after(conn: &Connection, collection: &str, after: &str, limit: usize) -> rusqlite::Result<Vec<String>> {
     conn.prepare_cached("SELECT DISTINCT id FROM record_version WHERE collection = ? AND id > ? ORDER BY id LIMIT ?")?
         .query_map(params![collection, after, limit as i64], |row| row.get(0))?
         .collect()
 }
 
-/// What is noted of a record.
+/// Returns a record's flags.
 pub fn flags_of(conn: &Connection, collection: &str, record: &str) -> rusqlite::Result<Vec<Flag>> {
     let sql =
         format!("SELECT {FLAG} FROM record_flag WHERE collection = ? AND record = ? ORDER BY created_at DESC, id");
@@ -267,7 +266,7 @@ pub fn proposal(conn: &Connection, id: &str) -> rusqlite::Result<Option<Proposal
         .optional()
 }
 
-/// The newest proposals about a collection.
+/// Returns the newest proposals for a collection.
 pub fn proposals_about(conn: &Connection, collection: &str) -> rusqlite::Result<Vec<Proposal>> {
     let sql = format!(
         "SELECT {PROPOSAL} FROM schema_proposal WHERE collection = ? ORDER BY created_at DESC, id LIMIT {LOOKED_AT}"
@@ -275,10 +274,10 @@ pub fn proposals_about(conn: &Connection, collection: &str) -> rusqlite::Result<
     conn.prepare_cached(&sql)?.query_map([collection], read_proposal)?.collect()
 }
 
-/// How many of them are looked at.
+/// How many of them are read.
 const LOOKED_AT: usize = 100;
 
-/// How many proposals of somebody are open.
+/// Counts somebody's open proposals.
 pub fn open_proposals_of(conn: &Connection, proposer: &ActorId) -> rusqlite::Result<usize> {
     conn.prepare_cached("SELECT count(*) FROM schema_proposal WHERE proposer = ? AND status = 'proposed'")?
         .query_row([proposer.as_str()], |row| Ok(usize::try_from(row.get::<_, i64>(0)?).unwrap_or(usize::MAX)))

@@ -1,5 +1,5 @@
-//! Records that fit a condition: one page of them, or figures about them. A condition that comes to few rows by an index is
-//! found by it; of several ways to a row each is gone alone, because one `OR` over two indexes is walked row by row.
+//! Queries records by a condition: a page of them, or aggregates. A selective index is used where there is one; the branches of
+//! an `OR` are queried separately, because SQLite scans every row for one `OR` over two indexes.
 
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, params_from_iter};
@@ -11,21 +11,21 @@ use types::condition::{Condition, Piece, Scalar};
 use types::expr::NoFigure;
 use types::semantics::{Agg, Grain};
 
-/// The order of a page: by a column, then by the id. Rows without a value come last.
+/// A sort column of a page; ties are ordered by id. Rows without a value come last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sorted {
     pub column: String,
     pub descending: bool,
 }
 
-/// Where a page begins: after the row with these values of the sorted columns, and this id.
+/// Where a page begins: after the row with these sort values and this id.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct After {
     pub values: Vec<Option<Scalar>>,
     pub id: String,
 }
 
-/// A part of a statement with what is bound to its `?`.
+/// A part of a statement with the values bound to its `?`.
 #[derive(Default)]
 struct Text {
     sql: String,
@@ -90,12 +90,12 @@ impl Text {
         }
     }
 
-    /// What is not there fits nothing, and neither does it fit the contrary.
+    /// Requires a value: a missing one satisfies neither a condition nor its negation.
     fn there(&mut self, column: &str) {
         self.push(&format!("({0} IS NOT NULL AND ", table::column(column)));
     }
 
-    /// In halves of halves: the database reads a thousand in a row as nested a thousand deep, which is too deep for it.
+    /// Nests balanced: the database parses a thousand in a row as nested a thousand deep, which exceeds its limit.
     fn joined(&mut self, inner: &[Condition], word: &str) {
         match inner {
             [] => self.push(if word == AND { "TRUE" } else { "FALSE" }),
@@ -112,7 +112,7 @@ impl Text {
     }
 }
 
-/// A pattern as `GLOB` reads it.
+/// Formats a pattern for `GLOB`.
 fn glob(pattern: &[Piece]) -> String {
     let sign = |piece: &Piece| match piece {
         Piece::Any => "*".to_owned(),
@@ -122,7 +122,7 @@ fn glob(pattern: &[Piece]) -> String {
     pattern.iter().map(sign).collect()
 }
 
-/// The order as SQL says it.
+/// Formats `ORDER BY`.
 fn order(sorted: &[Sorted]) -> String {
     let by = sorted.iter().map(|by| {
         let column = table::column(&by.column);
@@ -132,7 +132,7 @@ fn order(sorted: &[Sorted]) -> String {
     format!("ORDER BY {}id", by.collect::<String>())
 }
 
-/// Rows after a position: for each column, those that are equal in all before it and come later in it.
+/// Restricts to rows after a position: for each sort column, those equal in all before it and later in it.
 fn later(text: &mut Text, sorted: &[Sorted], after: &After) {
     text.push("(");
     for place in 0..=sorted.len() {
@@ -160,7 +160,7 @@ fn later(text: &mut Text, sorted: &[Sorted], after: &After) {
     text.push(")");
 }
 
-/// The ways to the rows of a condition: each of which an index may find alone.
+/// Splits a condition into branches, each of which may use an index of its own.
 fn ways(condition: &Condition) -> Vec<Condition> {
     match condition {
         Condition::Any(ways) if ways.len() <= MOST_WAYS => ways.clone(),
@@ -181,10 +181,10 @@ fn ways(condition: &Condition) -> Vec<Condition> {
     }
 }
 
-/// More ways than these are walked as one.
+/// With more branches than this, the condition is not split.
 const MOST_WAYS: usize = 8;
 
-/// Records that fit, in order, after a position.
+/// Returns matching records in order after a position.
 pub fn page(
     conn: &Connection,
     of: &Collection,
@@ -210,7 +210,7 @@ pub fn page(
     conn.prepare_cached(&text.sql)?.query_map(params_from_iter(text.given), |row| table::read(row, of))?.collect()
 }
 
-/// Records that fit and hold the words, at most so many.
+/// Returns matching records that contain the words, at most so many.
 pub fn found(
     conn: &Connection,
     of: &Collection,
@@ -219,7 +219,7 @@ pub fn found(
     (first, limit): (First, usize),
 ) -> rusqlite::Result<Vec<Record>> {
     let mut text = Text { given: vec![Sql::Text(words.expression()), Sql::Text(of.name().into())], ..Text::default() };
-    // Anonymous places come after those with numbers.
+    // Anonymous parameters follow the numbered ones.
     text.push(&format!(
         "{HITS} SELECT {} FROM {} JOIN hits USING (id) WHERE ",
         table::selected(of),
@@ -230,16 +230,16 @@ pub fn found(
     conn.prepare_cached(&text.sql)?.query_map(params_from_iter(text.given), |row| table::read(row, of))?.collect()
 }
 
-/// A figure about the records of a group that fit a condition.
+/// An aggregate over the records of a group that match a condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measure {
     pub agg: Agg,
-    /// None where records are counted.
+    /// `None` to count records.
     pub column: Option<String>,
-    /// What an average is multiplied by, so that its places after the point are kept: it is a whole number here.
+    /// The factor for an average, which is an integer here, to keep its decimal places.
     pub scale: u32,
     pub only: Condition,
-    /// It is left out where fewer records fit; of all records of a group, the group is.
+    /// Fewer matching records leave the measure out; fewer records in a group leave the group out.
     pub least: u32,
 }
 
@@ -269,7 +269,7 @@ impl Measure {
     }
 }
 
-/// What records are grouped by: a column, or the period that a time in it falls into.
+/// What records are grouped by: a column, or a period of a time column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     pub column: String,
@@ -289,10 +289,10 @@ impl Group {
     }
 }
 
-/// A row of figures: the groups' values, the figures, and how many records they are of.
+/// A row of aggregates: group values, measures, and the number of records.
 pub type Figures = (Vec<Option<Scalar>>, Vec<Result<Scalar, NoFigure>>, i64);
 
-/// Figures about the records that fit, of groups of at least `least` records.
+/// Aggregates matching records, in groups of at least `least` records.
 pub fn figures(
     conn: &Connection,
     of: &Collection,
@@ -313,7 +313,7 @@ pub fn figures(
     if !grouped.is_empty() {
         text.push(&format!(" GROUP BY {}", grouped.join(", ")));
     }
-    // Of no records at all, too, there are figures, unless few are not to be told of.
+    // An ungrouped query has a result even without records, unless small groups must not be revealed.
     let least = if grouped.is_empty() && least <= 1 { 0 } else { least };
     text.push(&format!(" HAVING count(*) >= {least}"));
     if !grouped.is_empty() {

@@ -1,4 +1,4 @@
-//! What is older than a collection keeps: earlier versions of records, and records that nobody has changed for long.
+//! Finds what exceeds a collection's retention: superseded versions of records, and long unchanged records.
 
 use rusqlite::{Connection, params};
 
@@ -7,16 +7,16 @@ use types::collection::Collection;
 use types::id::Id;
 use types::time::Time;
 
-/// Versions of one record that others took the place of.
+/// Superseded versions of one record.
 pub struct Overtaken {
     pub id: String,
-    /// The version that stays; those before it are overtaken.
+    /// The version that stays; those before it are superseded.
     pub from: i64,
-    /// How many there are.
+    /// How many are superseded.
     pub count: usize,
 }
 
-/// The versions of a collection's records that others took the place of before a time, so many of them.
+/// Returns up to `limit` versions of a collection's records superseded before a time.
 pub fn overtaken(conn: &Connection, of: &str, before: Time, limit: usize) -> rusqlite::Result<Vec<Overtaken>> {
     let sql = "SELECT id, max(version), count(*) FROM (SELECT id, version FROM record_version WHERE collection = ? \
                AND follows = 1 AND at < ? ORDER BY at, version LIMIT ?) GROUP BY id ORDER BY id";
@@ -28,7 +28,7 @@ pub fn overtaken(conn: &Connection, of: &str, before: Time, limit: usize) -> rus
         .collect()
 }
 
-/// The records that nobody has changed since a time, with their versions; those first that have been so for longest.
+/// Returns records unchanged since a time, with their versions, longest unchanged first.
 pub fn unchanged(
     conn: &Connection,
     of: &Collection,
@@ -42,7 +42,7 @@ pub fn unchanged(
         .collect()
 }
 
-/// Removes the versions of a record before one. Who made the record and when stays: policies look at it.
+/// Removes a record's versions before one. Who created the record and when stays: policies look at it.
 pub(super) fn remove(conn: &Connection, of: &str, id: &Id, from: i64) -> rusqlite::Result<()> {
     let first = "(SELECT min(version) FROM record_version WHERE collection = ?1 AND id = ?2)";
     let which = "collection = ?1 AND id = ?2";

@@ -1,5 +1,5 @@
-//! Sums and averages that are exact, and of which one that is too large spoils no other: SQLite's own `sum` ends the whole
-//! statement with an error where 64 bits do not hold it, and its `avg` is rounded as a binary number.
+//! Exact sums and averages, where an overflow does not affect other results: SQLite's own `sum` fails the whole statement if 64
+//! bits overflow, and its `avg` is rounded as a binary number.
 
 use rusqlite::Connection;
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
@@ -7,37 +7,37 @@ use rusqlite::types::Value;
 
 use types::expr::rounded;
 
-/// What the functions are called in statements.
+/// The names of the functions in SQL.
 pub const SUM: &str = "whole_sum";
-/// It takes what the average is multiplied by, too.
+/// Also takes the factor of the average.
 pub const MEAN: &str = "whole_mean";
 
-/// Teaches a connection to figure so.
+/// Registers the functions with a connection.
 pub fn teach(conn: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_DIRECTONLY;
     conn.create_aggregate_function(SUM, 1, flags, Sum)?;
     conn.create_aggregate_function(MEAN, 2, flags, Mean)
 }
 
-/// The average of whole numbers, multiplied by a scale, to the nearest; nothing where 64 bits do not hold it.
+/// Returns the average of integers, multiplied by a scale, rounded to the nearest; `None` if it overflows 64 bits.
 pub fn mean(sum: i128, count: i128, scale: u32) -> Option<i64> {
     i64::try_from(rounded(sum.checked_mul(scale.into())?, count)).ok()
 }
 
-/// What is added up; of nothing, nothing.
+/// The running sum; `None` without any value.
 type Added = Option<i128>;
 
 fn add(sum: &mut Added, number: i64) {
-    // No table has the 2^64 rows that it would take until 128 bits do not hold them.
+    // Overflowing 128 bits would take 2^64 rows.
     *sum = Some(sum.unwrap_or_default() + i128::from(number));
 }
 
-/// A blob stands for what 64 bits do not hold.
+/// Returns a number for SQL; a blob stands for one that overflows 64 bits.
 fn stored(number: Option<i64>) -> Value {
     number.map_or(Value::Blob(Vec::new()), Value::Integer)
 }
 
-/// The sum of whole numbers.
+/// The sum of integers.
 struct Sum;
 
 impl Aggregate<Added, Value> for Sum {
@@ -55,7 +55,7 @@ impl Aggregate<Added, Value> for Sum {
     }
 }
 
-/// Their average.
+/// The average of integers.
 struct Mean;
 
 #[derive(Default)]

@@ -1,7 +1,7 @@
-//! The table of a collection: what it is made by, and how a record becomes a row of it.
+//! The table of a collection: its DDL, and the mapping of records to rows.
 //!
-//! Always true: names of tables and columns come from checked names alone; what a table is made by follows from its definition
-//! alone, whatever it was before.
+//! Always true: names of tables and columns come from validated names only; a table's DDL follows from its definition only,
+//! whatever it was before.
 
 use rusqlite::types::{Value as Sql, ValueRef};
 use rusqlite::{Connection, Row, params_from_iter};
@@ -14,14 +14,14 @@ use types::condition::Scalar;
 use types::field::{Field, FieldKind, Label};
 use types::time::Time;
 
-/// How the names of such tables begin.
+/// The prefix of such tables.
 pub const PREFIX: &str = "brain_";
 
 pub fn name(collection: &str) -> String {
     format!("\"{PREFIX}{collection}\"")
 }
 
-/// The column of a field, or of what every record has.
+/// Returns the column of a field, or of a built-in field of records.
 pub fn column(field: &str) -> String {
     match field {
         "id" | "version" | "created_by" | "created_at" | "updated_by" | "updated_at" => field.to_owned(),
@@ -29,15 +29,15 @@ pub fn column(field: &str) -> String {
     }
 }
 
-/// What a field holds that is called so, as a value of another type: the columns of those that become one another hold the same,
-/// but for whole numbers.
+/// Returns a SQL expression for a field's value in another type: the columns of convertible types hold the same, except for
+/// integers.
 pub fn converted(field: Option<&Field>, called: &str, into: FieldKind) -> String {
     let column = column(called);
     let was_whole = field.is_some_and(|field| field.kind == FieldKind::Integer);
     if was_whole && into != FieldKind::Integer { format!("{column} * 10000") } else { column }
 }
 
-/// The fields that are columns: what is personal is kept apart, where it can be erased.
+/// Returns the fields that are columns: personal data is stored apart, where it can be erased.
 pub fn columns(of: &Collection) -> impl Iterator<Item = (&String, &Field)> {
     of.spec.fields.iter().filter(|(_, field)| field.label != Some(Label::Personal))
 }
@@ -46,7 +46,7 @@ const fn affinity(kind: FieldKind) -> &'static str {
     if kind.is_counted() { "INTEGER" } else { "TEXT" }
 }
 
-/// What the table is made by: the table itself first, then its indexes.
+/// Returns the DDL: the table itself first, then its indexes.
 pub fn made_by(of: &Collection) -> Vec<String> {
     let table = name(of.name());
     let fields: String = columns(of)
@@ -82,7 +82,7 @@ pub fn made_by(of: &Collection) -> Vec<String> {
     made
 }
 
-/// Puts a new record into its table.
+/// Inserts a record into its table.
 pub fn insert(conn: &Connection, of: &Collection, record: &Record) -> rusqlite::Result<()> {
     let columns: String = columns(of).map(|(name, _)| format!(", {}", column(name))).collect();
     let values = self::columns(of).map(|(name, _)| stored(of, name, record.fields.get(name)));
@@ -103,12 +103,12 @@ pub fn insert(conn: &Connection, of: &Collection, record: &Record) -> rusqlite::
     conn.prepare_cached(&sql)?.execute(params_from_iter(given)).map(drop)
 }
 
-/// A query's beginning; `read` reads its rows.
+/// Returns the start of a query whose rows `read` parses.
 pub fn select(of: &Collection) -> String {
     format!("SELECT {} FROM {}", selected(of), name(of.name()))
 }
 
-/// The columns that `read` reads.
+/// Returns the columns that `read` parses.
 pub fn selected(of: &Collection) -> String {
     let fields: String = columns(of).map(|(name, _)| format!(", {}", column(name))).collect();
     format!("id, version, created_by, created_at, updated_by, updated_at{fields}")
@@ -132,7 +132,7 @@ pub fn read(row: &Row<'_>, of: &Collection) -> rusqlite::Result<Record> {
     })
 }
 
-/// A kept value from its column.
+/// Converts a column's value to JSON.
 fn shown(kind: FieldKind, stored: ValueRef<'_>) -> Option<Value> {
     match stored {
         ValueRef::Integer(number) => Some(kind.of_number(number)),
@@ -154,7 +154,7 @@ pub fn to_sql(scalar: &Scalar) -> Sql {
     }
 }
 
-/// The value of a field as its column holds it; nothing where there is none.
+/// Converts a field's value for its column; null if there is none.
 pub fn stored(of: &Collection, field: &str, value: Option<&Value>) -> Sql {
     let kind = of.field(field).map(|field| field.kind);
     let scalar = kind.zip(value).and_then(|(kind, value)| Scalar::of(kind, value));

@@ -1,4 +1,4 @@
-//! The vocabulary of the company's own data.
+//! Types of the company's own data.
 
 use std::fmt;
 use std::str::FromStr;

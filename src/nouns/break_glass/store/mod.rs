@@ -12,24 +12,24 @@ use types::id::{ActorId, Id};
 use types::operations::Operations;
 use types::time::Time;
 
-/// One grant.
+/// A break-glass grant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BreakGlass {
     pub id: Id,
     pub holder: ActorId,
-    /// Who issued the token that it was opened with, where that is not the holder.
+    /// The issuer of the token used to open it, if not the holder.
     pub issuer: Option<ActorId>,
     pub operations: Operations,
     pub reason: String,
     pub created_at: Time,
-    /// When it ends, or ended.
+    /// When it expires or ended.
     pub expires_at: Time,
-    /// How many calls went on because of it.
+    /// How many calls proceeded because of it.
     pub uses: u32,
     pub review: Option<GrantReview>,
 }
 
-/// What somebody else said of it.
+/// Another person's review of a grant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrantReview {
     pub by: ActorId,
@@ -39,7 +39,7 @@ pub struct GrantReview {
 }
 
 impl BreakGlass {
-    /// Whether it still lets its holder go on.
+    /// Checks whether the grant still applies.
     pub fn is_active(&self, now: Time) -> bool {
         now < self.expires_at && self.review.is_none()
     }
@@ -72,7 +72,7 @@ pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<BreakGlass>> 
     conn.prepare_cached(&format!("SELECT {COLUMNS} FROM break_glass WHERE id = ?"))?.query_row([id], read).optional()
 }
 
-/// Grants that nobody has reviewed yet, oldest first.
+/// Returns unreviewed grants, oldest first.
 pub fn unreviewed(conn: &Connection) -> rusqlite::Result<Vec<BreakGlass>> {
     conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM break_glass WHERE reviewed_at IS NULL ORDER BY created_at, id"
@@ -81,7 +81,7 @@ pub fn unreviewed(conn: &Connection) -> rusqlite::Result<Vec<BreakGlass>> {
     .collect()
 }
 
-/// How they are listed.
+/// How grants are listed.
 pub const LIST: List<BreakGlass> = List {
     table: "break_glass",
     columns: COLUMNS,

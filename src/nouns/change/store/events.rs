@@ -131,7 +131,7 @@ events! {
     }
 }
 
-/// The change itself, and those that were made from an earlier version.
+/// Returns what a promotion ends: the change itself, and open changes with an earlier base.
 fn ended_by_promotion(event: &ChangePromoted, conn: &Connection) -> rusqlite::Result<Vec<End>> {
     let ChangePromoted { id, version, .. } = event;
     let superseded = super::open_before(conn, *version)?.into_iter().filter(|other| other != id.as_str());
@@ -147,7 +147,7 @@ fn notify_reviewers(event: &ChangeProposed, moment: &Moment<'_>) -> rusqlite::Re
     inbox::mention(moment, &event.id, &event.reason)
 }
 
-/// Tells the authors of open changes that they come too late.
+/// Notifies the authors of open changes that these are superseded.
 fn notify_superseded(event: &ChangePromoted, moment: &Moment<'_>) -> rusqlite::Result<()> {
     let open = super::open_before(moment.conn, event.version)?;
     inbox::resolve(moment, event.id.as_str())?;
@@ -192,7 +192,7 @@ fn proposed(event: &ChangeProposed, moment: &Moment<'_>) -> rusqlite::Result<Tou
         event.target_id,
         to_json(&event.files)?
     ])?;
-    // By itself, as below: a file of an earlier version, which has no such column, is verified without being changed.
+    // A separate statement, as below: a file of an earlier version lacks this column, and is verified unchanged.
     if let Some(token) = &event.token_id {
         let sql = "UPDATE change SET token_id = ? WHERE id = ?";
         moment.conn.prepare_cached(sql)?.execute([token.as_str(), event.id.as_str()])?;
@@ -200,7 +200,7 @@ fn proposed(event: &ChangeProposed, moment: &Moment<'_>) -> rusqlite::Result<Tou
     Ok(Touched::Nothing)
 }
 
-/// A change under trial stays there; before, its state follows what the reviewers say.
+/// Sets the state after a review; a change in canary stays there.
 fn reviewed(event: &ChangeReviewed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let ChangeReviewed { id, verdict, note, issuer, token_id, .. } = event;
     moment
@@ -247,7 +247,7 @@ fn measured(event: &CanaryMeasured, moment: &Moment<'_>) -> rusqlite::Result<Tou
 
 fn aborted(event: &CanaryAborted, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     has_shown(moment.conn, &event.id, &event.trialled)?;
-    // They said yes before this was known.
+    // Reviews were given before this was known.
     moment.conn.prepare_cached("DELETE FROM change_review WHERE change = ?")?.execute([event.id.as_str()])?;
     became(moment, &event.id, ChangeState::InReview)?;
     Ok(Touched::Trial)
@@ -275,7 +275,7 @@ fn promoted(event: &ChangePromoted, moment: &Moment<'_>) -> rusqlite::Result<Tou
     let (target, back): (ChangeTarget, Option<i64>) = conn
         .prepare_cached("SELECT target, rolls_back FROM change WHERE id = ?")?
         .query_row([id], |row| Ok((parsed(row, 0)?, row.get(1)?)))?;
-    // What was based on the version before can no longer come into force, to whatever it was.
+    // Changes with an earlier base can no longer be promoted, whatever their target.
     conn.prepare_cached(
         "UPDATE change SET state = 'superseded', updated_at = ?1 \
          WHERE id != ?2 AND base_version < ?3 AND state IN ('proposed', 'in_review', 'approved', 'canary')",

@@ -18,38 +18,38 @@ use types::time::Time;
 pub struct ProposedChange {
     pub id: String,
     pub target: ChangeTarget,
-    /// Which one, where there are several.
+    /// Which one, where there are several: the view's name.
     pub target_id: Option<String>,
     pub state: ChangeState,
-    /// The version that it was made from.
+    /// The base version.
     pub base_version: i64,
     /// The hash of its files.
     pub hash: String,
     pub reason: String,
-    /// The commit that it comes from.
+    /// The commit it comes from.
     pub commit: Option<String>,
-    /// The version that it goes back to.
+    /// The version that it rolls back to.
     pub rolls_back: Option<i64>,
     pub author: ActorId,
     /// On whose behalf it was proposed.
     pub behalf: Vec<ActorId>,
-    /// Who issued the token that it was proposed with, where that is not the author.
+    /// The issuer of the token that it was proposed with, if not the author.
     pub issuer: Option<ActorId>,
-    /// That token; to folds `None`, as of a review.
+    /// That token; `None` in folds, as in reviews.
     pub token_id: Option<String>,
-    /// The version that it became.
+    /// The version that it became when promoted.
     pub version: Option<i64>,
-    /// Empty until its evals were run.
+    /// Empty until its evals have run.
     pub evals: Vec<EvalCase>,
-    /// How it is tried, or was.
+    /// The terms of its canary.
     pub terms: Option<TrialTerms>,
-    /// What the trial has shown, as recorded.
+    /// The results of its canary, as recorded.
     pub trialled: Option<Trialled>,
-    /// Who rejected it or took it back, and why.
+    /// Who rejected or withdrew it, and why.
     pub rejection: Option<RejectedBy>,
     pub created_at: Time,
     pub updated_at: Time,
-    /// In the order in which they were made.
+    /// In chronological order.
     pub reviews: Vec<Review>,
 }
 
@@ -60,13 +60,13 @@ pub struct Review {
     pub verdict: ReviewVerdict,
     pub note: String,
     pub at: Time,
-    /// Of the token that it was given with, where that is not who gave it.
+    /// The issuer of the token used, if not the reviewer.
     pub issuer: Option<ActorId>,
     pub token_id: Option<String>,
 }
 
 impl ProposedChange {
-    /// One that somebody has just proposed, of nothing yet.
+    /// Returns a new proposal without content.
     pub fn proposed(id: String, target: ChangeTarget, author: ActorId, now: Time) -> ProposedChange {
         ProposedChange {
             id,
@@ -93,7 +93,7 @@ impl ProposedChange {
         }
     }
 
-    /// Whether the last words on it that `counts` are there, and all yes.
+    /// Checks that, among each reviewer's last review for which `counts` holds, there is at least one and all approve.
     pub fn is_reviewed(&self, counts: impl Fn(&Review) -> bool) -> bool {
         let is_yes = |review: &&Review| review.verdict == ReviewVerdict::Approve;
         let last = self.reviews.iter().enumerate().filter(|(at, _)| self.is_last(*at)).map(|(_, review)| review);
@@ -101,7 +101,7 @@ impl ProposedChange {
         !standing.is_empty() && standing.iter().all(is_yes)
     }
 
-    /// Whether whoever gave a review has said nothing since.
+    /// Checks whether it is its reviewer's last review.
     pub fn is_last(&self, at: usize) -> bool {
         let mut since = self.reviews.iter().skip(at);
         since.next().is_some_and(|review| since.all(|later| later.by != review.by))
@@ -110,7 +110,7 @@ impl ProposedChange {
 
 const COLUMNS: &str = "id, target, state, base_version, hash, reason, commit_id, rolls_back, author, version, evals, \
                        created_at, updated_at, terms, trialled, behalf, issuer, target_id, rejection";
-/// The same as people see it, with the token, which files of earlier versions do not have.
+/// Same, as shown to people, with the token, which files of earlier versions lack.
 const SHOWN: &str = "id, target, state, base_version, hash, reason, commit_id, rolls_back, author, version, evals, \
                      created_at, updated_at, terms, trialled, behalf, issuer, target_id, rejection, token_id";
 
@@ -170,14 +170,14 @@ fn reviewed(conn: &Connection, mut change: ProposedChange, token: &str) -> rusql
     Ok(change)
 }
 
-/// As people see it.
+/// Returns a change as shown to people.
 pub fn whole(conn: &Connection, id: &str) -> rusqlite::Result<Option<ProposedChange>> {
     let sql = format!("SELECT {SHOWN} FROM change WHERE id = ?");
     let found = conn.prepare_cached(&sql)?.query_row([id], read_shown).optional()?;
     found.map(|change| with_reviews_shown(conn, change)).transpose()
 }
 
-/// The open changes that were proposed with a token, or that somebody reviewed with it.
+/// Returns the open changes proposed or reviewed with a token.
 pub fn open_with(conn: &Connection, token: &str) -> rusqlite::Result<Vec<ProposedChange>> {
     let sql = format!(
         "SELECT {SHOWN} FROM change WHERE state IN ('proposed', 'in_review', 'approved', 'canary') AND id IN \
@@ -189,7 +189,7 @@ pub fn open_with(conn: &Connection, token: &str) -> rusqlite::Result<Vec<Propose
     open.into_iter().map(|change| with_reviews_shown(conn, change)).collect()
 }
 
-/// The last change of the same content that somebody other than its author rejected.
+/// Returns the last change of the same content that somebody other than its author rejected.
 pub fn rejected_before(conn: &Connection, change: &ProposedChange) -> rusqlite::Result<Option<ProposedChange>> {
     let sql = format!(
         "SELECT {SHOWN} FROM change WHERE hash = ?1 AND state = 'rejected' AND id <> ?2 \
@@ -198,19 +198,19 @@ pub fn rejected_before(conn: &Connection, change: &ProposedChange) -> rusqlite::
     conn.prepare_cached(&sql)?.query_row(params![change.hash, change.id], read_shown).optional()
 }
 
-/// As folds see it.
+/// Returns a change as folds see it.
 pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<ProposedChange>> {
     let sql = format!("SELECT {COLUMNS} FROM change WHERE id = ?");
     let found = conn.prepare_cached(&sql)?.query_row([id], read).optional()?;
     found.map(|change| with_reviews(conn, change)).transpose()
 }
 
-/// The files that a change would put into force, by path.
+/// Returns a change's files by path.
 pub fn files(conn: &Connection, id: &str) -> rusqlite::Result<BTreeMap<String, String>> {
     conn.prepare_cached("SELECT files FROM change WHERE id = ?")?.query_row([id], |row| json(row, 0))
 }
 
-/// An actor's open changes, the oldest first.
+/// Returns an actor's open changes, oldest first.
 pub fn open(conn: &Connection, author: &ActorId) -> rusqlite::Result<Vec<ProposedChange>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM change WHERE author = ? AND state IN ('proposed', 'in_review', 'approved', 'canary') \
@@ -221,7 +221,7 @@ pub fn open(conn: &Connection, author: &ActorId) -> rusqlite::Result<Vec<Propose
     open.into_iter().map(|change| with_reviews(conn, change)).collect()
 }
 
-/// How many changes of an actor are open.
+/// Counts an actor's open changes.
 pub fn count_open(conn: &Connection, author: &ActorId) -> rusqlite::Result<usize> {
     let sql =
         "SELECT count(*) FROM change WHERE author = ? AND state IN ('proposed', 'in_review', 'approved', 'canary')";
@@ -229,13 +229,13 @@ pub fn count_open(conn: &Connection, author: &ActorId) -> rusqlite::Result<usize
     Ok(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
-/// The change that is tried now.
+/// Returns the change in canary.
 pub fn tried(conn: &Connection) -> rusqlite::Result<Option<ProposedChange>> {
     let sql = format!("SELECT {COLUMNS} FROM change WHERE state = 'canary' ORDER BY id LIMIT 1");
     conn.prepare_cached(&sql)?.query_row([], read).optional()
 }
 
-/// How they are listed.
+/// How changes are listed.
 pub const LIST: List<ProposedChange> = List {
     table: "change",
     columns: SHOWN,
@@ -251,7 +251,7 @@ pub fn position(change: &ProposedChange) -> Position {
     Position { at: change.created_at.0, id: change.id.clone() }
 }
 
-/// Open changes that were made from a version before this one.
+/// Returns open changes with a base before this version.
 pub fn open_before(conn: &Connection, version: i64) -> rusqlite::Result<Vec<String>> {
     conn.prepare_cached(
         "SELECT id FROM change WHERE base_version < ? AND state IN ('proposed', 'in_review', 'approved', 'canary') ORDER BY id",
@@ -260,7 +260,7 @@ pub fn open_before(conn: &Connection, version: i64) -> rusqlite::Result<Vec<Stri
     .collect()
 }
 
-/// The newest change that came with a commit: what a repository declares.
+/// Returns the newest change that came with a commit: what a repository declares.
 pub fn declared(conn: &Connection) -> rusqlite::Result<Option<ProposedChange>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM change WHERE commit_id IS NOT NULL AND state NOT IN ('rejected', 'withdrawn') \

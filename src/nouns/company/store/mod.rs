@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use types::decision::Recording;
 use types::time::Time;
 
-/// What belongs to the state file itself.
+/// Data of the state file itself.
 #[derive(Clone)]
 pub struct Instance {
     pub ulid: String,
@@ -21,7 +21,7 @@ pub fn instance(conn: &Connection) -> rusqlite::Result<Option<Instance>> {
     .optional()
 }
 
-/// Since when entries name the token that they were made with: since the beginning, unless an earlier version made the file.
+/// Returns since when entries name the token used: from the beginning, unless an earlier version created the file.
 pub fn tokens_named_since(conn: &Connection) -> rusqlite::Result<Option<Time>> {
     let since = conn.query_row("SELECT tokens_named_since FROM instance", [], |row| row.get::<_, Option<i64>>(0));
     Ok(since.optional()?.flatten().map(Time))
@@ -35,7 +35,7 @@ pub fn make_instance(conn: &Connection, instance: &Instance) -> rusqlite::Result
     Ok(())
 }
 
-/// The setting by which vectors are made of what is known.
+/// The setting that enables embeddings of knowledge.
 pub const VECTOR_SEARCH: &str = "vector_search";
 
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ pub fn get(conn: &Connection) -> rusqlite::Result<Company> {
     })
 }
 
-/// Which decisions for other programs the settings want recorded.
+/// Returns which decisions for other programs are recorded, by the settings.
 pub fn recording(conn: &Connection) -> rusqlite::Result<Recording> {
     let set = conn.query_row("SELECT json_extract(settings, '$.decisions.record') FROM company", [], |row| {
         Ok(row.get::<_, Option<String>>(0)?.and_then(|name| Recording::named(&name)))

@@ -9,7 +9,7 @@ use crate::memory::{Memory, Touched};
 use crate::settles::{End, Over, Settles};
 use types::id::Id;
 
-/// Why a request is stale of which a part is gone.
+/// Why a request with an erased part is stale.
 pub const ERASED: &str = "a part of what was asked for has been erased";
 
 events! {
@@ -32,7 +32,7 @@ events! {
     }
 }
 
-/// Nobody can agree to a call of which a part is gone.
+/// Ends a request with an erased part: nobody can approve it.
 fn erased_part(request: &Id) -> End {
     End { over: Over::Request(request.to_string()), because: ERASED.to_owned() }
 }

@@ -18,7 +18,7 @@ use types::time::Time;
 const DELEGATION: Table = Table { name: "delegation", key: "id" };
 const RESERVATION: Table = Table { name: "delegation_reservation", key: "id" };
 
-/// Sums stop growing here, in cents: what every number of JSON holds exactly.
+/// Where sums stop growing, in cents: the largest number that JSON represents exactly.
 const MOST_EVER: i64 = 1 << 53;
 
 events! {
@@ -72,7 +72,7 @@ events! {
     }
 }
 
-/// What is asked about a delegation is over with it, and what is asked for under it.
+/// Returns what ends with a delegation: requests about it and requests made under it.
 fn over(id: &Id, why: &str) -> Vec<End> {
     let mut ends = End::thing(id, why);
     let because = format!("{id}, under which it was asked for, {why}");
@@ -127,7 +127,7 @@ fn settle(event: &BudgetSettled, moment: &Moment<'_>) -> rusqlite::Result<Touche
     settled(moment.conn, delegation.as_str(), reserved.cents, *cents).map(Touched::Delegations)
 }
 
-/// Ends a delegation. What was spent was spent of the budget above; what nobody holds any more is free again there.
+/// Ends a delegation. Its spending is charged to the parent's budget, and its unused rest is freed there.
 fn ended(moment: &Moment<'_>, id: &Id, to: DelegationStatus) -> rusqlite::Result<Touched> {
     let conn = moment.conn;
     let Some(delegation) = get(conn, id.as_str())?.filter(|delegation| delegation.ended_at.is_none()) else {
@@ -137,13 +137,13 @@ fn ended(moment: &Moment<'_>, id: &Id, to: DelegationStatus) -> rusqlite::Result
     conn.prepare_cached(sql)?.execute(params![to.name(), moment.at.0, id.as_str()])?;
     let mut touched = vec![id.to_string()];
     if let (Some(parent), Some(budget)) = (&delegation.terms.parent, delegation.budget_cents) {
-        // Beyond its budget it was counted above when it was spent.
+        // Spending beyond its budget was charged to the parent when it was spent.
         touched.extend(spent(conn, parent, delegation.spent_cents.min(budget), -delegation.unused())?);
     }
     Ok(Touched::Delegations(touched))
 }
 
-/// What was set aside comes to `cents`. What is spent beyond a budget, or after its end, is spent of the budget above.
+/// Settles a reservation at `cents`. Spending beyond a budget, or after its end, is charged to the parent's budget.
 fn settled(conn: &Connection, id: &str, reserved: i64, cents: i64) -> rusqlite::Result<Vec<String>> {
     let Some(before) = get(conn, id)? else { return Ok(Vec::new()) };
     let mut touched = spent(conn, id, cents, -reserved)?;
@@ -160,7 +160,7 @@ fn settled(conn: &Connection, id: &str, reserved: i64, cents: i64) -> rusqlite::
     Ok(touched)
 }
 
-/// Spends of a budget; a live delegation whose budget is spent is exhausted.
+/// Charges a budget; a live delegation whose budget is spent becomes exhausted.
 fn spent(conn: &Connection, id: &str, cents: i64, reserved: i64) -> rusqlite::Result<Vec<String>> {
     moved(conn, id, cents, reserved)?;
     conn.prepare_cached(

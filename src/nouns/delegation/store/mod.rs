@@ -18,7 +18,7 @@ use types::time::Time;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delegation {
     pub terms: Terms,
-    /// None where its giver set none.
+    /// `None` without a limit by its giver.
     pub budget_cents: Option<i64>,
     pub spent_cents: i64,
     pub reserved_cents: i64,
@@ -27,23 +27,23 @@ pub struct Delegation {
 }
 
 impl Delegation {
-    /// What can still be set aside; none where there is no budget.
+    /// Returns what can still be reserved; `None` without a budget.
     pub fn left_cents(&self) -> Option<i64> {
         self.budget_cents.map(|budget| (budget - self.spent_cents - self.reserved_cents).max(0))
     }
 
-    /// What its giver gets back when it ends.
+    /// Returns what goes back to the giver's budget when it ends.
     fn unused(&self) -> i64 {
         self.budget_cents.map_or(0, |budget| (budget - self.reserved_cents).max(0))
     }
 }
 
-/// A part of a budget that was set aside.
+/// A reserved part of a budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reservation {
     pub delegation: String,
     pub cents: i64,
-    /// What it came to, once that is known.
+    /// The actual cost, once settled.
     pub settled_cents: Option<i64>,
 }
 
@@ -77,12 +77,12 @@ pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Delegation>> 
     conn.prepare_cached(&format!("SELECT {COLUMNS} FROM delegation WHERE id = ?"))?.query_row([id], read).optional()
 }
 
-/// Every delegation that can be acted under, for the directory in memory.
+/// Returns every live delegation, for the in-memory directory.
 pub fn all_live(conn: &Connection) -> rusqlite::Result<Vec<Delegation>> {
     conn.prepare(&format!("SELECT {COLUMNS} FROM delegation WHERE ended_at IS NULL"))?.query_map([], read)?.collect()
 }
 
-/// How they are listed.
+/// How delegations are listed.
 pub const LIST: List<Delegation> = List {
     table: "delegation",
     columns: COLUMNS,
@@ -98,7 +98,7 @@ pub fn position(delegation: &Delegation) -> Position {
     Position { at: delegation.created_at.0, id: delegation.terms.id.clone() }
 }
 
-/// What was handed on of a delegation and has not ended.
+/// Returns the live sub-delegations of a delegation.
 pub fn live_children(conn: &Connection, id: &str) -> rusqlite::Result<Vec<Delegation>> {
     conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM delegation WHERE parent = ? AND ended_at IS NULL ORDER BY created_at, id"
@@ -107,7 +107,7 @@ pub fn live_children(conn: &Connection, id: &str) -> rusqlite::Result<Vec<Delega
     .collect()
 }
 
-/// What an actor gave or got, and has not ended.
+/// Returns the live delegations from or to an actor.
 pub fn live_of(conn: &Connection, actor: &ActorId) -> rusqlite::Result<Vec<Delegation>> {
     conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM delegation WHERE (giver = ?1 OR taker = ?1) AND ended_at IS NULL ORDER BY created_at, id"
@@ -116,13 +116,13 @@ pub fn live_of(conn: &Connection, actor: &ActorId) -> rusqlite::Result<Vec<Deleg
     .collect()
 }
 
-/// How many that an actor gave have not ended.
+/// Counts the live delegations that an actor granted.
 pub fn count_live_from(conn: &Connection, giver: &ActorId) -> rusqlite::Result<i64> {
     conn.prepare_cached("SELECT count(*) FROM delegation WHERE giver = ? AND ended_at IS NULL")?
         .query_row([giver.as_str()], |row| row.get(0))
 }
 
-/// Delegations whose end has come and is not noted yet: the deepest first, because they give back to those above.
+/// Returns delegations past their expiry, the deepest first, because they give back to those above.
 pub fn overdue(conn: &Connection, now: Time, limit: usize) -> rusqlite::Result<Vec<Delegation>> {
     conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM delegation WHERE ended_at IS NULL AND expires_at <= ? \
@@ -140,7 +140,7 @@ pub fn reservation(conn: &Connection, id: &str) -> rusqlite::Result<Option<Reser
         .optional()
 }
 
-/// What is set aside for a run and not settled: reservation, delegation, cents.
+/// Returns the unsettled reservations of a run: reservation, delegation, cents.
 pub fn reserved_for(conn: &Connection, run: &str) -> rusqlite::Result<Vec<(String, String, i64)>> {
     conn.prepare_cached(
         "SELECT id, delegation, cents FROM delegation_reservation WHERE run = ? AND settled_cents IS NULL ORDER BY id",
@@ -149,7 +149,7 @@ pub fn reserved_for(conn: &Connection, run: &str) -> rusqlite::Result<Vec<(Strin
     .collect()
 }
 
-/// How many reservations of a delegation are not settled.
+/// Counts the unsettled reservations of a delegation.
 pub fn count_open(conn: &Connection, id: &str) -> rusqlite::Result<i64> {
     conn.prepare_cached("SELECT count(*) FROM delegation_reservation WHERE delegation = ? AND settled_cents IS NULL")?
         .query_row([id], |row| row.get(0))

@@ -55,7 +55,7 @@ fn removed(event: &EntityRemoved, moment: &Moment<'_>) -> rusqlite::Result<Touch
     Ok(Touched::Entities)
 }
 
-/// What an event told of an entity is erased, and with it what was told before: what was told since stays.
+/// Erases an entity as described by an event or an earlier one; a later description stays.
 pub(crate) fn forgotten(moment: &Moment<'_>, id: &Id, seq: i64) -> rusqlite::Result<()> {
     let sql = "DELETE FROM entity WHERE id = ? AND seq <= ?";
     moment.conn.prepare_cached(sql)?.execute(params![id.as_str(), seq])?;

@@ -10,16 +10,16 @@ use serde_json::{Map, Value};
 use super::{Position, json};
 use types::time::Time;
 
-/// An entity that is kept.
+/// A stored entity.
 #[derive(Clone, Debug)]
 pub struct Entity {
-    /// What events name it by.
+    /// Its id in events.
     pub id: String,
     pub kind: String,
-    /// Its id among those of its type.
+    /// Its id within its type.
     pub name: String,
     pub properties: Map<String, Value>,
-    /// The event that told what it is now.
+    /// The event with its current description.
     pub seq: i64,
     pub kept_at: Time,
 }
@@ -42,15 +42,15 @@ pub fn named(conn: &Connection, kind: &str, name: &str) -> rusqlite::Result<Opti
     conn.prepare_cached(&sql)?.query_row([kind, name], read).optional()
 }
 
-/// Those of a type after a name, by name.
+/// Returns entities of a type after a name, by name.
 pub fn of_kind(conn: &Connection, kind: &str, after: &str, limit: usize) -> rusqlite::Result<Vec<Entity>> {
     let sql = format!("SELECT {COLUMNS} FROM entity WHERE kind = ? AND name > ? ORDER BY name LIMIT ?");
     conn.prepare_cached(&sql)?.query_map(params![kind, after, limit as i64], read)?.collect()
 }
 
-/// All, or those of a type, newest first.
+/// Returns entities of all types or one, newest first.
 pub fn after(conn: &Connection, kind: Option<&str>, from: &Position, limit: usize) -> rusqlite::Result<Vec<Entity>> {
-    // Each way has an index of its own.
+    // Each form uses an index of its own.
     let of_kind = if kind.is_some() { "kind = ?1" } else { "?1 IS NULL" };
     let sql = format!(
         "SELECT {COLUMNS} FROM entity WHERE {of_kind} AND (kept_at < ?2 OR (kept_at = ?2 AND id > ?3)) \
@@ -67,7 +67,7 @@ pub fn count(conn: &Connection) -> rusqlite::Result<i64> {
     conn.prepare_cached("SELECT count(*) FROM entity")?.query_row([], |row| row.get(0))
 }
 
-/// The types of which there is any: one look at the index for each, however many entities there are.
+/// Returns the types with any entity: one index lookup per type, however many entities there are.
 pub fn kinds(conn: &Connection) -> rusqlite::Result<BTreeSet<String>> {
     let next = "SELECT kind FROM entity WHERE kind > ? ORDER BY kind LIMIT 1";
     let mut next = conn.prepare_cached(next)?;

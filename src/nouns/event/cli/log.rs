@@ -12,7 +12,7 @@ use crate::types::token::{self, is_value};
 
 pub const COMMANDS: Commands = &[&own::<Log>("log")];
 
-/// How often the file is asked whether the log has grown.
+/// The interval for checking whether the log has grown.
 const POLL: Duration = Duration::from_millis(500);
 
 /// Print the event log, the newest 200 events by default
@@ -71,7 +71,7 @@ impl Run for Log {
     }
 }
 
-/// Waits until the log has events after `seen`. It only reads the file, so nobody is kept from it.
+/// Waits until the log has events after `seen`. It only reads the file, so it blocks nobody.
 async fn grown(context: &Context, seen: i64) -> Result<(), Failure> {
     let conn = file::open(context)?;
     while read::last_seq(&conn)? <= seen {

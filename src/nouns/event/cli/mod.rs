@@ -21,11 +21,11 @@ use crate::types::page::{DEFAULT_LIMIT, MAX_LIMIT};
 use crate::types::refusal::{Code, Stop};
 use crate::types::time::Time;
 
-/// Some events, as the operation gives them.
+/// Events as the operation returns them.
 pub struct Found {
     pub rows: Vec<Value>,
     pub last_seq: i64,
-    /// Before when what was done with a token may not name it.
+    /// Events before this time may not name the token asked for.
     unnamed_before: Option<Time>,
 }
 
@@ -38,7 +38,7 @@ impl Found {
         context.show(&answer, || self.print())
     }
 
-    /// Shows them if there are any.
+    /// Prints the events, if there are any.
     pub fn show_new(&self, context: &Context) -> Result<Exit, Failure> {
         if self.rows.is_empty() { Ok(Exit::Done) } else { self.show(context) }
     }
@@ -48,7 +48,7 @@ impl Found {
     }
 }
 
-/// Reads events. Those after `which.since`, if it is given, to their end or to `limit`; else the newest.
+/// Reads events: those after `which.since`, if given, to the end or to `limit`; otherwise the newest.
 pub async fn read(context: &Context, mut which: Which, limit: Option<u32>) -> Result<Found, Failure> {
     let mut found = Found { rows: Vec::new(), last_seq: 0, unnamed_before: None };
     loop {
@@ -73,7 +73,7 @@ pub async fn read(context: &Context, mut which: Which, limit: Option<u32>) -> Re
     }
 }
 
-/// What lacks where somebody asks for what was done with a token.
+/// Explains which events may be missing when filtering by token.
 pub fn unnamed(before: Time) -> String {
     format!(
         "Entries from before {before}, when this file was upgraded, do not name the token they were made with: `ok log --actor` lists what its holder did."
@@ -93,7 +93,7 @@ async fn one_page(context: &Context, which: &Which) -> Result<Answer<Events>, Fa
     }
 }
 
-/// Everything that is asked for, from the file itself.
+/// Reads all matching events from the file itself.
 fn unfiltered(context: &Context, which: &Which) -> Result<Answer<Events>, Failure> {
     let mut conn = file::open(context)?;
     let moment = file::moment(&mut conn)?;
@@ -110,7 +110,7 @@ fn unfiltered(context: &Context, which: &Which) -> Result<Answer<Events>, Failur
     }
 }
 
-/// Whether any event is about an id.
+/// Checks whether any event refers to an id.
 fn names(id: &str, scan: Scan<'_>) -> Result<bool, Failure> {
     let mut found = false;
     scan(Order::Newest, &Filter { refs: vec![id.to_owned()], ..Filter::default() }, &mut |_| {
@@ -120,11 +120,11 @@ fn names(id: &str, scan: Scan<'_>) -> Result<bool, Failure> {
     Ok(found)
 }
 
-/// The fields of an event that its line begins with: what it is and, where it stands for several, for how many.
+/// The fields at the start of an event's line: its type and, if it stands for several, their number.
 const TYPE: &str = "type";
 const TIMES: &str = "count";
 
-/// One line an event: number, time, actor, decision, type, and what it says.
+/// Formats one line per event: number, time, actor, decision, type, and details.
 fn lines(events: &[Value]) -> Result<String, Failure> {
     let row = |event: &Value| {
         let EventRecord { seq, at, actor, on_behalf_of, decision, event, .. } = EventRecord::deserialize(event)?;
@@ -143,14 +143,14 @@ fn lines(events: &[Value]) -> Result<String, Failure> {
     Ok(show::aligned(rows.into_iter()))
 }
 
-/// A field's value; what is JSON in a text, such as a message that is to be sent, as what it says.
+/// Formats a field's value; JSON within a text, such as a message to be sent, by its content.
 fn describe(value: &Value) -> String {
     let inner = value.as_str().filter(|text| text.starts_with(['{', '[']));
     let inner = inner.and_then(|text| input::read::<Value>(text.as_bytes()).ok());
     show::cell(Some(inner.as_ref().unwrap_or(value)))
 }
 
-/// The most characters of one field on its event's line; `--format json` shows it whole.
+/// The maximum characters of one field on a line; `--format json` shows it whole.
 const LONGEST: usize = 160;
 
 fn shortened(mut value: String) -> String {
@@ -161,7 +161,7 @@ fn shortened(mut value: String) -> String {
     value
 }
 
-/// The event's own fields, as `name=value`; what is absent or empty is left out.
+/// Formats the event's own fields as `name=value`, without absent or empty ones.
 fn details(event: &Value) -> String {
     let fields = event.as_object().into_iter().flatten().filter(|(name, _)| ![TYPE, TIMES].contains(&name.as_str()));
     let said =

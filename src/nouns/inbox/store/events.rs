@@ -1,4 +1,4 @@
-//! What a person does with their inbox.
+//! Events of inboxes.
 
 use rusqlite::params;
 
@@ -18,7 +18,7 @@ events! {
     }
 }
 
-/// The first time counts.
+/// Marks an item as read; the first time counts.
 fn read(event: &InboxItemRead, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let sql = "UPDATE inbox SET read_at = ? WHERE id = ? AND read_at IS NULL";
     moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, event.item])?;

@@ -1,5 +1,4 @@
-//! What each person should look at. Items come and go with their subjects, as the log tells them; whether one was read
-//! is the reader's own mark.
+//! Table of inbox items. They come and go with their subjects, as folds of the log; only the read mark is set by the reader.
 
 pub mod events;
 
@@ -52,8 +51,8 @@ pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Item>> {
     conn.prepare_cached(&sql)?.query_row([id], read).optional()
 }
 
-/// An actor's items after a position, newest first: all, or those that are not over. What waits for something is over when
-/// it is resolved; what only tells something, when it is read.
+/// Returns an actor's items after a position, newest first: all, or only open ones. An item that waits for something is open
+/// until resolved; one that only informs, until read.
 pub fn after(
     conn: &Connection,
     actor: &ActorId,
@@ -70,19 +69,19 @@ pub fn after(
     conn.prepare_cached(&sql)?.query_map(rows, read)?.collect()
 }
 
-/// The runs whose questions wait for an actor's answer.
+/// Returns the runs whose questions wait for an actor's answer.
 pub fn questions(conn: &Connection, actor: &ActorId) -> rusqlite::Result<Vec<String>> {
     let sql = "SELECT subject FROM inbox WHERE actor = ? AND kind = 'question' AND resolved_at IS NULL ORDER BY id";
     conn.prepare_cached(sql)?.query_map([actor.as_str()], |row| row.get(0))?.collect()
 }
 
-/// Whether an actor's inbox tells of an event at `at` about `subject`: the event put something there or settled it, or is
-/// one more about a thing that the actor was told of. Being named in a text shows that text alone.
+/// Checks whether an actor's inbox covers an event at `at` about `subject`: the event added or resolved an item, or is a later
+/// one about a thing that the actor was told of. Being mentioned in a text reveals that text only.
 pub fn tells(conn: &Connection, actor: &ActorId, subject: &str, at: Time) -> rusqlite::Result<bool> {
-    // A kill switch of an actor is told of by its scope.
+    // Items about an actor's kill switch have its scope as subject.
     let sql = "SELECT EXISTS (SELECT 1 FROM inbox WHERE actor = ?1 AND subject IN (?2, 'actor:' || ?2) \
                AND (created_at = ?3 OR resolved_at = ?3 OR (?4 AND kind <> 'mention')))";
-    // What somebody answers for has a life of its own.
+    // Later events about an actor whom somebody is responsible for are not covered.
     let thing = subject.parse::<ActorId>().is_err();
     conn.prepare_cached(sql)?.query_row(params![actor.as_str(), subject, at.0, thing], |row| row.get(0))
 }
@@ -93,7 +92,7 @@ pub fn position(item: &Item) -> Position {
 
 pub(super) const TABLE: Table = Table { name: "inbox", key: "id" };
 
-/// One item for one actor and subject and kind; engaged again, it is new again.
+/// Adds an item: one per actor, subject and kind; adding it again makes it new.
 pub(super) fn add(
     moment: &Moment<'_>,
     actor: &ActorId,
@@ -104,7 +103,7 @@ pub(super) fn add(
     add_as(moment, actor, kind, (subject, subject), title)
 }
 
-/// One of several about the same subject: `which` tells them apart.
+/// Adds one of several items about the same subject, told apart by `which`.
 pub(super) fn add_as(
     moment: &Moment<'_>,
     actor: &ActorId,
@@ -112,7 +111,7 @@ pub(super) fn add_as(
     (subject, which): (&str, &str),
     title: &str,
 ) -> rusqlite::Result<()> {
-    // No id of a person or an agent holds a colon, so no two items share an id.
+    // Ids of people and agents contain no colon, so no two items share an id.
     let id = format!("inb_{}.{which}:{actor}", kind.name());
     let sql = "INSERT OR REPLACE INTO inbox (id, actor, kind, subject, title, created_at, read_at, resolved_at) \
                VALUES (?, ?, ?, ?, ?, ?, NULL, NULL)";
@@ -121,34 +120,34 @@ pub(super) fn add_as(
     Ok(())
 }
 
-/// Who is still to look at a subject.
+/// Returns who has an unresolved item about a subject.
 pub(super) fn pending(conn: &Connection, kind: ItemKind, subject: &str) -> rusqlite::Result<Vec<ActorId>> {
     let sql = "SELECT actor FROM inbox WHERE subject = ? AND kind = ? AND resolved_at IS NULL ORDER BY actor";
     conn.prepare_cached(sql)?.query_map([subject, kind.name()], |row| parsed(row, 0))?.collect()
 }
 
-/// There is nothing left to do about a subject.
+/// Resolves all items about a subject.
 pub(super) fn resolve(moment: &Moment<'_>, subject: &str) -> rusqlite::Result<()> {
     let sql = "UPDATE inbox SET resolved_at = ? WHERE subject = ? AND resolved_at IS NULL";
     moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, subject])?;
     Ok(())
 }
 
-/// There is nothing left to warn of.
+/// Resolves the alerts about a subject.
 pub(super) fn resolve_alerts(moment: &Moment<'_>, subject: &str) -> rusqlite::Result<()> {
     let sql = "UPDATE inbox SET resolved_at = ? WHERE subject = ? AND kind = 'alert' AND resolved_at IS NULL";
     moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, subject])?;
     Ok(())
 }
 
-/// There is nothing left for one of them to do about it.
+/// Resolves one actor's items about a subject.
 pub(super) fn resolve_for(moment: &Moment<'_>, subject: &str, actor: &ActorId) -> rusqlite::Result<()> {
     let sql = "UPDATE inbox SET resolved_at = ? WHERE subject = ? AND actor = ? AND resolved_at IS NULL";
     moment.conn.prepare_cached(sql)?.execute(params![moment.at.0, subject, actor.as_str()])?;
     Ok(())
 }
 
-/// The same, but of what somebody is asked still.
+/// Resolves all items about a subject, except questions to those still asked.
 pub(super) fn resolve_but(moment: &Moment<'_>, subject: &str, asked: &[ActorId]) -> rusqlite::Result<()> {
     let sql = "UPDATE inbox SET resolved_at = ?1 WHERE subject = ?2 AND resolved_at IS NULL \
                AND NOT (kind = 'question' AND actor IN (SELECT value FROM json_each(?3)))";
@@ -156,7 +155,7 @@ pub(super) fn resolve_but(moment: &Moment<'_>, subject: &str, asked: &[ActorId])
     Ok(())
 }
 
-/// Tells whom somebody names in what they write to others.
+/// Notifies people mentioned in a text.
 pub(super) fn mention(moment: &Moment<'_>, subject: &Id, text: &str) -> rusqlite::Result<()> {
     let title = format!("{} mentions you in {subject}", moment.by);
     for person in mentions(text).iter().filter(|person| *person != moment.by) {

@@ -36,7 +36,7 @@ fn switched(event: &KillSwitch, moment: &Moment<'_>) -> rusqlite::Result<Touched
     Ok(Touched::Kills)
 }
 
-/// Tells whoever is stopped, or answers for it.
+/// Notifies whoever is stopped, or their owner.
 fn notify(event: &KillSwitch, moment: &Moment<'_>) -> rusqlite::Result<()> {
     let scope = event.scope.to_string();
     let id = match &event.scope {

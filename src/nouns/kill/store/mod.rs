@@ -9,7 +9,7 @@ use super::parsed;
 use types::actor::KillScope;
 use types::time::Time;
 
-/// A switch that is engaged.
+/// An engaged kill switch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kill {
     pub scope: KillScope,

@@ -1,6 +1,6 @@
-//! How long the text of a file may be.
+//! Limits the text of a file.
 
-/// The most bytes of a text.
+/// The maximum bytes of a text.
 pub(super) const MOST_TEXT: usize = 1 << 20;
 
 pub(super) fn is_bounded(text: &str) -> Result<(), String> {

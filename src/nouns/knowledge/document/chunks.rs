@@ -1,12 +1,12 @@
-//! The passages that a text is cut into: at headings, paragraphs, lines or words, whichever comes last before a passage is full.
-//! The same text always gives the same passages.
+//! Splits a text into passages: at headings, paragraphs, lines or words, whichever comes last before a passage is full. The
+//! same text always gives the same passages.
 
-/// The most characters of a passage, the least before it is cut at a heading, and what the next one repeats of it.
+/// The maximum characters of a passage; below, the minimum before a heading splits it, and the overlap with the next.
 pub const FULL: usize = 1_000;
 const LEAST: usize = 200;
 pub const SHARED: usize = 100;
 
-/// Where each passage begins and ends, in bytes.
+/// Returns start and end of each passage, in bytes.
 pub fn bounds(text: &str) -> Vec<(u32, u32)> {
     let mut bounds = Vec::new();
     let mut from = 0;
@@ -24,7 +24,7 @@ pub fn bounds(text: &str) -> Vec<(u32, u32)> {
     bounds
 }
 
-/// How many bytes of this are the next passage, and whether the one after it repeats its end.
+/// Returns the length in bytes of the next passage, and whether the one after it overlaps.
 fn cut(rest: &str) -> (usize, bool) {
     let Some((full, _)) = rest.char_indices().nth(FULL) else {
         return heading(rest).map_or((rest.len(), false), |at| (at, false));
@@ -38,13 +38,13 @@ fn cut(rest: &str) -> (usize, bool) {
     (breaks.into_iter().flatten().find(|at| *at > half).unwrap_or(full), true)
 }
 
-/// Where the first heading stands after a passage's least.
+/// Returns the position of the first heading after the minimum length of a passage.
 fn heading(window: &str) -> Option<usize> {
     let (least, _) = window.char_indices().nth(LEAST)?;
     window.get(least..)?.find("\n#").map(|at| least + at)
 }
 
-/// The bytes at the end of a passage that the next one repeats: whole words.
+/// Returns the bytes at a passage's end that the next repeats: whole words.
 fn repeated(passage: &str) -> usize {
     let Some((at, _)) = passage.char_indices().rev().nth(SHARED) else { return 0 };
     let end = passage.get(at..).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The text of a document of Word: of its one part that says something (`word/document.xml`), no more of it than a text can be.
-//! Nothing else of the archive is unpacked, and entities are never expanded.
+//! Extracts the text of a Word document from its one part with text (`word/document.xml`), up to the limit of a text. Nothing
+//! else of the archive is unpacked, and entities are never expanded.
 
 use std::io::{Cursor, Read as _};
 
@@ -13,11 +13,11 @@ use super::bounded::is_bounded;
 
 /// The part that is read.
 pub const PART: &str = "word/document.xml";
-/// The most files of an archive, bytes of its one part, and how many times its size in the archive that may be.
+/// The maximum number of files in an archive; below, the maximum bytes of its one part, and its compression ratio.
 const MOST_FILES: usize = 2_000;
 const MOST_BYTES: u64 = 16 << 20;
 const MOST_TIMES: u64 = 100;
-/// What begins an encrypted document, or one of the form before (a compound file).
+/// The first bytes of a compound file: an encrypted document, or one of the older format.
 const COMPOUND: [u8; 4] = [0xd0, 0xcf, 0x11, 0xe0];
 
 pub fn text(bytes: &[u8]) -> Result<String, String> {
@@ -53,7 +53,7 @@ pub fn text(bytes: &[u8]) -> Result<String, String> {
     }
 }
 
-/// What the beginning of a part of a text stands for.
+/// Returns the text for an opening tag.
 fn begun(tag: &BytesStart<'_>) -> &'static str {
     match tag.local_name().as_ref() {
         b"tab" => "\t",
@@ -79,7 +79,7 @@ fn unpacked(bytes: &[u8]) -> Result<String, String> {
         return Err(format!("contains more than {MOST_FILES} files"));
     }
     let part = archive.by_name(PART).map_err(none)?;
-    // What is counted is what comes out, not what the archive says.
+    // Count the bytes unpacked, not those that the archive declares.
     let most = MOST_BYTES.min(part.compressed_size().saturating_mul(MOST_TIMES).max(1 << 20));
     let mut xml = Vec::new();
     part.take(most + 1).read_to_end(&mut xml).map_err(|error| format!("is damaged: {error}"))?;

@@ -1,4 +1,4 @@
-//! The text of a file. Files come from anywhere: what is no text, or is too much of it, is told and nothing is kept.
+//! Extracts the text of a file. Files come from anywhere: one that is no text, or too large, is reported and not stored.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use super::{docx, pdf};
 use types::knowledge::DocumentType;
 use types::separator::separator;
 
-/// The text of a file, or what is wrong with it.
+/// Extracts the text of a file, or returns what is wrong with it.
 pub fn text(kind: DocumentType, bytes: &[u8]) -> Result<String, String> {
     let raw = match kind {
         DocumentType::Docx => docx::text(bytes)?,
@@ -25,12 +25,12 @@ pub fn text(kind: DocumentType, bytes: &[u8]) -> Result<String, String> {
     }
 }
 
-/// The text of a file that is not kept, without what only fills it; or what is wrong with it.
+/// Extracts and cleans the text of a file that is not stored, or returns what is wrong with it.
 pub fn text_of(kind: DocumentType, bytes: &[u8]) -> Result<String, String> {
     text(kind, bytes).map(|raw| clean(&raw))
 }
 
-/// A text without what only fills it: one blank line between paragraphs, no character that does nothing but control.
+/// Cleans a text: at most one blank line between paragraphs, no control characters but tabs.
 pub fn clean(raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut blank = 0;
@@ -55,7 +55,7 @@ fn utf8(bytes: &[u8]) -> Result<&str, String> {
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
-/// What a page says. What runs, styles or only stands by for readers without scripts is no part of it.
+/// Extracts the text of an HTML page without scripts, styles and fallbacks for readers without scripts.
 fn html(page: &str) -> Result<String, String> {
     const DROPPED: [&[u8]; 7] = [b"script", b"style", b"template", b"noscript", b"iframe", b"object", b"svg"];
     let mut emitter = DefaultEmitter::default();
@@ -79,12 +79,12 @@ fn html(page: &str) -> Result<String, String> {
     Ok(text)
 }
 
-/// Only drawings can close themselves; a script that seems to is open.
+/// Checks whether an element is closed at once: of the dropped ones only `svg` can be; a self-closing script stays open.
 fn is_empty(tag: &StartTag<()>) -> bool {
     tag.self_closing && tag.name.as_slice() == b"svg"
 }
 
-/// Words with single spaces between them: lines of a page's source are none of its text.
+/// Collapses whitespace: line breaks in a page's source are not part of its text.
 fn words(said: &str, text: &mut String) {
     let space = |c: Option<char>| c.is_some_and(char::is_whitespace);
     if space(said.chars().next()) && !space(text.chars().next_back()) {
@@ -122,7 +122,7 @@ fn after(tag: &[u8]) -> &'static str {
     }
 }
 
-/// Each row with the names of its columns, so that it can be understood alone.
+/// Formats each row with its column names, so that it can be understood alone.
 fn csv(file: &str) -> Result<String, String> {
     let separator = separator(file).map_err(|misquoted| format!("is not CSV: {misquoted}"))?;
     let mut rows = csv::ReaderBuilder::new().delimiter(separator).flexible(true).from_reader(io::Cursor::new(file));

@@ -1,5 +1,5 @@
-//! Documents in what is known: a text with its passages. A document is an entry of knowledge, so it is accepted, held apart,
-//! retracted and read like any; here is only what it has besides.
+//! Documents: knowledge entries with a text and its passages. Like any entry, a document is accepted, quarantined, retracted
+//! and read; this module has only what it has besides.
 
 mod bounded;
 pub mod chunks;

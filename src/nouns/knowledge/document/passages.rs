@@ -1,4 +1,4 @@
-//! Passages that hold words, of the documents that the caller may read.
+//! Finds passages by words in documents that the caller may read.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use types::id::ActorId;
 use types::knowledge::{KnowledgeKind, Origin};
 use types::refusal::Stop;
 
-/// How many passages are ranked.
+/// The number of passages ranked.
 const CANDIDATES: usize = 500;
 
 /// A passage of a document.
@@ -37,7 +37,7 @@ pub struct Passage {
     pub accepted_by: Option<ActorId>,
 }
 
-/// Of accepted entries, the documents whose texts the caller may read.
+/// Returns the documents among accepted entries whose texts the caller may read.
 pub fn readable(accepted: &[Knowledge], read: &Reader<'_>) -> Vec<Knowledge> {
     let is_there =
         |entry: &&Knowledge| entry.kind == KnowledgeKind::Document && entry.expires_at.is_none_or(|at| at > read.now());
@@ -48,7 +48,7 @@ pub fn readable(accepted: &[Knowledge], read: &Reader<'_>) -> Vec<Knowledge> {
     accepted.iter().filter(is_there).filter(may).cloned().collect()
 }
 
-/// Their passages that hold any of the words, the best first. How well one fits follows from these passages alone.
+/// Returns their passages with any of the words, best first. The ranking depends on these passages only.
 pub fn with_words(of: &[Knowledge], words: &Words, read: &Reader<'_>) -> Result<Vec<Found>, Stop> {
     let ids: Vec<String> = of.iter().map(|entry| entry.id.clone()).collect();
     let mut found = Vec::new();
@@ -65,7 +65,7 @@ pub fn with_words(of: &[Knowledge], words: &Words, read: &Reader<'_>) -> Result<
     Ok(ranked.into_iter().map(|(_, _, passage)| passage).collect())
 }
 
-/// Passages as their reader gets them; `similarity` in percent.
+/// Returns passages as shown to their reader; `similarity` is in percent.
 pub fn shown(
     found: impl IntoIterator<Item = (Found, Option<u8>)>,
     of: &[Knowledge],
@@ -91,7 +91,7 @@ pub fn shown(
     Ok(shown)
 }
 
-/// Their passages that hold any of the words, the best first, as their reader gets them.
+/// Returns their passages with any of the words, best first, as shown to their reader.
 pub fn passages(of: &[Knowledge], words: &Words, limit: usize, read: &Reader<'_>) -> Result<Vec<Passage>, Stop> {
     let found = with_words(of, words, read)?.into_iter().take(limit);
     shown(found.map(|passage| (passage, None)), of, read)

@@ -1,5 +1,5 @@
-//! The text of a PDF. Nothing bounds how long and with how much memory a PDF is read, so a process of its own does it: this
-//! program again, which limits itself before it looks at a byte (`pdf::limited`). Whatever becomes of it, this process goes on.
+//! Extracts the text of a PDF. The time and memory for parsing a PDF are unbounded, so a separate process does it: this program
+//! again, which limits itself before it reads a byte (`pdf::limited`). Whatever happens to it, this process survives.
 
 #[cfg(feature = "pdf")]
 mod asked;
@@ -9,7 +9,7 @@ pub mod limited;
 #[cfg(feature = "pdf")]
 pub(super) use asked::text;
 
-/// Why this build reads no PDF.
+/// Why this build cannot read PDFs.
 #[cfg(not(feature = "pdf"))]
 pub(super) const UNREAD: Option<&str> =
     Some("this build of ok reads no PDF; one that does is built with `cargo build --release --features pdf`");

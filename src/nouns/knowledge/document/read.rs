@@ -1,4 +1,4 @@
-//! The text of a document.
+//! Reads the text of a document.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

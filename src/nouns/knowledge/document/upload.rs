@@ -1,4 +1,4 @@
-//! Putting a document into what is known.
+//! Uploads a document as a knowledge entry.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -24,7 +24,7 @@ use types::scope::Reach;
 use types::time::Time;
 use types::visible::is_blank;
 
-/// The most bytes of a file, and characters of its name.
+/// The maximum bytes of a file; below, characters of its name.
 const MOST_BYTES: usize = 10 << 20;
 const LONGEST_NAME: usize = 200;
 
@@ -89,7 +89,7 @@ impl Change for Upload {
 
     fn prepare(input: &NewDocument, read: &Reader<'_>) -> Result<(), Stop> {
         is_named(input)?;
-        // Before it is looked at any closer.
+        // Checked before the file is parsed.
         is_not_too_many(&read.caller().actor(), read)?;
         read.build_cache().put(&key(input), unfolded(input)?);
         Ok(())
@@ -146,7 +146,7 @@ fn is_named(input: &NewDocument) -> Result<(), Stop> {
     Ok(())
 }
 
-/// What a file comes to: this takes a while.
+/// A parsed file, which takes a while to produce.
 #[derive(Clone)]
 struct Unfolded {
     /// What looks suspicious in it.
@@ -162,14 +162,14 @@ fn unfolded(input: &NewDocument) -> Result<Unfolded, Stop> {
     Ok(Unfolded { found, text, bounds })
 }
 
-/// Of exactly this file, whoever sends it.
+/// Returns the cache key of exactly this file, whoever uploads it.
 fn key(input: &NewDocument) -> String {
     let [text, packed] = [&input.text, &input.content_base64].map(|part| part.as_deref().unwrap_or_default());
     let hash = Sha256::new().chain_update(text.len().to_le_bytes()).chain_update(text).chain_update(packed).finalize();
     format!("document {} {}", input.content_type.name(), hex::encode(hash))
 }
 
-/// What a file says, before anything is dropped of it.
+/// Returns a file's text before it is cleaned.
 fn raw(input: &NewDocument) -> Result<String, Stop> {
     if let (DocumentType::Pdf, Some(why)) = (input.content_type, pdf::UNREAD) {
         return Err(Refusal::field("content_type", why).into());

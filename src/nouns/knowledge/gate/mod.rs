@@ -1,4 +1,4 @@
-//! Knowledge, as an operation may read it.
+//! Reads knowledge for operations.
 
 use super::Reader;
 use crate::declare::target::{Target, Thing};
@@ -14,32 +14,32 @@ impl Reader<'_> {
         Ok(knowledge::get(self.conn()?, id)?)
     }
 
-    /// What is accepted, newest first: with any of these topics, or all.
+    /// Returns accepted entries, newest first: those with any of these topics, or all.
     pub fn accepted_knowledge(&self, topics: &[String], limit: usize) -> Result<Vec<Knowledge>, Fault> {
         Ok(knowledge::accepted(self.conn()?, topics, limit)?)
     }
 
-    /// What is kept of a document, besides its entry.
+    /// Returns a document's metadata beyond its entry.
     pub fn document(&self, id: &str) -> Result<Option<Document>, Fault> {
         Ok(documents::get(self.conn()?, id)?)
     }
 
-    /// The passages of these documents that hold any of the words.
+    /// Returns passages of these documents with any of the words.
     pub fn passages(&self, of: &[String], words: &Words, limit: usize) -> Result<Vec<Passage>, Fault> {
         Ok(documents::passages(self.conn()?, of, words, limit)?)
     }
 
-    /// How many entries of a proposer nobody has decided about, counted up to `most`.
+    /// Counts a proposer's undecided entries, up to `most`.
     pub fn open_knowledge_of(&self, proposer: &ActorId, most: usize) -> Result<usize, Fault> {
         Ok(knowledge::open_of(self.conn()?, proposer, most)?)
     }
 
-    /// What is accepted and whose time is over.
+    /// Returns accepted entries past their expiry.
     pub fn overdue_knowledge(&self, now: Time, limit: usize) -> Result<Vec<Knowledge>, Fault> {
         Ok(knowledge::overdue(self.conn()?, now, limit)?)
     }
 
-    /// An entry of knowledge as the gate sees it.
+    /// Returns an entry as a target of the gate.
     pub fn knowledge_target(&self, entry: &Knowledge) -> Target {
         let thing = Thing::new("Knowledge", &entry.id).actor("proposer", &entry.proposer);
         let thing = thing.maybe("person", entry.person.as_ref()).maybe("team", entry.team.as_ref());

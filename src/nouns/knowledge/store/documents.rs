@@ -1,6 +1,6 @@
-//! Documents: entries of knowledge with a text, which is found by its passages (SQLite's FTS5).
+//! Documents: knowledge entries with a text, searchable by passage (SQLite's FTS5).
 //!
-//! Always true: passages are in the index as long as the text that they are cut from is kept. Whoever erases it erases them.
+//! Always true: passages are in the index as long as the text they are cut from is kept. Erasing the text erases them.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -14,15 +14,15 @@ use types::knowledge::DocumentType;
 pub(crate) const DOCUMENT: Table = Table { name: "document", key: "knowledge" };
 pub(crate) const CHUNK: Table = Table { name: "knowledge_chunk", key: "printf('%019d', number)" };
 
-/// The part of an entry's content that is the text of a document.
+/// The part of an entry's content that holds a document's text.
 pub const PART: &str = "document";
-/// No document has more passages.
+/// The maximum number of passages per document.
 pub const MOST_CHUNKS: usize = 4_096;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
     pub content_type: DocumentType,
-    /// Of its text.
+    /// The size of its text.
     pub bytes: u32,
     pub chunks: u32,
 }
@@ -39,17 +39,17 @@ pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Document>> {
 /// A passage of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passage {
-    /// The document, which is an entry of knowledge.
+    /// The document's entry.
     pub knowledge: String,
     /// Its number in the document, from 1.
     pub chunk: u32,
-    /// Where it stands in the document's text, in bytes.
+    /// Where it starts in the document's text, in bytes; below, where it ends.
     pub first: u32,
     pub after: u32,
     pub text: String,
 }
 
-/// The passages of these documents that hold the words, those first that fit best in the eyes of somebody who reads everything.
+/// Returns passages of these documents with any of the words, best first by global statistics, which not every reader may know.
 pub fn passages(conn: &Connection, of: &[String], words: &Words, limit: usize) -> rusqlite::Result<Vec<Passage>> {
     let sql = "SELECT chunk.knowledge, chunk.chunk, chunk.first, chunk.after, knowledge_words.text FROM knowledge_words \
                JOIN knowledge_chunk AS chunk ON chunk.number = knowledge_words.rowid \
@@ -58,7 +58,7 @@ pub fn passages(conn: &Connection, of: &[String], words: &Words, limit: usize) -
     conn.prepare_cached(sql)?.query_map(params![words.any(), to_json(&of)?, limit as i64], read_passage)?.collect()
 }
 
-/// One passage of a document.
+/// Returns one passage of a document.
 pub fn passage(conn: &Connection, of: &str, chunk: u32) -> rusqlite::Result<Option<Passage>> {
     let sql = "SELECT chunk.knowledge, chunk.chunk, chunk.first, chunk.after, knowledge_words.text FROM knowledge_chunk AS chunk \
                JOIN knowledge_words ON knowledge_words.rowid = chunk.number WHERE chunk.knowledge = ? AND chunk.chunk = ?";
@@ -75,7 +75,7 @@ fn read_passage(row: &rusqlite::Row<'_>) -> rusqlite::Result<Passage> {
     })
 }
 
-/// Puts a document into the index, with the passages that its text is cut into.
+/// Indexes a document with the passages of its text.
 pub(super) fn index(
     moment: &Moment<'_>,
     id: &Id,
@@ -87,7 +87,7 @@ pub(super) fn index(
         .conn
         .prepare_cached("INSERT INTO document (knowledge, content_type, bytes, chunks) VALUES (?, ?, ?, ?)")?
         .execute(params![id, document.content_type.name(), document.bytes, document.chunks])?;
-    // A text that is erased has no passages.
+    // An erased text has no passages.
     let kept = content::get(moment.conn, id, PART)?;
     let Some(text) = kept.as_ref().and_then(|kept| kept.get("text")?.as_str()) else { return Ok(Touched::Nothing) };
     let mut row = moment.conn.prepare_cached(

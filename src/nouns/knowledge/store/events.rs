@@ -1,4 +1,4 @@
-//! What happens to knowledge. Statements are entries of their own (`content_kept`), which can be erased.
+//! Events of knowledge. Statements are entries of their own (`content_kept`), which can be erased.
 
 use rusqlite::params;
 use serde_json::json;
@@ -116,7 +116,7 @@ events! {
     }
 }
 
-/// Told to those who may read the document.
+/// Sent to webhooks of those who may read the document.
 fn news_of_indexing(event: &DocumentIndexed, _: &Author<'_>) -> Option<News> {
     let DocumentIndexed { id, proposer, team, person, origin, status, chunks, .. } = event;
     let thing = Thing::new("Knowledge", id.as_str()).actor("proposer", proposer);

@@ -1,4 +1,4 @@
-//! Knowledge: what people and agents have learnt. Its statements are content that can be erased (`store::content`).
+//! Table of knowledge. Statements are content that can be erased (`store::content`).
 
 pub mod documents;
 pub mod events;
@@ -18,7 +18,7 @@ pub struct Knowledge {
     pub id: String,
     pub kind: KnowledgeKind,
     pub topics: Vec<String>,
-    /// The team whom it concerns; with `person` none for the whole company.
+    /// The team it is about; `None` with `person`, or for the whole company.
     pub team: Option<ActorId>,
     pub person: Option<ActorId>,
     pub status: KnowledgeStatus,
@@ -26,11 +26,11 @@ pub struct Knowledge {
     pub source: SourceKind,
     /// Why it was quarantined.
     pub reasons: Vec<String>,
-    /// Of what the run had read in which it was learnt.
+    /// The labels of what its run had read.
     pub labels: Vec<Label>,
-    /// Accepted in other words than it was proposed in.
+    /// Whether it was edited on acceptance.
     pub edited: bool,
-    /// How sure its proposer is, in percent.
+    /// The proposer's confidence, in percent.
     pub confidence: Option<u8>,
     pub proposer: ActorId,
     /// The run in which it was learnt.
@@ -81,7 +81,7 @@ fn position(entry: &Knowledge) -> Position {
     Position { at: entry.created_at.0, id: entry.id.clone() }
 }
 
-/// How it is listed.
+/// How entries are listed.
 pub const LIST: List<Knowledge> = List {
     table: "knowledge",
     columns: COLUMNS,
@@ -93,11 +93,11 @@ pub const LIST: List<Knowledge> = List {
     position,
 };
 
-/// How what is quarantined is listed.
+/// How quarantined entries are listed.
 pub const QUARANTINE: List<Knowledge> =
     List { there: "status = 'quarantined'", own: &["status = 'quarantined' AND proposer = ?4"], ..LIST };
 
-/// What is accepted, newest first: with any of these topics, or all.
+/// Returns accepted entries, newest first: those with any of these topics, or all.
 pub fn accepted(conn: &Connection, topics: &[String], limit: usize) -> rusqlite::Result<Vec<Knowledge>> {
     let order = "ORDER BY created_at DESC, id LIMIT";
     if topics.is_empty() {
@@ -112,7 +112,7 @@ pub fn accepted(conn: &Connection, topics: &[String], limit: usize) -> rusqlite:
     conn.prepare(&sql)?.query_map(params_from_iter(topics), read)?.collect()
 }
 
-/// How many entries of a proposer nobody has decided about, counted up to `most`.
+/// Counts a proposer's undecided entries, up to `most`.
 pub fn open_of(conn: &Connection, proposer: &ActorId, most: usize) -> rusqlite::Result<usize> {
     let sql = "SELECT count(*) FROM (SELECT 1 FROM knowledge WHERE proposer = ? \
                AND status IN ('proposed', 'quarantined') LIMIT ?)";
@@ -120,7 +120,7 @@ pub fn open_of(conn: &Connection, proposer: &ActorId, most: usize) -> rusqlite::
         .query_row(params![proposer.as_str(), most as i64], |row| Ok(row.get::<_, u32>(0)? as usize))
 }
 
-/// What is accepted and whose time is over.
+/// Returns accepted entries past their expiry.
 pub fn overdue(conn: &Connection, now: Time, limit: usize) -> rusqlite::Result<Vec<Knowledge>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM knowledge WHERE status = 'accepted' AND expires_at <= ? ORDER BY expires_at, id LIMIT ?"

@@ -1,5 +1,5 @@
-//! Vectors of what is known: of statements, and of the passages of documents, several in one part of an entry's content, so
-//! that they are erased as texts are.
+//! Embeddings of statements and passages of documents, several in one part of an entry's content, so that they are erased as
+//! texts are.
 
 use rusqlite::{Connection, params};
 
@@ -11,22 +11,22 @@ use types::vector::{Vector, unpacked};
 pub(crate) const VECTORS: Table =
     Table { name: "knowledge_vectors", key: "printf('%s %s %06d', knowledge, model, first)" };
 
-/// How the parts of an entry's content begin that hold vectors.
+/// The prefix of the parts of an entry's content that hold embeddings.
 const PART: &str = "vectors ";
 /// The field of such a part.
 pub const FIELD: &str = "vectors";
 
-/// The part of an entry's content that holds the vectors of a model, from a passage on.
+/// Returns the part that holds a model's embeddings, from a passage on.
 pub fn part(model: &str, first: u32) -> String {
     format!("{PART}{model} {first}")
 }
 
-/// Whether a part of an entry's content holds vectors.
+/// Checks whether a part holds embeddings.
 pub fn is_part(part: &str) -> bool {
     part.starts_with(PART)
 }
 
-/// The vector of a passage, or of a statement, which is the passage 0 of its entry.
+/// The embedding of a passage, or of a statement, which is passage 0 of its entry.
 #[derive(Clone, Debug)]
 pub struct Embedded {
     pub knowledge: String,
@@ -34,7 +34,7 @@ pub struct Embedded {
     pub vector: Vector,
 }
 
-/// The vectors that a model has made of these entries. Those that were erased are not among them.
+/// Returns the embeddings of these entries by a model, without erased ones.
 pub fn of(conn: &Connection, ids: &[String], model: &str) -> rusqlite::Result<Vec<Embedded>> {
     let sql = "SELECT knowledge, first, dimensions FROM knowledge_vectors \
                WHERE knowledge IN (SELECT value FROM json_each(?1)) AND model = ?2 ORDER BY knowledge, first";
@@ -53,7 +53,7 @@ pub fn of(conn: &Connection, ids: &[String], model: &str) -> rusqlite::Result<Ve
     Ok(found)
 }
 
-/// An accepted entry of which a model has made no vectors yet, or not of all passages.
+/// An accepted entry that lacks some or all embeddings by a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unembedded {
     pub id: String,
@@ -61,7 +61,7 @@ pub struct Unembedded {
     pub first: u32,
 }
 
-/// Those after an entry, by their ids.
+/// Returns entries after one, by id, that lack some embedding.
 pub fn unembedded(conn: &Connection, model: &str, after: &str, limit: usize) -> rusqlite::Result<Vec<Unembedded>> {
     let sql = "SELECT id, first FROM ( \
                  SELECT id, coalesce((SELECT max(vectors.first + vectors.chunks) FROM knowledge_vectors AS vectors \

@@ -1,4 +1,4 @@
-//! That texts are about to be sent to the model that makes vectors of them.
+//! Records that texts are about to be sent to the embedding model.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ pub struct Sent {
     pub model: String,
 }
 
-/// Send texts to be made vectors of. Asked about the company, it is about a question of whoever asks it.
+/// Send texts to the embedding model. With the company as target, the text is the caller's question.
 pub enum Embed {}
 
 impl Change for Embed {

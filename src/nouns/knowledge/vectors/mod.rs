@@ -1,8 +1,8 @@
-//! Vectors of what is known, so that it is recalled by its meaning: the server has a model make them of what was accepted, where
-//! the company has said so (`vector_search`).
+//! Embeddings of knowledge, for recall by meaning: the server has a model embed accepted entries, if the company has enabled it
+//! (`vector_search`).
 //!
-//! Always true: what a text is sent for was decided and recorded before. What was learnt from something confidential or personal
-//! is not sent, nor what concerns one person alone.
+//! Always true: sending a text is decided and recorded beforehand. What was learnt from confidential or personal data is not
+//! sent, nor what is about one person only.
 
 mod embed;
 mod question;
@@ -20,14 +20,14 @@ use types::field::Label;
 use types::knowledge::KnowledgeStatus;
 use types::refusal::{Refusal, Stop};
 
-/// Whether vectors may be made of an entry, but for the policies.
+/// Checks whether an entry may be embedded, policies aside.
 fn is_fit(entry: &Knowledge, read: &Reader<'_>) -> bool {
     let is_kept_here = entry.person.is_some() || entry.labels.iter().any(|label| *label != Label::Untrusted);
     let is_over = entry.expires_at.is_some_and(|at| at <= read.now());
     entry.status == KnowledgeStatus::Accepted && !is_over && !is_kept_here
 }
 
-/// Nothing is sent, and no vector is kept, of an entry that is not fit (any more), or by a model that is not asked (any more).
+/// Refuses to send or store anything of an entry that is not fit (any more), or for a model that is not used (any more).
 fn expect_fit(entry: &Knowledge, model: &str, read: &Reader<'_>) -> Result<(), Stop> {
     let is_asked = read.embedder()?.is_some_and(|embedder| embedder.model() == model);
     match is_asked && is_fit(entry, read) {

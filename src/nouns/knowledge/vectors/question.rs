@@ -1,4 +1,4 @@
-//! What a question means, and what is near to it.
+//! Embeds a question, and finds what is near to it.
 
 use std::collections::BTreeMap;
 
@@ -10,37 +10,38 @@ use gate::{Change as _, Reader, Target};
 use types::refusal::Stop;
 use types::vector::Vector;
 
-/// How much less the first ranks count in a fusion: the constant of the paper.
+/// How much rank fusion dampens the first ranks: the constant of the paper.
 const FUSION: f64 = 60.0;
 
-/// A question whose meaning is asked for.
+/// A question, embedded if possible.
 #[derive(Default)]
 pub struct EmbeddedQuestion {
     meaning: Option<(String, Vector)>,
-    /// Why its words alone are looked for, where its meaning was to be, too.
+    /// Why only its words are searched, although its embedding was wanted.
     pub words_alone: Option<String>,
 }
 
-/// What is near to a question: how near, by entry and passage; a statement is the passage 0 of its entry.
+/// Similarities to a question, by entry and passage; a statement is passage 0 of its entry.
 pub type Near = BTreeMap<(String, u32), f32>;
 
-/// Whether a question leaves for another system. One that is left alone for now is not asked, so nothing is recorded.
+/// Checks whether a question is sent to the embedding model. After a failure the model is left alone for a while: nothing is
+/// sent then, so nothing recorded.
 pub fn leaves(question: &str, read: &Reader<'_>) -> bool {
     asks(question, read).is_ok_and(|embedder| embedder.is_some_and(|embedder| !embedder.rests()))
 }
 
-/// Whom a question is sent to, if its meaning is to be asked for.
+/// Returns the embedding model, if the question is to be embedded.
 fn asks<'r>(question: &str, read: &'r Reader<'_>) -> Result<Option<&'r dyn Embedder>, Stop> {
     Ok(read.embedder()?.filter(|_| !question.trim().is_empty()))
 }
 
-/// What records that a question is sent: before it is.
+/// Returns the call that records that a question is sent, before it is.
 pub fn announced(question: &str, read: &Reader<'_>) -> Result<Option<(&'static str, Value)>, Stop> {
     let model = asks(question, read)?.filter(|_| may(read)).map(|embedder| embedder.model().to_owned());
     Ok(model.map(|model| (Embed::SPEC.name, json!({ "model": model, "characters": question.chars().count() }))))
 }
 
-/// Asks what a question means, where the company has said so and the policies let it be sent.
+/// Embeds a question, if the company has enabled that and the policies let it be sent.
 pub fn embed(question: &str, read: &Reader<'_>) -> Result<EmbeddedQuestion, Stop> {
     let Some(embedder) = asks(question, read)? else {
         let is_missing = !question.trim().is_empty() && read.wants_vectors()? && read.any_embedder().is_none();
@@ -53,7 +54,7 @@ pub fn embed(question: &str, read: &Reader<'_>) -> Result<EmbeddedQuestion, Stop
         let words_alone = Some(format!("the policies, or a kill switch, do not let the question be sent to {model}"));
         return Ok(EmbeddedQuestion { meaning: None, words_alone });
     }
-    // Why is the server's to know: what a provider says may hold more than members should read.
+    // The reason stays in the server's log: a provider's message may contain more than members should read.
     Ok(match read.embed(embedder, question) {
         Ok(vector) => EmbeddedQuestion { meaning: Some((model, vector)), words_alone: None },
         Err(_) => {
@@ -67,7 +68,7 @@ fn may(read: &Reader<'_>) -> bool {
 }
 
 impl EmbeddedQuestion {
-    /// How near these entries and their passages are to the question.
+    /// Returns the similarity of these entries and their passages to the question.
     pub fn near(&mut self, of: &[String], read: &Reader<'_>) -> Result<Near, Stop> {
         let Some((model, vector)) = &self.meaning else { return Ok(Near::new()) };
         let (comparable, others): (Vec<_>, Vec<_>) =
@@ -82,7 +83,7 @@ impl EmbeddedQuestion {
     }
 }
 
-/// Several rankings as one (reciprocal rank fusion; Cormack, Clarke, Büttcher, SIGIR 2009).
+/// Fuses rankings (reciprocal rank fusion; Cormack, Clarke, Büttcher, SIGIR 2009).
 pub fn fused<K: Ord + Clone>(rankings: [&[K]; 2]) -> Vec<K> {
     let mut scores: BTreeMap<&K, f64> = BTreeMap::new();
     for ranking in rankings {
@@ -90,7 +91,7 @@ pub fn fused<K: Ord + Clone>(rankings: [&[K]; 2]) -> Vec<K> {
             *scores.entry(key).or_default() += 1.0 / (FUSION + f64::from(rank));
         }
     }
-    // What ranks alike stays as the first ranking has it.
+    // Ties keep the order of the first ranking.
     let mut fused: Vec<(&K, f64)> =
         rankings.into_iter().flatten().map(|key| (key, scores.remove(key).unwrap_or(-1.0))).collect();
     fused.retain(|(_, score)| *score >= 0.0);

@@ -1,4 +1,4 @@
-//! Keeping the vectors that a model has made.
+//! Stores the embeddings that a model has made.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ pub struct Made {
     pub vectors: String,
 }
 
-/// Keep vectors.
+/// Store embeddings.
 pub enum Settle {}
 
 impl Change for Settle {
@@ -63,7 +63,7 @@ impl Change for Settle {
                 Refusal::field("vectors", format!("must contain {chunks} vectors of {dimensions} dimensions")).into()
             );
         }
-        // What was erased meanwhile is not brought back by its vectors.
+        // Embeddings of text erased meanwhile are not stored.
         if texts(&entry, first, draft.read())?.len() < chunks as usize {
             return Err(Refusal::conflict(format!("texts of {id} are erased")).into());
         }

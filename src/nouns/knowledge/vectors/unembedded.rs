@@ -1,4 +1,4 @@
-//! Of which texts there are no vectors yet.
+//! Lists texts without embeddings.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use store::knowledge::Knowledge;
 use types::refusal::Stop;
 use types::scope::Reach;
 
-/// How many entries one answer looks at.
+/// The number of entries examined per answer.
 const LOOKED_AT: usize = 500;
 
 /// From where on.
@@ -83,7 +83,7 @@ impl Query for Unembedded {
     }
 }
 
-/// The texts of an entry from a passage on, as many as are sent at once; what is erased ends them.
+/// Returns an entry's texts from a passage on, as many as are sent at once; an erased text ends them.
 pub(super) fn texts(entry: &Knowledge, first: u32, read: &Reader<'_>) -> Result<Vec<String>, Stop> {
     if first == 0 {
         return Ok(statement(entry, read)?.0.into_iter().collect());

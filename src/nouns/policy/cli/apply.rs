@@ -1,4 +1,4 @@
-//! `ok policy apply`, `propose` and `rollback`: policies on their way into force.
+//! `ok policy apply`, `propose` and `rollback`: bring policies into force.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -84,23 +84,23 @@ struct How {
     commit: Option<String>,
 }
 
-/// Why what is in force is not what this was made from.
+/// Why the version in force is not the base of what is applied.
 struct Moved {
-    /// The last version that is known here, to tell what came after it.
+    /// The last version known here, for showing what came after it.
     from: Option<i64>,
     why: String,
     /// What to do about it.
     way: String,
 }
 
-/// So many files are named.
+/// The maximum number of files named.
 const NAMED: usize = 5;
 const COMMIT_FIRST: &str = "Commit what you edited and name that commit, or leave `--commit` out";
 const REWRITTEN: &str = "Merge it, and run the job of the merge; if history was rewritten, run `ok policy export --dir`, commit, and apply that";
 const TAKE_OVER: &str = "Take it over with `ok policy export --dir`, then apply again";
 
 impl Given {
-    /// The input of `policy.propose`: made from what is in force, which it fits.
+    /// Builds the input of `policy.propose`, based on the version in force, which it fits.
     fn proposal(&self, how: &How, applied: &LastApplied) -> NewPolicies {
         let (files, base_version) = (Some(self.bundle.files.clone()), Some(applied.last.version));
         let base_hash = Some(applied.last.hash.clone());
@@ -112,10 +112,10 @@ impl Given {
         applied.last.hash == self.bundle.hash().as_str()
     }
 
-    /// What is in force. A plan is for one company, and what was made from something else is told what came between.
+    /// Returns what is in force. Refuses a plan for another company, and an outdated base, with what came in between.
     async fn fits(&self, how: &How, session: &mut Session, context: &Context) -> Result<LastApplied, Failure> {
         self.is_of_commit(how)?;
-        // What comes with a commit needs no lock.
+        // With a commit, no lock is needed.
         match (&self.unread_lock, &how.commit) {
             (Some(problem), None) => return Err(Failure::new(problem.clone())),
             (Some(problem), Some(_)) => passed_over(problem),
@@ -141,7 +141,7 @@ impl Given {
         Err(Failure::new(format!("{}. {}", moved.why, moved.way)))
     }
 
-    /// What the log and drift say of a commit is about what the commit has.
+    /// Checks that the files are those of the commit: the log and drift refer to the commit.
     fn is_of_commit(&self, how: &How) -> Result<(), Failure> {
         let (Some(dir), Some(commit)) = (&self.dir, &how.commit) else { return Ok(()) };
         let unlike = git::unlike(dir, commit, &self.bundle.files);
@@ -152,7 +152,7 @@ impl Given {
     }
 
     fn moved(&self, how: &How, applied: &LastApplied) -> Option<Moved> {
-        // That the schema of collections has changed since makes none of them another one.
+        // Versions that changed only the schema of collections count as the same.
         let stands = |version: i64, hash: Option<&str>| {
             let is_it = |same: &AppliedVersion| same.version == version && hash.is_none_or(|hash| same.hash == hash);
             applied.same_policies().any(is_it)
@@ -221,8 +221,8 @@ impl Given {
     }
 }
 
-/// What came with a commit is an ancestor of the next one: that is git's business. What somebody brought into force by hand
-/// is in no commit, unless none ever came before.
+/// Detects changes unknown to git. What came with a commit is an ancestor of the next one, which git ensures. What somebody
+/// applied by hand is in no commit, unless no version ever came with one.
 fn unknown_to_git(
     has_lock: bool,
     (current, applied): (&AppliedVersion, &LastApplied),
@@ -267,7 +267,7 @@ impl Run for Apply {
 impl Apply {
     async fn walk(&self, wanted: &Given, session: &mut Session, context: &Context) -> Result<Outcome, Failure> {
         let applied = wanted.fits(&self.how, session, context).await?;
-        // What a commit declares is told the company although nothing changes by it: then it knows that it is managed.
+        // A commit is declared to the company even if nothing changes, so that it knows where it is managed.
         if wanted.is(&applied) && self.how.commit.is_none() {
             return Ok(Outcome::Same(applied));
         }
@@ -320,7 +320,7 @@ impl Propose {
     }
 }
 
-/// A proposal as it stands beside the policies: what it is, without what changes later.
+/// Formats a proposal for the file beside the policies, without what changes later.
 fn kept(change: &Answer<ShownChange>) -> Result<String, Failure> {
     let fields = columns!(ShownChange; id, target, base_version, hash, author, reason, commit, created_at);
     serde_yaml::to_string(&change.some(fields)).map_err(|error| Failure::new(error.to_string()))
@@ -341,7 +341,7 @@ impl Rollback {
     async fn walk(&self, session: &mut Session, context: &Context) -> Result<Outcome, Failure> {
         let which = WhichApplied { limit: EARLIER, before: None };
         let applied = query::<Applied>().within(session, context, &which).await??.read()?;
-        // What a schema proposal brought has the policies of the version before.
+        // A version from a schema proposal has the policies of the version before.
         let before = applied.same_policies().last().map_or(0, |changed| changed.version - 1);
         let version = self.version.or((before > 0).then_some(before));
         let version = Some(version.ok_or_else(|| Failure::new("there is no earlier version"))?);

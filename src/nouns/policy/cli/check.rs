@@ -1,4 +1,4 @@
-//! `ok policy check`: a folder of policies, checked and tested before it serves. It needs no company.
+//! `ok policy check`: checks and tests a folder of policies before it serves. It needs no company.
 
 use std::path::{Path, PathBuf};
 
@@ -69,7 +69,7 @@ impl Measures {
 impl Run for Check {
     const NEEDS: Needs = Needs::Server;
 
-    /// Checks the folder here, and asks a server, if there is one, what it alone knows: who could approve.
+    /// Checks the folder locally, and asks a server, if there is one, what only it knows: who could approve.
     async fn run(self, context: &Context) -> Result<Exit, Failure> {
         let Given { mut bundle, unread, unread_lock, dir, .. } = Given::read(&self.dir)?;
         unread_lock.as_deref().into_iter().for_each(passed_over);
@@ -78,7 +78,7 @@ impl Run for Check {
             None if self.fix => return Err(Failure::Usage("--fix writes into a folder: give one".into())),
             _ => {}
         }
-        // The files of one text are known by their own paths.
+        // Files from one text keep their own paths.
         let dir = dir.unwrap_or_default();
         let options = Options { unread: &unread, ..self.measures.options() };
         let mut report = fixture::check(&nouns::OPERATIONS, &bundle, &options);
@@ -100,7 +100,7 @@ impl Run for Check {
     }
 }
 
-/// The exit code for what was found.
+/// Returns the exit code for a result.
 pub fn ended(end: End) -> Exit {
     match end {
         End::Fine => Exit::Done,
@@ -110,7 +110,7 @@ pub fn ended(end: End) -> Exit {
     }
 }
 
-/// What a server found in the same files and was not found here.
+/// Returns the server's findings that were not found locally.
 pub fn beyond(problems: Vec<Problem>, report: &Report) -> Vec<Finding> {
     let found = problems.into_iter().filter_map(|problem| {
         let Problem { file, line, span: [from, length], code, message, help, .. } = problem;
@@ -120,7 +120,7 @@ pub fn beyond(problems: Vec<Problem>, report: &Report) -> Vec<Finding> {
     found.filter(|finding| !report.findings.contains(finding)).collect()
 }
 
-/// Writes every file anew that is not formatted.
+/// Rewrites every file that is not formatted.
 fn fix(dir: &Path, bundle: &mut Bundle) -> Result<(), Failure> {
     for (file, text) in &mut bundle.files {
         let Some(pretty) = file.ends_with(".cedar").then(|| formatted(text)).flatten() else { continue };

@@ -1,11 +1,11 @@
-//! A checked folder of policies, which people and machines are told of.
+//! A checked folder of policies, for reports to people and machines.
 
 use std::path::Path;
 
 use crate::policy::check::Report;
 use crate::policy::{Bundle, Finding};
 
-/// A report with the files that it is about.
+/// A report with its files.
 pub struct Checked<'a> {
     pub dir: &'a Path,
     pub bundle: &'a Bundle,
@@ -13,12 +13,12 @@ pub struct Checked<'a> {
 }
 
 impl Checked<'_> {
-    /// Everything that keeps the command from ending with 0.
+    /// Returns everything that prevents exit code 0.
     pub fn problems(&self) -> Vec<&Finding> {
         self.report.findings.iter().chain(self.report.tests()).collect()
     }
 
-    /// The path of a file as the caller has it.
+    /// Returns a file's path as the caller knows it.
     pub fn path(&self, file: &str) -> String {
         self.dir.join(file).display().to_string()
     }

@@ -1,4 +1,4 @@
-//! A comparison of policies as people read it: texts, answers, decisions.
+//! Formats a comparison of policies for people: texts, answers, decisions.
 
 use std::fmt::Write as _;
 
@@ -13,12 +13,12 @@ use crate::policy::diff::{
 use crate::types::impact::{Budgets, Decision};
 use crate::types::named::first_of;
 
-/// So many files that stay are named.
+/// The maximum number of kept files named.
 const NAMED: usize = 5;
 
 pub const DECISIONS: [Decision; 3] = [Decision::Allow, Decision::NeedsApproval, Decision::Deny];
 
-/// What is told of a comparison: of a single change, there is less.
+/// The parts of a comparison that are reported: fewer for a single change.
 pub struct Report<'a> {
     same: bool,
     base: &'a PolicyVersion,
@@ -83,12 +83,12 @@ pub fn text<'a>(compared: impl Into<Report<'a>>) -> String {
     if let Some(impact) = report.impact {
         decisions(impact, &mut text);
     }
-    // What is found more of than may be.
+    // Exceeded limits.
     report.over_budget.iter().for_each(|over| text.push_str(&format!("\n{}\n", excess(over))));
     text
 }
 
-/// ``approvals of `admin`: 4 people → 9 (…), threshold 1 → 2: looser``
+/// Formats terms like ``approvals of `admin`: 4 people → 9 (…), threshold 1 → 2: looser``.
 pub fn terms(terms: &[Term]) -> Vec<String> {
     let describe = |term: &Term| {
         let change = match term.change {
@@ -100,7 +100,7 @@ pub fn terms(terms: &[Term]) -> Vec<String> {
     terms.iter().map(describe).collect()
 }
 
-/// `2 added`, `1 changed`: of the policies.
+/// Counts changed policies, as in `2 added`, `1 changed`.
 pub fn counted(text: &TextDiff) -> Vec<String> {
     let of = |change: ChangeKind| {
         let changed = text.policies.iter().filter(|policy| policy.change == change).count();
@@ -131,10 +131,10 @@ fn head(report: &Report<'_>) -> String {
     format!("{names}\npolicies: {}{files}\n", said.join(", "))
 }
 
-/// How collections and views go that a folder only leaves out.
+/// How to remove collections and views that a folder merely leaves out.
 pub const WAYS: &str = "`ok schema propose` changes a collection, `ok view remove` removes a view";
 
-/// What a folder leaves out without removing it.
+/// Lists files that the folder leaves out without removing them.
 fn kept(files: &[String], into: &mut String) {
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     if !files.is_empty() {
@@ -142,7 +142,7 @@ fn kept(files: &[String], into: &mut String) {
     }
 }
 
-/// What the candidate names that does not exist, the approvals that nobody could give, and what would not fit.
+/// Lists the warnings: names that do not exist, approvals that nobody could give, and entities that would not fit.
 pub fn warnings(warnings: &[Problem], into: &mut String) {
     for Problem { message, file, line, .. } in warnings {
         let _ = writeln!(into, "warning: {message} ({file}:{line})");
@@ -185,14 +185,14 @@ fn answers(semantic: &Semantic, into: &mut String) {
         let (mut operation, mut kind, mut change) = (operation.as_str(), actor_kind.as_str(), change.name());
         for witness in witnesses {
             table.push(vec![operation.to_owned(), kind.to_owned(), change.to_owned(), witnessed(witness)]);
-            // Told once.
+            // Only in the first row of each group.
             (operation, kind, change) = ("", "", "");
         }
     }
     listed(&["operation", "actor", "change", "witness"], table, into);
 }
 
-/// `lea on max, approved: admin: allow -> deny (offboard-never)`
+/// Formats an example like `lea on max, approved: admin: allow -> deny (offboard-never)`.
 pub fn witnessed(witness: &Witness) -> String {
     let mut said = witness.actor.clone();
     if let Some(target) = &witness.target {
@@ -202,7 +202,7 @@ pub fn witnessed(witness: &Witness) -> String {
     format!("{said}: {} -> {}", answered(&witness.before), answered(&witness.after))
 }
 
-/// `needs_approval of admin (offboard-with-approval)`
+/// Formats an answer like `needs_approval of admin (offboard-with-approval)`.
 fn answered(Answer { decision, approvals, because, .. }: &Answer) -> String {
     let mut said = decision.name().to_owned();
     if !approvals.is_empty() {
@@ -230,7 +230,7 @@ fn decisions(impact: &Impact, into: &mut String) {
     grouped("actor", &impact.by_actor, into);
 }
 
-/// Decisions that would come out otherwise, by one of their properties.
+/// Lists decisions that would differ, grouped by one of their properties.
 fn grouped(name: &str, groups: &Groups, into: &mut String) {
     let [allowed, denied, approval] = Budgets::NAMES;
     let rows = groups.rows.iter().map(|group| {
@@ -244,12 +244,12 @@ fn grouped(name: &str, groups: &Groups, into: &mut String) {
     }
 }
 
-/// `over budget: looser is 2, at most 0 allowed`
+/// Formats an exceeded budget like `over budget: looser is 2, at most 0 allowed`.
 pub fn excess(Over { budget, found, max }: &Over) -> String {
     format!("over budget: {budget} is {found}, at most {max} allowed")
 }
 
-/// A table after an empty line; nothing where it has no rows.
+/// Appends a table after an empty line; nothing without rows.
 fn listed(columns: &[&str], rows: Vec<Vec<String>>, into: &mut String) {
     if !rows.is_empty() {
         let head = columns.iter().map(|column| column.to_uppercase().replace('_', " ")).collect();

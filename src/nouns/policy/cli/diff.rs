@@ -1,4 +1,4 @@
-//! `ok policy diff`: what a folder of policies would change, before anything is applied.
+//! `ok policy diff`: shows what a folder of policies would change, before anything is applied.
 
 use std::path::{Path, PathBuf};
 
@@ -89,8 +89,8 @@ impl Run for Diff {
     }
 }
 
-/// Says what can be compared all the same: all but everybody's decisions by whoever may not count them, and the texts of
-/// bundles that are too large to ask about.
+/// Adds what can still be compared: all but everybody's decisions for callers who may not count those, and only the texts of
+/// bundles that are too large to query.
 fn hinted(mut refused: Refused) -> Refused {
     let denied = format!("policy denied {}:", operation::COUNTS);
     if refused.code == Code::Denied.name() && refused.message.starts_with(&denied) {
@@ -104,7 +104,7 @@ fn hinted(mut refused: Refused) -> Refused {
     refused
 }
 
-/// Writes a plan, with the report as it came.
+/// Writes a plan with the report as received.
 fn save(path: &Path, bundle: &Bundle, found: &Compared, report: Value) -> Result<(), Failure> {
     let base = Base { version: found.base.version, hash: found.base.hash.clone() };
     put(path, &Plan::new(found.company.clone(), base, bundle, report).text()?)

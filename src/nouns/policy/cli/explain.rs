@@ -1,4 +1,4 @@
-//! `ok policy explain` and `ok policy who-can`: what the gate would answer, and why, as people read it.
+//! `ok policy explain` and `ok policy who-can`: print what the gate would answer, and why.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -56,7 +56,7 @@ pub struct Explain {
     at: Option<Moment>,
 }
 
-/// JSON on the command line.
+/// A JSON argument.
 #[derive(Clone)]
 struct Json(Value);
 
@@ -94,7 +94,7 @@ impl Run for Explain {
     }
 }
 
-/// The longest question that is read.
+/// The maximum bytes of a question's file.
 const MOST: usize = 1 << 20;
 
 fn read(path: &Path) -> Result<Evaluation, Failure> {
@@ -110,7 +110,7 @@ pub(super) const WHO_CAN: Operation<Wanted, Page<Able>> = query::<who_can::WhoCa
     .in_pages()
     .print(able);
 
-/// Somebody who can, by the ids of the policies that say so.
+/// An actor who may perform the operation, with the ids of the policies responsible.
 #[derive(Serialize)]
 struct Row<'a> {
     able: &'a Able,

@@ -1,4 +1,4 @@
-//! An explanation as people read it, and the words that its tree has too.
+//! Prints an explanation, and formats the parts that its tree shares.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ use crate::types::actor::KillScope;
 use crate::types::impact::Decision;
 use crate::types::time::Time;
 
-/// The answer to one question. Where it is about the company's own types, there is less to tell.
+/// The answer to one question; with fewer parts for the company's own types.
 pub(super) struct ShownAnswer {
     pub decision: Decision,
     pub operation: String,
@@ -91,7 +91,7 @@ impl From<EvaluationExplained> for ShownAnswer {
     }
 }
 
-/// What an answer begins with, a line each.
+/// The first lines of an answer.
 #[derive(Serialize)]
 struct Lines<'a> {
     decision: Decision,
@@ -151,7 +151,7 @@ pub(super) fn print(told: &ShownAnswer, is_past: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `changes-by-people: 5999 of 6000 in 60 s left`
+/// Formats rate limits like `changes-by-people: 5999 of 6000 in 60 s left`.
 pub(super) fn limits(limits: &[RateLimit]) -> Vec<String> {
     let left = |RateLimit { id, most, seconds, left }: &RateLimit| {
         let over = if *left == 0 { ": answered 429" } else { "" };
@@ -160,7 +160,7 @@ pub(super) fn limits(limits: &[RateLimit]) -> Vec<String> {
     limits.iter().map(left).collect()
 }
 
-/// Which records a query answers with, by which policies, and what of them is left out.
+/// Prints which records a query answers with, by which policies, and which fields are left out.
 fn narrowed(rows: &Narrowed) -> Result<(), Failure> {
     let whole = match (rows.records, &rows.condition) {
         (Share::Each, _) => "those that are each decided separately".to_owned(),
@@ -180,7 +180,7 @@ fn open_request(needed: &NeededApproval) -> String {
     needed.request.as_ref().map(|id| format!(", and {id} asks for it")).unwrap_or_default()
 }
 
-/// `allow, by bgl_01M7… (until 2026-11-20T09:10:00Z)`
+/// Formats break-glass like `allow, by bgl_01M7… (until 2026-11-20T09:10:00Z)`.
 pub(super) fn break_glass(break_glass: &ShownBreakGlass) -> String {
     let ShownBreakGlass { state, id, expires_at, decision, reason } = break_glass;
     let decision = decision.name();
@@ -191,17 +191,17 @@ pub(super) fn break_glass(break_glass: &ShownBreakGlass) -> String {
     format!("{decision}, by {} (until {}){why}", show::said(id), show::said(expires_at))
 }
 
-/// `the role of mia is lead, and mia leads team:ops`
+/// Formats changes like `the role of mia is lead, and mia leads team:ops`.
 pub(super) fn sentence(set: &[ShownChange]) -> String {
     set.iter().map(|change| show::said(&change.text)).collect::<Vec<_>>().join(", and ")
 }
 
-/// `tokens-for-others-by-admins (forbid, base/tokens.cedar:33)`
+/// Formats a policy like `tokens-for-others-by-admins (forbid, base/tokens.cedar:33)`.
 fn named(policy: &ShownPolicy) -> String {
     format!("{} ({})", show::said(&policy.id), place(policy))
 }
 
-/// `tokens-for-oneself (1 part fails, base/tokens.cedar:3)`
+/// Formats a near miss like `tokens-for-oneself (1 part fails, base/tokens.cedar:3)`.
 fn missed(policy: &ShownPolicy) -> String {
     let id = show::said(&policy.id);
     match &policy.source {
@@ -214,7 +214,7 @@ pub(super) fn fails(parts: usize) -> String {
     if parts == 1 { "1 part fails".into() } else { format!("{parts} parts fail") }
 }
 
-/// `forbid, base/tokens.cedar:33`; only the effect where the asker may not read policies.
+/// Formats effect and position like `forbid, base/tokens.cedar:33`; only the effect if the asker may not read policies.
 pub(super) fn place(policy: &ShownPolicy) -> String {
     let effect = show::said(&policy.effect);
     policy.source.as_ref().map_or_else(|| effect.clone(), |source| format!("{effect}, {}", line_of(source)))

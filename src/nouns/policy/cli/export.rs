@@ -1,4 +1,4 @@
-//! `ok policy export`, `list` and `source`: what is in force, and where it comes from.
+//! `ok policy export`, `list` and `source`: show what is in force, and where it comes from.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ impl Run for Export {
             Some(dir) => {
                 let Exported { files, schema, .. } = exported.read()?;
                 let (bundle, version) = (Bundle { files }, applied.last.version);
-                // The server names them; this machine is not its own to write to.
+                // The paths come from the server, which must not write outside the folder.
                 if let Some(problem) = problems(&bundle.files, 1).into_iter().next() {
                     return Err(Failure::new(format!("the server sent an invalid bundle: {problem}")));
                 }
@@ -77,7 +77,7 @@ impl Run for Export {
     }
 }
 
-/// Writes what is in force into a folder, whatever lies there.
+/// Writes what is in force into a folder, overwriting what is there.
 pub async fn write_to(dir: &Path, context: &Context) -> Result<(), Failure> {
     let mut session = Session::open(context).await?;
     let asked = both(&mut session, context).await;
@@ -88,7 +88,7 @@ pub async fn write_to(dir: &Path, context: &Context) -> Result<(), Failure> {
 }
 
 fn write_all(dir: &Path, bundle: &Bundle, kept: &[String], schema: &str, applied: &LastApplied) -> Result<(), Failure> {
-    // What a company has lost, or another one had, may be in force nowhere else: none of it is removed.
+    // What a company has lost, or another one had, may exist nowhere else: none of it is removed.
     let lock = PolicyLock::read(dir).ok().flatten().filter(|lock| !lock.is_lost(applied));
     let known = lock.map(|lock| lock.files).unwrap_or_default();
     save(dir, bundle, (kept, &known), schema)?;
@@ -101,14 +101,14 @@ async fn both(session: &mut Session, context: &Context) -> Result<(Answer<Export
     Ok((exported, query::<Applied>().within(session, context, &which).await??.read()?))
 }
 
-/// The files that somebody has edited or deleted here, and that are in force as they were before that. Refuses where what is in
-/// force has changed, too: one of both would be lost.
+/// Returns the files edited or deleted locally that have not changed in force since. Refuses if they have changed in force,
+/// too: one of both changes would be lost.
 fn edits(dir: &Path, bundle: &Bundle, applied: &LastApplied) -> Result<Vec<String>, Failure> {
     let unread = |failure: Failure| Failure::new(format!("{}; --force overwrites what is there", failure.sentence()));
     let lock = PolicyLock::read(dir).map_err(unread)?;
     let is_lost = |lock: &&PolicyLock| lock.is_lost(applied) && !applied.same_policies().any(|same| lock.is_of(same));
     if let Some(lock) = lock.as_ref().filter(is_lost) {
-        // What was in force here then is nowhere else any more.
+        // What was in force then may exist nowhere else any more.
         let there = Folder::read(dir).map_err(|error| Failure::new(error.to_string()))?;
         if there.bundle.files != bundle.files {
             let lost = lost(&dir.display().to_string(), lock.version);
@@ -117,7 +117,7 @@ fn edits(dir: &Path, bundle: &Bundle, applied: &LastApplied) -> Result<Vec<Strin
         }
     }
     let known = lock.as_ref().map(|lock| lock.files.clone()).unwrap_or_default();
-    // What was proposed from here, and is in force by now, is what was edited since.
+    // If what was proposed from here is in force by now, that is the edited version.
     let is_ours = lock.as_ref().is_some_and(|lock| applied.same_policies().any(|same| lock.has_proposed(same)));
     let (mut kept, mut lost) = (Vec::new(), Vec::new());
     for (path, text) in &bundle.files {
@@ -151,8 +151,8 @@ fn edits(dir: &Path, bundle: &Bundle, applied: &LastApplied) -> Result<Vec<Strin
     )))
 }
 
-/// Writes the files, and removes what was in force before and nobody has edited here. What else lies in the folder is left
-/// there, and told.
+/// Writes the files, and removes what is no longer in force and was not edited locally. Other files in the folder stay there,
+/// and are reported.
 fn save(
     dir: &Path,
     bundle: &Bundle,
@@ -160,7 +160,7 @@ fn save(
     schema: &str,
 ) -> Result<(), Failure> {
     let before = if dir.is_dir() { Folder::read(dir).ok() } else { None };
-    // A folder that is a link would be written to elsewhere.
+    // Through a linked folder, files would be written elsewhere.
     for path in bundle.files.keys() {
         let folders = Path::new(path).ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
         if let Some(link) = folders.map(|folder| dir.join(folder)).find(|folder| folder.is_symlink()) {
@@ -181,7 +181,7 @@ fn save(
     let left = before.into_iter();
     for (path, text) in left.filter(|(path, _)| !bundle.files.contains_key(path)) {
         let file = dir.join(&path);
-        // Whoever applied the folder again would bring it back.
+        // Left in the folder, the next apply would bring it back.
         if !is_edit(&path, &text) {
             std::fs::remove_file(&file)
                 .map_err(|error| Failure::new(format!("cannot remove {}: {error}", file.display())))?;

@@ -25,7 +25,7 @@ fn comes_before(dir: &Path, commit: &str, other: &str) -> Option<bool> {
         return None;
     }
     let status = git(dir, &["merge-base", "--is-ancestor", commit, other]).stdout(Stdio::null()).status().ok()?;
-    // By git-merge-base(1): 0 for yes, 1 for no, anything else where it cannot tell.
+    // See git-merge-base(1): 0 means yes, 1 means no, anything else an error.
     match status.code() {
         Some(0) => Some(true),
         Some(1) => Some(false),
@@ -69,8 +69,8 @@ fn is_same(one: &str, other: &str) -> bool {
     begins(one, other) || begins(other, one)
 }
 
-/// The files of a folder that are not what the commit has: edited, added or removed since. None where git cannot tell. What is
-/// no policy is not looked at.
+/// Returns the files that differ from the commit: edited, added or removed since; an empty list if git cannot tell. Only policy
+/// files are considered.
 pub fn unlike(dir: &Path, commit: &str, files: &BTreeMap<String, String>) -> Vec<String> {
     if !is_hash(commit) {
         return Vec::new();

@@ -1,7 +1,7 @@
-//! Policies as a command is given them: a folder, or one text (a file, or `-` for stdin) that `ok policy export` or
+//! Reads the policies given to a command: a folder, or one text (a file, or `-` for stdin) that `ok policy export` or
 //! `ok policy diff --save` wrote.
 //!
-//! Always true: what an export prints is read back as it was, whatever stands in the files.
+//! Always true: a printed export is read back unchanged, whatever the files contain.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -18,41 +18,41 @@ use crate::policy::plan::Plan;
 use crate::policy::{Bundle, Folder};
 use crate::types::json;
 
-/// The most bytes of one text.
+/// The maximum bytes of a text.
 const MOST: u64 = 64 << 20;
-/// What a line of the printed form begins with that is none of a file.
+/// The prefix of lines in the printed form that are not part of a file.
 const MARK: &str = "==> ";
-/// The last line, without which something was cut off.
+/// The last line; without it the text was truncated.
 const END: &str = "==> end <==\n";
-/// What stands before a line of a file that could be taken for another.
+/// Escapes a line of a file that could be taken for a marker.
 const ESCAPE: char = '\\';
-/// What ends a file that does not end with a line break.
+/// Marks the end of a file without a final line break.
 const NO_BREAK: &str = "\\ no line break at the end";
 
 pub struct Given {
     pub bundle: Bundle,
-    /// Files of a folder that nothing reads.
+    /// Files of the folder that are ignored.
     pub unread: Vec<String>,
     /// The folder.
     pub dir: Option<PathBuf>,
-    /// What was in force when the folder was applied or exported last.
+    /// What was in force when the folder was last applied or exported.
     pub lock: Option<PolicyLock>,
-    /// Why its lock cannot be read, if it cannot.
+    /// Why its lock cannot be read, if so.
     pub unread_lock: Option<String>,
     pub plan: Option<Plan>,
-    /// What was printed.
+    /// The version that was exported.
     pub exported: Option<Origin>,
 }
 
-/// A version that something was made from. Two of one number differ after a restored backup.
+/// A base version. After a restored backup, two versions can have the same number, but not the same hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     pub version: i64,
-    /// None in what an earlier version printed.
+    /// `None` if an earlier release printed it.
     pub hash: Option<String>,
 }
 
-/// The JSON of an export, as far as it is needed.
+/// The JSON of an export, as far as needed.
 #[derive(Deserialize)]
 struct Exported {
     version: Option<i64>,
@@ -61,7 +61,7 @@ struct Exported {
 }
 
 impl Origin {
-    /// A number, and the hash where there is one.
+    /// Parses a number, with a hash if there is one.
     fn parse(text: &str) -> Option<Origin> {
         let (version, hash) = text.split_once(' ').map_or((text, None), |(version, hash)| (version, Some(hash)));
         Some(Origin { version: version.parse().ok()?, hash: hash.map(str::to_owned) })
@@ -84,7 +84,7 @@ impl Given {
         Ok(Given { bundle, unread, dir: Some(from.to_owned()), lock, unread_lock, plan: None, exported: None })
     }
 
-    /// The same; what in a folder nothing reads is told.
+    /// Same, and notes which files of a folder are ignored.
     pub fn read_aloud(from: &Path) -> Result<Given, Failure> {
         let given = Given::read(from)?;
         for path in &given.unread {
@@ -93,7 +93,7 @@ impl Given {
         Ok(given)
     }
 
-    /// The collections that nobody has edited here. A plan is made of none that was.
+    /// Returns the collection files not edited locally; all those of a plan, which is never made with edited ones.
     pub fn unedited(&self) -> Vec<String> {
         match (&self.plan, &self.lock) {
             (Some(_), _) => self.bundle.files.keys().filter(|path| is_collection(path)).cloned().collect(),
@@ -142,7 +142,7 @@ fn text(from: &Path) -> Result<String, Failure> {
     }
 }
 
-/// Each file after a line with its path.
+/// Prints each file after a line with its path.
 pub fn printed((version, hash): (i64, &str), bundle: &Bundle) -> String {
     let mut text = format!("{MARK}version {version} {hash} <==\n");
     for (path, content) in &bundle.files {

@@ -1,4 +1,4 @@
-//! A report as people read it: each finding with the lines that it is about.
+//! Formats a report for people: each finding with the lines it is about.
 
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Report, Severity};
 
@@ -9,14 +9,14 @@ use crate::policy::codes;
 use crate::policy::{Finding, Severity as Weight};
 use crate::types::visible::steers;
 
-/// More findings than this are counted, not shown.
+/// The maximum number of findings shown; others are only counted.
 const MOST: usize = 100;
 
 pub(super) fn show(checked: &Checked<'_>) -> Result<(), Failure> {
     show::painted(&format!("{}{}\n", findings(checked), summary(checked)))
 }
 
-/// What keeps the command from ending with 0, and what the tests leave open.
+/// Formats what prevents exit code 0, and what the tests leave uncovered.
 pub fn findings(checked: &Checked<'_>) -> String {
     let handler = handler();
     let open = checked.report.open();
@@ -52,7 +52,7 @@ fn one(handler: &GraphicalReportHandler, checked: &Checked<'_>, finding: &Findin
     let path = show::visible(&checked.path(&finding.file));
     let text = harmless(checked.text(&finding.file));
     let (start, length) = finding.span;
-    // Long spans show their first line only: the place is what matters.
+    // Of long spans, only the first line is shown: the position is what matters.
     let first = text.get(start..start + length).and_then(|span| span.lines().next()).map(str::len);
     let report = match first.filter(|_| !text.is_empty() && length > 0) {
         Some(first) => {
@@ -68,12 +68,12 @@ fn one(handler: &GraphicalReportHandler, checked: &Checked<'_>, finding: &Findin
     into.push('\n');
 }
 
-/// The text with every control character replaced by as many bytes.
+/// Replaces every control character by as many bytes.
 fn harmless(text: &str) -> String {
     text.chars().map(|c| if steers(c) { "?".repeat(c.len_utf8()) } else { c.to_string() }).collect()
 }
 
-/// `12 policies, 64 tests, coverage 100 %`
+/// Formats a summary like `12 policies, 64 tests, coverage 100 %`.
 fn summary(checked: &Checked<'_>) -> String {
     let report = &checked.report;
     let of = |severity| report.findings.iter().filter(|finding| finding.severity == severity).count();

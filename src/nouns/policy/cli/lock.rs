@@ -1,5 +1,5 @@
-//! `policy.lock`: what was in force when this folder was last applied or exported. It is kept beside the policies in git,
-//! so that whoever applies next is told what came between.
+//! `policy.lock`: what was in force when this folder was last applied or exported. It is kept beside the policies in git, so
+//! that whoever applies next is told what came in between.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,32 +16,32 @@ use crate::policy::{Bundle, brain, views};
 
 const HEAD: &str = "# What was in force last. Written by `ok policy apply` and `ok policy export`; do not edit.\n";
 
-/// What stands in the file.
+/// The contents of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyLock {
     pub version: i64,
-    /// Of all that is in force.
+    /// The hash of everything in force.
     pub hash: String,
-    /// The change that brought it, if one did.
+    /// The change that brought it into force, if any.
     pub change: Option<String>,
     /// Its position in the log.
     pub event: i64,
-    /// The change that was proposed from this folder since, and waits for people.
+    /// The change proposed from this folder since, which waits for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposed: Option<String>,
     /// The SHA-256 of each file, hex, by path.
     pub files: BTreeMap<String, String>,
 }
 
-/// SHA-256 of a file, hex.
+/// Returns the SHA-256 of a file, hex.
 pub fn sum(text: &[u8]) -> String {
     hex::encode(Sha256::digest(text))
 }
 
 impl PolicyLock {
-    /// Of what `GET /policy/applied` tells, for a folder with these files: it may leave out collections and views that are in
-    /// force.
+    /// Builds a lock from `GET /policy/applied` for a folder with these files, which may leave out collections and views that
+    /// are in force.
     pub fn new(applied: &LastApplied, bundle: &Bundle) -> PolicyLock {
         PolicyLock {
             version: applied.last.version,
@@ -53,21 +53,21 @@ impl PolicyLock {
         }
     }
 
-    /// With what an earlier lock of the folder knew of collections and views that it leaves out now: they stay in force.
+    /// Keeps an earlier lock's entries for collections and views that the folder leaves out now: they stay in force.
     #[must_use]
     pub fn with_left_out(mut self, left_out: &BTreeMap<String, String>) -> PolicyLock {
         self.files.extend(left_out.iter().map(|(path, sum)| (path.clone(), sum.clone())));
         self
     }
 
-    /// The collections and views that were in the folder, and are not among these files.
+    /// Returns the collections and views of the lock that are not among these files.
     pub fn left_out(&self, bundle: &Bundle) -> BTreeMap<String, String> {
         let is_data = |path: &str| path.starts_with(brain::FOLDER) || path.starts_with(views::FOLDER);
         let left = self.files.iter().filter(|(path, _)| is_data(path) && !bundle.files.contains_key(*path));
         left.map(|(path, sum)| (path.clone(), sum.clone())).collect()
     }
 
-    /// The collections that are in the folder as they were when it was applied or exported, whatever they are by now.
+    /// Returns the collection files unchanged since the folder was applied or exported, whatever is in force by now.
     pub fn unedited(&self, bundle: &Bundle) -> Vec<String> {
         let is_known = |(path, text): &(&String, &String)| {
             self.files.get(*path).is_some_and(|known| *known == sum(text.as_bytes()))
@@ -76,7 +76,7 @@ impl PolicyLock {
         collections.filter(is_known).map(|(path, _)| path.clone()).collect()
     }
 
-    /// The lock of a folder; none if it was never applied.
+    /// Reads a folder's lock; `None` if it was never applied.
     pub fn read(dir: &Path) -> Result<Option<PolicyLock>, Failure> {
         let path = dir.join(LOCK);
         let text = match std::fs::read_to_string(&path) {
@@ -96,17 +96,17 @@ impl PolicyLock {
         serde_yaml::from_str(&text).map(Some).map_err(wrong)
     }
 
-    /// Whether what is in force is what this folder was made from: the same content, or the change that was proposed from it.
+    /// Checks whether a version is this folder's base: the same content, or the change proposed from it.
     pub fn is_of(&self, applied: &AppliedVersion) -> bool {
         applied.hash == self.hash || self.has_proposed(applied)
     }
 
-    /// Whether the company does not have the version that this is of: a backup was restored since, or it is another company's.
+    /// Checks whether the company lacks the base version: a backup was restored since, or it is another company's.
     pub fn is_lost(&self, applied: &LastApplied) -> bool {
         is_lost((self.version, &self.hash), applied)
     }
 
-    /// Whether this version was proposed from the folder.
+    /// Checks whether this version was proposed from the folder.
     pub fn has_proposed(&self, applied: &AppliedVersion) -> bool {
         self.proposed.is_some() && self.proposed == applied.change
     }
@@ -117,18 +117,18 @@ impl PolicyLock {
     }
 }
 
-/// Says that a command goes on without a lock that cannot be read.
+/// Notes that a lock that cannot be read is ignored.
 pub fn passed_over(problem: &str) {
     show::note(&format!("{problem}; it is not read"));
 }
 
-/// Whether the company does not have this version with this hash.
+/// Checks whether the company lacks this version with this hash.
 pub fn is_lost((version, hash): (i64, &str), applied: &LastApplied) -> bool {
     let same = std::iter::once(&applied.last).chain(&applied.earlier).find(|known| known.version == version);
     version > applied.last.version || same.is_some_and(|same| same.hash != hash)
 }
 
-/// The same of what was made from that version, as it is told.
+/// Returns the message for what was made from such a version.
 pub fn lost(what: &str, version: i64) -> String {
     format!("{what} was made from a version {version} that this company does not have, as after a restored backup")
 }

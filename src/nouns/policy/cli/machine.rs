@@ -1,4 +1,4 @@
-//! A report as programs read it: JSON, JUnit, SARIF, and the annotations of a GitHub workflow.
+//! Formats a report for programs: JSON, JUnit, SARIF, and annotations of GitHub workflows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -41,7 +41,7 @@ pub fn json(checked: &Checked<'_>) -> Value {
     })
 }
 
-/// Lines and columns of a finding, counted from 1; columns count characters.
+/// The lines and columns of a finding, counted from 1; columns count characters.
 struct Region {
     line: usize,
     column: usize,
@@ -64,21 +64,22 @@ fn region(checked: &Checked<'_>, finding: &Finding) -> Region {
     Region { line, column, end_line, end_column }
 }
 
-/// The same for a finding that moved to another line; equal ones of a file are numbered.
+/// Returns a fingerprint that stays the same when a finding moves to another line; equal ones in a file are numbered.
 fn fingerprint(finding: &Finding, seen: &mut BTreeMap<String, usize>) -> String {
     let what = format!("{}\n{}\n{}", finding.code, finding.file, unplaced(&finding.message));
     let number = seen.entry(what.clone()).and_modify(|number| *number += 1).or_insert(1);
     hex::encode(Sha256::digest(format!("{what}\n{number}")))
 }
 
-/// A message without the lines of other findings in it: `(a.cedar:12)`.
+/// Removes the line numbers of other findings from a message: `(a.cedar:12)`.
 fn unplaced(message: &str) -> String {
     let mut parts = message.split(':');
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |text, part| format!("{text}:{}", part.trim_start_matches(|c: char| c.is_ascii_digit())))
 }
 
-/// Where the company has published `docs/reference/findings.md`, if it has: the program knows no address of its own.
+/// Returns the address at which the company has published `docs/reference/findings.md`, if any: the program knows no address
+/// itself.
 fn published() -> Result<Option<String>, Failure> {
     let Some(page) = config::FINDINGS_URL.value() else { return Ok(None) };
     let is_page = Url::parse(&page)
@@ -90,7 +91,7 @@ fn published() -> Result<Option<String>, Failure> {
     Err(Failure::Usage(format!("{name} must be the address of a page, such as `https://docs.example.com/findings`")))
 }
 
-/// A code with all that its page says, since a link may lead nowhere.
+/// Builds a SARIF rule with everything that the code's page says, since a link may be dead.
 fn rule(code: &Code, page: Option<&str>) -> Value {
     let mut rule = json!({
         "id": code.code,
@@ -144,12 +145,13 @@ pub fn sarif(checked: &Checked<'_>) -> Result<Value, Failure> {
     }))
 }
 
-/// One suite for the policies, a case a file; one for the tests, a case a case. No name tells a result or a line.
+/// Formats one suite for the policies with a case per file, and one for the tests with a case per case. No name contains a
+/// result or a line.
 pub fn junit(checked: &Checked<'_>) -> String {
     document("ok policy check", suites(checked))
 }
 
-/// Suites as one document.
+/// Formats suites as one document.
 pub fn document(name: &str, suites: Vec<(&str, Suite)>) -> String {
     let sum = |of: fn(&Suite) -> usize| suites.iter().map(|(_, suite)| of(suite)).sum::<usize>();
     let (count, failures) = (sum(|suite| suite.count), sum(|suite| suite.failures));
@@ -204,7 +206,7 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// A case; it fails with `failure`, an element.
+    /// Adds a case, which fails if there is a `failure` element.
     fn case(&mut self, class: &str, name: &str, failure: Option<&str>) {
         self.count += 1;
         let _ = write!(self.body, "    <testcase classname=\"{}\" name=\"{}\"", xml(class), xml(name));
@@ -235,7 +237,7 @@ impl Suite {
         );
     }
 
-    /// A case that fails with all that was found of it.
+    /// Adds a case that fails with all its findings.
     fn report(&mut self, checked: &Checked<'_>, file: &str, name: &str, found: &[&Finding]) {
         let class = checked.path(file);
         let Some(first) = found.first() else { return self.passed(&class, name) };
@@ -259,7 +261,7 @@ impl Suite {
     }
 }
 
-/// Text in XML 1.0, which knows no control characters.
+/// Escapes text for XML 1.0, which has no control characters.
 fn xml(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {
@@ -277,7 +279,7 @@ fn xml(text: &str) -> String {
     escaped
 }
 
-/// A workflow command about no file in particular.
+/// Formats a workflow command about no particular file.
 pub fn remark(level: &str, title: &str, message: &str) -> String {
     format!("::{level} title={}::{}\n", property(title), data(message))
 }
@@ -286,7 +288,7 @@ fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// Workflow commands, a line each.
+/// Formats the findings as workflow commands, one per line.
 pub fn github(checked: &Checked<'_>) -> String {
     let open = checked.report.open();
     let mut text = String::new();
@@ -299,7 +301,7 @@ pub fn github(checked: &Checked<'_>) -> String {
         };
         let file = property(&checked.path(&finding.file));
         let Region { line, column, end_line, end_column } = at;
-        // Columns are read only where the place lies on one line; theirs end with the last character.
+        // Columns are valid only within a single line; end columns are inclusive.
         let columns = match line == end_line && end_column > column {
             true => format!(",col={column},endColumn={}", end_column - 1),
             false => String::new(),
@@ -311,7 +313,7 @@ pub fn github(checked: &Checked<'_>) -> String {
     text
 }
 
-/// A workflow command ends with its line; so nothing in it may begin another.
+/// Escapes the data of a workflow command, which ends with its line: nothing in it may start another.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }

@@ -1,4 +1,4 @@
-//! `ok policy`: asking the gate why, checking policies before they serve, and bringing them into force.
+//! `ok policy`: explains decisions, checks policies before they serve, and brings them into force.
 
 mod apply;
 pub mod check;
@@ -43,7 +43,7 @@ pub const COMMANDS: Commands = &[&group(
 )
 .with_server()];
 
-/// A folder of policies.
+/// Reads a folder of policies.
 pub fn folder(dir: &Path) -> Result<Folder, Failure> {
     Folder::of_policies(dir).map_err(|error| Failure::new(error.to_string()))
 }

@@ -1,5 +1,5 @@
-//! From a proposal to policies in force, as the command line walks it: propose, test, promote, and wait where people or
-//! the repository's rules come first. Each step is an operation of its own, and the gate decides each.
+//! Rolls out a proposal from the command line: propose, test, promote, and wait where people or the repository's rules come
+//! first. Each step is an operation of its own, and the gate decides each.
 
 use std::time::{Duration, Instant};
 
@@ -30,27 +30,27 @@ use crate::types::refusal::Code;
 
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What is to come into force.
+/// A proposal to be brought into force.
 pub struct Rollout {
     /// The input of `policy.propose`.
     pub proposal: NewPolicies,
-    /// How long to wait for people.
+    /// How long to wait for approvals.
     pub wait: Duration,
 }
 
-/// How far it came.
+/// The outcome of a rollout.
 pub enum Outcome {
-    /// In force: what `policy.applied` tells.
+    /// In force: the answer of `policy.applied`.
     Applied(LastApplied),
-    /// Exactly this was in force before.
+    /// Exactly this was in force already.
     Same(LastApplied),
-    /// In force, and those who brought it there may not read what is in force now.
+    /// In force, but the caller may not read what is in force now.
     Unread(String),
-    /// People come first.
+    /// Approval by people is needed first.
     Waits { change: String, why: String, approval: Option<String> },
 }
 
-/// What was proposed already stays as it was proposed; what was rejected before, somebody looked at.
+/// Notes that an open proposal keeps its reason, and that the same content was rejected before.
 pub fn remark(change: &ShownChange, given: &str) {
     change.rejected_before.iter().for_each(|before| show::note(&before.to_string()));
     if !given.is_empty() && change.reason != given {
@@ -89,8 +89,8 @@ impl Rollout {
         self.wait(session, context, id, why).await
     }
 
-    /// Nobody is asked to promote what cannot be: its tests come first. Whoever may not run them may know what they came to,
-    /// where somebody else ran them, or the server did.
+    /// Tests and promotes: nobody is asked to promote what fails its tests. A caller who may not run them may still know their
+    /// results, if somebody else or the server ran them.
     async fn promote(
         &self,
         session: &mut Session,
@@ -112,8 +112,8 @@ impl Rollout {
         }
     }
 
-    /// Looks now and then whether it has come into force, or cannot any more. In between, whoever it waits for uses the state
-    /// file.
+    /// Polls whether the change has come into force, or cannot any more. Between polls the state file is free for those it
+    /// waits for.
     async fn wait(
         &self,
         session: &mut Session,
@@ -135,7 +135,7 @@ impl Rollout {
                     is_away = false;
                 }
                 Ok(None) => {}
-                // It may be restarting. Whoever waits for people can wait for that.
+                // The server may be restarting: waiting for people outlasts that.
                 Err(Failure::NoAnswer(away)) if !is_away => {
                     show::note(&format!("{away}; still waiting"));
                     is_away = true;
@@ -148,7 +148,7 @@ impl Rollout {
     }
 }
 
-/// Whether a change has come into force, or cannot any more.
+/// Checks whether a change has come into force, or cannot any more.
 async fn arrived_meanwhile(
     session: &mut Session,
     context: &Context,
@@ -172,7 +172,7 @@ async fn arrived_meanwhile(
             let gone = "is not there any more, as after a restored backup: propose the change again";
             return Err(Failure::new(format!("{change} {gone}")));
         }
-        // Who may not see it waits for what is in force.
+        // A caller who may not see it waits for the version in force instead.
         Err(_) => {}
     }
     if let Some(approval) = approval {
@@ -181,7 +181,7 @@ async fn arrived_meanwhile(
     Ok(None)
 }
 
-/// How a change came into force: the policies that are read with are the new ones.
+/// Returns the outcome of a promoted change, read under the new policies.
 async fn arrived(session: &mut Session, context: &Context, change: String) -> Result<Outcome, Failure> {
     match query::<Applied>().within(session, context, &WhichApplied::default()).await? {
         Ok(applied) => Ok(Outcome::Applied(applied.read()?)),
@@ -190,21 +190,21 @@ async fn arrived(session: &mut Session, context: &Context, change: String) -> Re
     }
 }
 
-/// How many earlier versions are asked for, to find the last one that came with a commit, or that changed policies.
+/// How many earlier versions are requested to find the last one with a commit, or with changed policies.
 pub const EARLIER: u32 = 200;
 
-/// What is in force.
+/// Returns what is in force.
 pub async fn last_applied(session: &mut Session, context: &Context) -> Result<LastApplied, Failure> {
     query::<Applied>().within(session, context, &WhichApplied::default()).await??.read()
 }
 
-/// `version 3 is in force, applied by ana with chg_…`
+/// Formats a version like `version 3 is in force, applied by ana with chg_…`.
 pub fn in_force(applied: &AppliedVersion) -> String {
     let with = applied.change.as_ref().map(|change| format!(" with {change}"));
     format!("version {} is in force, applied by {}{}", applied.version, applied.by, with.unwrap_or_default())
 }
 
-/// Tells what a comparison warns of, to those who may see it.
+/// Prints the warnings of a comparison, if the caller may see it.
 async fn warn(session: &mut Session, context: &Context, id: &str) -> Result<(), Failure> {
     let compared = query::<Diff>().within(session, context, &texts_alone(id)).await?;
     if let Some(compared) = compared.ok().and_then(|compared| compared.read().ok()) {
@@ -215,7 +215,7 @@ async fn warn(session: &mut Session, context: &Context, id: &str) -> Result<(), 
     Ok(())
 }
 
-/// One's own change as it is now, as far as one may see it: among the newest ones, else by its id.
+/// Returns one's own change as far as one may see it: among the newest ones, otherwise by id.
 async fn found(session: &mut Session, context: &Context, id: &str) -> Result<Result<ShownChange, Refused>, Failure> {
     let mine = Which { state: None, target: None, mine: true, page: PageQuery::default() };
     let listed = query::<List>().within(session, context, &mine).await??;
@@ -229,17 +229,17 @@ async fn found(session: &mut Session, context: &Context, id: &str) -> Result<Res
     }
 }
 
-/// Without the answers to generated questions, which take longest.
+/// Asks for a comparison without answers to generated questions, which take longest.
 fn texts_alone(id: &str) -> Comparing {
     Comparing { id: id.to_owned(), semantic: Some(false) }
 }
 
-/// What failed its tests comes into force by nobody's word.
+/// Fails if the change failed its tests, since nobody can promote it then.
 fn passed(change: &ShownChange) -> Result<(), Failure> {
     change.evals.failing().map_or(Ok(()), |failing| Err(Failure::Exits(Exit::Untested, failing)))
 }
 
-/// Whether the change can still come into force; who ended it, and why.
+/// Checks that the change can still come into force; otherwise tells who ended it, and why.
 fn is_open(change: &ShownChange, last: &AppliedVersion) -> Result<(), Failure> {
     let id = &change.id;
     let by = change.rejection.as_ref().map(|said| because(&said.by, &said.reason)).unwrap_or_default();
@@ -253,10 +253,10 @@ fn is_open(change: &ShownChange, last: &AppliedVersion) -> Result<(), Failure> {
     Err(Failure::new(how))
 }
 
-/// Whether somebody may still approve its promotion.
+/// Checks that the approval of its promotion is still possible.
 async fn is_not_refused(session: &mut Session, context: &Context, id: &str) -> Result<(), Failure> {
     let of = OneApproval { id: id.to_owned() };
-    // Who may not see the request any more waits for the change alone.
+    // A caller who may not see the request any more waits for the change only.
     let Ok(shown) = query::<Show>().within(session, context, &of).await? else { return Ok(()) };
     let approval: ShownApproval = shown.read()?;
     let said = approval.decisions.iter().rfind(|decided| decided.decision == Verdict::Reject);
@@ -273,12 +273,12 @@ async fn is_not_refused(session: &mut Session, context: &Context, id: &str) -> R
     }
 }
 
-/// ` by ben: not this quarter`
+/// Formats a reason like ` by ben: not this quarter`.
 fn because(by: &ActorId, reason: &str) -> String {
     if reason.is_empty() { format!(" by {by}") } else { format!(" by {by}: {reason}") }
 }
 
-/// What people have to do first; anything else ends the command.
+/// Returns what people have to do first; any other refusal ends the command.
 fn why(refused: &Refused) -> Result<String, Failure> {
     let is = |code: Code| refused.code == code.name();
     if is(Code::NeedsApproval) {

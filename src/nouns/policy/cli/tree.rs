@@ -1,4 +1,4 @@
-//! An explanation as a tree: each policy with its parts, how each stands, and what it read.
+//! Formats an explanation as a tree: each policy with its parts, their results, and what they read.
 
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
@@ -10,13 +10,13 @@ use crate::nouns::policy::shown::ShownPolicy;
 use crate::policy::{Observed, ShownPart, State};
 use crate::types::impact::Decision;
 
-/// A line with what stands below it.
+/// A line with its children.
 struct Node {
     text: String,
     below: Vec<Node>,
 }
 
-/// The tree as text; only colours that are asked for.
+/// Renders the tree as text; coloured only if requested.
 pub(super) fn drawn(told: &ShownAnswer, is_past: bool, in_colour: bool) -> String {
     let painter = Painter { in_colour };
     let group = |title: &str, below: Vec<Node>| Node { text: painter.paint(Style::new().bold(), title), below };
@@ -41,13 +41,13 @@ pub(super) fn drawn(told: &ShownAnswer, is_past: bool, in_colour: bool) -> Strin
     text
 }
 
-/// `admin: 0 of 1, by ana, ben`
+/// Formats an approval like `admin: 0 of 1, by ana, ben`.
 fn held(needed: &NeededApproval) -> String {
     let (kind, by) = (show::said(&needed.kind), show::said(&needed.who_may_decide));
     format!("{kind}: {} of {}, by {by}", needed.held.len(), needed.threshold)
 }
 
-/// `mia, by dlg_01M7…: deny: only leads hire`
+/// Formats a delegation like `mia, by dlg_01M7…: deny: only leads hire`.
 fn handed_on(link: &ExplainedLink) -> String {
     let why = link.reason.as_ref().map(|why| format!(": {}", show::said(why))).unwrap_or_default();
     format!("{}, by {}: {}{why}", show::said(&link.from), show::said(&link.delegation), link.decision.name())
@@ -70,7 +70,7 @@ impl Painter {
         if self.in_colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
 
-    /// `deny: token.issue of max by mia: only admins issue tokens for others`
+    /// Formats the root like `deny: token.issue of max by mia: only admins issue tokens for others`.
     fn headline(&self, told: &ShownAnswer) -> String {
         let colour = match told.decision {
             Decision::Allow => AnsiColor::Green,
@@ -93,7 +93,7 @@ impl Painter {
         }
     }
 
-    /// `FAIL principal.trust > 2    principal.trust = 1`
+    /// Formats a part like `FAIL principal.trust > 2    principal.trust = 1`.
     fn part(&self, part: &ShownPart) -> Node {
         let (word, style) = match part.state {
             State::Ok => ("ok  ", AnsiColor::Green.on_default()),
@@ -111,7 +111,7 @@ impl Painter {
     }
 }
 
-/// A value as a policy would write it.
+/// Formats a value in Cedar's syntax.
 fn written(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("[{}]", items.iter().map(written).collect::<Vec<_>>().join(", ")),

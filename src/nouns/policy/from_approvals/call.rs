@@ -1,4 +1,4 @@
-//! A call that was approved, as it would be asked about today.
+//! An approved call, as it would be decided today.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// The call behind an approval that people gave.
+    /// Returns the call behind an approval that people gave.
     pub fn approved(id: &str, read: &Reader<'_>) -> Result<Call, Stop> {
         let approval = read.approval(id)?.ok_or_else(Refusal::not_found)?;
         if !read.sees(&read.approval_target(&approval)) {
@@ -49,12 +49,12 @@ impl Call {
         self.entry.spec.name
     }
 
-    /// What policies answer to the same call by somebody, about something, with an input.
+    /// Returns what other policies answer to the same call by a caller, with an input.
     pub fn answer(&self, policies: &Snapshot, caller: &Caller, input: &Value, read: &Reader<'_>) -> Ruling {
         read.ruling_under(policies, caller, (self.operation(), &self.target, input))
     }
 
-    /// The policies that make it wait.
+    /// Returns the policies that require approval for it.
     pub fn held_up_by(&self, read: &Reader<'_>) -> Result<Vec<Because>, Refusal> {
         let id = &self.approval;
         let ruling = read.ruling_on(&self.caller, self.operation(), &self.target, &self.input);

@@ -1,7 +1,7 @@
-//! What approved calls were given, as conditions of a policy.
+//! Turns the inputs of approved calls into policy conditions.
 //!
-//! Always true: the conditions hold for the calls that they were made from. They leave open the name of what a call makes,
-//! what only says why, and what a call that is about the same thing says of that thing again.
+//! Always true: the conditions hold for the calls they were made from. They leave open the name of what a call creates,
+//! reasons, and fields that repeat the target.
 
 use serde_json::Value;
 
@@ -10,17 +10,17 @@ use super::invalid;
 use gate::declare::arguments::{Field, Shape};
 use types::refusal::Refusal;
 
-/// Whether a policy leaves a field open.
+/// Checks whether conditions leave a field open.
 pub fn is_open(field: &Field, call: &Call) -> bool {
     let says_the_target = call.input.get(&field.name).and_then(Value::as_str) == Some(&call.target.id());
     (field.is_erasable && !field.is_presence()) || field.is_new || says_the_target
 }
 
-/// The conditions on the input of these calls of one operation: for each field that counts, that of each call.
+/// Returns conditions on the input of calls of one operation: for each field that counts, those of each call.
 pub fn conditions(calls: &[&Call]) -> Result<Vec<Vec<String>>, Refusal> {
     let Some(first) = calls.first() else { return Ok(Vec::new()) };
     let arguments = first.entry.arguments();
-    // Given or not: the policy could not tell a call that gives it from one that does not.
+    // Whether or not it is given: the policy could not tell a call with it from one without.
     if let Some((name, why)) = arguments.left_out.first() {
         let (approval, operation) = (&first.approval, first.operation());
         return Err(invalid(format!("{approval}: a policy cannot look at `{name}` of {operation}: {why}")));
@@ -29,7 +29,7 @@ pub fn conditions(calls: &[&Call]) -> Result<Vec<Vec<String>>, Refusal> {
     closed.map(|field| calls.iter().map(|call| as_given(field, call)).collect()).collect()
 }
 
-/// The field is as the call gave it.
+/// Returns the condition that a field is as in the call.
 fn as_given(field: &Field, call: &Call) -> Result<String, Refusal> {
     let Some(value) = call.input.get(&field.name).filter(|value| !value.is_null()) else {
         return Ok(format!("!(context.input has {})", field.name));
@@ -39,7 +39,7 @@ fn as_given(field: &Field, call: &Call) -> Result<String, Refusal> {
     Ok(if field.is_required { equal } else { format!("context.input has {} && {equal}", field.name) })
 }
 
-/// A Cedar expression that holds for this value alone. None for what can only be looked at in part.
+/// Returns a Cedar expression that holds for this value only; `None` if policies see only part of it.
 fn equals(path: &str, shape: &Shape, value: &Value) -> Option<String> {
     match (shape, value) {
         (Shape::Bool, Value::Bool(true)) => Some(path.to_owned()),
@@ -73,7 +73,7 @@ fn literal(shape: &Shape, value: &Value) -> Option<String> {
     }
 }
 
-/// A text as Cedar writes it.
+/// Quotes a text for Cedar.
 fn quoted(text: &str) -> String {
     let escaped = text.chars().flat_map(|c| match c {
         '"' | '\\' => vec!['\\', c],

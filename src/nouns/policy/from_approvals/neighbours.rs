@@ -1,5 +1,5 @@
-//! Calls beside those that were approved: with something else in a field, about something else, at another time, another way.
-//! Each is tried; what a drafted policy lets through, and the policies in force do not, is told.
+//! Tries calls similar to the approved ones: another value in a field, another target, time or channel. Those that the drafted
+//! policy allows, and the policies in force do not, are reported.
 
 use std::collections::BTreeSet;
 
@@ -12,12 +12,12 @@ use policy::Snapshot;
 use types::caller::{Caller, Channel};
 use types::time::DAY;
 
-/// As many others of the same kind are tried in place of what a call is about.
+/// The maximum number of other targets tried.
 const OTHERS: usize = 50;
-/// So many are looked at for these at most: whoever sees few of many does not wait for a look at all.
+/// The maximum number of actors examined for them: whoever sees few of many does not wait for a scan of all.
 const LOOKED_AT: usize = 2_000;
 
-/// What goes through now, in words, each once.
+/// Describes what is newly allowed, each once.
 pub fn let_through(calls: &[Call], candidate: &Snapshot, read: &Reader<'_>) -> Vec<String> {
     let lines: BTreeSet<String> = calls.iter().flat_map(|call| passing(call, candidate, read)).collect();
     lines.into_iter().collect()
@@ -41,7 +41,7 @@ fn passing(call: &Call, candidate: &Snapshot, read: &Reader<'_>) -> Vec<String> 
             }
             passes(read, &call.caller, &call.target, &input)
         };
-        // What an operation is about hangs on a field that says it again: that is tried below.
+        // A field that repeats the target is tried below, with other targets.
         let is_said_again = given.as_str() == Some(&call.target.id());
         if !is_said_again && others(field, given).into_iter().any(other) {
             lines.push(format!("{who} with another `{}`", field.name));
@@ -64,7 +64,7 @@ fn passing(call: &Call, candidate: &Snapshot, read: &Reader<'_>) -> Vec<String> 
     lines
 }
 
-/// Other values of a field: near ones, and none at all.
+/// Returns other values of a field: near ones, and none at all.
 fn others(field: &Field, given: &Value) -> Vec<Value> {
     let mut values = of_shape(&field.shape, given);
     if !field.is_required {
@@ -106,7 +106,7 @@ fn of_shape(shape: &Shape, given: &Value) -> Vec<Value> {
     }
 }
 
-/// Others whom the proposer may see, in place of the person, the agent or the team that a call is about.
+/// Returns other targets of the same kind that the proposer may see: people and agents, or teams.
 fn targets(call: &Call, read: &Reader<'_>) -> Vec<Target> {
     let Target::Actor(id) = &call.target else { return Vec::new() };
     let others = read.cards().take(LOOKED_AT).map(|card| card.actor.id.clone());

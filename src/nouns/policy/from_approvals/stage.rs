@@ -1,4 +1,4 @@
-//! The test of a drafted policy: the calls that it was made from are allowed, and somebody else's are not.
+//! Generates the test of a drafted policy: the calls it was made from are allowed, and somebody else's are not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use types::id::ActorId;
 use types::impact::Decision;
 use types::target::Fact;
 
-/// A file of tests, and its path.
+/// Returns the path and text of a test file.
 pub fn test(calls: &[Call], candidate: &Snapshot, read: &Reader<'_>) -> (String, String) {
     let mut asked: Vec<(Case, Answer)> = Vec::new();
     let mut seen = BTreeSet::new();
@@ -35,7 +35,7 @@ pub fn test(calls: &[Call], candidate: &Snapshot, read: &Reader<'_>) -> (String,
     (format!("tests/from-{}.yaml", first.replace('_', "-")), test_file(&fixture(calls, &cases, read), &cases))
 }
 
-/// Somebody for whom nothing changes, if there is anybody: as like the requester as can be found.
+/// Finds somebody for whom nothing changes, as similar to the requester as possible.
 fn others(call: &Call, candidate: &Snapshot, read: &Reader<'_>) -> Option<(Caller, Answer)> {
     let requester = &read.card(&call.caller.actor())?.actor;
     let alike = |actor: &Actor| {
@@ -50,10 +50,10 @@ fn others(call: &Call, candidate: &Snapshot, read: &Reader<'_>) -> Option<(Calle
     })
 }
 
-/// So many of a team, of a role and of everybody are looked at.
+/// The maximum number of members of a team, of a role, and of everybody that are examined.
 const LOOKED_AT: usize = 200;
 
-/// Others who may act and whom the proposer may know of: of somebody's team, of their role, and any.
+/// Returns other active actors that the proposer may know: of somebody's team, of their role, and any.
 fn near<'a>(requester: &Actor, read: &'a Reader<'_>) -> Vec<&'a Actor> {
     let team = requester.team.iter().flat_map(|team| read.within(team).take(LOOKED_AT));
     let role = read.people(requester.role).take(LOOKED_AT).filter_map(|id| read.card(id));
@@ -95,7 +95,7 @@ fn case(call: &Call, caller: &Caller, expect: Decision, read: &Reader<'_>) -> Ca
     }
 }
 
-/// What the call was given, as far as policies see it.
+/// Returns the call's input as far as policies see it.
 fn given(call: &Call) -> Option<Value> {
     let mut given = call.entry.arguments().kept(&call.input)?;
     if let Some(fields) = given.as_object_mut() {
@@ -108,7 +108,7 @@ fn releases(target: &Target) -> bool {
     target.thing("KillSwitch").is_some_and(|switch| switch.fact("engage") == Some(&Fact::Flag(false)))
 }
 
-/// The company as a test sees it. Only whoever is concerned is written down.
+/// Returns the company as the test sees it, with only the actors concerned.
 fn fixture(calls: &[Call], cases: &[(&Case, &Answer)], read: &Reader<'_>) -> Fixture {
     let mut fixture =
         Fixture { now: read.now(), teams: Vec::new(), actors: Vec::new(), delegations: Vec::new(), rows: Vec::new() };
@@ -122,7 +122,7 @@ fn fixture(calls: &[Call], cases: &[(&Case, &Answer)], read: &Reader<'_>) -> Fix
     fixture
 }
 
-/// Those whom the cases name, and those whom they hang on, as far as the proposer may know of them; by id.
+/// Returns the actors that the cases name, and those they depend on, as far as the proposer may know them, by id.
 fn concerned<'a>(fixture: &Fixture, cases: &[(&Case, &Answer)], read: &'a Reader<'_>) -> BTreeMap<ActorId, &'a Actor> {
     let mut next: Vec<ActorId> = cases.iter().flat_map(|(case, _)| named_by(fixture, case)).collect();
     let mut found = BTreeMap::new();
@@ -151,7 +151,7 @@ fn member(actor: &Actor) -> Member {
     }
 }
 
-/// What is neither a person nor a team.
+/// Adds a target that is neither a person nor a team.
 fn add(target: &Target, fixture: &mut Fixture, read: &Reader<'_>) {
     let Target::Thing(thing) = target else { return };
     match read.noun(target).and_then(|noun| noun.row(thing)) {
@@ -160,7 +160,7 @@ fn add(target: &Target, fixture: &mut Fixture, read: &Reader<'_>) {
     }
 }
 
-/// Each link of a delegation's chain with the next, as rows before the one that it is about.
+/// Returns each link of a delegation's chain as a row, before the delegation itself.
 fn delegations(thing: &Thing) -> Vec<Delegation> {
     let (Some(Fact::Actor(giver)), Some(Fact::Actor(taker)), Some(Fact::Actors(chain))) =
         (thing.fact("giver"), thing.fact("taker"), thing.fact("chain"))

@@ -1,4 +1,4 @@
-//! What happens to the policies in force.
+//! Events of the policies in force.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ fn applied(event: &PolicyApplied, moment: &Moment<'_>) -> rusqlite::Result<Touch
         "INSERT INTO policy (version, hash, source, change, by, applied_at) VALUES (?, ?, ?, ?, ?, ?)",
         params![version, hash, source, change, moment.by.as_str(), moment.at.0],
     )?;
-    // Files of an earlier version of ok have neither the column nor such an event.
+    // Files of an earlier version of ok have neither this column nor such events.
     if let Some(proposal) = proposal {
         let sql = "UPDATE policy SET proposal = ? WHERE version = ?";
         moment.conn.execute(sql, params![proposal.as_str(), version])?;

@@ -1,4 +1,4 @@
-//! The policy bundle in force.
+//! Tables of the policy bundles in force and before.
 
 pub mod events;
 
@@ -16,11 +16,11 @@ pub struct Applied {
     pub version: i64,
     pub hash: String,
     pub source: String,
-    /// The change that brought it, if one did.
+    /// The change that brought it into force, if any.
     pub change: Option<String>,
-    /// The schema proposal that brought it, if one did: its policies are those of the version before.
+    /// The schema proposal that brought it into force, if any: its policies are those of the version before.
     pub proposal: Option<String>,
-    /// The commit that the change came from.
+    /// The commit that the change came with.
     pub commit: Option<String>,
     pub by: ActorId,
     pub at: Time,
@@ -33,11 +33,11 @@ pub struct PolicySource {
     pub url: Option<String>,
     pub r#ref: Option<String>,
     pub path: Option<String>,
-    /// Whether what the repository proposes comes into force as soon as the policy permits it.
+    /// Whether what the repository proposes comes into force as soon as the policies allow it.
     pub auto: bool,
 }
 
-/// The source that was set; none before.
+/// Returns the source, if set.
 pub fn source(conn: &Connection) -> rusqlite::Result<Option<PolicySource>> {
     conn.query_row("SELECT kind, url, ref, path, auto FROM policy_source", [], |row| {
         let (url, r#ref, path) = (row.get(1)?, row.get(2)?, row.get(3)?);
@@ -50,10 +50,10 @@ pub fn applied(conn: &Connection) -> rusqlite::Result<Option<Applied>> {
     Ok(before(conn, i64::MAX, 1)?.pop())
 }
 
-/// The versions before this one, newest first.
+/// Returns the versions before this one, newest first.
 pub fn before(conn: &Connection, version: i64, limit: usize) -> rusqlite::Result<Vec<Applied>> {
     conn.prepare_cached(
-        // A commit may have declared a version only after it was in force.
+        // A commit may declare a version only after it came into force.
         "SELECT version, hash, source, change, by, applied_at, \
          coalesce((SELECT commit_id FROM change WHERE change.id = policy.change), \
          (SELECT commit_id FROM change WHERE change.version = policy.version AND commit_id IS NOT NULL LIMIT 1)), proposal \
@@ -68,14 +68,14 @@ pub fn before(conn: &Connection, version: i64, limit: usize) -> rusqlite::Result
     .collect()
 }
 
-/// The last version that changed the policies, not just the schema of collections.
+/// Returns the last version that changed the policies, not just the schema of collections.
 pub fn changed(conn: &Connection) -> rusqlite::Result<Option<Applied>> {
     let version: Option<i64> =
         conn.query_row("SELECT max(version) FROM policy WHERE proposal IS NULL", [], |row| row.get(0))?;
     Ok(version.map_or(Ok(Vec::new()), |version| before(conn, version.saturating_add(1), 1))?.pop())
 }
 
-/// Whether the policies in force are those of a version: only the schema of collections has changed since.
+/// Checks whether the policies in force are those of a version: only the schema of collections has changed since.
 pub fn stands(conn: &Connection, version: i64) -> rusqlite::Result<bool> {
     conn.prepare_cached(
         "SELECT EXISTS (SELECT 1 FROM policy WHERE version = ?1) \
@@ -84,7 +84,7 @@ pub fn stands(conn: &Connection, version: i64) -> rusqlite::Result<bool> {
     .query_row([version], |row| row.get(0))
 }
 
-/// The bundle's files, by path.
+/// Returns the bundle's files by path.
 pub fn files(conn: &Connection) -> rusqlite::Result<BTreeMap<String, String>> {
     conn.prepare("SELECT path, text FROM policy_file")?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }

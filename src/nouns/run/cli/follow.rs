@@ -1,5 +1,5 @@
-//! Following a run: its steps as they are taken, until it waits for somebody or has ended. Where no server has the company, it goes
-//! on within the command.
+//! Follows a run: prints its steps as they are taken, until it waits for somebody or has ended. Without a server for the
+//! company, the command executes it.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,11 +18,12 @@ use crate::nouns::run::{self, OneShown, Show, ShownStep, WholeRun};
 use crate::types::run::{RunStatus, StepStatus, Wait};
 use crate::types::time::{Clock as _, SystemClock};
 
-/// How long a run is followed that takes no step: longer than a model may take to answer.
+/// How long a run without a new step is followed: longer than a model may take to answer.
 const PATIENCE: Duration = Duration::from_secs(130);
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Follows a run that was asked for; where whoever asked may not read it, as under a delegation that does not cover that, its id.
+/// Follows a requested run; prints only its id if the requester may not read it, as under a delegation that does not cover
+/// that.
 pub(super) async fn begun(context: &Context, begun: operation::Answer<run::Begun>) -> Result<Exit, Failure> {
     let run: String = begun.part(columns!(run::Begun; run))?;
     match self::run(context, run.clone()).await {
@@ -39,8 +40,8 @@ pub(super) async fn run(context: &Context, id: String) -> Result<Exit, Failure> 
     from(context, OneShown { id, since: None }).await
 }
 
-/// Lets a run go on, or waits for the server that does, until it waits for somebody or has ended; tells of each step once it
-/// and all before it are over, and at last of how the run stands.
+/// Executes a run, or waits for the server that does, until it waits for somebody or has ended. Prints each step once it and
+/// all before it are over, and finally the run's state.
 pub(super) async fn from(context: &Context, mut which: OneShown) -> Result<Exit, Failure> {
     let is_served = go_on(context).await?.is_none();
     let first = which.since;
@@ -84,11 +85,11 @@ async fn read(context: &Context, which: &OneShown) -> Result<WholeRun, Failure> 
     Ok(serde_json::from_value(query::<Show>().ask(context, which).await?.value)?)
 }
 
-/// Whether a run goes on without anybody's doing anything.
+/// Checks whether a run proceeds without anybody acting.
 fn moves(run: &WholeRun, is_served: bool) -> bool {
     match run.run.waiting {
         None => matches!(run.run.status, RunStatus::Queued | RunStatus::Running),
-        // These end by themselves where a server has the company.
+        // With a server, these end by themselves.
         Some(Wait::Run { .. }) => is_served,
         Some(Wait::Time { until } | Wait::RateLimit { until, .. }) => {
             let left = until.0.saturating_sub(SystemClock.now().0);
@@ -98,7 +99,7 @@ fn moves(run: &WholeRun, is_served: bool) -> bool {
     }
 }
 
-/// Of each part that a run waits for, the part of it that waits for no other one, with the steps that it is at; as far as the
+/// Returns, for each child run waited for, the descendant that waits for no further run, with its current steps, as far as the
 /// caller may read them.
 async fn ends(context: &Context, run: &WholeRun) -> Result<Vec<WholeRun>, Failure> {
     let is_waiting = |step: &&ShownStep| step.status == StepStatus::Waiting;
@@ -109,7 +110,7 @@ async fn ends(context: &Context, run: &WholeRun) -> Result<Vec<WholeRun>, Failur
     let mut ends = Vec::new();
     for mut id in waits {
         loop {
-            // What it did before says nothing of what it waits for.
+            // Earlier steps do not tell what it waits for.
             let whole = match read(context, &OneShown { id: id.clone(), since: Some(u32::MAX) }).await {
                 Ok(part) => part,
                 Err(Failure::Refused(_)) => break,
@@ -127,7 +128,7 @@ async fn ends(context: &Context, run: &WholeRun) -> Result<Vec<WholeRun>, Failur
     Ok(ends)
 }
 
-/// Where no server has the company, runs go on here: those that did. None where a server has it.
+/// Executes runs if no server has the company, and returns those that proceeded; `None` if a server has it.
 pub(super) async fn go_on(context: &Context) -> Result<Option<BTreeSet<String>>, Failure> {
     if context.server.is_some() {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! `ok ask`, `ok answer`, `ok runs`, `ok run`: agents at work. Where no server has the company, what a command sets going goes on
-//! within the command.
+//! `ok ask`, `ok answer`, `ok runs` and `ok run`: commands for agents' runs. Without a server for the company, the command
+//! executes the runs that it starts.
 
 use std::path::PathBuf;
 
@@ -96,7 +96,7 @@ impl Run for Answering {
         let answered = change::<Answer>().ask(context, &self.reply).await?;
         let run: String = answered.part(columns!(ShownRun; id))?;
         match follow::run(context, run.clone()).await {
-            // Whoever was asked sees the run as long as it asks them.
+            // Somebody who is asked sees the run only while it asks them.
             Err(Failure::Refused(refused)) if refused.code == Code::NotFound.name() => {
                 let exit = context.show(&answered.value, || show::text(&format!("{run} answered")))?;
                 show::note("You may not see what it does next.");

@@ -1,4 +1,4 @@
-//! A run and its steps, as people read them.
+//! Prints a run and its steps.
 
 use serde_json::{Value, json};
 
@@ -8,16 +8,15 @@ use crate::nouns::run::{ShownRun, ShownStep, WholeRun};
 use crate::types::id::ActorId;
 use crate::types::run::{RunStatus, StepStatus, Wait};
 
-/// As many characters of a call's input stand in its line.
+/// The maximum characters of a call's input in its line.
 const LONGEST_INPUT: usize = 200;
 
-/// A run, a line for each step.
+/// Prints a run, one line per step.
 pub(super) fn shown(run: &WholeRun) -> Result<(), Failure> {
     print(run, &[], false)
 }
 
-/// A run, a line for each step; and what it waits for, which may be what a part of it waits for. `is_served`: whether a server
-/// resumes it.
+/// Prints a run, one line per step, and what it or a descendant waits for. `is_served`: whether a server resumes it.
 pub(super) fn print(run: &WholeRun, parts: &[WholeRun], is_served: bool) -> Result<(), Failure> {
     run.trace.iter().try_for_each(|step| show::text(&line(step)))?;
     if let Some(output) = &run.output {
@@ -39,7 +38,7 @@ pub(super) fn print(run: &WholeRun, parts: &[WholeRun], is_served: bool) -> Resu
     Ok(())
 }
 
-/// What a run waits for.
+/// Prints what a run waits for.
 fn waits(run: &WholeRun, is_served: bool) {
     let ShownRun { id, status, .. } = &run.run;
     if *status == RunStatus::Held && !matches!(run.run.waiting, Some(Wait::Budget { .. })) {
@@ -82,7 +81,7 @@ fn waits(run: &WholeRun, is_served: bool) {
     }
 }
 
-/// What a run asks, of whomever.
+/// Prints a run's questions, and to whom.
 fn asks(run: &WholeRun) {
     let is_question = |step: &ShownStep| matches!(step.waiting, Some(Wait::Question { .. } | Wait::Outcome { .. }));
     let is_asked = |step: &&ShownStep| step.status == StepStatus::Waiting && is_question(step);
@@ -104,7 +103,7 @@ pub(super) fn line(step: &ShownStep) -> String {
     let named = if name.is_empty() { String::new() } else { format!(" {name}{about}") };
     let with = input.as_ref().filter(|input| **input != json!({})).map(|input| format!(" {}", brief(input)));
     let with = with.unwrap_or_default();
-    // While it waits for the answer, it stands below.
+    // While it waits for the answer, the question is printed below.
     let asked = question.as_ref().filter(|_| *status != StepStatus::Waiting);
     let asked = asked.map(|question| format!(" «{}»", indented(question))).unwrap_or_default();
     let stands = if *status == StepStatus::Completed { String::new() } else { format!(" {status}") };
@@ -116,12 +115,12 @@ pub(super) fn line(step: &ShownStep) -> String {
     format!("{seq:>3}  {kind}{named}{with}{asked}{stands}{said}")
 }
 
-/// What a model or somebody else wrote: no line of it can pass for one that tells of a step.
+/// Indents a text written by a model or somebody else: no line of it can pass for a step's.
 pub fn indented(text: &str) -> String {
     text.trim_start().replace("\r\n", "\n").replace('\r', "\n").replace('\n', "\n     ")
 }
 
-/// As JSON in one line; of a longer one, how it begins: `--format json` has all of it.
+/// Formats as JSON in one line, truncated: `--format json` has all of it.
 fn brief(input: &Value) -> String {
     let text = input.to_string();
     match text.char_indices().nth(LONGEST_INPUT) {

@@ -1,4 +1,4 @@
-//! Runs that are out of the lists: those that ended longer ago than the company keeps runs there.
+//! Archived runs: those that ended longer ago than the company keeps runs in lists.
 
 use rusqlite::{Connection, params};
 
@@ -6,12 +6,12 @@ use super::{COLUMNS, LIST, Run, read};
 use crate::list::List;
 use types::time::Time;
 
-/// How all runs are listed, those that are archived too.
+/// How all runs are listed, including archived ones.
 pub const ALL: List<Run> = List { there: "TRUE", ..LIST };
-/// How those are listed that are archived.
+/// How archived runs are listed.
 pub const ARCHIVED: List<Run> = List { there: "archived_at IS NOT NULL", ..LIST };
 
-/// Runs that ended before a time and are not archived, in the order in which they ended.
+/// Returns unarchived runs that ended before a time, in the order in which they ended.
 pub fn due(conn: &Connection, before: Time, limit: usize) -> rusqlite::Result<Vec<Run>> {
     conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM run WHERE ended_at < ? AND archived_at IS NULL ORDER BY ended_at, id LIMIT ?"

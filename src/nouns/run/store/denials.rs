@@ -1,12 +1,12 @@
-//! How often a run was refused the same.
+//! Counts equal denials of a run.
 
 use rusqlite::{Connection, params};
 
 use types::id::Id;
 use types::run::StepStatus;
 
-/// Of a step that was denied: how often its run was refused the same on the same target for the same reason, whatever it did
-/// between. None of another.
+/// Counts how often a denied step's run was denied the same operation on the same target for the same reason, whatever it did
+/// in between. 0 for other steps.
 pub(super) fn equal(
     conn: &Connection,
     (run, status): (&Id, StepStatus),

@@ -1,4 +1,4 @@
-//! What happens to runs.
+//! Events of runs.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ use types::time::Time;
 pub const RUN: Table = Table { name: "run", key: "id" };
 const STEP: Table = Table { name: "step", key: "run || ' ' || printf('%06d', number)" };
 
-/// Why nobody need be asked about a run.
+/// Why open requests about a run end.
 const OVER: &str = "has ended";
 
 events! {
@@ -300,7 +300,7 @@ fn denied_step(event: &StepDenied, moment: &Moment<'_>) -> rusqlite::Result<Touc
 
 fn failed_step(event: &StepFailed, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let StepFailed { id, step, kind, name, reason, labels, .. } = event;
-    // Why it failed may be told in words of the other side.
+    // The reason may contain text from the other side.
     mark(moment, id.as_str(), labels)?;
     let taken = Taken::new(id, *step, *kind, name, "", StepStatus::Failed).because(reason.as_deref());
     taken.settle(moment)
@@ -336,7 +336,7 @@ fn held(event: &RunHeld, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
     let beside = event.beside.clone().map(|of| Beside { of, since: moment.at });
     let wait = Wait::Budget { reason, payer, until: event.until, cost_cents: event.cost_cents, beside };
     moment.conn.prepare_cached(sql)?.execute(params![to_json(&wait)?, until, event.id.as_str()])?;
-    // What holds this one for good may hold others that still wait for calls under way.
+    // What holds this run until the next period may also hold others that wait for calls in progress.
     if event.beside.is_none() && event.until.is_some() {
         others_look_again(moment, &event.agent)?;
     }
@@ -360,7 +360,7 @@ fn archived(event: &RunArchived, moment: &Moment<'_>) -> rusqlite::Result<Touche
 }
 
 fn notify_of_hold(event: &RunHeld, moment: &Moment<'_>) -> rusqlite::Result<()> {
-    // That ends by itself, within minutes as a rule.
+    // Such a hold ends by itself, usually within minutes.
     if event.beside.is_some() {
         return Ok(());
     }

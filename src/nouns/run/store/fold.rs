@@ -1,5 +1,5 @@
-//! What events make of runs and their steps. Whatever a run waits for, the fold of what ends the waiting lets it go on: so a
-//! run that is not at its end has one reason to wait, or is due.
+//! Folds events into runs and their steps. Whatever a run waits for, the fold that ends the wait resumes it: so an open run
+//! either has one reason to wait, or is due.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use types::id::{ActorId, Id};
 use types::run::{Failure, MOST_DENIALS, RunStatus, StepKind, StepStatus, Wait};
 use types::task::TaskStatus;
 
-/// One step, as it stands now.
+/// A step in its current state.
 pub(super) struct Taken<'a> {
     pub run: &'a Id,
     pub number: u32,
@@ -31,7 +31,7 @@ pub(super) struct Taken<'a> {
 }
 
 impl<'a> Taken<'a> {
-    /// A step of a run that stands so, and has taken nothing.
+    /// Returns a step without cost.
     pub fn new(
         run: &'a Id,
         number: u32,
@@ -79,13 +79,13 @@ impl<'a> Taken<'a> {
         Ok(())
     }
 
-    /// The step is under way, or waits.
+    /// Records that the step is in progress or waits.
     pub fn begin(&self, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
         self.write(moment)?;
         stand(moment, self.run)
     }
 
-    /// The step is over: when those before it are, the run goes on from the next one.
+    /// Records that the step is over: once those before it are, the run proceeds to the next one.
     pub fn settle(&self, moment: &Moment<'_>) -> rusqlite::Result<Touched> {
         self.write(moment)?;
         let called = matches!(self.kind, StepKind::Tool | StepKind::Question | StepKind::Delegate);
@@ -105,7 +105,7 @@ impl<'a> Taken<'a> {
     }
 }
 
-/// The task of a run that goes on is worked on again.
+/// Sets the task of a resumed run to running.
 fn goes_on(moment: &Moment<'_>, run: &str) -> rusqlite::Result<Touched> {
     let sql = "UPDATE task SET status = 'running', version = version + 1, updated_at = ?2 WHERE status = 'waiting' \
                AND closed_at IS NULL AND id = (SELECT task FROM run WHERE id = ?1 AND parent IS NULL)";
@@ -126,8 +126,8 @@ pub(super) fn taken_anew(moment: &Moment<'_>, (run, step): (&Id, u32)) -> rusqli
     stand(moment, run)
 }
 
-/// What a run is at, by its steps: one that can be taken is taken now; it waits only where each of those that it may take
-/// waits or is over.
+/// Derives a run's state from its steps: it is due if any step can be taken now; it waits only if each of those that it may
+/// take waits or is over.
 pub(super) fn stand(moment: &Moment<'_>, run: &Id) -> rusqlite::Result<Touched> {
     let Some(run) = get(moment.conn, run.as_str())?.filter(|run| !run.status.is_over()) else {
         return Ok(Touched::Nothing);
@@ -142,7 +142,7 @@ pub(super) fn stand(moment: &Moment<'_>, run: &Id) -> rusqlite::Result<Touched> 
     let begun = begun.into_iter().filter(|step| step.number > steps).collect::<Vec<_>>();
     let waits: Vec<&Step> = begun.iter().filter(|step| step.status == StepStatus::Waiting).collect();
     let settled = begun.iter().filter(|step| step.status.is_over()).count() + waits.len();
-    // One that was refused too often goes on, to its end.
+    // A run that was denied too often proceeds, in order to end.
     let can_go_on = settled < (run.reach() - steps) as usize || run.denials >= MOST_DENIALS;
     let (status, wait) = if can_go_on { (RunStatus::Running, None) } else { waits_for(&waits) };
     let due = if can_go_on { Some(moment.at) } else { waits.iter().filter_map(|step| step.until()).min() };
@@ -161,12 +161,12 @@ pub(super) fn stand(moment: &Moment<'_>, run: &Id) -> rusqlite::Result<Touched> 
     if status == RunStatus::Running { goes_on(moment, &run.id) } else { task_waits(moment, &run) }
 }
 
-/// Who is to answer what is asked at a step.
+/// Returns who is asked at a step.
 fn asked_at(step: &Step) -> &[ActorId] {
     step.wait.as_ref().map_or(&[], Wait::asks)
 }
 
-/// A run that has read what has these labels bears them from then on.
+/// Adds the labels of what a run has read, for good.
 pub(super) fn mark(moment: &Moment<'_>, run: &str, labels: &BTreeSet<Label>) -> rusqlite::Result<()> {
     let Some(run) = get(moment.conn, run)?.filter(|run| !labels.is_subset(&run.labels)) else { return Ok(()) };
     let all: BTreeSet<Label> = run.labels.union(labels).copied().collect();
@@ -174,20 +174,20 @@ pub(super) fn mark(moment: &Moment<'_>, run: &str, labels: &BTreeSet<Label>) -> 
     Ok(())
 }
 
-/// The run is over, and its task with it; what it is a part of goes on.
+/// Ends the run and its task, and resumes the parent run.
 pub(super) fn ended(
     moment: &Moment<'_>,
     id: &Id,
     status: RunStatus,
     failure: Option<(Failure, Option<&str>)>,
 ) -> rusqlite::Result<Touched> {
-    // What was set aside, and is not begun, is free again.
+    // What was reserved for a call that has not begun is released.
     let Some(run) = get(moment.conn, id.as_str())? else { return Ok(Touched::Nothing) };
     let next = run.steps.saturating_add(1);
     if step(moment.conn, id.as_str(), next)?.is_some_and(|step| step.status == StepStatus::Decided) {
         spend(moment, id, (next, 0))?;
     }
-    // Whoever was asked outside may have done it all: what was set aside for that is spent.
+    // A call in progress may have had its full effect: what was reserved for it counts as spent.
     let sql = "UPDATE run SET cost_cents = cost_cents + (SELECT coalesce(sum(cost_cents), 0) FROM step WHERE run = ?1 \
                AND status = 'dispatched') WHERE id = ?1";
     moment.conn.prepare_cached(sql)?.execute([id.as_str()])?;
@@ -210,7 +210,7 @@ pub(super) fn ended(
         None => {
             let task = match status {
                 RunStatus::Completed => TaskStatus::Completed,
-                // It can be run again.
+                // The task can be run again.
                 RunStatus::Cancelled => TaskStatus::Assigned,
                 _ => TaskStatus::Failed,
             };
@@ -219,7 +219,7 @@ pub(super) fn ended(
     }
 }
 
-/// A run that waits for this part goes on.
+/// Resumes the run that waits for this child.
 fn part_ended(
     moment: &Moment<'_>,
     parent: &str,
@@ -235,7 +235,7 @@ fn part_ended(
     let Some(step) = waits_of(moment.conn, &run)?.into_iter().find(|step| step.wait == waits) else {
         return Ok(Touched::Nothing);
     };
-    // What a part says, it says of all that it has read.
+    // The output of a child depends on all that it has read.
     mark(moment, parent, &ended.labels)?;
     let reason = format!("{part} is {status}");
     let well = status == RunStatus::Completed;
@@ -254,7 +254,7 @@ fn part_ended(
     taken.settle(moment)
 }
 
-/// What one part did not spend any other of the same whole may: those that are held look again, however deep they are.
+/// Lets held runs of the same tree retry, however deep: what a child did not spend, any other may.
 fn go_on_beside(moment: &Moment<'_>, parent: &Run) -> rusqlite::Result<()> {
     let mut whole = parent.clone();
     while let Some(above) = whole.parent.as_deref().map(|id| get(moment.conn, id)).transpose()?.flatten() {
@@ -263,7 +263,7 @@ fn go_on_beside(moment: &Moment<'_>, parent: &Run) -> rusqlite::Result<()> {
     go_on_below(moment, &whole.id)
 }
 
-/// The parts of a run that a budget holds look again, and theirs.
+/// Lets the descendants of a run that a budget holds retry.
 pub(super) fn go_on_below(moment: &Moment<'_>, whole: &str) -> rusqlite::Result<()> {
     for part in open_parts(moment.conn, whole)? {
         if part.wait.as_ref().is_some_and(Wait::is_for_a_runs_budget) {

@@ -1,4 +1,4 @@
-//! Runs: agents at work, step by step. A run is rows and no stack, so one that waits costs nothing and outlives the server.
+//! Tables of runs and their steps. A run is rows and no stack, so one that waits costs nothing and outlives the server.
 
 pub mod archive;
 pub mod begun;
@@ -31,64 +31,64 @@ pub struct Run {
     pub agent: ActorId,
     /// Who asked for it.
     pub asker: ActorId,
-    /// All who asked for what it is a part of, the nearest first.
+    /// Everybody for whom it is done, the nearest first.
     pub askers: Vec<ActorId>,
-    /// Who is to answer.
+    /// Who is asked and has to answer.
     pub asked: Vec<ActorId>,
-    /// The run that it is a part of.
+    /// The parent run.
     pub parent: Option<String>,
-    /// How many runs it is a part of.
+    /// The number of its ancestors.
     pub depth: u32,
-    /// Its steps are a plan's, and what models say and cost in it is made up.
+    /// Whether its steps come from a plan, with made-up model answers and costs.
     pub planned: bool,
     pub status: RunStatus,
     pub wait: Option<Wait>,
-    /// When it goes on by itself; none while somebody else has to do something first.
+    /// When it proceeds by itself; `None` while somebody else has to act first.
     pub due_at: Option<Time>,
-    /// What it may spend; no limit unless given.
+    /// What it may spend; `None` without a limit.
     pub budget_cents: Option<i64>,
-    /// All steps up to this one are over.
+    /// The last of the completed steps without a gap.
     pub steps: u32,
-    /// The step of the model's answer whose calls are made together, and that of the last of them.
+    /// The step of a model answer with concurrent calls, and the step of the last of these.
     pub turn: (u32, u32),
-    /// Operations performed.
+    /// The number of operations performed.
     pub calls: u32,
     pub cost_cents: i64,
     /// The labels of what it has read.
     pub labels: BTreeSet<Label>,
     pub tokens_in: i64,
     pub tokens_out: i64,
-    /// How often in a row it was denied the same.
+    /// The highest number of equal denials so far.
     pub denials: u32,
     pub failure: Option<Failure>,
     pub error: Option<String>,
     pub created_at: Time,
     pub started_at: Option<Time>,
     pub ended_at: Option<Time>,
-    /// When it left the lists.
+    /// When it was archived.
     pub archived_at: Option<Time>,
 }
 
 impl Run {
-    /// Calls that a model wanted at once are under way: the step of its answer.
+    /// Returns the step of the model answer whose concurrent calls are in progress.
     pub const fn under_way(&self) -> Option<u32> {
         let (answer, last) = self.turn;
         if self.steps < last { Some(answer) } else { None }
     }
 
-    /// The last step that may be taken now: the next one, or the last of the calls that are made together.
+    /// Returns the last step that may be taken now: the next one, or the last of concurrent calls.
     pub const fn reach(&self) -> u32 {
         let next = self.steps.saturating_add(1);
         if self.turn.1 > next { self.turn.1 } else { next }
     }
 
-    /// Whom it is for in the end: who asked for the whole. (After them come those on whose behalf they asked, and whoever issued
-    /// their token.)
+    /// Returns for whom it is done ultimately: who asked for the topmost run. (After them come those on whose behalf they
+    /// asked, and the issuer of their token.)
     pub fn origin(&self) -> &ActorId {
         self.askers.get(self.depth as usize).unwrap_or(&self.asker)
     }
 
-    /// What policies see of it at its next step.
+    /// Returns what policies see of it at its next step.
     pub fn facts(&self) -> RunFacts {
         RunFacts {
             run: Id::stored(&self.id),
@@ -110,7 +110,7 @@ impl Run {
 pub const PATIENCE: i64 = 7 * DAY;
 
 impl Step {
-    /// When its waiting ends by itself.
+    /// Returns when its wait times out.
     pub fn until(&self) -> Option<Time> {
         match self.wait {
             Some(Wait::Time { until } | Wait::RateLimit { until, .. } | Wait::Outcome { until, .. }) => Some(until),
@@ -123,7 +123,7 @@ impl Step {
 /// One step of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// 1 for the first.
+    /// Starts at 1.
     pub number: u32,
     pub kind: StepKind,
     /// The operation, the model or the agent.
@@ -180,7 +180,7 @@ pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Run>> {
     conn.prepare_cached(&format!("SELECT {COLUMNS} FROM run WHERE id = ?"))?.query_row([id], read).optional()
 }
 
-/// How they are listed.
+/// How runs are listed.
 pub const LIST: List<Run> = List {
     table: "run",
     columns: COLUMNS,
@@ -192,14 +192,14 @@ pub const LIST: List<Run> = List {
     position,
 };
 
-/// Which runs are listed. All of what is given must fit.
+/// Filters of the list of runs, all of which must match.
 #[derive(Clone, Debug, Default)]
 pub struct Sought {
     pub agent: Option<ActorId>,
     pub task: Option<String>,
-    /// Those that were asked for since this time.
+    /// Only runs requested since this time.
     pub since: Option<Time>,
-    /// Those too that are archived.
+    /// Includes archived runs.
     pub archived: bool,
 }
 
@@ -212,7 +212,7 @@ impl Sought {
     }
 }
 
-/// The runs of a task after a position, newest first.
+/// Returns a task's runs after a position, newest first.
 pub fn of_task_after(conn: &Connection, task: &str, from: &Position, limit: usize) -> rusqlite::Result<Vec<Run>> {
     conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM run WHERE task = ?4 AND (created_at < ?1 OR (created_at = ?1 AND id > ?2)) \
@@ -226,8 +226,8 @@ pub fn position(run: &Run) -> Position {
     Position { at: run.created_at.0, id: run.id.clone() }
 }
 
-/// Runs that can go on by a time, those that have waited longest first. Of what was asked within one task, a run begins when
-/// those before it have ended.
+/// Returns runs that can proceed by a time, longest due first. Of the runs requested for one task, each begins when those
+/// before it have ended.
 pub fn due(
     conn: &Connection,
     (origin, but): (&ActorId, &[ActorId]),
@@ -246,7 +246,7 @@ pub fn due(
     .collect()
 }
 
-/// Those who asked for the whole of what goes on by itself, now or later; found by one step in the index for each.
+/// Returns who asked for the topmost runs of what proceeds by itself, now or later; found with one index step each.
 pub fn origins_due(conn: &Connection) -> rusqlite::Result<Vec<ActorId>> {
     let sql = "WITH RECURSIVE due (origin) AS (SELECT min(origin) FROM run WHERE due_at IS NOT NULL UNION ALL \
                SELECT (SELECT min(origin) FROM run WHERE due_at IS NOT NULL AND origin > due.origin) FROM due \
@@ -254,7 +254,7 @@ pub fn origins_due(conn: &Connection) -> rusqlite::Result<Vec<ActorId>> {
     conn.prepare_cached(sql)?.query_map([], |row| parsed(row, 0))?.collect()
 }
 
-/// Runs whose waiting ends by itself by a time, those that end first first, after one of them.
+/// Returns runs whose wait times out by a time, in that order, after one of them.
 pub fn overdue(conn: &Connection, now: Time, after: Option<&Run>, limit: usize) -> rusqlite::Result<Vec<Run>> {
     let (due, id) = after.map_or((i64::MIN, ""), |run| (run.due_at.map_or(i64::MIN, |due| due.0), run.id.as_str()));
     conn.prepare_cached(&format!(
@@ -265,34 +265,34 @@ pub fn overdue(conn: &Connection, now: Time, after: Option<&Run>, limit: usize) 
     .collect()
 }
 
-/// When the next one that waits for a time goes on.
+/// Returns when the next run that waits for a time proceeds.
 pub fn next_due(conn: &Connection, now: Time) -> rusqlite::Result<Option<Time>> {
     conn.prepare_cached("SELECT min(due_at) FROM run WHERE due_at > ?")?
         .query_row([now.0], |row| Ok(row.get::<_, Option<i64>>(0)?.map(Time)))
 }
 
-/// The parts of a run that have not ended.
+/// Returns a run's open child runs.
 pub fn open_parts(conn: &Connection, parent: &str) -> rusqlite::Result<Vec<Run>> {
     conn.prepare_cached(&format!("SELECT {COLUMNS} FROM run WHERE parent = ? AND ended_at IS NULL ORDER BY id"))?
         .query_map([parent], read)?
         .collect()
 }
 
-/// The runs of an agent that have not ended.
+/// Returns an agent's open runs.
 pub fn open_of(conn: &Connection, agent: &ActorId, limit: usize) -> rusqlite::Result<Vec<Run>> {
     conn.prepare_cached(&format!("SELECT {COLUMNS} FROM run WHERE agent = ? AND ended_at IS NULL ORDER BY id LIMIT ?"))?
         .query_map(params![agent.as_str(), limit as i64], read)?
         .collect()
 }
 
-/// How many runs have not ended, by their agent and those for whom they are done.
+/// Counts open runs by agent and those for whom they are done.
 pub fn count_open(conn: &Connection) -> rusqlite::Result<Vec<(ActorId, Vec<ActorId>, u64)>> {
     conn.prepare_cached("SELECT agent, askers, count(*) FROM run WHERE ended_at IS NULL GROUP BY agent, askers")?
         .query_map([], |row| Ok((parsed(row, 0)?, json(row, 1)?, row.get::<_, i64>(2)?.unsigned_abs())))?
         .collect()
 }
 
-/// The runs of a task, newest first.
+/// Returns a task's runs, newest first.
 pub fn of_task(conn: &Connection, task: &str) -> rusqlite::Result<Vec<Run>> {
     conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM run WHERE task = ? ORDER BY created_at DESC, id LIMIT {MOST_OF_TASK}"
@@ -301,7 +301,7 @@ pub fn of_task(conn: &Connection, task: &str) -> rusqlite::Result<Vec<Run>> {
     .collect()
 }
 
-/// The newest runs that a task shows.
+/// The maximum number of runs shown with a task.
 const MOST_OF_TASK: usize = 100;
 
 const STEP: &str =
@@ -324,31 +324,31 @@ fn read_step(row: &Row<'_>) -> rusqlite::Result<Step> {
     })
 }
 
-/// The steps of a run after one, in order.
+/// Returns a run's steps after one, in order.
 pub fn steps_after(conn: &Connection, run: &str, since: u32) -> rusqlite::Result<Vec<Step>> {
     conn.prepare_cached(&format!("SELECT {STEP} FROM step WHERE run = ? AND number > ? ORDER BY number"))?
         .query_map(params![run, since], read_step)?
         .collect()
 }
 
-/// One step of a run.
+/// Returns one step of a run.
 pub fn step(conn: &Connection, run: &str, number: u32) -> rusqlite::Result<Option<Step>> {
     conn.prepare_cached(&format!("SELECT {STEP} FROM step WHERE run = ? AND number = ?"))?
         .query_row(params![run, number], read_step)
         .optional()
 }
 
-/// The steps of a run that are under way, or over before others that come before them.
+/// Returns a run's steps that are in progress, or over before earlier ones are.
 pub fn begun(conn: &Connection, run: &Run) -> rusqlite::Result<Vec<Step>> {
     steps_after(conn, &run.id, run.steps)
 }
 
-/// The steps at which a run waits.
+/// Returns the steps at which a run waits.
 pub fn waits(conn: &Connection, run: &Run) -> rusqlite::Result<Vec<Step>> {
     Ok(begun(conn, run)?.into_iter().filter(|step| step.status == StepStatus::Waiting).collect())
 }
 
-/// How a run stands that can do nothing but wait at these steps, and what for.
+/// Returns the status of a run that can only wait at these steps, and what it waits for.
 pub fn waits_for<'a>(waits: &[&'a Step]) -> (RunStatus, Option<&'a Wait>) {
     let found = |fits: fn(&Wait) -> bool| waits.iter().filter_map(|step| step.wait.as_ref()).find(|wait| fits(wait));
     if let Some(wait) = found(|wait| matches!(wait, Wait::Approval { .. })) {
@@ -360,20 +360,20 @@ pub fn waits_for<'a>(waits: &[&'a Step]) -> (RunStatus, Option<&'a Wait>) {
     (RunStatus::Running, found(|_| true))
 }
 
-/// How long a run has been at work: what it waited for is not counted. A call outside of which nobody knows for how long it was
-/// under way, because the server or the run was stopped meanwhile, counts as `most` at the most.
+/// Returns a run's active time, without waiting. An external call of unknown duration, because the server or the run was
+/// stopped meanwhile, counts as `most` at most.
 pub fn active_ms(conn: &Connection, run: &str, most: i64) -> rusqlite::Result<i64> {
     let sql = "SELECT coalesce(sum(CASE WHEN status = 'unknown' OR kind = 'tool' THEN min(ended_at - started_at, ?2) \
                ELSE ended_at - started_at END), 0) FROM step WHERE run = ?1 AND wait IS NULL";
     conn.prepare_cached(sql)?.query_row(params![run, most], |row| row.get(0))
 }
 
-/// Whether any run goes on by itself, now or later.
+/// Checks whether any run proceeds by itself, now or later.
 pub fn any_due(conn: &Connection) -> rusqlite::Result<bool> {
     conn.prepare_cached("SELECT EXISTS (SELECT 1 FROM run WHERE due_at IS NOT NULL)")?.query_row([], |row| row.get(0))
 }
 
-/// How the last step of a run stands, and whether it waited for approval.
+/// Returns the status of a run's last step, and whether it waited for approval.
 pub fn last_step(conn: &Connection, run: &str) -> rusqlite::Result<Option<(StepStatus, bool)>> {
     conn.prepare_cached("SELECT status, wait FROM step WHERE run = ? ORDER BY number DESC LIMIT 1")?
         .query_row([run], |row| {
@@ -383,7 +383,7 @@ pub fn last_step(conn: &Connection, run: &str) -> rusqlite::Result<Option<(StepS
         .optional()
 }
 
-/// How long a run that began at a time has taken by another, in milliseconds.
+/// Returns the milliseconds from a run's start to another time.
 pub fn duration(started: Option<Time>, by: Time) -> i64 {
     started.map_or(0, |started| by.0.saturating_sub(started.0))
 }

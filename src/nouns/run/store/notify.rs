@@ -1,4 +1,4 @@
-//! Whom what happens to runs is told, in inboxes and outside.
+//! Notifies people of events of runs, by inbox and webhook.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use types::run::{Failure, RunStatus, Wait};
 use types::target::Thing;
 use types::webhook::Topic;
 
-/// Something is asked at a step, whose name this is.
+/// Notifies those asked at a step with this name.
 pub(super) fn of_question(
     moment: &Moment<'_>,
     (id, agent): (&Id, &ActorId),
@@ -26,7 +26,7 @@ pub(super) fn of_question(
     wait.asks().iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Question, id.as_str(), &title))
 }
 
-/// Nothing is asked at a step any more: who is asked nothing else by the run is told so.
+/// Resolves the items of those to whom the run has no open question any more.
 pub(super) fn of_less(moment: &Moment<'_>, run: &Id, over: u32) -> rusqlite::Result<()> {
     let Some(run) = get(moment.conn, run.as_str())? else { return Ok(()) };
     let mut asked = Vec::new();
@@ -43,13 +43,13 @@ pub(super) struct Ended<'a> {
     pub asker: &'a ActorId,
     pub askers: &'a [ActorId],
     pub failure: Option<Failure>,
-    /// Read and written.
+    /// Input and output tokens.
     pub tokens: (i64, i64),
     pub duration_ms: i64,
 }
 
 impl Ended<'_> {
-    /// For whoever may read the run.
+    /// Builds the webhook message for whoever may read the run.
     pub fn news(&self) -> News {
         let (topic, status) = match self.failure {
             None => (Topic::RunCompleted, RunStatus::Completed),
@@ -72,7 +72,7 @@ impl Ended<'_> {
     }
 }
 
-/// A run has ended, which whoever asked for it is told.
+/// Notifies whoever asked for a run that has ended.
 pub(super) fn of_end(
     moment: &Moment<'_>,
     id: &Id,

@@ -1,4 +1,4 @@
-//! Budgets that nobody raised.
+//! Explains budgets that nobody raised.
 
 use rusqlite::Connection;
 
@@ -7,11 +7,11 @@ use super::{Run, get, open_parts};
 use types::id::Id;
 use types::run::Wait;
 
-/// What a hold says once nobody let the run spend more; what was said before about that is no news.
+/// What is appended to a hold's reason once no raise was approved; it replaces what was appended before.
 const MORE: &str = "; more was not approved: ";
 
-/// A run and its parts, as far as they are held and stay so because nobody let the run spend more: whoever asked for them is told
-/// why.
+/// Returns updated holds of a run and its child runs that stay held because no raise was approved, so that whoever asked for
+/// them is told why.
 pub fn still_held(conn: &Connection, payer: &str, why: &str) -> rusqlite::Result<Vec<RunHeld>> {
     let (mut held, mut open) = (Vec::new(), Vec::from_iter(get(conn, payer)?));
     while let Some(run) = open.pop() {

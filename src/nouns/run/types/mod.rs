@@ -1,4 +1,4 @@
-//! The vocabulary of runs, in which agents do tasks, and of their steps.
+//! Types of runs, in which agents do tasks, and of their steps.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -32,7 +32,7 @@ named! {
 }
 
 impl RunStatus {
-    /// It has ended.
+    /// Checks whether the status is final.
     pub const fn is_over(self) -> bool {
         matches!(self, RunStatus::Completed | RunStatus::Failed | RunStatus::TimedOut | RunStatus::Cancelled)
     }
@@ -167,7 +167,7 @@ pub struct Beside {
 }
 
 impl Wait {
-    /// Who is asked for a word.
+    /// Returns who is asked.
     pub fn asks(&self) -> &[ActorId] {
         match self {
             Wait::Question { to } | Wait::Outcome { to, .. } => to,
@@ -180,7 +180,7 @@ impl Wait {
         }
     }
 
-    /// Whether somebody has to raise the budget of a run before it goes on.
+    /// Checks whether the run waits for a run's budget to be raised.
     pub fn is_for_a_runs_budget(&self) -> bool {
         matches!(self, Wait::Budget { until: None, .. })
     }
@@ -227,31 +227,31 @@ pub struct RunFacts {
 }
 
 impl StepStatus {
-    /// Nothing more comes of it.
+    /// Checks whether the status is final.
     pub const fn is_over(self) -> bool {
         matches!(self, StepStatus::Completed | StepStatus::Unknown | StepStatus::Denied | StepStatus::Failed)
     }
 }
 
 impl RunFacts {
-    /// Who asked for the whole that it is a part of.
+    /// Returns who asked for the topmost run.
     pub fn origin(&self) -> &ActorId {
         self.askers.get(self.depth as usize).unwrap_or(&self.asker)
     }
 
-    /// The step that is about to be taken.
+    /// Returns the number of the step about to be taken.
     pub const fn step(&self) -> u32 {
         self.steps.saturating_add(1)
     }
 }
 
-/// The time that a run may take, the waiting not counted, unless its agent's definition says otherwise.
+/// The default active time of a run, without waiting.
 pub const LONGEST_ACTIVE: i64 = HOUR / 2;
-/// The most steps of one run.
+/// The maximum number of steps per run.
 pub const MOST_STEPS: u32 = 1_000;
-/// How many runs, one a part of the other, there may be.
+/// The maximum nesting of runs.
 pub const DEEPEST: u32 = 5;
-/// After so many equal denials a run ends, whatever it did between them.
+/// After this many equal denials a run ends, whatever it did in between.
 pub const MOST_DENIALS: u32 = 3;
-/// Most characters of a question, an answer, a title's goal, or what somebody asks of an agent.
+/// The maximum characters of a question, an answer, a title's goal, or a request to an agent.
 pub const LONGEST_TEXT: usize = 64 << 10;

@@ -1,5 +1,5 @@
-//! Plans: what an agent does, step by step, in place of a model. A plan runs through the same loop, gate and log as a model
-//! does, so it is how the policies about an agent are tested.
+//! Plans: what an agent does, step by step, in place of a model. A plan uses the same loop, gate and log as a model, so
+//! policies about an agent can be tested with it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -75,7 +75,7 @@ impl TryFrom<Written> for Step {
 }
 
 impl Step {
-    /// What it calls a tool with, or asks another agent.
+    /// Returns the input of a tool call or of a request to another agent.
     pub fn input(&self) -> Option<Value> {
         match self {
             Step::Call(call) => Some(Value::Object(call.with.clone())),
@@ -165,11 +165,11 @@ fn is_plan(model: &str) -> bool {
     model == "plan"
 }
 
-/// The longest pause, in seconds.
+/// The maximum pause, in seconds.
 const LONGEST_PAUSE: u32 = 30 * 24 * 3600;
 
 impl Plan {
-    /// What is wrong with it, besides its form. `knows` tells whether there is a tool of this name.
+    /// Returns what is wrong with it beyond its form. `knows` tells whether there is a tool of this name.
     pub fn problems(&self, knows: &dyn Fn(&str) -> bool) -> Vec<String> {
         self.problems_at("plan.steps", knows)
     }

@@ -1,4 +1,4 @@
-//! What happens to tasks.
+//! Events of tasks.
 
 use std::collections::BTreeSet;
 
@@ -76,7 +76,7 @@ events! {
     }
 }
 
-/// What a new task is called.
+/// Returns a new task's title.
 fn shown(event: &TaskCreated) -> String {
     let of_ask = || event.owner.as_ref().map(title_of_ask).unwrap_or_default();
     if event.title.is_empty() { of_ask() } else { event.title.clone() }
@@ -136,7 +136,7 @@ fn archived(event: &TaskArchived, moment: &Moment<'_>) -> rusqlite::Result<Touch
     Ok(Touched::Nothing)
 }
 
-/// What a task is called, within a sentence.
+/// Returns a task's title for use in a sentence.
 fn title(id: &Id, moment: &Moment<'_>) -> rusqlite::Result<String> {
     let task = get(moment.conn, id.as_str())?;
     Ok(task.map(|task| said(&task.title)).unwrap_or_default())
@@ -152,7 +152,7 @@ fn notify_of_stall(event: &TaskStalled, moment: &Moment<'_>) -> rusqlite::Result
     whom.into_iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Alert, event.id.as_str(), &text))
 }
 
-/// How a task stands from now on, in the lists again if it was archived as failed. What is closed stays so.
+/// Sets a task's status, and returns it to lists if it was archived as failed. A closed task stays closed.
 pub(crate) fn became(moment: &Moment<'_>, id: &str, status: TaskStatus) -> rusqlite::Result<Touched> {
     let closed = status.is_closed().then_some(moment.at.0);
     let sql = "UPDATE task SET status = ?, closed_at = ?, archived_at = NULL, version = version + 1, updated_at = ? \

@@ -1,4 +1,4 @@
-//! Tasks: what people and agents have to do.
+//! Tables of tasks.
 
 pub mod events;
 
@@ -22,20 +22,20 @@ pub struct Task {
     /// The parent task.
     pub parent: Option<String>,
     pub deadlines: Option<Deadlines>,
-    /// It was not seen to in time, and that was told.
+    /// Whether a missed deadline has been reported.
     pub stalled: bool,
     pub version: i64,
     pub created_at: Time,
     pub updated_at: Time,
     pub closed_at: Option<Time>,
-    /// When it left the lists.
+    /// When it was archived.
     pub archived_at: Option<Time>,
 }
 
-/// Something that a task is about.
+/// Something that a task references.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskRef {
-    /// A collection, or `url`.
+    /// A collection name, or `url`.
     pub place: String,
     pub thing: String,
     pub note: String,
@@ -66,15 +66,15 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Task> {
     })
 }
 
-/// How the title of a task begins that an agent was asked for; nobody gives a task such a title.
+/// The prefix of the title of a task made by asking an agent; users cannot set such a title.
 const OF_ASK: &str = "asked of ";
 
-/// The title of a task that is asked for. What was asked can be erased, so it is not in it.
+/// Returns the title of a task made by asking. The question can be erased, so it is not part of the title.
 pub fn title_of_ask(agent: &ActorId) -> String {
     format!("{OF_ASK}{agent}")
 }
 
-/// Whether a title is ours, and names an agent.
+/// Checks whether it is such a generated title and names an agent.
 pub fn is_of_ask(title: &str) -> bool {
     title.strip_prefix(OF_ASK).is_some_and(|agent| agent.parse::<ActorId>().is_ok())
 }
@@ -83,10 +83,10 @@ pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Task>> {
     conn.prepare_cached(&format!("SELECT {COLUMNS} FROM task WHERE id = ?"))?.query_row([id], read).optional()
 }
 
-/// How they are listed, those that are archived too.
+/// How tasks are listed, including archived ones.
 pub const ALL: List<Task> = List { there: "TRUE", ..LIST };
 
-/// How they are listed.
+/// How tasks are listed.
 pub const LIST: List<Task> = List {
     table: "task",
     columns: COLUMNS,
@@ -98,15 +98,15 @@ pub const LIST: List<Task> = List {
     position,
 };
 
-/// How somebody's own are listed, with those that are archived or without.
+/// How somebody's own tasks are listed, with or without archived ones.
 pub const fn owned(archived: bool) -> List<Task> {
     List { own: &["owner = ?4"], theirs: &[], ..if archived { ALL } else { LIST } }
 }
 
-/// How those that stand so are listed.
+/// How tasks with a status are listed.
 pub const STANDING: List<Task> = List { own: &["status = ?4"], theirs: &[], ..LIST };
 
-/// Which tasks are listed. All of what is given must fit.
+/// Filters of the task list, all of which must match.
 #[derive(Clone, Debug, Default)]
 pub struct Sought {
     pub owner: Option<ActorId>,
@@ -124,7 +124,7 @@ pub fn position(task: &Task) -> Position {
     Position { at: task.created_at.0, id: task.id.clone() }
 }
 
-/// What was not seen to by a time, and not told yet.
+/// Returns tasks past a deadline that have not been reported.
 pub fn late(conn: &Connection, now: Time, limit: usize) -> rusqlite::Result<Vec<Task>> {
     conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM task WHERE closed_at IS NULL AND stalled = 0 \
@@ -134,7 +134,7 @@ pub fn late(conn: &Connection, now: Time, limit: usize) -> rusqlite::Result<Vec<
     .collect()
 }
 
-/// What closed before a time, or failed and was not touched since, and is not archived; the oldest first.
+/// Returns unarchived tasks that closed before a time, or failed and have not changed since, oldest first.
 pub fn to_archive(conn: &Connection, before: Time, limit: usize) -> rusqlite::Result<Vec<Task>> {
     conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM task WHERE archived_at IS NULL \
@@ -145,7 +145,7 @@ pub fn to_archive(conn: &Connection, before: Time, limit: usize) -> rusqlite::Re
     .collect()
 }
 
-/// What somebody has not finished.
+/// Returns somebody's unfinished tasks.
 pub fn open_of(conn: &Connection, owner: &ActorId) -> rusqlite::Result<Vec<Task>> {
     conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM task WHERE owner = ? AND closed_at IS NULL ORDER BY created_at DESC, id"
@@ -154,7 +154,7 @@ pub fn open_of(conn: &Connection, owner: &ActorId) -> rusqlite::Result<Vec<Task>
     .collect()
 }
 
-/// The tasks that are about something, newest first.
+/// Returns the tasks that reference something, newest first.
 pub fn about(conn: &Connection, place: &str, thing: &str, limit: usize) -> rusqlite::Result<Vec<Task>> {
     conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM task WHERE id IN (SELECT task FROM task_ref WHERE place = ? AND thing = ?) \
@@ -164,7 +164,7 @@ pub fn about(conn: &Connection, place: &str, thing: &str, limit: usize) -> rusql
     .collect()
 }
 
-/// What a task is about, in the order in which it was said.
+/// Returns a task's references in the order in which they were added.
 pub fn refs(conn: &Connection, task: &str) -> rusqlite::Result<Vec<TaskRef>> {
     conn.prepare_cached("SELECT place, thing, note, by, at FROM task_ref WHERE task = ? ORDER BY at, place, thing")?
         .query_map([task], |row| {

@@ -71,7 +71,7 @@ fn issued(event: &TokenIssued, moment: &Moment<'_>) -> rusqlite::Result<Touched>
     Ok(Touched::Token(event.id.clone()))
 }
 
-/// Tells a person of a token that somebody else issued for them. An agent's are always another's to issue.
+/// Notifies a person of a token that somebody else issued for them. An agent's tokens are always issued by others.
 fn notify_holder(event: &TokenIssued, moment: &Moment<'_>) -> rusqlite::Result<()> {
     let Some(issuer) = &event.issuer else { return Ok(()) };
     let person = actors::get(moment.conn, &event.holder)?.filter(|holder| holder.kind == ActorKind::Person);

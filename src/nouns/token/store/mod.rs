@@ -17,12 +17,12 @@ pub struct Token {
     pub holder: ActorId,
     pub label: String,
     pub scopes: Scopes,
-    /// Who issued it, where that is not its holder: they could have kept it.
+    /// The issuer, if not its holder: they could have kept a copy.
     pub issuer: Option<ActorId>,
     pub created_at: Time,
     pub expires_at: Time,
     pub ended: bool,
-    /// When it was revoked; none while it lives, and once it has expired.
+    /// When it was revoked; `None` if live or expired.
     pub revoked_at: Option<Time>,
 }
 
@@ -53,28 +53,28 @@ pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Token>> {
     conn.prepare_cached(&format!("SELECT {COLUMNS} FROM token WHERE id = ?"))?.query_row([id], read).optional()
 }
 
-/// The hash by which a token is found, and the token.
+/// Returns a token with its hash.
 pub fn with_hash(conn: &Connection, id: &str) -> rusqlite::Result<Option<(TokenHash, Token)>> {
     conn.prepare_cached(&format!("SELECT {COLUMNS}, hash FROM token WHERE id = ?"))?
         .query_row([id], |row| Ok((TokenHash(row.get(9)?), read(row)?)))
         .optional()
 }
 
-/// The ended token whose value has this hash. (Those that live are found in memory.)
+/// Returns the ended token whose value has this hash. (Live ones are found in memory.)
 pub fn ended_with_hash(conn: &Connection, hash: &TokenHash) -> rusqlite::Result<Option<Token>> {
     conn.prepare_cached(&format!("SELECT {COLUMNS} FROM token WHERE hash = ? AND ended IS NOT NULL"))?
         .query_row([hash.0], read)
         .optional()
 }
 
-/// Every token that has not ended, for the directory in memory.
+/// Calls `each` with every token that has not ended, for the in-memory directory.
 pub fn all_live(conn: &Connection, mut each: impl FnMut(TokenHash, Token)) -> rusqlite::Result<()> {
     conn.prepare(&format!("SELECT {COLUMNS}, hash FROM token WHERE ended IS NULL"))?
         .query_map([], |row| Ok((TokenHash(row.get(9)?), read(row)?)))?
         .try_for_each(|row| row.map(|(hash, token)| each(hash, token)))
 }
 
-/// How they are listed.
+/// How tokens are listed.
 pub const LIST: List<Token> = List {
     table: "token",
     columns: COLUMNS,
@@ -86,7 +86,7 @@ pub const LIST: List<Token> = List {
     position,
 };
 
-/// A holder's tokens that have not ended.
+/// Returns a holder's tokens that have not ended.
 pub fn live_of(conn: &Connection, holder: &ActorId) -> rusqlite::Result<Vec<(String, ActorId)>> {
     conn.prepare_cached("SELECT id, holder FROM token WHERE holder = ? AND ended IS NULL ORDER BY id")?
         .query_map([holder.as_str()], with_holder)?
@@ -97,14 +97,14 @@ fn with_holder(row: &Row<'_>) -> rusqlite::Result<(String, ActorId)> {
     Ok((row.get(0)?, parsed(row, 1)?))
 }
 
-/// The tokens that have not ended and that somebody issued for others, with their holders.
+/// Returns the tokens that somebody issued for others and that have not ended, with their holders.
 pub fn live_issued_by(conn: &Connection, issuer: &ActorId, limit: usize) -> rusqlite::Result<Vec<(String, ActorId)>> {
     conn.prepare_cached("SELECT id, holder FROM token WHERE issuer = ? AND ended IS NULL ORDER BY id LIMIT ?")?
         .query_map(params![issuer.as_str(), limit as i64], with_holder)?
         .collect()
 }
 
-/// Tokens whose end has come and is not noted yet.
+/// Returns tokens past their expiry.
 pub fn overdue(conn: &Connection, now: Time, limit: usize) -> rusqlite::Result<Vec<Token>> {
     conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM token WHERE ended IS NULL AND expires_at <= ? ORDER BY expires_at, id LIMIT ?"

@@ -1,4 +1,4 @@
-//! What happens to webhook subscriptions.
+//! Events of webhook subscriptions.
 
 use std::collections::BTreeSet;
 
@@ -109,7 +109,7 @@ fn created(event: &WebhookCreated, moment: &Moment<'_>) -> rusqlite::Result<Touc
     Ok(Touched::Webhooks)
 }
 
-/// A log from before this was recorded is folded into tables from before it, too, where a file is only read.
+/// Stores the key's fingerprint. A log without it is also folded into tables without the column, if a file is only read.
 fn made_from(id: &Id, key: Option<&str>, moment: &Moment<'_>) -> rusqlite::Result<()> {
     let Some(key) = key else { return Ok(()) };
     let sql = "UPDATE webhook SET made_from = ? WHERE id = ?";
@@ -130,7 +130,7 @@ fn updated(event: &WebhookUpdated, moment: &Moment<'_>) -> rusqlite::Result<Touc
         moment.at.0,
         event.id.as_str()
     ])?;
-    // At another place it has not failed yet.
+    // At a new address it has not failed yet.
     let fresh = |before: Webhook| before.status == WebhookStatus::Disabled || before.url != event.url;
     if !event.enabled {
         return disabled(moment, &event.id);
@@ -163,7 +163,7 @@ fn deleted(event: &WebhookDeleted, moment: &Moment<'_>) -> rusqlite::Result<Touc
     Ok(Touched::Webhooks)
 }
 
-/// What waits for a disabled one is not sent by itself when it is switched on again.
+/// Cancels pending messages: they are not sent when the webhook is enabled again.
 fn disabled(moment: &Moment<'_>, id: &Id) -> rusqlite::Result<Touched> {
     cancel(moment, id.as_str())?;
     stands(moment, id, WebhookStatus::Disabled, None)?;
@@ -177,7 +177,7 @@ fn stands(moment: &Moment<'_>, id: &Id, status: WebhookStatus, failing_since: Op
     Ok(())
 }
 
-/// How a subscription stands after an attempt, and whether that is otherwise than before.
+/// Sets the status after an attempt, and returns whether it changed.
 pub(crate) fn attempted(moment: &Moment<'_>, id: &Id, outcome: Outcome) -> rusqlite::Result<Touched> {
     let Some(before) = get(moment.conn, id.as_str())? else { return Ok(Touched::Nothing) };
     match (outcome, before.status) {
@@ -202,7 +202,7 @@ fn notify_of_end(event: &WebhookDisabled, moment: &Moment<'_>) -> rusqlite::Resu
     notified.iter().try_for_each(|actor| inbox::add(moment, actor, ItemKind::Alert, id.as_str(), &title))
 }
 
-/// To itself alone, whatever it is told of.
+/// Sent to the webhook itself only, whatever its topics.
 fn test(event: &WebhookTested, _: &Author<'_>) -> Option<News> {
     let data = json!({ "webhook_id": event.id });
     Some(News { topic: TEST, only: Some(event.id.to_string()), of: None, about: None, data })

@@ -1,4 +1,4 @@
-//! Webhook subscriptions. A deleted one is kept because of what was sent to it, and is shown nowhere.
+//! Table of webhook subscriptions. A deleted one is kept because of its deliveries, and shown nowhere.
 
 pub mod events;
 
@@ -12,7 +12,7 @@ use types::id::ActorId;
 use types::time::Time;
 use types::webhook::{SignatureFormat, Topic, WebhookStatus};
 
-/// One subscription.
+/// A webhook subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Webhook {
     pub id: String,
@@ -20,17 +20,17 @@ pub struct Webhook {
     pub host: String,
     pub url: String,
     pub topics: BTreeSet<Topic>,
-    /// Only of what these ask for; of everybody's if empty.
+    /// Only events caused by these agents; by anybody if empty.
     pub agents: BTreeSet<ActorId>,
     pub description: String,
     pub include_output: bool,
     pub format: SignatureFormat,
     pub status: WebhookStatus,
-    /// Which of its secrets signs: the first, the second …
+    /// The number of the signing secret, counted from the first.
     pub generation: u32,
-    /// Until when the secret before it signs too.
+    /// Until when the previous secret signs too.
     pub both_until: Option<Time>,
-    /// Since when nothing was delivered.
+    /// The first failure since the last delivery.
     pub failing_since: Option<Time>,
     pub created_at: Time,
     pub updated_at: Time,
@@ -62,19 +62,19 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Webhook> {
     })
 }
 
-/// A subscription, also a deleted one.
+/// Returns a subscription, even a deleted one.
 pub fn get(conn: &Connection, id: &str) -> rusqlite::Result<Option<Webhook>> {
     conn.prepare_cached(&format!("SELECT {COLUMNS} FROM webhook WHERE id = ?"))?.query_row([id], read).optional()
 }
 
-/// Every subscription that something is sent to, oldest first, for the directory in memory.
+/// Returns every enabled subscription, oldest first, for the in-memory directory.
 pub fn enabled(conn: &Connection) -> rusqlite::Result<Vec<Webhook>> {
     let sql =
         format!("SELECT {COLUMNS} FROM webhook WHERE deleted = 0 AND status <> 'disabled' ORDER BY created_at, id");
     conn.prepare_cached(&sql)?.query_map([], read)?.collect()
 }
 
-/// How they are listed.
+/// How webhooks are listed.
 pub const LIST: List<Webhook> = List {
     table: "webhook",
     columns: COLUMNS,
@@ -90,7 +90,7 @@ pub fn position(webhook: &Webhook) -> Position {
     Position { at: webhook.created_at.0, id: webhook.id.clone() }
 }
 
-/// What somebody owns.
+/// Returns the webhooks that somebody owns.
 pub fn of(conn: &Connection, owner: &ActorId) -> rusqlite::Result<Vec<Webhook>> {
     let sql = format!("SELECT {COLUMNS} FROM webhook WHERE deleted = 0 AND owner = ? ORDER BY created_at, id");
     conn.prepare_cached(&sql)?.query_map([owner.as_str()], read)?.collect()
@@ -100,8 +100,8 @@ pub fn count(conn: &Connection) -> rusqlite::Result<i64> {
     conn.query_row("SELECT count(*) FROM webhook WHERE deleted = 0", [], |row| row.get(0))
 }
 
-/// Those that are enabled, with the fingerprint of the key that their secrets are made from; none where that was not recorded yet.
-/// Apart, because no fold reads it: a file from before it was recorded is folded without it.
+/// Returns the enabled ones with the fingerprint of the key that their secrets derive from; `None` if not recorded. Separate,
+/// because no fold reads it: a file from before it was recorded is folded without it.
 pub fn made_from(conn: &Connection) -> rusqlite::Result<Vec<(String, Option<String>)>> {
     let sql = "SELECT id, made_from FROM webhook WHERE deleted = 0 AND status <> 'disabled' ORDER BY created_at, id";
     conn.prepare_cached(sql)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()

@@ -1,5 +1,5 @@
-//! Collections: what a company's own data is made of. A definition names the fields with their types; a value is JSON, checked
-//! against its field and brought into one form, so that equal values are equal texts.
+//! Collections: the schema of a company's own data. A definition names the fields with their types; a value is JSON, checked
+//! against its field and normalized, so that equal values are equal texts.
 
 mod sound;
 
@@ -19,9 +19,9 @@ use super::semantics::Semantics;
 use super::target::RESERVED;
 use super::visible;
 
-/// The most fields of a collection.
+/// The maximum number of fields in a collection.
 pub const MOST_FIELDS: usize = 300;
-/// The most collections of a company.
+/// The maximum number of collections in a company.
 pub const MOST_COLLECTIONS: usize = 200;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -84,13 +84,13 @@ pub struct Source {
 }
 
 impl Source {
-    /// The column of a field.
+    /// Returns the column of a field.
     pub fn column<'a>(&'a self, field: &'a str) -> &'a str {
         self.columns.get(field).map_or(field, String::as_str)
     }
 }
 
-/// Whether another system can have a table of this name.
+/// Checks whether it is a valid table name of an external system.
 pub fn is_table(name: &str) -> bool {
     name.split('.').count() <= 2 && name.split('.').all(is_part)
 }
@@ -99,10 +99,10 @@ fn is_part(name: &str) -> bool {
     (1..=63).contains(&name.len()) && !name.contains(char::is_control)
 }
 
-/// The names that every record has.
+/// The names of built-in fields, which every record has.
 pub const OWN: &[&str] =
     &["id", "collection", "version", "created_by", "created_at", "updated_by", "updated_at", "deleted_at", "flags"];
-/// The type of what every record has, and can be found by.
+/// Returns the type of a built-in field that records can be found by.
 fn own(name: &str) -> Option<FieldKind> {
     Some(match name {
         "id" => FieldKind::Text,
@@ -113,7 +113,7 @@ fn own(name: &str) -> Option<FieldKind> {
     })
 }
 
-/// Whether a collection or a field can have this name.
+/// Checks whether a collection or a field can have this name.
 pub fn is_name(name: &str) -> bool {
     let known = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_';
     (1..=63).contains(&name.len())
@@ -122,7 +122,7 @@ pub fn is_name(name: &str) -> bool {
         && !RESERVED.contains(&name)
 }
 
-/// Whether a new collection can have this name: it becomes a type beside Cedar's own, and would take the place of one.
+/// Checks whether a new collection can have this name: it becomes a type beside Cedar's own, and must not shadow one.
 pub fn is_free(name: &str) -> bool {
     !["datetime", "decimal", "duration", "ipaddr"].contains(&name)
 }
@@ -130,7 +130,7 @@ pub fn is_free(name: &str) -> bool {
 /// What a new collection's name must not be.
 pub const OF_CEDAR: &str = "must be none of Cedar's types `datetime`, `decimal`, `duration` and `ipaddr`";
 
-/// What a name must be.
+/// What a valid name is.
 pub const NAME: &str = "must have 1 to 63 small letters, digits and underscores, begin with a letter, and be no word of the policies' language such as `in` or `has`";
 
 impl Collection {
@@ -138,7 +138,7 @@ impl Collection {
         &self.metadata.name
     }
 
-    /// Aggregates leave out groups of fewer records than this.
+    /// Returns the minimum size of a group in aggregates; smaller ones are left out.
     pub fn smallest_group(&self) -> u32 {
         self.spec.smallest_group.unwrap_or(1)
     }
@@ -147,7 +147,7 @@ impl Collection {
         self.spec.fields.get(name)
     }
 
-    /// A field, or what every record has, that records can be found by, whoever looks for them.
+    /// Returns a field, declared or built-in, that records can be found by, whoever the caller is.
     pub fn findable(&self, name: &str) -> Result<Field, String> {
         if let Some(kind) = own(name) {
             return match self.spec.source {
@@ -164,24 +164,24 @@ impl Collection {
         }
     }
 
-    /// What is said of a name that no field has.
+    /// Returns the message for an unknown field.
     pub fn no_field(&self, name: &str) -> String {
         let near = nearest(name, self.spec.fields.keys().take(MOST_FIELDS).map(String::as_str));
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         format!("there is no field `{}`{near}", short(name))
     }
 
-    /// Whether a name was a field's before, and is none now.
+    /// Checks whether a name was a field's and is none any more.
     pub fn was_called(&self, name: &str) -> bool {
         self.spec.renamed.contains_key(name) || self.spec.retired.iter().any(|retired| retired == name)
     }
 
-    /// The values of a version, under what their fields are called now, and in the form that they have by now.
+    /// Migrates a version's values to the current field names and types.
     pub fn as_today(&self, fields: Map<String, Value>) -> Map<String, Value> {
         let (mut todays, before): (Map<String, Value>, Map<String, Value>) =
             fields.into_iter().partition(|(name, _)| !self.spec.renamed.contains_key(name));
         for (was, value) in before {
-            // Of two fields that became one, the value of the one that stayed.
+            // Of merged fields, the one that stayed takes precedence.
             let now = self.spec.renamed.get(&was).cloned().unwrap_or(was);
             todays.entry(now).or_insert(value);
         }
@@ -193,7 +193,7 @@ impl Collection {
         todays
     }
 
-    /// The fields of a new record: what is given, and what is so unless it is. All that is wrong is told at once.
+    /// Validates the fields of a new record with defaults filled in. All problems are reported at once.
     pub fn filled(&self, given: &Map<String, Value>) -> Result<Map<String, Value>, Vec<String>> {
         let defaults = self.spec.fields.iter().filter(|(name, _)| !given.contains_key(*name));
         let defaults = defaults.filter_map(|(name, field)| Some((name.clone(), field.default.clone()?)));
@@ -201,7 +201,7 @@ impl Collection {
         self.checked(&all)
     }
 
-    /// The fields of a whole record, in the form in which they are kept.
+    /// Validates and normalizes the fields of a whole record.
     pub fn checked(&self, given: &Map<String, Value>) -> Result<Map<String, Value>, Vec<String>> {
         let mut problems = Vec::new();
         let mut fields = Map::new();

@@ -1,4 +1,4 @@
-//! What cannot be of a collection, whatever others there are.
+//! Validates a collection on its own.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ impl Source {
 }
 
 impl Collection {
-    /// What cannot be, whatever other collections there are.
+    /// Checks what is invalid whatever other collections there are.
     pub fn problems(&self, problems: &mut Problems) {
         self.metadata.problems(problems);
         problems.check(is_name(self.name()), format!("metadata.name: {NAME}"));
@@ -74,7 +74,7 @@ impl Collection {
         if let Some(retention) = &self.spec.retention {
             retention.problems(self.spec.source.is_some(), problems);
         }
-        // What does not fit fields that cannot be need not be told, and would take as long as there are many.
+        // Semantics of invalid fields need not be checked, and with many fields that would take long.
         if problems.0.is_empty() {
             self.spec.semantics.problems(self, problems);
         }

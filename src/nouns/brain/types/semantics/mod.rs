@@ -1,7 +1,6 @@
-//! What the records of a collection mean to people: what they are records of, by what figures about them are grouped, which
-//! figures have a name, and which other words there are for all of it.
+//! Semantics of a collection: its entities, the dimensions to group by, named metrics, and synonyms for all of them.
 //!
-//! Always true: what is defined here can be asked: a metric adds up what is a number, and a filter fits the fields.
+//! Always true: what is defined here can be queried: a metric sums numbers, and a filter fits the fields.
 
 mod sound;
 
@@ -15,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::actor::named;
 
-/// The most entities, dimensions and metrics of a collection, of each.
+/// The maximum number of entities, of dimensions, and of metrics in a collection.
 pub const MOST: usize = 100;
 
 named! {
@@ -111,7 +110,7 @@ impl Semantics {
         *self == Semantics::default()
     }
 
-    /// The same, of a field that is called otherwise now.
+    /// Renames a field throughout.
     pub fn rename(&mut self, was: &str, now: &str) {
         let rename = |name: &mut String| {
             if name == was {
@@ -130,7 +129,7 @@ impl Semantics {
     }
 }
 
-/// A filter with another name for a field.
+/// Renames a field in a filter.
 fn renamed(filter: Value, was: &str, now: &str) -> Value {
     let Value::Object(parts) = filter else { return filter };
     let part = |(key, value): (String, Value)| match (key.as_str(), value) {

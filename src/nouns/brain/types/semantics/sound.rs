@@ -1,4 +1,4 @@
-//! What cannot be of what records mean: names that stand for two things, figures that cannot be made.
+//! Validates semantics: ambiguous names, metrics that cannot be computed.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +10,12 @@ use crate::filter;
 use crate::problems::Problems;
 use crate::visible::{self, is_name as is_title};
 
-/// The most names that have other words, and words of one.
+/// The maximum number of names with synonyms; below, of synonyms per name.
 const MOST_SYNONYMS: usize = 400;
 const MOST_WORDS: usize = 20;
 
 impl Semantics {
-    /// What cannot be, of a collection with these fields.
+    /// Checks them against a collection's fields.
     pub(crate) fn problems(&self, of: &Collection, problems: &mut Problems) {
         let counts = [
             ("entities", self.entities.len(), MOST),
@@ -63,7 +63,7 @@ impl Semantics {
         }
     }
 
-    /// Whether a figure can be made of others.
+    /// Checks whether a metric can be computed from others.
     fn made_of(&self, of: &Collection, expr: &str) -> Result<(), String> {
         for name in Expr::parse(expr)?.names() {
             let part = self.metrics.get(name).ok_or_else(|| no_metric(of, name))?;
@@ -97,7 +97,7 @@ impl Metric {
     }
 }
 
-/// `spec.semantics.metrics.open_total`
+/// Formats a position such as `spec.semantics.metrics.open_total`.
 fn place(list: &str, name: &str) -> String {
     format!("spec.semantics.{list}.{}", short(name))
 }

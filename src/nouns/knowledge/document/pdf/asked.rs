@@ -1,4 +1,4 @@
-//! Having a PDF read by another process.
+//! Runs the process that reads a PDF.
 
 use std::io::{Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
@@ -7,12 +7,12 @@ use std::thread;
 use super::limited::ARGUMENT;
 use crate::knowledge::document::bounded::MOST_TEXT;
 
-/// This program, also where its file was replaced since it began.
+/// This program, even if its file was replaced since it started.
 const PROGRAM: &str = "/proc/self/exe";
-/// How much memory its allocator reserves at a time, in KiB. Usually that is 1 GiB, all that the reader may have: whether there
-/// is room for it then hangs on where the system puts it.
+/// How much memory the allocator reserves at a time, in KiB. The default of 1 GiB is the reader's whole limit: whether it fits
+/// would then depend on where the system maps it.
 const RESERVE: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "32768");
-/// What a reason may take besides.
+/// The maximum bytes of the output: a text, or a reason.
 const MOST_SAID: u64 = MOST_TEXT as u64 + 1_024;
 
 pub fn text(bytes: &[u8]) -> Result<String, String> {
@@ -26,7 +26,7 @@ pub fn text(bytes: &[u8]) -> Result<String, String> {
         .stderr(Stdio::null());
     let mut reader = command.spawn().map_err(|error| format!("cannot be read now: no process for it: {error}"))?;
     let said = given(&mut reader, bytes);
-    // It has said all that it will, or more than it may.
+    // Its output is complete, or exceeds the limit.
     let _gone = reader.kill();
     let end = reader.wait().map_err(|error| format!("cannot be read now: {error}"))?;
     let said = said.ok_or("cannot be read now: its reader said nothing")?;
@@ -37,12 +37,12 @@ pub fn text(bytes: &[u8]) -> Result<String, String> {
     }
 }
 
-/// Gives a process the file and takes what it says of it.
+/// Passes the file to the process, and returns its output.
 fn given(reader: &mut Child, bytes: &[u8]) -> Option<String> {
     let (mut to, from) = (reader.stdin.take()?, reader.stdout.take()?);
     let mut said = Vec::new();
     thread::scope(|scope| {
-        // Whether it wants all of it is its own affair; dropped, it has all.
+        // It may exit before reading all; dropping the pipe marks the end.
         scope.spawn(move || drop(to.write_all(bytes)));
         from.take(MOST_SAID).read_to_end(&mut said).ok()
     })?;

@@ -1,4 +1,4 @@
-//! The process that reads one PDF: it limits itself, and ends with what it found. Nothing of it outlives the file.
+//! The process that reads one PDF: it limits itself, and exits with what it found. Nothing of it outlives the file.
 
 use std::io::Read;
 
@@ -7,16 +7,16 @@ use nix::sys::resource::{Resource, setrlimit};
 
 use crate::knowledge::document::bounded::is_bounded;
 
-/// What the program is called with to be that process.
+/// The argument with which the program runs as that process.
 pub const ARGUMENT: &str = "read-one-pdf";
 
-/// The most bytes of memory, and seconds of work.
+/// The maximum bytes of memory; below, the seconds of CPU time.
 const MOST_MEMORY: u64 = 1 << 30;
 const MOST_SECONDS: u64 = 20;
-/// The most bytes that one part of the file, or what a page says, unpacks to.
+/// The maximum bytes to which one part of the file, or the content of a page, unpacks.
 const MOST_BYTES: usize = 16 << 20;
 
-/// Reads a PDF, in a process that does nothing else.
+/// Extracts the text of a PDF, in a process that does nothing else.
 pub fn text(mut file: impl Read) -> Result<String, String> {
     limit().map_err(|error| format!("cannot be read here: its reader cannot be limited: {error}"))?;
     let mut bytes = Vec::new();
@@ -32,7 +32,7 @@ pub fn text(mut file: impl Read) -> Result<String, String> {
             match part {
                 Ok(said) => text.push_str(&said),
                 Err(Error::Decompress(error)) => return Err(wrong(&Error::Decompress(error))),
-                // What a font does not say how to read is left out, as long as something can be read.
+                // Text in fonts without a usable encoding is left out, as long as some text can be read.
                 Err(error) => unread = unread.or(Some(wrong(&error))),
             }
         }
@@ -60,6 +60,6 @@ fn wrong(error: &Error) -> String {
 fn limit() -> nix::Result<()> {
     setrlimit(Resource::RLIMIT_AS, MOST_MEMORY, MOST_MEMORY)?;
     setrlimit(Resource::RLIMIT_CPU, MOST_SECONDS, MOST_SECONDS)?;
-    // A document leaves no picture of itself behind.
+    // No core dump may contain the document.
     setrlimit(Resource::RLIMIT_CORE, 0, 0)
 }
