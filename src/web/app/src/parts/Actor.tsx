@@ -9,6 +9,7 @@ import { Said } from './Said';
 type Read = {
   all: Record[];
   byId: Map<string, Record>;
+  shared: Set<string>;
   /** Whether there are more than were read. */
   isCut: boolean;
   error: unknown;
@@ -16,7 +17,7 @@ type Read = {
   refetch: () => unknown;
 };
 
-const Directory = createContext<Read>({ all: [], byId: new Map(), isCut: false, error: null, isPending: true, refetch: () => undefined });
+const Directory = createContext<Read>({ all: [], byId: new Map(), shared: new Set(), isCut: false, error: null, isPending: true, refetch: () => undefined });
 
 /** So many are read at most: pages name them, find them and offer them as they are typed. */
 const MOST_ACTORS = 20 * MOST;
@@ -37,7 +38,7 @@ export function WithActors({ children }: { children: ReactNode }) {
   useEffect(() => {
     if (hasMore && count < MOST_ACTORS) readOn();
   }, [hasMore, count]);
-  const read = useMemo(() => ({ all: data ?? [], byId: new Map((data ?? []).map((actor) => [actor.id, actor])), isCut: hasMore, error, isPending, refetch }), [data, hasMore, error, isPending, refetch]);
+  const read = useMemo(() => ({ all: data ?? [], byId: new Map((data ?? []).map((actor) => [actor.id, actor])), shared: sharedNames(data ?? []), isCut: hasMore, error, isPending, refetch }), [data, hasMore, error, isPending, refetch]);
   return <Directory value={read}>{children}</Directory>;
 }
 
@@ -45,6 +46,18 @@ export function WithActors({ children }: { children: ReactNode }) {
 export const useActors = () => useContext(Directory);
 
 export const nameOf = (actor: Record | undefined, id: string) => actor?.name || id;
+
+/** The names, in lower case, that more than one have, or that are another's id: alone, they do not say who is meant. */
+export function sharedNames(actors: Pick<Record, 'id' | 'name'>[]): Set<string> {
+  const whose = new Map(actors.map(({ id }) => [id, id]));
+  const shared = new Set<string>();
+  for (const { id, name } of actors) {
+    const key = name.toLowerCase();
+    if ((whose.get(key) ?? id) !== id) shared.add(key);
+    whose.set(key, id);
+  }
+  return shared;
+}
 
 const named = ({ id, name }: Record) => (name && name !== id ? `${name} (${id})` : id);
 
@@ -80,13 +93,14 @@ export function Avatar({ id, actor, size }: { id: string; actor?: Record; size?:
 
 /** Somebody, by name, with a link to their page. A name is anybody's text: it is isolated from what stands around it. */
 export function Actor({ id, plain = false, avatar = true }: { id: string; plain?: boolean; avatar?: boolean }) {
-  const { byId } = useActors();
+  const { byId, shared } = useActors();
   const actor = byId.get(id);
+  const isShared = actor && shared.has(actor.name.toLowerCase());
   if (id === 'ok' || id === 'server') return <span className={css.actor}>the server</span>;
   const inside = (
     <>
       {avatar && <Avatar id={id} actor={actor} />}
-      <Said title={id}>{nameOf(actor, id)}</Said>
+      <Said title={id}>{isShared ? named(actor) : nameOf(actor, id)}</Said>
     </>
   );
   if (plain) return <span className={avatar ? css.actor : css.name}>{inside}</span>;
