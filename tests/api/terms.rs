@@ -73,6 +73,44 @@ async fn a_change_of_who_approves_is_told_in_people_and_counts_in_budgets() {
 }
 
 #[tokio::test]
+async fn who_approves_and_what_is_limited_are_compared_by_what_they_cover() {
+    let test = company().await;
+    let diff = async |files: BTreeMap<String, String>| {
+        test.post("/policy/diff", &test.admin, json!({ "files": files, "semantic": false })).await.json()
+    };
+    // An entry that says more of whom it means is for fewer, whoever there is.
+    let narrowed = diff(approvals("{eligible: [{role: admin, team: team:ops}], remind_hours: 4}")).await;
+    assert_eq!(term(&narrowed, "approvals of `admin`"), "tighter: 2 people → 0 (role admin → role admin in team:ops)");
+    let counted =
+        |answer: &Value| [&answer["impact"]["newly_allowed"], &answer["impact"]["newly_approval"]].map(Value::clone);
+    assert_eq!(counted(&narrowed), [json!(0), json!(1)], "{narrowed}");
+    let limits = async |from: &str, to: &str| {
+        let usual = &Bundle::built_in().files["limits.yaml"];
+        assert!(usual.contains(from), "{from}");
+        let limited = diff(with("limits.yaml", &usual.replacen(from, to, 1))).await;
+        let change = limited["terms"][0]["change"].as_str().unwrap().to_owned();
+        assert_eq!(limited["terms"].as_array().unwrap().len(), 1, "{limited}");
+        change
+    };
+    let proposals = "most: 120\n    seconds: 3600";
+    let people = "roles: [lead, steward, auditor, member]\n    operations: [change]";
+    for (from, to, change) in [
+        (people, "roles: [lead, steward, auditor]\n    operations: [change]", "looser"),
+        (people, "operations: [change]", "tighter"),
+        ("except: [access.*]", "except: [access.*, me.read]", "looser"),
+        // Fewer in the long run, more at once; the other way round; and as many in all.
+        (proposals, "most: 1200\n    seconds: 86400", "mixed"),
+        (proposals, "most: 60\n    seconds: 60", "mixed"),
+        (proposals, "most: 60\n    seconds: 1800", "mixed"),
+        (proposals, "most: 60\n    seconds: 3600", "tighter"),
+        // Large changes count no more by their size.
+        (people, "roles: [lead, steward, auditor, member]\n    operations: []", "mixed"),
+    ] {
+        assert_eq!(limits(from, to).await, change, "{from} -> {to}");
+    }
+}
+
+#[tokio::test]
 async fn budgets_of_teams_and_whom_a_view_is_for_are_told_by_meaning() {
     let test = Test::new().await;
     test.add("lea", "person", json!({ "role": "lead" })).await;

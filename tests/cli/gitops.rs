@@ -287,6 +287,42 @@ fn a_branch_beside_the_commit_in_force_does_not_undo_it() {
 }
 
 #[test]
+fn a_squashed_branch_and_a_cut_history_hold_up_no_job() {
+    let mut shop = Shop::new();
+    put(&shop.place, "dev/policies/tests/all.yaml", CASES);
+    shop.edit("first");
+    let (_, waits) = shop.merge();
+    shop.agree(&waits);
+    let main = git(&shop.place, "dev", "rev-parse --abbrev-ref HEAD");
+    // In force from its branch, which is squashed when it is merged.
+    git(&shop.place, "dev", "checkout --quiet -b topic");
+    shop.edit("topic");
+    git(&shop.place, "dev", "commit --quiet --all --message topic");
+    git(&shop.place, "dev", "push --quiet origin HEAD");
+    let topic = git(&shop.place, "dev", "rev-parse HEAD");
+    let job = |commit: &str| format!("policy apply policies --commit {commit} --reason topic");
+    let applied = shop.pipeline_of(&topic, &job(&topic));
+    assert_eq!(applied.code, 0, "{applied}");
+    git(&shop.place, "dev", &format!("checkout --quiet {main}"));
+    git(&shop.place, "dev", "merge --quiet --squash topic");
+    git(&shop.place, "dev", "commit --quiet --message squashed");
+    shop.edit("next");
+    let applied = shop.merge().1;
+    assert_eq!(applied.code, 0, "{applied}");
+    // A clone without the commits between the one in force and this one cannot tell.
+    shop.edit("last");
+    git(&shop.place, "dev", "commit --quiet --all --message last");
+    git(&shop.place, "dev", "commit --quiet --allow-empty --message other");
+    git(&shop.place, "dev", "push --quiet origin HEAD");
+    let (commit, path) = (git(&shop.place, "dev", "rev-parse HEAD"), shop.place.path().display().to_string());
+    git(&shop.place, ".", &format!("clone --quiet --depth 1 file://{path}/repo shallow"));
+    let before = git(&shop.place, "dev", "rev-parse HEAD~2");
+    git(&shop.place, "shallow", &format!("fetch --quiet --depth 1 origin {before}"));
+    let shallow = shop.place.ana(&format!("policy apply shallow/policies --commit {commit} --reason last"));
+    assert!(shallow.stderr.contains("git cannot say here") && !shallow.stderr.contains("undone"), "{shallow}");
+}
+
+#[test]
 fn what_is_applied_as_a_commit_is_what_the_commit_has() {
     let mut shop = Shop::new();
     put(&shop.place, "dev/policies/tests/all.yaml", CASES);

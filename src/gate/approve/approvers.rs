@@ -44,55 +44,71 @@ pub fn approvers(
     since: Time,
     now: Time,
 ) -> BTreeSet<ActorId> {
-    without_issuer(fitting(world, rule, request, (since, now)).cloned().collect(), world, rule, request)
+    let people = Candidates::of(world, rule, request);
+    let all = people.eligible(since, now).flat_map(|who| people.fitting(who)).cloned().collect();
+    without_issuer(all, world, rule, request)
 }
 
-/// As many of those who may decide a requester's own request, at most: where that many are enough to know, nobody looks at a whole
-/// role or team.
+/// Those who may decide a requester's own request, of each entry of the rule only the first ones: where that many are enough to
+/// know, nobody looks at a whole role or team.
 pub fn some(
     world: &World,
     rule: &ApprovalRule,
     requester: &ActorId,
-    waits: (Time, Time),
+    (since, now): (Time, Time),
     most: usize,
 ) -> BTreeSet<ActorId> {
-    let mut found = BTreeSet::new();
-    let mut people = fitting(world, rule, Requesting::of(requester), waits);
-    while found.len() < most
-        && let Some(id) = people.next()
-    {
-        found.insert(id.clone());
-    }
-    found
+    let people = Candidates::of(world, rule, Requesting::of(requester));
+    people.eligible(since, now).flat_map(|who| people.fitting(who).take(most)).cloned().collect()
 }
 
-/// The people whom a rule names, for a request that has waited from one time to another; somebody whom it names twice may come
-/// twice.
-fn fitting<'a>(
+/// The people whom a rule names, for one request.
+struct Candidates<'a> {
     world: &'a World,
     rule: &'a ApprovalRule,
     request: Requesting<'a>,
-    (since, now): (Time, Time),
-) -> impl Iterator<Item = &'a ActorId> {
-    let Requesting { requester, behalf, .. } = request;
-    let escalated = rule.escalate.iter().filter(move |more| now.0 - since.0 >= i64::from(more.after_hours) * HOUR);
-    let eligible = rule.eligible.iter().chain(escalated.flat_map(|more| &more.to));
-    let requesters_teams = world.card(requester).map(|card| world.teams(card)).unwrap_or_default();
-    // An agent asks on behalf of who answers for it.
-    let owner = |id| world.card(id).and_then(|card| card.actor.owner.as_ref());
-    let owners: Vec<&ActorId> = std::iter::once(requester).chain(behalf).filter_map(owner).collect();
-    let own = move |id: &ActorId| id == requester || behalf.contains(id) || owners.contains(&id);
-    let fits = move |role: Option<Role>, card: &Card| {
+    requesters_teams: &'a [ActorId],
+    /// An agent asks on behalf of its owner.
+    owners: Vec<&'a ActorId>,
+}
+
+impl<'a> Candidates<'a> {
+    fn of(world: &'a World, rule: &'a ApprovalRule, request: Requesting<'a>) -> Candidates<'a> {
+        let Requesting { requester, behalf, .. } = request;
+        let requesters_teams = world.card(requester).map(|card| world.teams(card)).unwrap_or_default();
+        let owner = |id| world.card(id).and_then(|card| card.actor.owner.as_ref());
+        let owners = std::iter::once(requester).chain(behalf).filter_map(owner).collect();
+        Candidates { world, rule, request, requesters_teams, owners }
+    }
+
+    /// The entries that count once a request has waited from one time to the other.
+    fn eligible(&self, since: Time, now: Time) -> impl Iterator<Item = &'a Eligible> + use<'a> {
+        let escalated = self.rule.escalate.iter();
+        let escalated = escalated.filter(move |more| now.0 - since.0 >= i64::from(more.after_hours) * HOUR);
+        self.rule.eligible.iter().chain(escalated.flat_map(|more| &more.to))
+    }
+
+    /// Those who fit an entry.
+    fn fitting(&self, who: &'a Eligible) -> impl Iterator<Item = &'a ActorId> {
+        let named = among(self.world, who, self.requesters_teams);
+        named.filter(|id| self.world.card(id).is_some_and(|card| self.fits(who.role, card)))
+    }
+
+    fn fits(&self, role: Option<Role>, card: &Card) -> bool {
         let actor = &card.actor;
         effort::spend(1);
         actor.kind == ActorKind::Person
             && actor.status == Status::Active
-            && !world.is_stopped(&actor.id)
-            && (rule.self_approval || !own(&actor.id))
+            && !self.world.is_stopped(&actor.id)
+            && (self.rule.self_approval || !self.is_own(&actor.id))
             && role.is_none_or(|role| role == actor.role)
-    };
-    let named = eligible.flat_map(move |who| among(world, who, requesters_teams).map(move |id| (id, who.role)));
-    named.filter(move |(id, role)| world.card(id).is_some_and(|card| fits(*role, card))).map(|(id, _)| id)
+    }
+
+    /// Whether the request is somebody's own, in whatever way.
+    fn is_own(&self, id: &ActorId) -> bool {
+        let Requesting { requester, behalf, .. } = self.request;
+        id == requester || behalf.contains(id) || self.owners.contains(&id)
+    }
 }
 
 /// Whoever issued the token could have asked with it: what an admin asks they do not decide, and what a steward or an agent asks
@@ -200,7 +216,7 @@ fn among<'a>(
             let leads = requesters_teams.iter().filter_map(lead);
             Box::new(leads.filter(move |id| team.as_ref().is_none_or(|team| is_in(id, team))))
         }
-        (None, Some(team), _) => Box::new(world.people.below(team).chain(lead(team))),
+        (None, Some(team), _) => Box::new(world.people.below(team).filter(move |id| is_in(id, team)).chain(lead(team))),
         (None, None, Some(role)) => Box::new(world.people.of(&Group::Role(role))),
         (None, None, None) => Box::new(world.people.all()),
     }

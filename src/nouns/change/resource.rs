@@ -90,23 +90,31 @@ fn states() -> Vec<&'static str> {
 /// The maximum number of a change's files that are named.
 const MOST_NAMED: usize = 20;
 
-/// So much of what differs stands beside a request; all of it in the change.
+/// So much of what differs stands beside a request, and all of it in the change: lines, characters of each, and lines of two files
+/// that are compared.
 const MOST_LINES: usize = 200;
+const LONGEST_LINE: usize = 400;
+const MOST_COMPARED: usize = 2_000;
 
-/// The lines that differ, file by file.
+/// The lines that differ, file by file, and how many are left out.
 fn differing(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> String {
     let of = |files: &BTreeMap<String, String>, path: &String| files.get(path).cloned().unwrap_or_default();
     let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let differ = paths.into_iter().filter(|path| before.get(*path) != after.get(*path));
-    let mut lines = Vec::new();
+    let (mut lines, mut omitted) = (Vec::new(), 0);
     for path in differ {
-        lines.push(path.clone());
-        lines.extend(unified(&of(before, path), &of(after, path)).lines().map(str::to_owned));
-        if lines.len() > MOST_LINES {
-            lines.truncate(MOST_LINES);
-            lines.push("…".to_owned());
-            break;
+        let (old, new) = (of(before, path), of(after, path));
+        if lines.len() >= MOST_LINES || old.lines().count() + new.lines().count() > MOST_COMPARED {
+            omitted += 1;
+            continue;
         }
+        lines.push(path.clone());
+        lines.extend(unified(&old, &new).lines().map(|line| line.chars().take(LONGEST_LINE).collect()));
+    }
+    let cut = lines.len().saturating_sub(MOST_LINES);
+    lines.truncate(MOST_LINES);
+    if cut + omitted > 0 {
+        lines.push(format!("… {cut} lines and {omitted} files more, in the change itself"));
     }
     lines.join("\n")
 }
@@ -126,13 +134,15 @@ fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {
     let reviews: Vec<String> = change.reviews.iter().map(review).collect();
     // Compare with the base: how the collections look by now does not matter.
     let after = Bundle { files: read.change_files(&change.id)? };
-    let base = read.bundle_of(change.base_version)?.map_or_else(|| read.bundle(), Ok)?;
+    let base = read.bundle_of(change.base_version)?;
+    let is_shown = base.is_some() && shows_policies(&change, read);
+    let base = base.map_or_else(|| read.bundle(), Ok)?;
     let (before, after) = (base.about_collections_of(&after).files, after.files);
     let changed = after.iter().filter(|(path, text)| before.get(*path).is_some_and(|old| old != *text));
     let new = after.keys().filter(|path| !before.contains_key(*path));
     let gone = before.keys().filter(|path| !after.contains_key(*path));
     let named = |paths: Vec<&String>| first_of(&paths, MOST_NAMED);
-    let diff = if shows_policies(&change, read) { differing(&before, &after) } else { String::new() };
+    let diff = if is_shown { differing(&before, &after) } else { String::new() };
     let rows = vec![
         ("reason", change.reason.clone()),
         ("proposed by", change.author.to_string()),

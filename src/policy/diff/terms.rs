@@ -25,8 +25,8 @@ pub struct Term {
     pub file: String,
     /// Such as «approvals of `admin`».
     pub about: String,
-    /// `looser`: easier to get, more may be asked or spent, or more are shown it. `same`: only when it expires or reminds, or
-    /// what a view asks for.
+    /// `looser`: easier to get, more may be asked or spent, or more are shown it. `same`: only when it expires or reminds, the
+    /// same people in other words, or what a view asks for.
     pub change: Shift,
     /// Such as «4 people → 9» and «threshold 1 → 2».
     pub parts: Vec<String>,
@@ -245,13 +245,17 @@ fn view(before: Option<&View>, after: Option<&View>) -> Vec<Part> {
 
 /// Whether one actor may ask more often, or is limited in less.
 fn rate(old: &Rate, new: &Rate) -> Shift {
+    if old.counts_size() != new.counts_size() {
+        return Shift::Mixed;
+    }
     // What is limited less may be asked more.
     let whom = shift(is_for_less(new, old), is_for_less(old, new));
     let (before, after) = (u64::from(old.most) * u64::from(new.seconds), u64::from(new.most) * u64::from(old.seconds));
     match more(before, after) {
         // As often on the whole, in another rhythm.
         Shift::Same if (old.most, old.seconds) != (new.most, new.seconds) => Shift::Mixed,
-        often => whom.and(often),
+        // And how many at once.
+        often => whom.and(often).and(more(old.most, new.most)),
     }
 }
 

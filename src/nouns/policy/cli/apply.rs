@@ -96,7 +96,7 @@ struct Moved {
 /// The maximum number of files named.
 const NAMED: usize = 5;
 const COMMIT_FIRST: &str = "Commit what you edited and name that commit, or leave `--commit` out";
-const REWRITTEN: &str = "Merge it, and run the job of the merge; if history was rewritten, run `ok policy export --dir`, commit, and apply that";
+const REWRITTEN: &str = "Merge it, and run the job of the merge; if history was rewritten, run `ok policy export --dir`, commit the folder with its policy.lock, and apply that";
 const TAKE_OVER: &str = "Take it over with `ok policy export --dir`, then apply again";
 
 impl Given {

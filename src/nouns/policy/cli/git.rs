@@ -28,7 +28,8 @@ fn comes_before(dir: &Path, commit: &str, other: &str) -> Option<bool> {
     // See git-merge-base(1): 0 means yes, 1 means no, anything else an error.
     match status.code() {
         Some(0) => Some(true),
-        Some(1) => Some(false),
+        // Where the history is cut, what lies behind it may come before.
+        Some(1) => (!is_shallow(dir)).then_some(false),
         _ => None,
     }
 }
@@ -56,7 +57,29 @@ pub fn overtaken<'a>(dir: &Path, commit: &str, applied: &'a AppliedVersion) -> O
 
 /// The commit in force, where git says that this one does not come after it: a branch beside it, or a rewritten history.
 pub fn diverged<'a>(dir: &Path, commit: &str, applied: &'a AppliedVersion) -> Option<&'a str> {
-    another(commit, applied).filter(|in_force| comes_before(dir, in_force, commit) == Some(false))
+    let is_beside =
+        |in_force: &&str| comes_before(dir, in_force, commit) == Some(false) && !has_taken_in(dir, in_force, commit);
+    another(commit, applied).filter(is_beside)
+}
+
+/// So many commits are looked at.
+const MOST_COMMITS: u8 = 100;
+
+/// Whether a commit comes after one that has the files of another: a branch that was squashed when it was merged, or a rewritten
+/// history.
+fn has_taken_in(dir: &Path, other: &str, commit: &str) -> bool {
+    let found = git(dir, &["rev-list", &format!("--max-count={MOST_COMMITS}"), commit, "--", "."]).output();
+    let found = found.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let has_same = |one: &str| {
+        let same = git(dir, &["diff", "--quiet", other, one, "--", "."]).stdout(Stdio::null()).status();
+        same.is_ok_and(|status| status.success())
+    };
+    found.lines().any(has_same)
+}
+
+fn is_shallow(dir: &Path) -> bool {
+    let said = git(dir, &["rev-parse", "--is-shallow-repository"]).output();
+    said.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).trim() != "false")
 }
 
 fn another<'a>(commit: &str, applied: &'a AppliedVersion) -> Option<&'a str> {

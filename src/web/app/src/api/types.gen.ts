@@ -6041,8 +6041,8 @@ export type Term = {
      */
     about: string;
     /**
-     * `looser`: easier to get, more may be asked or spent, or more are shown it. `same`: only when it expires or reminds, or
-     * what a view asks for.
+     * `looser`: easier to get, more may be asked or spent, or more are shown it. `same`: only when it expires or reminds, the
+     * same people in other words, or what a view asks for.
      */
     change: Shift;
     /**
