@@ -50,7 +50,7 @@ fn measured(runtime: &Runtime, actors: u64) -> Vec<(&'static str, f64)> {
         ("actor.list, 20 rows, us", timed("p7", "actor.list", json!({ "limit": 20 }))),
         ("directory.find by name, us", timed("ana", "directory.find", json!({ "text": "p7", "limit": 20 }))),
     ];
-    let moved = ("a team with all below it moves (actor.update), ms", moved(&runtime, gate));
+    let moved = ("a team with all below it moves (actor.update), ms", moved(runtime, gate));
     runtime.block_on(company.close());
     figures.into_iter().chain([moved]).collect()
 }
