@@ -45,6 +45,12 @@ impl Shop {
         (checked, applied)
     }
 
+    /// Plays the pipeline of what is committed already.
+    fn merged(&self) -> Ran {
+        git(&self.place, "dev", "push --quiet origin HEAD");
+        self.apply()
+    }
+
     fn apply(&self) -> Ran {
         let commit = git(&self.place, "dev", "rev-parse HEAD");
         self.pipeline(&format!("policy apply policies --commit {commit} --reason merged"))
@@ -263,6 +269,7 @@ fn a_branch_beside_the_commit_in_force_does_not_undo_it() {
     let (_, waits) = shop.merge();
     shop.agree(&waits);
     git(&shop.place, "dev", "branch beside");
+    let main = git(&shop.place, "dev", "rev-parse --abbrev-ref HEAD");
     shop.edit("merged");
     assert_eq!(shop.merge().1.code, 0);
     let version = shop.version();
@@ -275,6 +282,13 @@ fn a_branch_beside_the_commit_in_force_does_not_undo_it() {
     let refused = shop.pipeline_of(&commit, &job);
     assert!(refused.code == 1 && refused.stderr.contains("what it brought would be undone"), "{refused}");
     assert_eq!(shop.version(), version);
+    // Nor where what is in force went back to what both come from.
+    git(&shop.place, "dev", &format!("checkout --quiet {main}"));
+    git(&shop.place, "dev", "revert --no-edit HEAD");
+    assert_eq!(shop.merged().code, 0);
+    git(&shop.place, "dev", "checkout --quiet beside");
+    let refused = shop.pipeline_of(&commit, &job);
+    assert!(refused.code == 1 && refused.stderr.contains("what it brought would be undone"), "{refused}");
     // Once it has taken over what is in force, the branch goes on from there.
     assert_eq!(shop.place.ana("policy export --dir dev/policies --force").code, 0);
     shop.edit("beside again");

@@ -109,7 +109,7 @@ fn differing(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>
             continue;
         }
         lines.push(path.clone());
-        lines.extend(unified(&old, &new).lines().map(|line| line.chars().take(LONGEST_LINE).collect()));
+        lines.extend(unified(&old, &new).lines().map(shortened));
     }
     let cut = lines.len().saturating_sub(MOST_LINES);
     lines.truncate(MOST_LINES);
@@ -117,6 +117,16 @@ fn differing(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>
         lines.push(format!("… {cut} lines and {omitted} files more, in the change itself"));
     }
     lines.join("\n")
+}
+
+/// A line, cut where it is too long; how much is missing is said.
+fn shortened(line: &str) -> String {
+    let mut rest = line.chars();
+    let head: String = rest.by_ref().take(LONGEST_LINE).collect();
+    match rest.count() {
+        0 => head,
+        more => format!("{head}… and {more} characters more"),
+    }
 }
 
 fn brief(target: &Target, read: &Reader<'_>) -> Result<Brief, Fault> {

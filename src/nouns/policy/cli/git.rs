@@ -44,6 +44,9 @@ pub fn brought_before(commit: &str, current: &AppliedVersion, applied: &LastAppl
 /// The commit in force, where git says that it comes after this one: a job that is late, or runs once more.
 pub fn overtaken<'a>(dir: &Path, commit: &str, applied: &'a AppliedVersion) -> Option<&'a str> {
     let in_force = another(commit, applied)?;
+    if comes_before(dir, in_force, commit) == Some(true) {
+        return None;
+    }
     match comes_before(dir, commit, in_force) {
         Some(is_older) => is_older.then_some(in_force),
         None => {
@@ -66,9 +69,11 @@ pub fn diverged<'a>(dir: &Path, commit: &str, applied: &'a AppliedVersion) -> Op
 const MOST_COMMITS: u8 = 100;
 
 /// Whether a commit comes after one that has the files of another: a branch that was squashed when it was merged, or a rewritten
-/// history.
+/// history. What both come after does not count: the other may have gone back to it.
 fn has_taken_in(dir: &Path, other: &str, commit: &str) -> bool {
-    let found = git(dir, &["rev-list", &format!("--max-count={MOST_COMMITS}"), commit, "--", "."]).output();
+    let found =
+        git(dir, &["rev-list", &format!("--max-count={MOST_COMMITS}"), commit, &format!("^{other}"), "--", "."])
+            .output();
     let found = found.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     let has_same = |one: &str| {
         let same = git(dir, &["diff", "--quiet", other, one, "--", "."]).stdout(Stdio::null()).status();
