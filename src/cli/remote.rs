@@ -160,7 +160,7 @@ fn answer(status: u16, (next, retry_after): (Option<String>, Option<u64>), text:
             retry_after,
         },
         (None, Some(code)) => {
-            let message = body.as_str().unwrap_or_default().to_owned();
+            let message = body.as_str().unwrap_or_default().chars().take(MOST_WORDS).collect();
             Refused { message, ..Refused::new(code) }
         }
         // What others answer decides nothing here; whether a call had an effect before they did, nobody knows.
@@ -168,6 +168,9 @@ fn answer(status: u16, (next, retry_after): (Option<String>, Option<u64>), text:
     };
     Ok(Answer { status, body: Value::Null, next: None, partial_from: None, error: Some(error) })
 }
+
+/// The most characters of such words.
+const MOST_WORDS: usize = 4_000;
 
 /// What is wrong with the form of an input, `ok` says in words alone.
 fn in_words(status: u16, body: &Value) -> Option<Code> {

@@ -142,7 +142,7 @@ pub(crate) fn of_kinds(world: &World, kinds: &[String], request: Requesting<'_>,
     people.into_iter().collect()
 }
 
-/// So many of those who may give a kind are asked whether they decide.
+/// So many of those who may give a kind, of each entry of its rule, are asked whether they decide.
 const MOST_ASKED: usize = 50;
 
 /// A kind that too few people, of those who decide, may give to a new request of `requester` that takes all of these, however

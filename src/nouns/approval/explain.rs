@@ -234,7 +234,7 @@ impl WhatHappens {
                 format!("the call is carried out for {whose}: the policies now allow it without approval: {call}")
             }
             Some(_) if approval.kinds.iter().all(|kind| read.is_met(approval, kind)) => format!(
-                "every approval has been given; as soon as one of those who gave them approves again, the call is decided again and, if it is still the same, performed for {whose}: {call}"
+                "every approval has been given; as soon as somebody who may approve it does so, whether again or not, the call is decided again and, if it is still the same, performed for {whose}: {call}"
             ),
             Some(_) => format!(
                 "once everybody needed has approved, the call is decided again and, if it is still the same, performed for {whose}: {call}"

@@ -91,7 +91,7 @@ fn states() -> Vec<&'static str> {
 const MOST_NAMED: usize = 20;
 
 /// So much of what differs stands beside a request, and all of it in the change: lines, characters of each, and lines of two files
-/// that are compared.
+/// that differ.
 const MOST_LINES: usize = 200;
 const LONGEST_LINE: usize = 400;
 const MOST_COMPARED: usize = 2_000;
@@ -103,20 +103,33 @@ fn differing(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>
     let differ = paths.into_iter().filter(|path| before.get(*path) != after.get(*path));
     let (mut lines, mut omitted) = (Vec::new(), 0);
     for path in differ {
-        let (old, new) = (of(before, path), of(after, path));
-        if lines.len() >= MOST_LINES || old.lines().count() + new.lines().count() > MOST_COMPARED {
+        if lines.len() >= MOST_LINES {
             omitted += 1;
             continue;
         }
+        let (old, new) = (of(before, path), of(after, path));
         lines.push(path.clone());
+        if unlike(&old, &new) > MOST_COMPARED {
+            lines.push("too many lines differ to compare them here".to_owned());
+            continue;
+        }
         lines.extend(unified(&old, &new).lines().map(shortened));
     }
     let cut = lines.len().saturating_sub(MOST_LINES);
     lines.truncate(MOST_LINES);
     if cut + omitted > 0 {
-        lines.push(format!("… {cut} lines and {omitted} files more, in the change itself"));
+        lines.push(format!("… left out here: lines {cut}, files {omitted}"));
     }
     lines.join("\n")
+}
+
+/// The lines of two texts, but for those with which both begin and end.
+fn unlike(old: &str, new: &str) -> usize {
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    let begin = old.iter().zip(&new).take_while(|(one, other)| one == other).count();
+    let rest = (old.iter().skip(begin).rev()).zip(new.iter().skip(begin).rev());
+    let end = rest.take_while(|(one, other)| one == other).count();
+    old.len() + new.len() - 2 * (begin + end)
 }
 
 /// A line, cut where it is too long; how much is missing is said.

@@ -146,8 +146,8 @@ fn escalation(before: Option<&Escalation>, after: Option<&Escalation>, directory
 }
 
 /// Tighter if the first is more than the second.
-fn more(after: impl Into<u64>, before: impl Into<u64>) -> Shift {
-    match after.into().cmp(&before.into()) {
+fn more(one: impl Into<u64>, other: impl Into<u64>) -> Shift {
+    match one.into().cmp(&other.into()) {
         std::cmp::Ordering::Greater => Shift::Tighter,
         std::cmp::Ordering::Less => Shift::Looser,
         std::cmp::Ordering::Equal => Shift::Same,

@@ -29,7 +29,7 @@ fn comes_before(dir: &Path, commit: &str, other: &str) -> Option<bool> {
     match status.code() {
         Some(0) => Some(true),
         // Where the history is cut, what lies behind it may come before.
-        Some(1) => (!is_shallow(dir)).then_some(false),
+        Some(1) => (!is_cut(dir, commit, other)).then_some(false),
         _ => None,
     }
 }
@@ -71,20 +71,35 @@ const MOST_COMMITS: u8 = 100;
 /// Whether a commit comes after one that has the files of another: a branch that was squashed when it was merged, or a rewritten
 /// history. What both come after does not count: the other may have gone back to it.
 fn has_taken_in(dir: &Path, other: &str, commit: &str) -> bool {
-    let found =
-        git(dir, &["rev-list", &format!("--max-count={MOST_COMMITS}"), commit, &format!("^{other}"), "--", "."])
-            .output();
-    let found = found.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-    let has_same = |one: &str| {
-        let same = git(dir, &["diff", "--quiet", other, one, "--", "."]).stdout(Stdio::null()).status();
-        same.is_ok_and(|status| status.success())
-    };
-    found.lines().any(has_same)
+    let count = format!("--max-count={MOST_COMMITS}");
+    let found = lines(dir, &["rev-list", &count, commit, &format!("^{other}"), "--", "."]);
+    found.iter().any(|one| changed(dir, &[other, one]).is_some_and(|names| names.is_empty()))
 }
 
-fn is_shallow(dir: &Path) -> bool {
-    let said = git(dir, &["rev-parse", "--is-shallow-repository"]).output();
-    said.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).trim() != "false")
+/// Whether the history that the clone has is cut somewhere between one commit and a later one.
+fn is_cut(dir: &Path, one: &str, later: &str) -> bool {
+    let place = lines(dir, &["rev-parse", "--git-path", "shallow"]).pop().map(|place| dir.join(place));
+    let cut = place.and_then(|place| std::fs::read_to_string(place).ok()).unwrap_or_default();
+    !cut.is_empty() && lines(dir, &["rev-list", later, &format!("^{one}")]).iter().any(|commit| cut.contains(commit))
+}
+
+fn lines(dir: &Path, args: &[&str]) -> Vec<String> {
+    let said = git(dir, args).output().map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    said.unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+/// Names, each ended by a zero byte. None where git cannot tell.
+fn names(dir: &Path, args: &[&str]) -> Option<Vec<String>> {
+    let found = git(dir, args).output().ok().filter(|output| output.status.success())?;
+    let text = String::from_utf8_lossy(&found.stdout).into_owned();
+    Some(text.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+}
+
+/// The files of policies that differ between two commits, or between one and the folder.
+fn changed(dir: &Path, commits: &[&str]) -> Option<Vec<String>> {
+    let diff = ["diff", "-z", "--name-only", "--relative", "--no-renames"].iter().chain(commits).chain(&["--", "."]);
+    let found = names(dir, &diff.copied().collect::<Vec<&str>>())?;
+    Some(found.into_iter().filter(|name| belongs(name)).collect())
 }
 
 fn another<'a>(commit: &str, applied: &'a AppliedVersion) -> Option<&'a str> {
@@ -103,16 +118,8 @@ pub fn unlike(dir: &Path, commit: &str, files: &BTreeMap<String, String>) -> Vec
     if !is_hash(commit) {
         return Vec::new();
     }
-    let listed = |args: &[&str]| -> Option<Vec<String>> {
-        let found = git(dir, args).output().ok().filter(|output| output.status.success())?;
-        let text = String::from_utf8_lossy(&found.stdout).into_owned();
-        Some(text.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
-    };
-    let changed = listed(&["diff", "-z", "--name-only", "--relative", "--no-renames", commit, "--", "."]);
-    let (Some(changed), Some(known)) = (changed, listed(&["ls-tree", "-r", "-z", "--name-only", commit, "."])) else {
-        return Vec::new();
-    };
-    let changed = changed.into_iter().filter(|name| belongs(name));
+    let known = names(dir, &["ls-tree", "-r", "-z", "--name-only", commit, "."]);
+    let (Some(changed), Some(known)) = (changed(dir, &[commit]), known) else { return Vec::new() };
     let added = files.keys().filter(|name| !known.contains(name)).cloned();
-    changed.chain(added).collect::<BTreeSet<String>>().into_iter().collect()
+    changed.into_iter().chain(added).collect::<BTreeSet<String>>().into_iter().collect()
 }

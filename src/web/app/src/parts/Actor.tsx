@@ -47,12 +47,15 @@ export const useActors = () => useContext(Directory);
 
 export const nameOf = (actor: Record | undefined, id: string) => actor?.name || id;
 
-/** The names, in lower case, that more than one have, or that are another's id: alone, they do not say who is meant. */
+/** A name as it looks: without the difference between letters that are drawn alike, and spaces. */
+const looksLike = (name: string) => name.normalize('NFKC').trim().replace(/\s+/g, ' ').toLowerCase();
+
+/** The names, as they look, that more than one have, or that are another's id: alone, they do not say who is meant. */
 export function sharedNames(actors: Pick<Record, 'id' | 'name'>[]): Set<string> {
-  const whose = new Map(actors.map(({ id }) => [id, id]));
+  const whose = new Map([...actors.map(({ id }) => id), 'the server'].map((id) => [id, id]));
   const shared = new Set<string>();
   for (const { id, name } of actors) {
-    const key = name.toLowerCase();
+    const key = looksLike(name);
     if ((whose.get(key) ?? id) !== id) shared.add(key);
     whose.set(key, id);
   }
@@ -95,7 +98,7 @@ export function Avatar({ id, actor, size }: { id: string; actor?: Record; size?:
 export function Actor({ id, plain = false, avatar = true }: { id: string; plain?: boolean; avatar?: boolean }) {
   const { byId, shared } = useActors();
   const actor = byId.get(id);
-  const isShared = actor && shared.has(actor.name.toLowerCase());
+  const isShared = actor && shared.has(looksLike(actor.name));
   if (id === 'ok' || id === 'server') return <span className={css.actor}>the server</span>;
   const inside = (
     <>
